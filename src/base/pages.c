@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/pages.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+enum { PAGE_BYTES = 4096 }; /* a multiple is enough: the kernel rounds up to its own page */
+
+static size_t whole_pages(size_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
+}
+
+void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
+{
+	void *grown;
+
+	if (new_bytes > SIZE_MAX - PAGE_BYTES)
+		return NULL;
+	if (!block)
+		grown = mmap(NULL, whole_pages(new_bytes), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	else if (whole_pages(new_bytes) == whole_pages(old_bytes))
+		return block;
+	else
+		grown = mremap(block, whole_pages(old_bytes), whole_pages(new_bytes), MREMAP_MAYMOVE);
+	return grown == MAP_FAILED ? NULL : grown;
+}
+
+void gmt_pages_free(void *block, size_t bytes)
+{
+	if (block)
+		munmap(block, whole_pages(bytes));
+}

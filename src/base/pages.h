@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_BASE_PAGES_H
+#define GMT_BASE_PAGES_H
+
+/*
+ * Memory for everything in src/: whole pages from the kernel, never malloc. The shim's writer uses
+ * these rooms inside a host whose malloc may be traced, replaced or locked by a fork; the CLI gets
+ * blocks that grow without a copy (mremap moves page tables, not bytes).
+ *
+ * Threads: no state, so any. Errors: NULL when the kernel refuses; the old block stays valid.
+ */
+
+#include <stddef.h>
+
+/*
+ * Makes a block of `old_bytes` (0 and NULL: none yet) at least `new_bytes` long, zero beyond what it
+ * held. Returns its address, which may have moved. Both sizes are rounded up to pages, so pass the
+ * same `old_bytes` that was asked for.
+ */
+void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes);
+
+/* Gives a block back; `block` may be NULL. */
+void gmt_pages_free(void *block, size_t bytes);
+
+#endif

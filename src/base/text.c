@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct gmt_text three_digits(double value, const char *unit)
+{
+	struct gmt_text text;
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+	snprintf(text.text, sizeof(text.text), "%.*f %s", decimals, value, unit);
+	return text;
+}
+
+struct gmt_text gmt_text_size(uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	struct gmt_text text;
+
+	if (bytes < 1024) {
+		snprintf(text.text, sizeof(text.text), "%" PRIu64 " B", bytes);
+		return text;
+	}
+
+	double value = (double)bytes / 1024;
+	size_t unit = 0;
+	/* 1023.5 would print as "1024 KiB". */
+	for (; value >= 1023.5 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
+		value /= 1024;
+	return three_digits(value, units[unit]);
+}
+
+struct gmt_text gmt_text_count(uint64_t count)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+	struct gmt_text text;
+	char *out = text.text;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = 0;
+	return text;
+}
+
+struct gmt_text gmt_text_duration(uint64_t time_ns)
+{
+	struct gmt_text text;
+	uint64_t seconds = time_ns / 1000000000;
+
+	if (time_ns < 1000)
+		snprintf(text.text, sizeof(text.text), "%" PRIu64 " ns", time_ns);
+	else if (time_ns < 1000000)
+		text = three_digits((double)time_ns / 1e3, "us");
+	else if (time_ns < 1000000000)
+		text = three_digits((double)time_ns / 1e6, "ms");
+	else if (seconds < 120)
+		text = three_digits((double)time_ns / 1e9, "s");
+	else if (seconds < 7200)
+		snprintf(text.text, sizeof(text.text), "%" PRIu64 " min %02" PRIu64 " s",
+			seconds / 60, seconds % 60);
+	else
+		snprintf(text.text, sizeof(text.text), "%" PRIu64 " h %02" PRIu64 " min",
+			seconds / 3600, seconds / 60 % 60);
+	return text;
+}
+
+/* Reads leading digits; the first character behind them, or NULL when there is none or too many. */
+static const char *parse_digits(const char *text, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+	const char *at = text;
+
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+			__builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+			return NULL;
+	*ret_value = value;
+	return at == text ? NULL : at;
+}
+
+bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	static const char letters[] = "KMGTPE";
+	uint64_t value;
+	const char *at = parse_digits(text, &value);
+
+	if (!at)
+		return false;
+	if (*at == ' ')
+		at++;
+
+	const char *letter = *at ? strchr(letters, *at == 'k' ? 'K' : *at) : NULL;
+	if (letter) {
+		if (__builtin_mul_overflow(value, (uint64_t)1 << (10 * (letter - letters + 1)), &value))
+			return false;
+		at++;
+		if (*at == 'i' && at[1] == 'B')
+			at++;
+	}
+	if (*at == 'B')
+		at++;
+	if (*at)
+		return false;
+	*ret_bytes = value;
+	return true;
+}
+
+bool gmt_text_parse_u64(const char *text, uint64_t *ret_value)
+{
+	uint64_t value;
+	const char *end = parse_digits(text, &value);
+
+	if (!end || *end)
+		return false;
+	*ret_value = value;
+	return true;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/decode.h"
+
+#include <string.h>
+
+#include "wire/event_totals.h"
+#include "wire/varint.h"
+
+struct cursor {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
+static void store_integer(char *cell, uint32_t size_bytes, uint64_t value)
+{
+	switch (size_bytes) {
+	case 1:
+		*(uint8_t *)cell = (uint8_t)value;
+		break;
+	case 2:
+		*(uint16_t *)cell = (uint16_t)value;
+		break;
+	case 4:
+		*(uint32_t *)cell = (uint32_t)value;
+		break;
+	default:
+		*(uint64_t *)cell = value;
+	}
+}
+
+static bool get_slice(struct cursor *cursor, struct gmt_slice *ret_slice)
+{
+	uint64_t length;
+
+	if (!gmt_varint_get(&cursor->at, cursor->end, &length) || length > (uint64_t)(cursor->end - cursor->at))
+		return false;
+	*ret_slice = (struct gmt_slice){ .text = (const char *)cursor->at, .length = (uint32_t)length };
+	cursor->at += length;
+	return true;
+}
+
+/*
+ * Items go to decoder->items, which may move while it grows: the row keeps the index of its first
+ * item until all are read (fix_lists).
+ */
+static bool get_list(struct gmt_decoder *decoder, struct cursor *cursor, struct gmt_list *ret_list)
+{
+	uint64_t count, difference, item = 0;
+
+	if (!gmt_varint_get(&cursor->at, cursor->end, &count) || count > (uint64_t)(cursor->end - cursor->at) ||
+		!gmt_vec_reserve(&decoder->items, count))
+		return false;
+	*ret_list = (struct gmt_list){ .items = (const uint64_t *)decoder->items.count, .count = (uint32_t)count };
+	for (uint64_t i = 0; i < count; i++) {
+		if (!gmt_varint_get(&cursor->at, cursor->end, &difference))
+			return false;
+		item += gmt_unzigzag(difference);
+		decoder->items.items[decoder->items.count++] = item;
+	}
+	return true;
+}
+
+static bool get_cell(struct gmt_decoder *decoder, struct cursor *cursor, const struct gmt_field_info *field,
+	char *cell, uint64_t *before)
+{
+	uint64_t value;
+
+	if (field->encoding == 'S')
+		return get_slice(cursor, (struct gmt_slice *)cell);
+	if (field->encoding == 'L')
+		return get_list(decoder, cursor, (struct gmt_list *)cell);
+	if (!gmt_varint_get(&cursor->at, cursor->end, &value))
+		return false;
+	if (field->encoding == 'I')
+		value = gmt_unzigzag(value);
+	if (field->encoding == 'D')
+		value = *before += gmt_unzigzag(value);
+	store_integer(cell, field->size_bytes, value);
+	return true;
+}
+
+static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_info *record,
+	const struct gmt_field_info *field, struct cursor column, uint32_t count)
+{
+	char *cell = (char *)decoder->rows.items + field->offset;
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
+		if (!get_cell(decoder, &column, field, cell, &before))
+			return false;
+	return column.at == column.end;
+}
+
+static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info *record, uint32_t count)
+{
+	for (uint32_t f = 0; f < record->field_count; f++) {
+		if (record->fields[f].encoding != 'L')
+			continue;
+		char *cell = (char *)decoder->rows.items + record->fields[f].offset;
+		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes) {
+			struct gmt_list *list = (struct gmt_list *)cell;
+
+			list->items = decoder->items.items + (uintptr_t)list->items;
+		}
+	}
+}
+
+static bool make_rows(struct gmt_decoder *decoder, size_t bytes)
+{
+	size_t words = (bytes + 7) / 8;
+
+	decoder->rows.count = 0;
+	decoder->items.count = 0;
+	if (!gmt_vec_reserve(&decoder->rows, words))
+		return false;
+	memset(decoder->rows.items, 0, words * 8);
+	return true;
+}
+
+enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_block *block,
+	const void **ret_rows, struct gmt_error *error)
+{
+	const struct gmt_record_info *record = gmt_record_info(block->kind);
+	struct cursor payload = { block->payload, block->payload + block->size_bytes };
+
+	if (!make_rows(decoder, (size_t)record->row_bytes * block->rows))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+
+	for (uint32_t f = 0; f < record->field_count && payload.at < payload.end; f++) {
+		uint64_t length;
+		bool whole = gmt_varint_get(&payload.at, payload.end, &length) &&
+			length <= (uint64_t)(payload.end - payload.at);
+
+		if (!whole || !decode_column(decoder, record, &record->fields[f],
+				(struct cursor){ payload.at, payload.at + length }, block->rows))
+			return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded",
+				record->fields[f].name, record->name);
+		payload.at += length;
+	}
+	fix_lists(decoder, record, block->rows);
+	if (block->kind == GMT_RECORD_EVENT)
+		gmt_event_totals_from_differences((struct gmt_event *)decoder->rows.items, block->rows);
+	*ret_rows = decoder->rows.items;
+	return GMT_OK;
+}
+
+void gmt_decoder_fini(struct gmt_decoder *decoder)
+{
+	gmt_vec_fini(&decoder->rows);
+	gmt_vec_fini(&decoder->items);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/format.h"
+
+/* One array of columns per record ... */
+#define GMT_RECORD(number, name, NAME, meaning) \
+	static const struct gmt_field_info name##_fields[] = {
+#define GMT_FIELD(record, field, kind, type, text) \
+	{ .name = #field, .encoding = #kind[0], .offset = offsetof(struct gmt_##record, field), \
+	  .size_bytes = sizeof(type), .meaning = text },
+#define GMT_RECORD_END(name) \
+	}; \
+	_Static_assert(sizeof(name##_fields) / sizeof(*name##_fields) <= GMT_RECORD_MAX_FIELDS, #name);
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+
+/* ... and one array of records. */
+static const struct gmt_record_info records[] = {
+#define GMT_RECORD(nr, rname, NAME, text) \
+	[nr] = { .name = #rname, .number = nr, .row_bytes = sizeof(struct gmt_##rname), \
+		.field_count = sizeof(rname##_fields) / sizeof(*rname##_fields), \
+		.fields = rname##_fields, .meaning = text },
+#define GMT_FIELD(record, name, encoding, type, meaning)
+#define GMT_RECORD_END(name)
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+};
+
+const struct gmt_record_info *gmt_record_info(uint32_t number)
+{
+	if (number >= sizeof(records) / sizeof(*records) || !records[number].name)
+		return NULL;
+	return &records[number];
+}
+
+#define NAME_OR_NULL(names, number) \
+	((number) < sizeof(names) / sizeof(*(names)) ? (names)[number] : NULL)
+
+const char *gmt_layer_name(unsigned layer)
+{
+	static const char *const names[] = {
+#define GMT_LAYER(number, NAME, name, meaning) [number] = name,
+#include "wire/layers.def"
+#undef GMT_LAYER
+	};
+
+	return NAME_OR_NULL(names, layer);
+}
+
+const char *gmt_space_name(unsigned space)
+{
+	static const char *const names[] = {
+#define GMT_SPACE(number, NAME, name, side, meaning) [number] = name,
+#include "wire/spaces.def"
+#undef GMT_SPACE
+	};
+
+	return NAME_OR_NULL(names, space);
+}
+
+const char *gmt_kind_name(unsigned kind)
+{
+	static const char *const names[] = {
+#define GMT_KIND(number, NAME, name, meaning) [number] = name,
+#include "wire/kinds.def"
+#undef GMT_KIND
+	};
+
+	return NAME_OR_NULL(names, kind);
+}
+
+enum gmt_side gmt_space_side(unsigned space)
+{
+	switch (space) {
+#define GMT_SPACE(number, NAME, name, side, meaning) \
+	case number: \
+		return GMT_SIDE_##side;
+#include "wire/spaces.def"
+#undef GMT_SPACE
+	}
+	return GMT_SIDE_DEVICE;
+}

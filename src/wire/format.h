@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WIRE_FORMAT_H
+#define GMT_WIRE_FORMAT_H
+
+/*
+ * The snapshot format in C: what records.def, layers.def, spaces.def and kinds.def declare, and the
+ * frame around it. docs/snapshot-format.md says the same in words, for readers in other languages.
+ *
+ * A file is gzip; inside stand a file header and blocks. A block is a table: rows of one record
+ * kind, stored column by column.
+ *
+ *   file    magic[8] major:u16 minor:u16 features:u32 crc:u32      crc of the 16 bytes before it
+ *   block   kind:u32 rows:u32 size_bytes:u32 crc:u32 payload       crc of the 12 bytes, then payload
+ *   payload for each column: length:varint, bytes
+ *
+ * All integers are little endian; crc is the CRC-32 of zlib.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GMT_FORMAT_MAGIC "GMTRACE\n"
+
+enum {
+	GMT_FORMAT_MAJOR = 1, /* readers refuse a larger one */
+	GMT_FORMAT_MINOR = 0, /* a larger one only adds */
+	GMT_FILE_HEADER_BYTES = 20,
+	GMT_BLOCK_HEADER_BYTES = 16,
+	GMT_BLOCK_MAX_BYTES = 64 << 20, /* payload; readers refuse more */
+	GMT_BLOCK_MAX_ROWS = 1 << 20,
+	/* Feature flags: a reader refuses a file with a bit that it does not know. */
+	GMT_FEATURES_KNOWN = 0,
+};
+
+/* Borrowed bytes, not ended by a NUL. */
+struct gmt_slice {
+	const char *text;
+	uint32_t length;
+};
+
+struct gmt_list {
+	const uint64_t *items;
+	uint32_t count;
+};
+
+/* struct gmt_process, struct gmt_event, ...: one row of each kind. */
+#define GMT_RECORD(number, name, NAME, meaning) struct gmt_##name {
+#define GMT_FIELD(record, name, encoding, type, meaning) type name;
+#define GMT_RECORD_END(name) };
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+
+enum gmt_record_kind {
+#define GMT_RECORD(number, name, NAME, meaning) GMT_RECORD_##NAME = number,
+#define GMT_FIELD(record, name, encoding, type, meaning)
+#define GMT_RECORD_END(name)
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+};
+
+enum gmt_layer {
+#define GMT_LAYER(number, NAME, name, meaning) GMT_LAYER_##NAME = number,
+#include "wire/layers.def"
+#undef GMT_LAYER
+};
+
+enum gmt_space {
+#define GMT_SPACE(number, NAME, name, side, meaning) GMT_SPACE_##NAME = number,
+#include "wire/spaces.def"
+#undef GMT_SPACE
+};
+
+enum gmt_kind {
+#define GMT_KIND(number, NAME, name, meaning) GMT_KIND_##NAME = number,
+#include "wire/kinds.def"
+#undef GMT_KIND
+};
+
+enum {
+	GMT_DEVICE_HOST = -1,    /* host memory belongs to no device */
+	GMT_DEVICE_UNKNOWN = -2, /* the event does not say; a free finds it in the block */
+};
+
+enum gmt_side { GMT_SIDE_DEVICE, GMT_SIDE_HOST };
+
+/* Names for reports; NULL for a number that this version does not know. */
+const char *gmt_layer_name(unsigned layer);
+const char *gmt_space_name(unsigned space);
+const char *gmt_kind_name(unsigned kind);
+/* Unknown spaces count as the device's. */
+enum gmt_side gmt_space_side(unsigned space);
+
+/* How one column lies in its structure. */
+struct gmt_field_info {
+	const char *name;
+	char encoding; /* 'U' 'I' 'D' 'S' 'L', see records.def */
+	uint16_t offset;
+	uint16_t size_bytes;
+	const char *meaning;
+};
+
+struct gmt_record_info {
+	const char *name;
+	uint32_t number;
+	uint32_t row_bytes; /* sizeof(struct gmt_NAME) */
+	uint32_t field_count;
+	const struct gmt_field_info *fields;
+	const char *meaning;
+};
+
+enum { GMT_RECORD_MAX_FIELDS = 24 };
+
+/* The record of that number; NULL when this version does not know it. */
+const struct gmt_record_info *gmt_record_info(uint32_t number);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WIRE_SINK_H
+#define GMT_WIRE_SINK_H
+
+/*
+ * Bytes to a gzip file. In the flow: encode -> sink -> file. After gmt_sink_sync everything pushed
+ * before it can be read back, also from a file that is cut right there. One thread.
+ *
+ * A sink that failed once (full disk, vanished directory) stays failed and swallows what follows, so
+ * that a recorder need not look at each call.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct gmt_sink;
+
+/*
+ * Starts a gzip file on `fd`, which stays the caller's to close. `level` is zlib's, 1 to 9.
+ * The sink comes from pages.h; NULL in *ret_sink on failure.
+ */
+enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error);
+
+/* Appends bytes. */
+enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length, struct gmt_error *error);
+
+/* Makes all that was pushed readable in the file. */
+enum gmt_status gmt_sink_sync(struct gmt_sink *sink, struct gmt_error *error);
+
+/* Uncompressed bytes pushed so far. */
+uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);
+
+/* Ends the gzip stream and frees the sink. `sink` may be NULL. */
+enum gmt_status gmt_sink_close(struct gmt_sink *sink, struct gmt_error *error);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/source.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/arena.h"
+#include "base/pages.h"
+#include "base/vec.h"
+#include "wire/format.h"
+
+enum { IN_BYTES = 64 << 10 };
+
+struct gmt_source {
+	int fd;
+	bool in_member;      /* inside a gzip member, not between two */
+	bool file_ended;
+	bool failed;         /* a read or inflate error: nothing more can come */
+	struct gmt_source_progress progress;
+	z_stream stream;
+	struct gmt_arena zlib_memory;
+	GMT_VEC(uint8_t) payload;
+	const char *path;    /* the copy behind this structure's own fields */
+	char failure[160];   /* why `failed` */
+	uint8_t in[IN_BYTES];
+	char path_copy[4096];
+};
+
+static voidpf zlib_alloc(voidpf arena, uInt items, uInt size)
+{
+	return gmt_arena_alloc(arena, (size_t)items * size);
+}
+
+static void zlib_free(voidpf arena, voidpf block)
+{
+	(void)arena;
+	(void)block;
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return le32toh(value);
+}
+
+static uint16_t get_u16(const uint8_t *at)
+{
+	uint16_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return le16toh(value);
+}
+
+static void fail(struct gmt_source *source, const char *why)
+{
+	source->failed = true;
+	strncpy(source->failure, why, sizeof(source->failure) - 1);
+}
+
+/* Reads more of the file; false at its end or on an error. */
+static bool fill_input(struct gmt_source *source)
+{
+	ssize_t got;
+
+	do
+		got = read(source->fd, source->in, IN_BYTES);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		fail(source, strerror(errno));
+		return false;
+	}
+	if (got == 0) {
+		source->file_ended = true;
+		return false;
+	}
+	source->progress.read_bytes += (uint64_t)got;
+	source->stream.next_in = source->in;
+	source->stream.avail_in = (uInt)got;
+	return true;
+}
+
+/* Several gzip members behind each other are one stream, as gzip itself reads them. */
+static bool begin_member(struct gmt_source *source)
+{
+	if (!source->stream.avail_in && !fill_input(source))
+		return false;
+	inflateReset(&source->stream);
+	source->in_member = true;
+	return true;
+}
+
+/* Inflates up to `length` bytes to `to`; fewer at the end of the file or of what is whole. */
+static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length)
+{
+	source->stream.next_out = to;
+	source->stream.avail_out = (uInt)length;
+	while (source->stream.avail_out && !source->failed) {
+		if (!source->in_member && !begin_member(source))
+			break;
+		if (!source->stream.avail_in && !fill_input(source))
+			break;
+
+		int answer = inflate(&source->stream, Z_NO_FLUSH);
+		if (answer == Z_STREAM_END)
+			source->in_member = false;
+		else if (answer != Z_OK && answer != Z_BUF_ERROR)
+			fail(source, "its compressed data is damaged");
+	}
+	return length - source->stream.avail_out;
+}
+
+static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *error)
+{
+	struct stat about;
+
+	source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
+	if (source->fd < 0)
+		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
+	if (fstat(source->fd, &about))
+		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
+	if (S_ISDIR(about.st_mode))
+		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a snapshot", source->path);
+	if (S_ISREG(about.st_mode) && !about.st_size)
+		return gmt_error_set(error, GMT_FORMAT,
+			"%s: is empty: the recording ended before anything was written", source->path);
+	source->progress.file_bytes = (uint64_t)about.st_size;
+	return GMT_OK;
+}
+
+static enum gmt_status check_header(struct gmt_source *source, struct gmt_error *error)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+
+	if (!fill_input(source))
+		return gmt_error_set(error, GMT_FORMAT, "%s: %s", source->path,
+			source->failed ? source->failure : "is empty");
+	if (source->stream.avail_in < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
+		return gmt_error_set(error, GMT_FORMAT, "%s: is not a gzip file, so not a gpumemtrace snapshot",
+			source->path);
+	if (inflate_some(source, header, sizeof(header)) < sizeof(header))
+		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
+			source->failed ? source->failure : "it is cut within its first bytes");
+	if (memcmp(header, GMT_FORMAT_MAGIC, 8) != 0)
+		return gmt_error_set(error, GMT_FORMAT,
+			"%s: is gzip, but not a gpumemtrace snapshot", source->path);
+	if (get_u32(header + 16) != (uint32_t)crc32(0, header, 16))
+		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
+	if (get_u16(header + 8) > GMT_FORMAT_MAJOR || (get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
+		return gmt_error_set(error, GMT_VERSION,
+			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): use the newer program",
+			source->path, get_u16(header + 8), get_u16(header + 10), get_u32(header + 12),
+			GMT_FORMAT_MAJOR);
+	return GMT_OK;
+}
+
+enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error)
+{
+	struct gmt_source *source;
+	enum gmt_status status;
+
+	*ret_source = NULL;
+	if (strlen(path) >= sizeof(source->path_copy))
+		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
+	source = gmt_pages_grow(NULL, 0, sizeof(*source));
+	if (!source)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	source->path = strcpy(source->path_copy, path);
+	source->fd = -1;
+	source->in_member = true;
+	source->stream.zalloc = zlib_alloc;
+	source->stream.zfree = zlib_free;
+	source->stream.opaque = &source->zlib_memory;
+	if (inflateInit2(&source->stream, 15 + 16) != Z_OK)
+		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	else if (!(status = open_file(source, error)))
+		status = check_header(source, error);
+	if (status) {
+		gmt_source_close(source);
+		return status;
+	}
+	*ret_source = source;
+	return GMT_OK;
+}
+
+static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
+{
+	return gmt_error_set(error, GMT_DAMAGED, "%s: %s", source->path, source->failed ? source->failure : what);
+}
+
+enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
+{
+	uint8_t header[GMT_BLOCK_HEADER_BYTES];
+	size_t got = inflate_some(source, header, sizeof(header));
+
+	if (!got && !source->failed && !source->in_member)
+		return GMT_END;
+	if (got < sizeof(header))
+		return damaged(source, "ends in the middle: the process was killed or the file was cut", error);
+
+	struct gmt_block block = {
+		.kind = get_u32(header),
+		.rows = get_u32(header + 4),
+		.size_bytes = get_u32(header + 8),
+	};
+	if (block.size_bytes > GMT_BLOCK_MAX_BYTES || block.rows > GMT_BLOCK_MAX_ROWS || !block.rows)
+		return damaged(source, "a block in it has an impossible size", error);
+	source->payload.count = 0;
+	if (!gmt_vec_reserve(&source->payload, block.size_bytes + 1))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	if (inflate_some(source, source->payload.items, block.size_bytes) < block.size_bytes)
+		return damaged(source, "ends in the middle: the process was killed or the file was cut", error);
+
+	uLong crc = crc32(0, header, 12);
+	crc = crc32(crc, source->payload.items, block.size_bytes);
+	if (get_u32(header + 12) != (uint32_t)crc)
+		return damaged(source, "a block in it has a wrong checksum", error);
+	block.payload = source->payload.items;
+	*ret_block = block;
+	return GMT_OK;
+}
+
+struct gmt_source_progress gmt_source_progress(const struct gmt_source *source)
+{
+	return source->progress;
+}
+
+void gmt_source_close(struct gmt_source *source)
+{
+	if (!source)
+		return;
+	if (source->fd >= 0)
+		close(source->fd);
+	inflateEnd(&source->stream);
+	gmt_arena_fini(&source->zlib_memory);
+	gmt_vec_fini(&source->payload);
+	gmt_pages_free(source, sizeof(*source));
+}

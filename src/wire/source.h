@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WIRE_SOURCE_H
+#define GMT_WIRE_SOURCE_H
+
+/*
+ * A gzip file to blocks. In the flow: file -> source -> decode. Reads forward once, in memory that
+ * follows the largest block. Everything it hands out has a right checksum. One thread.
+ */
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct gmt_source;
+
+struct gmt_block {
+	uint32_t kind;       /* record number; may be one that this version does not know */
+	uint32_t rows;
+	uint32_t size_bytes; /* of the payload */
+	const uint8_t *payload;
+};
+
+struct gmt_source_progress {
+	uint64_t read_bytes; /* of the compressed file */
+	uint64_t file_bytes;
+};
+
+/*
+ * Opens `path` and reads its header. GMT_NO_FILE, GMT_FORMAT or GMT_VERSION say why not; the text
+ * names the path.
+ */
+enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error);
+
+/*
+ * The next block, good until the next call. GMT_END: the file ended where a block ends. GMT_DAMAGED:
+ * from here on it is cut or damaged; all before was good.
+ */
+enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error);
+
+struct gmt_source_progress gmt_source_progress(const struct gmt_source *source);
+
+/* `source` may be NULL. */
+void gmt_source_close(struct gmt_source *source);
+
+#endif
