@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_CAPTURE_PYTHON_H
+#define GMT_CAPTURE_PYTHON_H
+
+/*
+ * Python stacks, read from the interpreter's own frames. In the flow: hook -> capture -> depot.
+ *
+ * The frames of a thread that is inside C code do not change, and each holds its function, so
+ * reading this thread's own chain needs no GIL; and taking it, or calling what counts references,
+ * would be a data race, because PyTorch releases it around its operators. So: plain loads at offsets
+ * known for each version, checked once against the interpreter's own answer where they are not.
+ *
+ * gmt_python_capture allocates nothing, takes no lock and makes no system call.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/depot.h"
+
+enum gmt_python_state {
+	GMT_PYTHON_ABSENT,   /* this process has no interpreter (yet): ask again later, it is cheap */
+	GMT_PYTHON_ON,
+	GMT_PYTHON_REFUSED,  /* an interpreter whose frames this version cannot read */
+};
+
+/*
+ * Looks for an interpreter and learns how to read its frames. `find` is the real dlsym(RTLD_DEFAULT,
+ * name). Call it outside of hooks' hot path: when the process reaches the driver. Any thread, one at
+ * a time. When it refuses, `ret_why` (may be NULL) says why in one line, for the host's stderr and
+ * the snapshot's notes.
+ */
+enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes);
+
+/*
+ * The calling thread's Python stack, at most `depth` innermost frames, as a depot id of kind
+ * GMT_DEPOT_FRAMES; 0 when this thread runs no Python, or the depot is full (then *ret_lost is set).
+ */
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost);
+
+/* Forgets cached frame ids: their depot is gone (a forked child starts anew). */
+void gmt_python_reset(void);
+
+/* "3.11.7"; "" when there is no interpreter. Static memory. */
+const char *gmt_python_version(void);
+
+#endif
