@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <cmocka.h>
+
+#include "capture/depot.h"
+
+enum { ARENA_BYTES = 64 << 20 };
+
+struct room {
+	void *arena;
+	struct gmt_depot *depot;
+};
+
+static struct room room;
+
+static int depot_setup(void **state)
+{
+	(void)state;
+	room.arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	room.depot = gmt_depot_open(room.arena, ARENA_BYTES, ARENA_BYTES);
+	return room.arena == MAP_FAILED || !room.depot;
+}
+
+static int depot_teardown(void **state)
+{
+	(void)state;
+	gmt_depot_close(room.depot);
+	munmap(room.arena, ARENA_BYTES);
+	return 0;
+}
+
+static void assert_entry(uint32_t id, enum gmt_depot_kind kind, const void *bytes, uint32_t length)
+{
+	struct gmt_depot_entry *entry = gmt_depot_get(room.depot, id);
+
+	assert_int_not_equal(id, 0);
+	assert_int_equal(entry->kind, kind);
+	assert_int_equal(entry->length, length);
+	assert_int_equal(entry->file_id, 0);
+	assert_int_equal((uintptr_t)entry % 8, 0);
+	assert_memory_equal(entry + 1, bytes, length);
+}
+
+static void equal_bytes_have_one_id_and_other_bytes_another(void **state)
+{
+	(void)state;
+	char bytes[100];
+	uint32_t ids[sizeof(bytes)];
+
+	for (uint32_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)i;
+	/* Every length has a prefix of one text: length must tell them apart, to the last byte. */
+	for (uint32_t length = 0; length < sizeof(bytes); length++)
+		ids[length] = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, length);
+	for (uint32_t length = 0; length < sizeof(bytes); length++) {
+		assert_entry(ids[length], GMT_DEPOT_STACK, bytes, length);
+		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, length), ids[length]);
+		for (uint32_t other = 0; other < length; other++)
+			assert_int_not_equal(ids[length], ids[other]);
+	}
+	for (uint32_t i = 0; i < sizeof(bytes); i++) {
+		bytes[i] ^= 0x40;
+		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes));
+		assert_entry(id, GMT_DEPOT_STACK, bytes, sizeof(bytes));
+		bytes[i] ^= 0x40;
+		assert_int_not_equal(gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes)), id);
+	}
+}
+
+static void trailing_zeros_are_part_of_an_entry(void **state)
+{
+	(void)state;
+	char zeros[32] = { 0 };
+
+	for (uint32_t length = 1; length <= sizeof(zeros); length++) {
+		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_CODE, zeros, length);
+		assert_entry(id, GMT_DEPOT_CODE, zeros, length);
+	}
+}
+
+static void kinds_do_not_mix(void **state)
+{
+	(void)state;
+	uint32_t stack = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, "same", 4);
+	uint32_t code = gmt_depot_intern(room.depot, GMT_DEPOT_CODE, "same", 4);
+
+	assert_int_not_equal(stack, code);
+	assert_entry(stack, GMT_DEPOT_STACK, "same", 4);
+	assert_entry(code, GMT_DEPOT_CODE, "same", 4);
+}
+
+static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_lifts_it(void **state)
+{
+	(void)state;
+	uint64_t numbers[64];
+	uint32_t ids[64];
+	uint32_t made = 0;
+
+	gmt_depot_set_ready(room.depot, 1000);
+	for (;; made++) {
+		numbers[made] = made;
+		ids[made] = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+		if (!ids[made])
+			break;
+	}
+	assert_true(made > 10);
+
+	uint64_t used = gmt_depot_used_bytes(room.depot);
+
+	assert_true(used <= 1000);
+	for (uint32_t i = 0; i < made; i++)
+		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[i], sizeof(numbers[i])), ids[i]);
+
+	/* What was refused took nothing, so something smaller may still fit. */
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, numbers, sizeof(numbers)), 0);
+	assert_int_equal(gmt_depot_used_bytes(room.depot), used);
+
+	gmt_depot_set_ready(room.depot, (uint64_t)1 << 40); /* more than there is: what there is */
+	uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+	assert_entry(id, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+	for (uint32_t i = 0; i < made; i++)
+		assert_entry(ids[i], GMT_DEPOT_FRAME, &numbers[i], sizeof(numbers[i]));
+}
+
+static void a_full_table_refuses_the_new_and_still_finds_the_old(void **state)
+{
+	(void)state;
+	uint32_t made = 0;
+
+	for (uint32_t id = 1; id; made += id != 0)
+		id = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &made, sizeof(made));
+	assert_true(made > 900000);
+	for (uint32_t i = 0; i < made; i += 7)
+		assert_entry(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &i, sizeof(i)), GMT_DEPOT_FRAME, &i, sizeof(i));
+	assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &made, sizeof(made)), 0);
+}
+
+enum { THREADS = 4, STACKS = 100000, DEPTH = 12 };
+
+struct job {
+	uint32_t first; /* stack to begin with, so that threads meet and part */
+	uint32_t salt;  /* 0: the same stacks in every thread */
+	uint32_t ids[STACKS];
+};
+
+static uint32_t make_stack(uint64_t *words, uint32_t number, uint32_t salt)
+{
+	uint32_t depth = 1 + number % DEPTH;
+
+	for (uint32_t i = 0; i < depth; i++)
+		words[i] = (uint64_t)number * 0x10001 + i + ((uint64_t)salt << 40);
+	return depth * (uint32_t)sizeof(words[0]);
+}
+
+static void *intern_all(void *argument)
+{
+	struct job *job = argument;
+	uint64_t words[DEPTH];
+
+	for (uint32_t i = 0; i < STACKS; i++) {
+		uint32_t number = (job->first + i) % STACKS;
+		uint32_t length = make_stack(words, number, job->salt);
+		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, words, length);
+
+		/* Whole at the moment at which the id is known, whoever made it. */
+		if (id && memcmp(gmt_depot_get(room.depot, id) + 1, words, length))
+			abort();
+		job->ids[number] = id;
+	}
+	return NULL;
+}
+
+static void run_jobs(struct job **jobs, bool same)
+{
+	pthread_t threads[THREADS];
+
+	for (uint32_t i = 0; i < THREADS; i++) {
+		jobs[i] = calloc(1, sizeof(*jobs[i]));
+		jobs[i]->first = i / 2 * (STACKS / 2); /* two start together, two half-way */
+		jobs[i]->salt = same ? 0 : i + 1;
+		assert_int_equal(pthread_create(&threads[i], NULL, intern_all, jobs[i]), 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		for (uint32_t number = 0; number < STACKS; number++) {
+			uint64_t words[DEPTH];
+			uint32_t length = make_stack(words, number, jobs[i]->salt);
+
+			assert_entry(jobs[i]->ids[number], GMT_DEPOT_STACK, words, length);
+		}
+	}
+}
+
+static void threads_that_intern_the_same_stacks_agree_and_every_entry_is_whole(void **state)
+{
+	(void)state;
+	struct job *jobs[THREADS];
+
+	run_jobs(jobs, true);
+	for (uint32_t i = 1; i < THREADS; i++)
+		assert_memory_equal(jobs[i]->ids, jobs[0]->ids, sizeof(jobs[0]->ids));
+	for (uint32_t i = 0; i < THREADS; i++)
+		free(jobs[i]);
+}
+
+static void threads_that_intern_different_stacks_do_not_disturb_each_other(void **state)
+{
+	(void)state;
+	struct job *jobs[THREADS];
+
+	run_jobs(jobs, false);
+	for (uint32_t i = 0; i < THREADS; i++)
+		free(jobs[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define DEPOT_TEST(name) cmocka_unit_test_setup_teardown(name, depot_setup, depot_teardown)
+		DEPOT_TEST(equal_bytes_have_one_id_and_other_bytes_another),
+		DEPOT_TEST(trailing_zeros_are_part_of_an_entry),
+		DEPOT_TEST(kinds_do_not_mix),
+		DEPOT_TEST(a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_lifts_it),
+		DEPOT_TEST(a_full_table_refuses_the_new_and_still_finds_the_old),
+		DEPOT_TEST(threads_that_intern_the_same_stacks_agree_and_every_entry_is_whole),
+		DEPOT_TEST(threads_that_intern_different_stacks_do_not_disturb_each_other),
+#undef DEPOT_TEST
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
