@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_CAPTURE_NATIVE_H
+#define GMT_CAPTURE_NATIVE_H
+
+/*
+ * Native stacks by libunwind's fast path, which is opened at run time with RTLD_LOCAL: linked, it
+ * would take the C++ unwinder's place for the whole process and make each exception of the host 14
+ * times slower. Where there is no libunwind, the unwinder of libgcc does it, ten times slower.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/depot.h"
+
+enum gmt_unwinder { GMT_UNWINDER_NONE, GMT_UNWINDER_LIBGCC, GMT_UNWINDER_LIBUNWIND };
+
+/*
+ * Opens an unwinder: libunwind beside this library (with its liblzma), then the system's, then
+ * libgcc. Idempotent. It calls dlopen: never inside an allocation hook or dlsym.
+ */
+enum gmt_unwinder gmt_native_init(void);
+
+/* What gmt_native_init found. */
+enum gmt_unwinder gmt_native_unwinder(void);
+
+/*
+ * The calling thread's native stack, at most `depth` frames, from the caller of the hooked function,
+ * as a depot id of kind GMT_DEPOT_STACK; 0 when there is no unwinder, or the depot is full (then
+ * *ret_lost is set). `generation` is the module map's.
+ */
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost);
+
+#endif

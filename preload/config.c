@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "diag.h"
+
+struct option {
+	const char *key;
+	const char *fallback;
+	const char *values;
+	const char *meaning;
+};
+
+static const struct option options[] = {
+#define GMT_OPTION(name, fallback, values, meaning) { #name, fallback, values, meaning },
+#include "wire/recorder_options.def"
+#undef GMT_OPTION
+};
+
+enum option_index {
+#define GMT_OPTION(name, fallback, values, meaning) OPTION_##name,
+#include "wire/recorder_options.def"
+#undef GMT_OPTION
+	OPTION_COUNT
+};
+
+enum { VALUE_BYTES = 64, WRONG_LINES = 4, WRONG_BYTES = 256 };
+
+struct gmt_config gmt_config = { .verbosity = 1 };
+
+/* The effective values as text; `output` may be long and lies in gmt_config. */
+static char values[OPTION_COUNT][VALUE_BYTES];
+static char wrong[WRONG_LINES][WRONG_BYTES];
+static unsigned wrong_count;
+
+static void complain(const char *format, const char *a, const char *b)
+{
+	if (wrong_count < WRONG_LINES)
+		snprintf(wrong[wrong_count++], WRONG_BYTES, format, a, b);
+}
+
+static bool is_word_of(const char *value, const char *words)
+{
+	size_t length = strlen(value);
+
+	for (const char *at = words; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+		if (strncmp(at, value, length) == 0 && (at[length] == '|' || !at[length]))
+			return length != 0;
+	return false;
+}
+
+static bool is_number_within(const char *value, const char *range)
+{
+	uint64_t low, high, number;
+	char first[24];
+	const char *dots = strstr(range, "..");
+
+	snprintf(first, sizeof(first), "%.*s", (int)(dots - range), range);
+	return gmt_text_parse_u64(first, &low) && gmt_text_parse_u64(dots + 2, &high) &&
+		gmt_text_parse_u64(value, &number) && number >= low && number <= high;
+}
+
+static bool is_allowed(const struct option *option, const char *value)
+{
+	if (strcmp(option->values, "TEXT") == 0)
+		return value[0] != 0;
+	if (strstr(option->values, ".."))
+		return is_number_within(value, option->values);
+	return is_word_of(value, option->values);
+}
+
+static void keep_value(size_t index, const char *value)
+{
+	if (index == OPTION_output)
+		snprintf(gmt_config.output, sizeof(gmt_config.output), "%s", value);
+	else
+		snprintf(values[index], VALUE_BYTES, "%s", value);
+}
+
+static void take(const char *key, const char *value)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		if (strcmp(options[i].key, key) != 0)
+			continue;
+		if (is_allowed(&options[i], value))
+			keep_value(i, value);
+		else
+			complain("GPUMEMTRACE_OPTIONS: the value of %.60s is not %.60s; its default is used", key, options[i].values);
+		return;
+	}
+	complain("GPUMEMTRACE_OPTIONS: no option is called %.60s%.0s; help=1 lists them", key, "");
+}
+
+/* Copies one key=value to `item`, without quotes; the address behind it. */
+static const char *next_item(const char *at, char *item, size_t item_bytes)
+{
+	size_t length = 0;
+	char quote = 0;
+
+	for (; *at && (quote || *at != ':'); at++) {
+		if (quote ? *at == quote : (*at == '"' || *at == '\''))
+			quote = quote ? 0 : *at;
+		else if (length + 1 < item_bytes)
+			item[length++] = *at;
+	}
+	item[length] = 0;
+	if (quote)
+		complain("GPUMEMTRACE_OPTIONS: a quote is never closed in %.120s%.0s", item, "");
+	return *at ? at + 1 : at;
+}
+
+static bool is(enum option_index index, const char *value)
+{
+	return strcmp(values[index], value) == 0;
+}
+
+static void apply(void)
+{
+	uint64_t depth, verbosity;
+
+	gmt_text_parse_u64(values[OPTION_depth], &depth);
+	gmt_text_parse_u64(values[OPTION_verbosity], &verbosity);
+	gmt_config.depth = (uint32_t)depth;
+	gmt_config.verbosity = (uint32_t)verbosity;
+	gmt_config.native_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "native");
+	gmt_config.python_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "python");
+	gmt_config.free_stacks = is(OPTION_free_stacks, "on");
+	gmt_config.block_when_full = is(OPTION_overflow, "block");
+	gmt_config.exports = is(OPTION_exports, "on");
+	gmt_config.help = is(OPTION_help, "1");
+}
+
+void gmt_config_init(const char *text)
+{
+	static char item[GMT_OUTPUT_BYTES + 32];
+
+	wrong_count = 0;
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		keep_value(i, options[i].fallback);
+	while (text && *text) {
+		text = next_item(text, item, sizeof(item));
+		char *equals = strchr(item, '=');
+
+		if (equals) {
+			*equals = 0;
+			take(item, equals + 1);
+		} else if (item[0]) {
+			complain("GPUMEMTRACE_OPTIONS: %.60s has no value%.0s; write key=value:key=value", item, "");
+		}
+	}
+	apply();
+}
+
+void gmt_config_warn(void)
+{
+	for (unsigned i = 0; i < wrong_count; i++)
+		gmt_diag_warn("%s", wrong[i]);
+	wrong_count = 0;
+}
+
+void gmt_config_help(void)
+{
+	char line[1024];
+
+	gmt_diag_print("GPUMEMTRACE_OPTIONS=key=value:key=value (a value with a colon stands in quotes)\n");
+	for (size_t i = 0; i < OPTION_COUNT; i++) {
+		snprintf(line, sizeof(line), "  %s=%s  (%s)\n      %s\n", options[i].key, options[i].fallback,
+			options[i].values, options[i].meaning);
+		gmt_diag_print(line);
+	}
+}
+
+void gmt_config_list(void (*tell)(void *context, const char *key, const char *value), void *context)
+{
+	for (size_t i = 0; i < OPTION_COUNT; i++)
+		tell(context, options[i].key, i == OPTION_output ? gmt_config.output : values[i]);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PRELOAD_CONFIG_H
+#define GMT_PRELOAD_CONFIG_H
+
+/*
+ * The recorder's options: GPUMEMTRACE_OPTIONS=key=value:key=value, each key a row of
+ * wire/recorder_options.def. A value that contains a colon stands between single or double quotes.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	GMT_DEPTH_MAX = 512, /* frames of a stack, each kind */
+	GMT_OUTPUT_BYTES = 4096,
+};
+
+struct gmt_config {
+	char output[GMT_OUTPUT_BYTES]; /* template, see record/output.h */
+	bool native_stacks;
+	bool python_stacks;
+	bool free_stacks;
+	bool block_when_full; /* wait at most 1 ms for room in the ring, then drop; else drop at once */
+	bool exports;
+	uint32_t depth;
+	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
+	bool help;
+};
+
+/* Read only after gmt_config_init. */
+extern struct gmt_config gmt_config;
+
+/*
+ * Reads `options` (NULL: none) over the defaults. Wrong ones keep their default; what is wrong is
+ * kept for gmt_config_warn. No memory, no stdio.
+ */
+void gmt_config_init(const char *options);
+
+/* Says on stderr, one line each, which options were not understood. Once. */
+void gmt_config_warn(void);
+
+/* Prints all options with defaults and meanings to stderr (`help=1`). */
+void gmt_config_help(void);
+
+/* Calls `tell` with each option's key and its effective value as text. */
+void gmt_config_list(void (*tell)(void *context, const char *key, const char *value), void *context);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "lifecycle.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "capture/native.h"
+#include "capture/python.h"
+#include "config.h"
+#include "diag.h"
+#include "record/clock.h"
+#include "record/modules.h"
+#include "record/session.h"
+#include "routes/dlsym.h"
+#include "routes/real.h"
+#include "thread.h"
+
+static _Atomic bool reached;
+
+static void *find_global(const char *name)
+{
+	return gmt_real_dlsym(RTLD_DEFAULT, name);
+}
+
+static void look_for_unwinder(void)
+{
+	if (!gmt_config.native_stacks)
+		return;
+	switch (gmt_native_init()) {
+	case GMT_UNWINDER_LIBUNWIND:
+		break;
+	case GMT_UNWINDER_LIBGCC:
+		gmt_diag_warn("libunwind.so.8 is neither beside libgpumemtrace.so nor in the system; "
+			"native stacks are taken with libgcc, which is slower");
+		gmt_session_note("native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
+		break;
+	case GMT_UNWINDER_NONE:
+		gmt_diag_warn("no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks have no native frames");
+		gmt_session_note("there are no native stacks: neither libunwind.so.8 nor libgcc_s.so.1 was found");
+		break;
+	}
+}
+
+static void look_for_python(void)
+{
+	char why[256] = "", line[320];
+
+	if (!gmt_config.python_stacks || gmt_python_init(find_global, why, sizeof(why)) != GMT_PYTHON_REFUSED)
+		return;
+	gmt_diag_warn("%s; stacks have no Python frames", why);
+	snprintf(line, sizeof(line), "there are no Python frames: %s", why);
+	gmt_session_note(line);
+}
+
+void gmt_lifecycle_reach_driver(void)
+{
+	bool expected = false;
+
+	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
+		!atomic_compare_exchange_strong(&reached, &expected, true))
+		return;
+	gmt_config_warn();
+	look_for_unwinder();
+	look_for_python();
+}
+
+static void in_child_of_fork(void)
+{
+	gmt_modules_reset_lock();
+	gmt_session_abandon();
+	gmt_python_reset();
+}
+
+/* A program that was linked to CUDA may make an allocation its first call: be ready before it. */
+static bool is_linked_to_cuda(void)
+{
+	return gmt_real_dlsym(RTLD_NEXT, "cuInit") || gmt_real_dlsym(RTLD_NEXT, "cudaMalloc");
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	/* With a set-uid program the environment is not to be trusted. */
+	gmt_config_init(getauxval(AT_SECURE) ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
+	gmt_real_init();
+	gmt_dlsym_init();
+	gmt_clock_init();
+	if (gmt_config.help)
+		gmt_config_help();
+	pthread_atfork(NULL, NULL, in_child_of_fork);
+	if (is_linked_to_cuda())
+		gmt_lifecycle_reach_driver();
+}
+
+__attribute__((destructor)) static void on_exit_of_process(void)
+{
+	gmt_session_end();
+}
+
+/*
+ * An object that goes takes its addresses along: what is loaded is noted down first, stacks taken
+ * from now on belong to a new map, and calling objects are looked up anew. dlopen is left alone: taking
+ * it over would change whose RUNPATH applies.
+ */
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+	static int (*_Atomic real)(void *);
+	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
+
+	if (!next) {
+		*(void **)&next = gmt_real_dlsym(RTLD_NEXT, "dlclose");
+		if (!next)
+			return -1;
+		atomic_store_explicit(&real, next, memory_order_relaxed);
+	}
+	if (atomic_load_explicit(&reached, memory_order_relaxed) && !gmt_this_thread.is_ours)
+		gmt_modules_scan();
+
+	int result = next(handle);
+	gmt_modules_next_generation();
+	gmt_real_forget_callers();
+	return result;
+}

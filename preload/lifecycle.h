@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PRELOAD_LIFECYCLE_H
+#define GMT_PRELOAD_LIFECYCLE_H
+
+/*
+ * When what happens. A process that never touches CUDA gets no further than the constructor:
+ *
+ *   constructor      options read, the real dlsym found; in a program linked to CUDA also the next
+ *   reaching driver  unwinder and Python looked for (dlopen is allowed here)
+ *   first event      files and writer thread made (record/session.h)
+ *   destructor       writer finishes the file
+ *   child of a fork  begins anew, with nothing of its parent's
+ */
+
+/* The process reaches the driver: cuInit or cuGetProcAddress was called. Idempotent, any thread. */
+void gmt_lifecycle_reach_driver(void);
+
+#endif

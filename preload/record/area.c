@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/area.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	DEPOT_FIRST_BYTES = 4 << 20,
+	DEPOT_STEP_BYTES = 2 << 20,
+};
+
+/* Address space, not memory: only what is used takes any. The second is for tight RLIMIT_AS. */
+static const uint64_t depot_sizes[] = { 256 << 20, 32 << 20 };
+
+static uint64_t page_aligned(uint64_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* True for a folder that is ours alone; made when it does not exist. */
+static bool own_folder(const char *path)
+{
+	struct stat about;
+
+	mkdir(path, 0700);
+	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+		(about.st_mode & 077) == 0;
+}
+
+/* What a killed recorder left behind would stay in memory until the machine is rebooted. */
+static void remove_orphans(const char *folder)
+{
+	DIR *entries = opendir(folder);
+
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		char pid[16];
+		const char *dot = strchr(entry->d_name, '.');
+		uint64_t number;
+
+		if (!dot || strcmp(dot, ".area") != 0 || dot - entry->d_name >= (ptrdiff_t)sizeof(pid))
+			continue;
+		snprintf(pid, sizeof(pid), "%.*s", (int)(dot - entry->d_name), entry->d_name);
+		if (gmt_text_parse_u64(pid, &number) && number && number < INT32_MAX &&
+			kill((pid_t)number, 0) && errno == ESRCH)
+			unlinkat(dirfd(entries), entry->d_name, 0);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+static bool allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	int failure;
+
+	do
+		failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+	while (failure == EINTR);
+	errno = failure;
+	return !failure;
+}
+
+static bool map(struct gmt_area *area, uint64_t depot_bytes)
+{
+	uint64_t depot_offset = page_aligned(sizeof(struct gmt_area_header));
+	uint64_t rings_offset = depot_offset + depot_bytes;
+	uint64_t stride = page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
+
+	area->size_bytes = rings_offset + stride * GMT_AREA_RINGS;
+	if (ftruncate(area->fd, (off_t)area->size_bytes) ||
+		!allocate(area->fd, 0, depot_offset + DEPOT_FIRST_BYTES))
+		return false;
+
+	void *start = mmap(NULL, area->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, area->fd, 0);
+	if (start == MAP_FAILED)
+		return false;
+	/* Core dumps of the host stay the host's own. */
+	madvise(start, area->size_bytes, MADV_DONTDUMP);
+
+	struct gmt_area_header *header = start;
+	memcpy(header->magic, "GMTAREA\n", 8);
+	header->version = GMT_AREA_VERSION;
+	header->pid = (uint32_t)getpid();
+	header->depot_offset = depot_offset;
+	header->depot_bytes = depot_bytes;
+	header->rings_offset = rings_offset;
+	header->ring_stride = stride;
+	area->header = header;
+	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
+	return true;
+}
+
+static bool open_in(struct gmt_area *area, const char *folder, const char *name)
+{
+	snprintf(area->path, sizeof(area->path), "%s/%s", folder, name);
+	unlink(area->path); /* a recorder of the same pid that is gone */
+	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (area->fd < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(depot_sizes) / sizeof(*depot_sizes); i++)
+		if (map(area, depot_sizes[i]))
+			return true;
+
+	int kept_errno = errno;
+	close(area->fd);
+	unlink(area->path);
+	errno = kept_errno;
+	return false;
+}
+
+bool gmt_area_open(struct gmt_area *ret_area, const char *fallback_folder, char *ret_why, uint32_t why_bytes)
+{
+	char folder[128], name[64];
+
+	memset(ret_area, 0, sizeof(*ret_area));
+	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
+	snprintf(name, sizeof(name), "%u.area", (unsigned)getpid());
+	if (own_folder(folder)) {
+		remove_orphans(folder);
+		if (open_in(ret_area, folder, name))
+			return true;
+	}
+	snprintf(name, sizeof(name), ".gpumemtrace-%u.area", (unsigned)getpid());
+	if (open_in(ret_area, fallback_folder, name))
+		return true;
+	snprintf(ret_why, why_bytes, "no room for the recorder's memory in /dev/shm or %s: %s", fallback_folder,
+		strerror(errno));
+	return false;
+}
+
+void *gmt_area_depot(const struct gmt_area *area)
+{
+	return (char *)area->header + area->header->depot_offset;
+}
+
+bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes)
+{
+	uint64_t ready = atomic_load_explicit(&area->depot_ready_bytes, memory_order_relaxed);
+
+	while (ready < bytes) {
+		uint64_t step = area->header->depot_bytes - ready < DEPOT_STEP_BYTES
+			? area->header->depot_bytes - ready : DEPOT_STEP_BYTES;
+
+		if (!step || !allocate(area->fd, area->header->depot_offset + ready, step))
+			return false;
+		ready += step;
+		atomic_store_explicit(&area->depot_ready_bytes, ready, memory_order_release);
+	}
+	return true;
+}
+
+struct gmt_ring *gmt_area_ring(const struct gmt_area *area, uint32_t index)
+{
+	return (struct gmt_ring *)((char *)area->header + area->header->rings_offset +
+		area->header->ring_stride * index);
+}
+
+static bool give_space(struct gmt_area *area, uint32_t index)
+{
+	uint64_t bit = (uint64_t)1 << (index % 64);
+	_Atomic uint64_t *word = (_Atomic uint64_t *)&area->ring_ready[index / 64];
+
+	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+		return true;
+	if (!allocate(area->fd, area->header->rings_offset + area->header->ring_stride * index,
+			area->header->ring_stride))
+		return false;
+	atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
+	return true;
+}
+
+bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index)
+{
+	struct gmt_area_header *header = area->header;
+
+	for (uint32_t index = 0; index < GMT_AREA_RINGS; index++) {
+		uint32_t expected = GMT_SLOT_FREE;
+
+		/* Pairs with the writer's release when it frees a slot: its reads of the old ring are over. */
+		if (!atomic_compare_exchange_strong_explicit(&header->slot_states[index], &expected,
+				GMT_SLOT_OWNED, memory_order_acquire, memory_order_relaxed))
+			continue;
+		if (!give_space(area, index)) {
+			atomic_store(&header->slot_states[index], GMT_SLOT_FREE);
+			return false;
+		}
+		*ret_index = index;
+		return true;
+	}
+	return false;
+}
+
+void gmt_area_leave_ring(struct gmt_area *area, uint32_t index)
+{
+	/* Pairs with the writer's acquire: all that the thread pushed comes before. */
+	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
+}
+
+void gmt_area_unlink(struct gmt_area *area)
+{
+	unlink(area->path);
+	close(area->fd);
+	area->fd = -1;
+}
+
+void gmt_area_abandon(struct gmt_area *area)
+{
+	if (area->header)
+		munmap(area->header, area->size_bytes);
+	if (area->fd >= 0)
+		close(area->fd);
+	memset(area, 0, sizeof(*area));
+	area->fd = -1;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_COMMIT_H
+#define GMT_RECORD_COMMIT_H
+
+/*
+ * The last part of every hook: guard, stacks, ring. In the flow: between what a wrapper knows and the
+ * ring. The only place that decides which events carry stacks.
+ *
+ *	if (gmt_commit_begin()) {
+ *		... fill the event; the program's own driver calls do not happen here ...
+ *		gmt_commit_end(&event, wants_stack);
+ *	}
+ */
+
+#include <stdbool.h>
+
+#include "record/event.h"
+
+/*
+ * Enters the recorder in this thread. False when it is already in it (a signal handler made this
+ * event; it is counted as lost). errno is kept until gmt_commit_end.
+ */
+bool gmt_commit_begin(void);
+
+/* Gives the event its stacks, as configured, offers it to the ring and leaves the recorder. */
+void gmt_commit_end(struct gmt_ring_event *event, bool wants_stack);
+
+#endif

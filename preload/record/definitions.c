@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/definitions.h"
+
+static const void *bytes_of(const struct gmt_depot_entry *entry)
+{
+	return entry + 1;
+}
+
+/* Only the writer touches file_id, so relaxed is enough. */
+static uint32_t file_id(const struct gmt_depot_entry *entry)
+{
+	return atomic_load_explicit(&entry->file_id, memory_order_relaxed);
+}
+
+static uint32_t give_id(struct gmt_depot_entry *entry, uint32_t *last)
+{
+	atomic_store_explicit(&entry->file_id, ++*last, memory_order_relaxed);
+	return *last;
+}
+
+uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
+{
+	if (!id)
+		return 0;
+
+	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+	if (file_id(entry))
+		return file_id(entry);
+
+	struct gmt_stack *row = gmt_vec_push(&definitions->stacks);
+	if (!row)
+		return 0;
+
+	const struct gmt_depot_stack *stack = bytes_of(entry);
+	*row = (struct gmt_stack){
+		.id = give_id(entry, &definitions->last_stack),
+		.generation = stack->generation,
+		.truncated = (uint8_t)stack->truncated,
+		.items = { stack->addresses, (entry->length - (uint32_t)sizeof(*stack)) / 8 },
+	};
+	return row->id;
+}
+
+static uint32_t define_code(struct gmt_definitions *definitions, uint32_t id)
+{
+	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+
+	if (file_id(entry))
+		return file_id(entry);
+
+	struct gmt_code *row = gmt_vec_push(&definitions->codes);
+	if (!row)
+		return 0;
+
+	const struct gmt_depot_code *code = bytes_of(entry);
+	*row = (struct gmt_code){
+		.id = give_id(entry, &definitions->last_code),
+		.function = { code->text, code->function_length },
+		.file = { code->text + code->function_length, code->file_length },
+		.first_line = code->first_line,
+	};
+	return row->id;
+}
+
+static uint32_t define_frame(struct gmt_definitions *definitions, uint32_t id)
+{
+	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+
+	if (file_id(entry))
+		return file_id(entry);
+
+	const struct gmt_depot_frame *frame = bytes_of(entry);
+	uint32_t code = define_code(definitions, frame->code);
+	struct gmt_frame *row = gmt_vec_push(&definitions->frame);
+
+	if (!row)
+		return 0;
+	*row = (struct gmt_frame){
+		.id = give_id(entry, &definitions->last_frame),
+		.code = code,
+		.line = frame->line,
+	};
+	return row->id;
+}
+
+uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id)
+{
+	if (!id)
+		return 0;
+
+	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+	if (file_id(entry))
+		return file_id(entry);
+
+	const struct gmt_depot_frames *stack = bytes_of(entry);
+	uint32_t count = (entry->length - (uint32_t)sizeof(*stack)) / 4;
+	uint64_t *items = gmt_arena_alloc(&definitions->lists, count * sizeof(*items));
+	struct gmt_frames *row = items ? gmt_vec_push(&definitions->frames) : NULL;
+
+	if (!row)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = (uint64_t)define_frame(definitions, stack->items[i] >> 1) << 1 | (stack->items[i] & 1);
+	*row = (struct gmt_frames){
+		.id = give_id(entry, &definitions->last_frames),
+		.truncated = (uint8_t)stack->truncated,
+		.items = { items, count },
+	};
+	return row->id;
+}
+
+#define FLUSH(kind, rows) \
+	do { \
+		if ((rows).count) \
+			write(context, kind, (rows).items, (uint32_t)(rows).count); \
+		(rows).count = 0; \
+	} while (0)
+
+void gmt_definitions_flush(struct gmt_definitions *definitions,
+	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count), void *context)
+{
+	FLUSH(GMT_RECORD_CODE, definitions->codes);
+	FLUSH(GMT_RECORD_FRAME, definitions->frame);
+	FLUSH(GMT_RECORD_FRAMES, definitions->frames);
+	FLUSH(GMT_RECORD_STACK, definitions->stacks);
+	gmt_arena_fini(&definitions->lists);
+}
+
+void gmt_definitions_fini(struct gmt_definitions *definitions)
+{
+	gmt_arena_fini(&definitions->lists);
+	gmt_vec_fini(&definitions->codes);
+	gmt_vec_fini(&definitions->frame);
+	gmt_vec_fini(&definitions->frames);
+	gmt_vec_fini(&definitions->stacks);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_DEFINITIONS_H
+#define GMT_RECORD_DEFINITIONS_H
+
+/*
+ * From depot ids to the file's. The file numbers stacks, frames and functions densely in the order
+ * in which events first name them, and defines each before the events that do. Used by the writer
+ * alone.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/vec.h"
+#include "capture/depot.h"
+#include "wire/format.h"
+
+struct gmt_definitions {
+	struct gmt_depot *depot;
+	uint32_t last_stack; /* ids given so far */
+	uint32_t last_frames;
+	uint32_t last_frame;
+	uint32_t last_code;
+	struct gmt_arena lists; /* of the frames below */
+	GMT_VEC(struct gmt_code) codes; /* met, and not yet in the file */
+	GMT_VEC(struct gmt_frame) frame;
+	GMT_VEC(struct gmt_frames) frames;
+	GMT_VEC(struct gmt_stack) stacks;
+};
+
+/* The file's id for a depot id of a native stack (0 for 0); noted as to be defined when it is new. */
+uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id);
+
+/* Likewise for a Python stack, with its frames and their functions. */
+uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id);
+
+/*
+ * Hands what is to be defined to `write`, a kind at a time and in the order in which a reader needs
+ * it, and forgets it.
+ */
+void gmt_definitions_flush(struct gmt_definitions *definitions,
+	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count), void *context);
+
+void gmt_definitions_fini(struct gmt_definitions *definitions);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_EVENT_H
+#define GMT_RECORD_EVENT_H
+
+#include <assert.h>
+#include <stdint.h>
+
+/*
+ * One call, as it waits in a ring: plain data, one cache line, no pointer into the process. The
+ * writer turns it into the file's struct gmt_event (wire/records.def), which says what each means.
+ */
+struct gmt_ring_event {
+	uint64_t stamp;
+	uint64_t address;
+	uint64_t size_bytes;
+	union {
+		uint64_t stream;          /* layer cuda */
+		uint64_t allocated_bytes; /* layer torch: its total, as it reports it */
+	};
+	uint64_t reserved_bytes;   /* layer torch: likewise */
+	uint32_t stack;            /* depot id of the native stack; 0 is none */
+	uint32_t frames;           /* depot id of the Python stack; 0 is none */
+	uint32_t result;
+	uint16_t api;              /* enum gmt_hook */
+	int16_t device;
+	uint8_t kind;              /* enum gmt_kind */
+	uint8_t layer;             /* enum gmt_layer */
+	uint8_t space;             /* enum gmt_space */
+	uint8_t reserved[5];
+};
+
+static_assert(sizeof(struct gmt_ring_event) == 64, "one event is one cache line");
+
+#endif

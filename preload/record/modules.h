@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_MODULES_H
+#define GMT_RECORD_MODULES_H
+
+/*
+ * The map of loaded objects, so that the reader can turn addresses into names on any machine. Names
+ * and build-ids are read from memory; no file is opened.
+ *
+ * When an object is unloaded its addresses may be given to another one. So each unloading starts a
+ * new generation, stacks carry the generation they were taken in, and what is loaded is noted down
+ * before anything goes.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The generation that stacks taken now belong to; from 1. */
+uint32_t gmt_modules_generation(void);
+
+/*
+ * Notes down all objects that are loaded and not yet known. Any thread; gives up after a bounded
+ * wait when another one is at it. Allocates pages, never the host's heap.
+ */
+void gmt_modules_scan(void);
+
+/* An object was unloaded. */
+void gmt_modules_next_generation(void);
+
+struct gmt_module_info {
+	uint32_t generation;
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	char build_id[65]; /* hexadecimal */
+	char path[1024];
+};
+
+/* Copies the known object number `index`; false when there are not that many. */
+bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module);
+
+/* In the child of a fork: a thread that is not there any more may have held the lock. */
+void gmt_modules_reset_lock(void);
+
+#endif

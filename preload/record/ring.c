@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/ring.h"
+
+#include <assert.h>
+#include <string.h>
+
+uint64_t gmt_ring_size_bytes(uint32_t capacity)
+{
+	return sizeof(struct gmt_ring) + (uint64_t)capacity * sizeof(struct gmt_ring_event);
+}
+
+struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread, uint32_t tid)
+{
+	assert(capacity != 0 && (capacity & (capacity - 1)) == 0);
+
+	struct gmt_ring *ring = memory;
+	memset(ring, 0, sizeof(*ring));
+	ring->magic = GMT_RING_MAGIC;
+	ring->capacity = capacity;
+	ring->thread = thread;
+	ring->tid = tid;
+	return ring;
+}
+
+bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
+{
+	/* Only this thread writes `published`, so a plain look at it is exact. */
+	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
+
+	/*
+	 * `consumed` is looked at only when the ring seems full: reading it each time would move its
+	 * cache line between the two cores for every event. Pairs with the release in gmt_ring_pop: a
+	 * slot seen as consumed is no longer being read.
+	 */
+	if (published - ring->consumed_seen == ring->capacity)
+		ring->consumed_seen = atomic_load_explicit(&ring->consumed, memory_order_acquire);
+	if (published - ring->consumed_seen == ring->capacity)
+		return false;
+
+	ring->events[published & (ring->capacity - 1)] = *event;
+	/*
+	 * The event exists from here on. Pairs with the acquire in gmt_ring_ready; and, because x86 and
+	 * ARM write a release store to memory after what precedes it, with whoever maps the file after
+	 * a SIGKILL.
+	 */
+	atomic_store_explicit(&ring->published, published + 1, memory_order_release);
+	return true;
+}
+
+void gmt_ring_count_drop(struct gmt_ring *ring)
+{
+	/* One writer: load and store are enough, a locked add would cost 20 cycles more. */
+	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
+}
+
+bool gmt_ring_is_half_way(const struct gmt_ring *ring)
+{
+	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
+
+	return (published & (ring->capacity / 2 - 1)) == 0;
+}
+
+uint64_t gmt_ring_ready(const struct gmt_ring *ring)
+{
+	/* Pairs with the release in gmt_ring_push: all that is counted here is whole. */
+	uint64_t published = atomic_load_explicit(&ring->published, memory_order_acquire);
+
+	return published - atomic_load_explicit(&ring->consumed, memory_order_relaxed);
+}
+
+uint32_t gmt_ring_pop(struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit)
+{
+	uint64_t ready = gmt_ring_ready(ring);
+	uint64_t consumed = atomic_load_explicit(&ring->consumed, memory_order_relaxed);
+	uint32_t count = ready < limit ? (uint32_t)ready : limit;
+	uint32_t start = (uint32_t)(consumed & (ring->capacity - 1));
+	uint32_t before_wrap = ring->capacity - start < count ? ring->capacity - start : count;
+
+	memcpy(ret_events, &ring->events[start], before_wrap * sizeof(*ret_events));
+	memcpy(ret_events + before_wrap, &ring->events[0], (count - before_wrap) * sizeof(*ret_events));
+	/* Pairs with the acquire in gmt_ring_push: the slots may be reused only after the copies. */
+	atomic_store_explicit(&ring->consumed, consumed + count, memory_order_release);
+	return count;
+}

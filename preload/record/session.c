@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/native.h"
+#include "config.h"
+#include "diag.h"
+#include "lifecycle.h"
+#include "record/area.h"
+#include "record/clock.h"
+#include "record/ring.h"
+#include "record/writer.h"
+#include "routes/driver.h"
+#include "thread.h"
+
+enum {
+	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
+	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
+};
+
+enum session_state { NONE, STARTING, ON, OVER };
+
+static _Atomic uint32_t state; /* enum session_state */
+static _Atomic uint32_t number = 1; /* of the recording, for threads that hold a ring of another one */
+static _Atomic uint32_t last_thread;
+static struct gmt_area area;
+static struct gmt_writer_input input;
+static pthread_key_t thread_key;
+static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
+
+__thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Any time between now and the event's own; slot index + 1, as a key's value must not be NULL. */
+static void leave_ring(void *slot_plus_1)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (thread->ring && thread->session == atomic_load(&number))
+		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
+	/* Destructors of other keys may still free CUDA memory: they get a new ring. */
+	thread->ring = NULL;
+}
+
+static void make_thread_key(void)
+{
+	pthread_key_create(&thread_key, leave_ring);
+}
+
+/* The folder part of `path`, for memory that /dev/shm has no room for. */
+static void folder_of(const char *path, char *ret_folder, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		snprintf(ret_folder, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	else
+		snprintf(ret_folder, bytes, ".");
+}
+
+static void ask_devices(void)
+{
+	uint32_t count = gmt_driver_device_count();
+
+	input.device_count = count < GMT_WRITER_DEVICES ? count : GMT_WRITER_DEVICES;
+	for (uint32_t i = 0; i < input.device_count; i++)
+		gmt_driver_device_info(i, &input.devices[i]);
+}
+
+static void writer_failed(void)
+{
+	atomic_store(&state, OVER);
+}
+
+static bool begin(void)
+{
+	char why[1024], folder[4352];
+
+	pthread_once(&thread_key_once, make_thread_key);
+	gmt_identity_init(&input.identity);
+	input.start_stamp = gmt_clock_stamp();
+	input.start_monotonic_ns = now_ns(CLOCK_MONOTONIC);
+	input.start_realtime_ns = now_ns(CLOCK_REALTIME);
+	ask_devices();
+
+	input.fd = gmt_output_create(gmt_config.output, &input.identity, input.path, sizeof(input.path), why, sizeof(why));
+	if (input.fd < 0) {
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
+		return false;
+	}
+	folder_of(input.path, folder, sizeof(folder));
+	if (!gmt_area_open(&area, folder, why, sizeof(why))) {
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
+		return false;
+	}
+	input.area = &area;
+	input.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
+		atomic_load(&area.depot_ready_bytes));
+	if (!input.depot || !gmt_writer_start(&input, writer_failed)) {
+		gmt_diag_warn("no memory or thread for the recorder; nothing is recorded, the program goes on");
+		return false;
+	}
+	gmt_diag_tell("recording to %s", input.path);
+	return true;
+}
+
+/* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
+static bool is_on(void)
+{
+	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
+
+	if (now == ON)
+		return true;
+	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
+		bool begun = begin();
+
+		atomic_store_explicit(&state, begun ? ON : OVER, memory_order_release);
+		return begun;
+	}
+
+	uint64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + START_WAIT_NS;
+	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING && now_ns(CLOCK_MONOTONIC) < deadline_ns)
+		sched_yield();
+	return atomic_load_explicit(&state, memory_order_acquire) == ON;
+}
+
+struct gmt_depot *gmt_session_depot(void)
+{
+	return is_on() ? input.depot : NULL;
+}
+
+static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
+{
+	uint32_t slot;
+
+	if (!gmt_area_claim_ring(&area, &slot)) {
+		thread->refused = true;
+		return NULL;
+	}
+
+	struct gmt_ring *ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS,
+		atomic_fetch_add(&last_thread, 1) + 1, (uint32_t)syscall(SYS_gettid));
+	prctl(PR_GET_NAME, ring->thread_name, 0, 0, 0);
+
+	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
+	uint32_t used = atomic_load(&area.header->slots_used);
+	while (used <= slot && !atomic_compare_exchange_weak(&area.header->slots_used, &used, slot + 1))
+		;
+	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
+	thread->ring = ring;
+	thread->session = atomic_load(&number);
+	return ring;
+}
+
+static struct gmt_ring *ring_of_thread(void)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	bool current = thread->session == atomic_load_explicit(&number, memory_order_relaxed);
+
+	if (thread->ring && current)
+		return thread->ring;
+	if (thread->refused && current)
+		return NULL;
+	thread->session = atomic_load(&number);
+	return claim_ring(thread);
+}
+
+/* Waits for the writer to make room; false when there is none in time. */
+static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
+{
+	uint64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + FULL_WAIT_NS;
+
+	gmt_writer_wake();
+	do {
+		sched_yield();
+		if (gmt_ring_push(ring, event))
+			return true;
+	} while (now_ns(CLOCK_MONOTONIC) < deadline_ns);
+	return false;
+}
+
+void gmt_session_push(const struct gmt_ring_event *event)
+{
+	struct gmt_ring *ring = ring_of_thread();
+
+	if (!ring) {
+		gmt_session_count_loss(GMT_LOSS_NO_RING);
+		return;
+	}
+	if (!gmt_ring_push(ring, event) && !(gmt_config.block_when_full && push_when_possible(ring, event))) {
+		gmt_ring_count_drop(ring);
+		return;
+	}
+	if (gmt_ring_is_half_way(ring))
+		gmt_writer_wake();
+}
+
+void gmt_session_count_loss(enum gmt_loss loss)
+{
+	atomic_fetch_add_explicit(&input.losses[loss], 1, memory_order_relaxed);
+}
+
+void gmt_session_note(const char *text)
+{
+	static _Atomic uint32_t taken;
+	uint32_t index = atomic_fetch_add(&taken, 1);
+
+	if (index >= GMT_WRITER_NOTES)
+		return;
+	snprintf(input.notes[index], GMT_WRITER_NOTE_BYTES, "%s", text);
+	/* Pairs with the acquire in the writer. Notes are rare: two at one moment wait for each other. */
+	while (atomic_load(&input.note_count) != index)
+		sched_yield();
+	atomic_store_explicit(&input.note_count, index + 1, memory_order_release);
+}
+
+void gmt_session_end(void)
+{
+	uint32_t was = atomic_exchange(&state, OVER);
+
+	if (was != ON && !input.depot)
+		return;
+	gmt_writer_stop();
+	gmt_area_unlink(&area);
+	close(input.fd);
+	gmt_diag_tell("recorded to %s", input.path);
+}
+
+void gmt_session_abandon(void)
+{
+	uint32_t was = atomic_load(&state);
+
+	/* The parent's rings must not live on because of a child that knows nothing of them. */
+	if (was != NONE) {
+		if (input.depot)
+			gmt_depot_close(input.depot);
+		gmt_area_abandon(&area);
+		if (input.fd >= 0)
+			close(input.fd);
+	}
+	memset(&input, 0, sizeof(input));
+	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
+	atomic_fetch_add(&number, 1);
+	atomic_store(&last_thread, 0);
+	atomic_store(&state, NONE);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_SESSION_H
+#define GMT_RECORD_SESSION_H
+
+/*
+ * One recording: area, depot, rings, file and writer thread. In the flow: between capture and the
+ * file. It begins with the process's first event and ends with the process; a forked child that uses
+ * CUDA begins its own.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/depot.h"
+#include "record/event.h"
+
+/*
+ * The depot of the recording, which is begun when there is none yet. NULL when nothing is recorded
+ * (any more): the caller goes on as if it had recorded. Any thread, from hooks.
+ */
+struct gmt_depot *gmt_session_depot(void);
+
+/* Offers an event of the calling thread. Waits, drops and counts as configured. */
+void gmt_session_push(const struct gmt_ring_event *event);
+
+/* An event that cannot even be offered, or a stack that did not fit: counted, told in the report. */
+enum gmt_loss { GMT_LOSS_NO_RING, GMT_LOSS_REENTERED, GMT_LOSS_STACK, GMT_LOSS_COUNT };
+void gmt_session_count_loss(enum gmt_loss loss);
+
+/* A line for the report's reader, kept until the file is there. Text is copied. */
+void gmt_session_note(const char *text);
+
+/* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
+void gmt_session_end(void);
+
+/* In the child of a fork: nothing of the parent's recording is touched any more. */
+void gmt_session_abandon(void);
+
+#endif

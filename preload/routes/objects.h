@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ROUTES_OBJECTS_H
+#define GMT_ROUTES_OBJECTS_H
+
+/*
+ * Which loaded object an address belongs to. Reads the loader's list under the loader's own short
+ * lock, allocates nothing. Any thread; not for the hot path.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GMT_OBJECT_PATH_BYTES = 1024 };
+
+struct gmt_object {
+	uint64_t start;  /* lowest mapped address */
+	uint64_t end;    /* behind the highest */
+	bool is_program; /* the executable itself: its scope is the global one */
+	char path[GMT_OBJECT_PATH_BYTES]; /* as the loader names it; "" for the program */
+};
+
+/* False when no loaded object holds `address`. */
+bool gmt_object_of(const void *address, struct gmt_object *ret_object);
+
+/* The address range of this library itself. */
+const struct gmt_object *gmt_object_self(void);
+
+/* Whether the last part of `path` begins with `prefix`: "libcuda.so", "libcudart.so". */
+bool gmt_path_names(const char *path, const char *prefix);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ROUTES_REAL_H
+#define GMT_ROUTES_REAL_H
+
+/*
+ * The real function behind each hook.
+ *
+ * The driver is one per process: its functions are set once, by whichever route sees it first. The
+ * runtime and libc10 may be loaded several times (two CUDA runtimes in one process are normal) and
+ * locally, where RTLD_NEXT finds nothing: their functions are what the calling object would have
+ * been bound to without us, found in its own scope and cached per calling object.
+ */
+
+#include <stdbool.h>
+
+#include "hooks.h"
+
+/* Finds the C library's own dlsym. Idempotent; called before anything else here. */
+void gmt_real_init(void);
+
+/* The C library's dlsym, called as ourselves: RTLD_NEXT means "after this library". */
+void *gmt_real_dlsym(void *handle, const char *name);
+
+/* What the assembly stub jumps to: the same function. */
+extern void *(*gmt_dlsym_next)(void *, const char *);
+
+/*
+ * The real function of `hook` for a call from `caller` (a return address); NULL when there is none.
+ * Fast for a caller seen before: no lock, no system call.
+ */
+void *gmt_real(enum gmt_hook hook, const void *caller);
+
+/* A route learnt that this is the driver's function. */
+void gmt_real_set(enum gmt_hook hook, void *real);
+
+/* What gmt_real_set said last, or NULL. */
+void *gmt_real_known(enum gmt_hook hook);
+
+/*
+ * A runtime function was handed out by dlsym. True when it is the first of its name, so that the
+ * wrapper may stand for it; false for a second runtime's: the caller then gets the real one, whose
+ * driver calls are seen anyway.
+ */
+bool gmt_real_adopt(enum gmt_hook hook, void *real);
+
+/* Objects may have gone and others come to their addresses: forget what was cached per caller. */
+void gmt_real_forget_callers(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PRELOAD_THREAD_H
+#define GMT_PRELOAD_THREAD_H
+
+/* What the shim keeps per thread, and the guard that makes one user call one event. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gmt_ring;
+
+struct gmt_thread_state {
+	uint32_t depth;       /* of hooked CUDA calls inside each other */
+	bool busy;            /* the recorder itself runs: a signal handler must not enter it again */
+	bool is_ours;         /* the writer: its driver calls are not the program's */
+	int kept_errno;       /* the host's, while the recorder runs */
+	bool refused;         /* no ring could be had; do not try at each event */
+	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
+	struct gmt_ring *ring;
+};
+
+/* Initial-exec: a preload has static TLS, so a look at it is one load and never allocates. */
+extern __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
+
+#endif
