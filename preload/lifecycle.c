@@ -17,6 +17,7 @@
 #include "record/modules.h"
 #include "record/session.h"
 #include "routes/dlsym.h"
+#include "routes/exports.h"
 #include "routes/real.h"
 #include "thread.h"
 
@@ -86,6 +87,7 @@ __attribute__((constructor)) static void on_load(void)
 {
 	/* With a set-uid program the environment is not to be trusted. */
 	gmt_config_init(getauxval(AT_SECURE) ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
+	gmt_exports_decide();
 	gmt_real_init();
 	gmt_dlsym_init();
 	gmt_clock_init();

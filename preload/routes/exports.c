@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exports=off: a weak reference to a CUDA function in the program binds, without any look-up that we
+ * could answer, to the export of ours that bears its name, and so deceives a program that takes it
+ * for a sign of CUDA. With exports=off these names must be gone before the program is relocated,
+ * which is before any constructor. What does run then is the resolver of an indirect function (the
+ * loader relocates the program last), so that is where the names are struck out of this library's
+ * symbol table. What dlsym and cuGetProcAddress hand out is hooked all the same.
+ *
+ * In a resolver no other library can be called, and nothing may be assumed to be initialised but the
+ * stack that the kernel made: arguments, environment.
+ */
+#include "routes/exports.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "hooks.h"
+
+extern void *__libc_stack_end; /* the loader's: where argc lies */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+/* No call into libc: its functions may not be relocated yet. */
+#define NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), no_stack_protector))
+
+static inline long protect(uintptr_t start, size_t bytes, long protection)
+{
+#if defined(__x86_64__)
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+		: "a"((long)SYS_mprotect), "D"(start), "S"(bytes), "d"(protection) : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long number __asm__("x8") = SYS_mprotect;
+	register long first __asm__("x0") = (long)start;
+	register long second __asm__("x1") = (long)bytes;
+	register long third __asm__("x2") = protection;
+
+	__asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
+	return first;
+#endif
+}
+
+/* How many characters `text` and `prefix` share until `prefix` ends; 0 when they differ before. */
+NO_CALLS static inline size_t skip_prefix(const char *text, const char *prefix)
+{
+	size_t i = 0;
+
+	for (; prefix[i]; i++)
+		if (text[i] != prefix[i])
+			return 0;
+	return i;
+}
+
+NO_CALLS static inline bool is_same(const char *a, const char *b)
+{
+	size_t length = skip_prefix(a, b);
+
+	return length && !a[length];
+}
+
+NO_CALLS static bool wants_exports_off(void)
+{
+	char **argument = (char **)__libc_stack_end + 1; /* behind argc */
+
+	while (*argument)
+		argument++;
+	for (char **variable = argument + 1; *variable; variable++) {
+		size_t name = skip_prefix(*variable, "GPUMEMTRACE_OPTIONS=");
+
+		for (const char *at = *variable + name; name && *at; at++) {
+			size_t length = skip_prefix(at, "exports=off");
+
+			if (length && (!at[length] || at[length] == ':') && (at[-1] == '=' || at[-1] == ':'))
+				return true;
+		}
+	}
+	return false;
+}
+
+NO_CALLS static uintptr_t dynamic_address(long tag)
+{
+	uintptr_t base = (uintptr_t)&__ehdr_start;
+
+	for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			/* The loader may or may not have added the base already. */
+			return entry->d_un.d_ptr >= base ? entry->d_un.d_ptr : base + entry->d_un.d_ptr;
+	return 0;
+}
+
+/* The hash table says where the symbols end. */
+NO_CALLS static size_t count_symbols(const uint32_t *hash)
+{
+	uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2], last = 0;
+	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + bloom_words);
+	const uint32_t *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return (size_t)last + 1;
+}
+
+/* PyTorch's reporters stay: nobody takes them for a sign of CUDA. */
+NO_CALLS static bool is_cuda_name(const char *name)
+{
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
+		if (gmt_hooks[hook].library != GMT_LIBRARY_C10 && is_same(name, gmt_hooks[hook].symbol))
+			return true;
+	return false;
+}
+
+NO_CALLS static void strike_out(void)
+{
+	ElfW(Sym) *symbols = (ElfW(Sym) *)dynamic_address(DT_SYMTAB);
+	const char *names = (const char *)dynamic_address(DT_STRTAB);
+	const uint32_t *hash = (const uint32_t *)dynamic_address(DT_GNU_HASH);
+
+	if (!symbols || !names || !hash)
+		return;
+
+	size_t count = count_symbols(hash);
+	uintptr_t start = (uintptr_t)symbols & ~(uintptr_t)65535; /* the largest page there is */
+	uintptr_t base = (uintptr_t)&__ehdr_start;
+	size_t bytes = (uintptr_t)(symbols + count) - (start > base ? start : base);
+
+	start = start > base ? start : base;
+	if (protect(start, bytes, PROT_READ | PROT_WRITE))
+		return;
+	for (size_t i = 1; i < count; i++) {
+		if (symbols[i].st_shndx != SHN_UNDEF && is_cuda_name(names + symbols[i].st_name)) {
+			symbols[i].st_value = 0; /* as the loader tells "not defined here" */
+			symbols[i].st_shndx = SHN_UNDEF;
+		}
+	}
+	protect(start, bytes, PROT_READ);
+}
+
+static void nothing(void)
+{
+}
+
+NO_CALLS static void (*resolve(void))(void)
+{
+	if (wants_exports_off())
+		strike_out();
+	return nothing;
+}
+
+void gmt_exports_decide(void) __attribute__((ifunc("resolve"), visibility("hidden")));
