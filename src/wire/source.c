@@ -192,8 +192,10 @@ enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source
 
 static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
 {
-	return gmt_error_set(error, GMT_DAMAGED, "%s: %s", source->path, source->failed ? source->failure : what);
+	return gmt_error_set(error, GMT_DAMAGED, "%s", source->failed ? source->failure : what);
 }
+
+#define CUT "it ends in the middle: the process was killed, or the file was cut"
 
 enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
 {
@@ -203,7 +205,7 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 	if (!got && !source->failed && !source->in_member)
 		return GMT_END;
 	if (got < sizeof(header))
-		return damaged(source, "ends in the middle: the process was killed or the file was cut", error);
+		return damaged(source, CUT, error);
 
 	struct gmt_block block = {
 		.kind = get_u32(header),
@@ -216,7 +218,7 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 	if (!gmt_vec_reserve(&source->payload, block.size_bytes + 1))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	if (inflate_some(source, source->payload.items, block.size_bytes) < block.size_bytes)
-		return damaged(source, "ends in the middle: the process was killed or the file was cut", error);
+		return damaged(source, CUT, error);
 
 	uLong crc = crc32(0, header, 12);
 	crc = crc32(crc, source->payload.items, block.size_bytes);

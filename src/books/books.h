@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_BOOKS_BOOKS_H
+#define GMT_BOOKS_BOOKS_H
+
+/*
+ * The books: which blocks live, and what each site, space and device of each layer holds, held at
+ * most and has had. In the flow: replay -> books -> analysis; the recorder's writer may keep them
+ * too. Calls must come in the order of the events. No threads, no I/O; memory from base/ only.
+ *
+ * An account is one layer on one device (or the host); its peak is what reports call the peak. A
+ * site's `peak_bytes` is what the site held at that moment, kept exactly and at no cost per peak:
+ * see gmt_books_site_peak. Host memory (spaces of the host's side) is under device GMT_DEVICE_HOST.
+ *
+ * Numbers that no real machine can reach (GMT_BOOKS_MAX_BYTES) are refused and counted, so that sums
+ * cannot overflow.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "wire/format.h"
+
+#define GMT_BOOKS_MAX_BYTES ((uint64_t)1 << 62)
+
+enum { GMT_BOOKS_LAYERS = 8 }; /* layer numbers are below this */
+
+struct gmt_books_block {
+	uint64_t size_bytes;
+	uint64_t stamp; /* of its allocation */
+	uint32_t site;
+	uint32_t next_free; /* in the list of unused entries */
+};
+
+/* What one layer holds on one device. */
+struct gmt_books_account {
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t peak_bytes;
+	uint64_t peak_blocks; /* live at that moment */
+	uint64_t peak_stamp;  /* when it was first reached; meaningful when epoch != 0 */
+	uint64_t alloc_count;
+	uint64_t free_count;
+	uint64_t total_bytes; /* of all allocations ever; stops at INT64_MAX */
+	uint64_t refused_count;
+	uint64_t epoch;       /* peaks so far: each allocation above all before is one */
+	/* What PyTorch says of itself; has_totals: it did. */
+	uint64_t told_allocated_bytes;
+	uint64_t told_allocated_peak_bytes;
+	uint64_t told_reserved_bytes;
+	uint64_t told_reserved_peak_bytes;
+	int64_t unseen_bytes;          /* told less our own sum, at the last event */
+	uint64_t told_disagreements;   /* how often that difference changed */
+	bool has_totals;
+	uint8_t layer;
+	int16_t device;
+};
+
+/* What an account holds in one space. */
+struct gmt_books_space {
+	uint32_t account;
+	uint32_t space;
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t peak_bytes; /* this space's own */
+	uint64_t peak_stamp;
+};
+
+struct gmt_books_site {
+	uint32_t account;
+	uint32_t space; /* index of its struct gmt_books_space */
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t max_live_bytes;
+	uint64_t total_bytes;
+	uint64_t alloc_count;
+	uint64_t free_count;
+	uint64_t refused_count;
+	/* What it held at the account's peak number `saved_epoch`, if it changed since. */
+	uint64_t saved_epoch;
+	uint64_t saved_bytes;
+	uint64_t saved_blocks;
+};
+
+/* Events that do not fit what came before: lost events, or a recording that began late. */
+struct gmt_books_anomalies {
+#define GMT_ANOMALY(name, meaning) uint64_t name;
+#include "books/anomalies.def"
+#undef GMT_ANOMALY
+};
+
+struct gmt_books {
+	struct gmt_map blocks[GMT_BOOKS_LAYERS]; /* address to index in block_table */
+	GMT_VEC(struct gmt_books_block) block_table;
+	uint32_t first_free_plus_1;
+	struct gmt_map account_ids;
+	struct gmt_map space_ids;
+	GMT_VEC(struct gmt_books_account) accounts;
+	GMT_VEC(struct gmt_books_space) spaces;
+	GMT_VEC(struct gmt_books_site) sites;
+	struct gmt_books_anomalies anomalies;
+};
+
+/*
+ * A new site, whose blocks are all of one layer, device and space; ids count from 0. Blocks of host
+ * spaces go to the host, whatever `device` says. False when out of memory.
+ */
+bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space,
+	uint32_t *ret_site);
+
+/*
+ * A block comes to life. When its address is already live in the layer, the event that freed the
+ * older block was missed: that one is closed first, and counted. False when out of memory, nothing
+ * changed.
+ */
+bool gmt_books_alloc(struct gmt_books *books, uint32_t site, uint64_t address, uint64_t size_bytes,
+	uint64_t stamp);
+
+/*
+ * The block at `address` ends. `size_bytes` is what the event said, 0 when it did not; a difference
+ * to the block is counted. Returns the site of the block; UINT32_MAX, counted, when there is none.
+ */
+uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint64_t address, uint64_t size_bytes);
+
+/* A request at `site` was refused. */
+void gmt_books_refuse(struct gmt_books *books, uint32_t site);
+
+/*
+ * PyTorch's own totals, as it reported them with the event that was just booked on its `device`.
+ * False when out of memory.
+ */
+bool gmt_books_totals(struct gmt_books *books, uint8_t layer, int16_t device, uint64_t allocated_bytes,
+	uint64_t reserved_bytes);
+
+struct gmt_books_amount {
+	uint64_t bytes;
+	uint64_t blocks;
+};
+
+/* What the site held when its account last reached a new peak. Over an account they sum to the peak. */
+struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint32_t site);
+
+/* The account of a layer on a device; NULL when it had no event. */
+const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *books, uint8_t layer,
+	int16_t device);
+
+void gmt_books_fini(struct gmt_books *books);
+
+#endif

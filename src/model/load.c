@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/pages.h"
+#include "books/books.h"
+#include "model/clock.h"
+#include "model/order.h"
+#include "model/snapshot.h"
+#include "wire/decode.h"
+#include "wire/source.h"
+
+/* What only loading needs. */
+struct loader {
+	struct gmt_snapshot *snapshot;
+	struct gmt_map trace_ids;   /* stack << 32 | frames to index in traces */
+	struct gmt_intern drop_keys; /* thread and reason; the id is the index in drops */
+	struct gmt_map clamp_ids;   /* thread to index in clamps */
+	GMT_VEC(uint64_t) clamps;   /* the last stamp of each thread */
+	uint32_t clamp_thread;      /* whose clamp was used last ... */
+	size_t clamp_index_plus_1;  /* ... and where it is */
+};
+
+/* Records that are kept as they are, each in its vector, by id where it has one. */
+struct kept {
+	size_t items, ids, id; /* offsets: vector and map in the snapshot, id in the row */
+};
+
+enum { NO_IDS = 0 };
+
+static const struct kept *kept_of(uint32_t kind)
+{
+#define KEPT(KIND, vector, id_map, id_field, row) \
+	[GMT_RECORD_##KIND] = { offsetof(struct gmt_snapshot, vector), id_map, id_field }
+#define KEPT_BY_ID(KIND, vector, id_map, id_field, row) \
+	KEPT(KIND, vector, offsetof(struct gmt_snapshot, id_map), offsetof(struct row, id_field), row)
+	static const struct kept kept[] = {
+		KEPT(OPTION, options, NO_IDS, NO_IDS, gmt_option),
+		KEPT_BY_ID(API, apis, api_ids, id, gmt_api),
+		KEPT_BY_ID(DEVICE, devices, device_ids, ordinal, gmt_device),
+		KEPT_BY_ID(THREAD, threads, thread_ids, id, gmt_thread),
+		KEPT_BY_ID(MODULE, modules, module_ids, id, gmt_module),
+		KEPT_BY_ID(CODE, codes, code_ids, id, gmt_code),
+		KEPT_BY_ID(FRAME, frame_places, frame_ids, id, gmt_frame),
+		KEPT_BY_ID(FRAMES, frames, frames_ids, id, gmt_frames),
+		KEPT_BY_ID(STACK, stacks, stack_ids, id, gmt_stack),
+	};
+#undef KEPT
+#undef KEPT_BY_ID
+	return kind < sizeof(kept) / sizeof(*kept) && kept[kind].items ? &kept[kind] : NULL;
+}
+
+static bool own_slice(struct gmt_snapshot *snapshot, struct gmt_slice *slice)
+{
+	slice->text = gmt_arena_copy(&snapshot->arena, slice->text, slice->length);
+	return slice->text;
+}
+
+static bool own_list(struct gmt_snapshot *snapshot, struct gmt_list *list)
+{
+	uint64_t *items = gmt_arena_alloc(&snapshot->arena, (size_t)list->count * sizeof(*items));
+
+	if (items && list->count)
+		memcpy(items, list->items, (size_t)list->count * sizeof(*items));
+	list->items = items;
+	return items;
+}
+
+/* Lets the strings and lists of a row live as long as the snapshot. */
+static bool own_row(struct gmt_snapshot *snapshot, const struct gmt_record_info *record, char *row)
+{
+	for (uint32_t f = 0; f < record->field_count; f++) {
+		char *cell = row + record->fields[f].offset;
+
+		if (record->fields[f].encoding == 'S' && !own_slice(snapshot, (struct gmt_slice *)cell))
+			return false;
+		if (record->fields[f].encoding == 'L' && !own_list(snapshot, (struct gmt_list *)cell))
+			return false;
+	}
+	return true;
+}
+
+static bool keep_row(struct gmt_snapshot *snapshot, const struct kept *kept,
+	const struct gmt_record_info *record, const char *row)
+{
+	/* Every GMT_VEC has this shape. */
+	GMT_VEC(char) *vector = (void *)((char *)snapshot + kept->items);
+	struct gmt_map *ids = kept->ids ? (struct gmt_map *)((char *)snapshot + kept->ids) : NULL;
+	uint64_t before;
+
+	if (ids && gmt_map_find(ids, *(const uint32_t *)(row + kept->id), &before)) {
+		snapshot->repeated_ids++;
+		return true;
+	}
+	if (ids && !gmt_map_put(ids, *(const uint32_t *)(row + kept->id), vector->count))
+		return false;
+	if (!gmt_vec_reserve_bytes((void **)&vector->items, &vector->capacity, vector->count, 1,
+			record->row_bytes))
+		return false;
+
+	char *copy = vector->items + vector->count++ * record->row_bytes;
+	memcpy(copy, row, record->row_bytes);
+	return own_row(snapshot, record, copy);
+}
+
+static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process *row)
+{
+	struct gmt_process *process = &snapshot->process;
+
+	if (snapshot->has_process) {
+		snapshot->repeated_ids++;
+		return true;
+	}
+	*process = *row;
+	if (!own_row(snapshot, gmt_record_info(GMT_RECORD_PROCESS), (char *)process))
+		return false;
+	snapshot->has_process = true;
+	snapshot->host = process->host.text;
+	snapshot->executable = process->executable.text;
+	snapshot->directory = process->directory.text;
+	snapshot->shim_version = process->shim_version.text;
+	snapshot->machine = process->machine.text;
+
+	/* The copy has a NUL behind it, so an unended last argument is a string too. */
+	const char *end = process->command.text + process->command.length;
+	for (const char *at = process->command.text; at < end; at += strlen(at) + 1) {
+		const char **argument = gmt_vec_push(&snapshot->command);
+
+		if (!argument)
+			return false;
+		*argument = at;
+	}
+	return true;
+}
+
+static bool trace_of(struct loader *loader, const struct gmt_event *row, uint32_t *ret_trace)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+	uint64_t key = (uint64_t)row->stack << 32 | row->frames;
+	uint64_t index;
+
+	if (!gmt_map_find(&loader->trace_ids, key, &index)) {
+		struct gmt_snapshot_trace *trace = gmt_vec_push(&snapshot->traces);
+
+		index = snapshot->traces.count - 1;
+		if (!trace || !gmt_map_put(&loader->trace_ids, key, index))
+			return false;
+		*trace = (struct gmt_snapshot_trace){ .stack = row->stack, .frames = row->frames };
+	}
+	*ret_trace = (uint32_t)index;
+	return true;
+}
+
+/* A thread's clock never goes back, whatever processor it moves to: position orders within it. */
+static bool clamp_stamp(struct loader *loader, uint32_t thread, uint64_t *stamp)
+{
+	if (!loader->clamp_index_plus_1 || loader->clamp_thread != thread) {
+		uint64_t index;
+
+		if (!gmt_map_find(&loader->clamp_ids, thread, &index)) {
+			index = loader->clamps.count;
+			if (!gmt_vec_reserve(&loader->clamps, 1) || !gmt_map_put(&loader->clamp_ids, thread, index))
+				return false;
+			loader->clamps.items[loader->clamps.count++] = 0;
+		}
+		loader->clamp_thread = thread;
+		loader->clamp_index_plus_1 = index + 1;
+	}
+
+	uint64_t *last = &loader->clamps.items[loader->clamp_index_plus_1 - 1];
+	if (*stamp < *last)
+		*stamp = *last;
+	*last = *stamp;
+	return true;
+}
+
+static void see_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
+{
+	if (stamp > snapshot->last_stamp)
+		snapshot->last_stamp = stamp;
+}
+
+static bool load_event(struct loader *loader, const struct gmt_event *row)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_snapshot_event event = {
+		.stamp = row->stamp, .address = row->address, .size_bytes = row->size_bytes,
+		.thread = row->thread, .result = row->result, .api = row->api, .device = row->device,
+		.kind = row->kind, .layer = row->layer, .space = row->space,
+	};
+
+	snapshot->seen_events++;
+	if (!gmt_layer_name(row->layer) || row->layer >= GMT_BOOKS_LAYERS || !gmt_kind_name(row->kind)) {
+		snapshot->unknown_events++;
+		return true;
+	}
+	if (snapshot->events.count >= UINT32_MAX - 1 || !trace_of(loader, row, &event.trace) ||
+		!clamp_stamp(loader, row->thread, &event.stamp))
+		return false;
+	if (row->layer == GMT_LAYER_TORCH) {
+		struct gmt_snapshot_totals *totals = gmt_vec_push(&snapshot->totals);
+
+		if (!totals)
+			return false;
+		totals->allocated_bytes = (uint64_t)row->allocated_bytes;
+		totals->reserved_bytes = (uint64_t)row->reserved_bytes;
+		event.totals_plus_1 = (uint32_t)snapshot->totals.count;
+	}
+
+	see_stamp(snapshot, event.stamp);
+
+	struct gmt_snapshot_event *slot = gmt_vec_push(&snapshot->events);
+	if (slot)
+		*slot = event;
+	return slot;
+}
+
+static bool load_drop(struct loader *loader, const struct gmt_drop *row)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+	char key[sizeof(row->thread) + 256];
+	uint32_t length = row->reason.length < 256 ? row->reason.length : 256;
+	uint32_t index;
+
+	memcpy(key, &row->thread, sizeof(row->thread));
+	memcpy(key + sizeof(row->thread), row->reason.text, length);
+	if (!gmt_intern(&loader->drop_keys, key, sizeof(row->thread) + length, &index))
+		return false;
+	if (index == snapshot->drops.count) {
+		struct gmt_snapshot_drop *drop = gmt_vec_push(&snapshot->drops);
+		char *reason = gmt_arena_copy(&snapshot->arena, row->reason.text, row->reason.length);
+
+		if (!drop || !reason)
+			return false;
+		*drop = (struct gmt_snapshot_drop){ .thread = row->thread, .reason = reason };
+	}
+	snapshot->drops.items[index].count = row->count;
+	return true;
+}
+
+static bool load_note(struct gmt_snapshot *snapshot, const struct gmt_note *row)
+{
+	const char **note = gmt_vec_push(&snapshot->notes);
+	char *text = gmt_arena_copy(&snapshot->arena, row->text.text, row->text.length);
+
+	if (!note || !text)
+		return false;
+	*note = text;
+	return true;
+}
+
+static bool load_clock(struct gmt_snapshot *snapshot, const struct gmt_clock *row)
+{
+	struct gmt_snapshot_clock *clock = gmt_vec_push(&snapshot->clocks);
+
+	if (clock)
+		*clock = (struct gmt_snapshot_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
+	see_stamp(snapshot, row->stamp);
+	return clock;
+}
+
+static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t events)
+{
+	see_stamp(snapshot, stamp);
+	snapshot->promised_events = events;
+	snapshot->counts_differ |= events != snapshot->seen_events;
+}
+
+static bool load_row(struct loader *loader, const struct gmt_record_info *record, const char *row)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+	const struct kept *kept = kept_of(record->number);
+	const struct gmt_sync *sync;
+	const struct gmt_end *end;
+
+	if (kept)
+		return keep_row(snapshot, kept, record, row);
+	switch (record->number) {
+	case GMT_RECORD_PROCESS:
+		return load_process(snapshot, (const struct gmt_process *)row);
+	case GMT_RECORD_EVENT:
+		return load_event(loader, (const struct gmt_event *)row);
+	case GMT_RECORD_DROP:
+		return load_drop(loader, (const struct gmt_drop *)row);
+	case GMT_RECORD_NOTE:
+		return load_note(snapshot, (const struct gmt_note *)row);
+	case GMT_RECORD_CLOCK:
+		return load_clock(snapshot, (const struct gmt_clock *)row);
+	case GMT_RECORD_SYNC:
+		sync = (const struct gmt_sync *)row;
+		check_count(snapshot, sync->stamp, sync->events);
+		return true;
+	case GMT_RECORD_END:
+		end = (const struct gmt_end *)row;
+		check_count(snapshot, end->stamp, end->events);
+		snapshot->has_end = true;
+		return true;
+	}
+	return true;
+}
+
+static enum gmt_status load_block(struct loader *loader, struct gmt_decoder *decoder,
+	const struct gmt_block *block, struct gmt_error *error)
+{
+	const struct gmt_record_info *record = gmt_record_info(block->kind);
+	const void *rows;
+
+	if (!record) {
+		loader->snapshot->unknown_blocks++;
+		return GMT_OK;
+	}
+
+	enum gmt_status status = gmt_decode_rows(decoder, block, &rows, error);
+	if (status)
+		return status;
+	for (uint32_t i = 0; i < block->rows; i++)
+		if (!load_row(loader, record, (const char *)rows + (size_t)i * record->row_bytes))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return GMT_OK;
+}
+
+static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *source,
+	const struct gmt_snapshot_load_options *options, struct gmt_error *error)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_block block;
+	enum gmt_status status;
+
+	for (;;) {
+		status = gmt_source_next(source, &block, error);
+		if (!status)
+			status = load_block(loader, &decoder, &block, error);
+		if (status)
+			break;
+		if (options && options->progress) {
+			struct gmt_source_progress progress = gmt_source_progress(source);
+
+			options->progress(options->user, progress.read_bytes, progress.file_bytes);
+		}
+	}
+	loader->snapshot->file_bytes = gmt_source_progress(source).file_bytes;
+	gmt_decoder_fini(&decoder);
+	return status;
+}
+
+/* Decides what the end of reading means: all, a part, or nothing. */
+static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status status, struct gmt_error *error)
+{
+	if (status != GMT_END && status != GMT_DAMAGED)
+		return status;
+	if (!snapshot->has_process) {
+		struct gmt_error why = { .text = "it holds no recording" };
+
+		if (status == GMT_DAMAGED && error)
+			why = *error;
+		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %.512s", snapshot->path,
+			why.text);
+	}
+	snapshot->damage = "";
+	if (status == GMT_DAMAGED) {
+		snapshot->damaged = true;
+		snapshot->damage = error ? gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
+	}
+	gmt_clock_prepare(snapshot);
+	if (!snapshot->damage || !gmt_order_events(snapshot))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return GMT_OK;
+}
+
+enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_load_options *options,
+	struct gmt_snapshot **ret_snapshot, struct gmt_error *error)
+{
+	struct loader loader = { 0 };
+	struct gmt_source *source;
+	struct gmt_snapshot *snapshot;
+	enum gmt_status status = gmt_source_open(path, &source, error);
+
+	if (status)
+		return status;
+	snapshot = gmt_pages_grow(NULL, 0, sizeof(*snapshot));
+	if (snapshot) {
+		loader.snapshot = snapshot;
+		snapshot->path = gmt_arena_copy(&snapshot->arena, path, strlen(path));
+	}
+	if (!snapshot || !snapshot->path) {
+		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	} else {
+		status = load_blocks(&loader, source, options, error);
+		status = judge(snapshot, status, error);
+	}
+	gmt_map_fini(&loader.trace_ids);
+	gmt_map_fini(&loader.clamp_ids);
+	gmt_vec_fini(&loader.clamps);
+	gmt_intern_fini(&loader.drop_keys);
+	gmt_source_close(source);
+	if (status)
+		gmt_snapshot_free(snapshot);
+	else
+		*ret_snapshot = snapshot;
+	return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "model/traces.h"
+
+/* How surely a frame is one that the user wrote; the innermost frame of the highest class wins. */
+enum ownership {
+	OWN_NONE,
+	OWN_LEAF,       /* any frame at all */
+	OWN_NATIVE,     /* native, outside of the system and of frameworks */
+	OWN_LINE,       /* the same, with a line */
+	OWN_PYTHON,     /* any Python frame */
+	OWN_GENERATED,  /* Python from no file: `python -c`, but also what libraries generate */
+	OWN_SCRIPT,     /* Python outside of packages and the standard library */
+};
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* .../lib/python3.11/... */
+static bool in_standard_library(const char *file)
+{
+	const char *at = strstr(file, "/lib/python3");
+
+	return at && strchr(at + strlen("/lib/python3"), '/');
+}
+
+static enum ownership of_python(const char *file)
+{
+	if (starts_with(file, "<stdin") || starts_with(file, "<ipython"))
+		return OWN_SCRIPT;
+	if (starts_with(file, "<frozen"))
+		return OWN_PYTHON;
+	if (*file == '<')
+		return OWN_GENERATED;
+	if (!*file || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || in_standard_library(file))
+		return OWN_PYTHON;
+	return OWN_SCRIPT;
+}
+
+static enum ownership of_native(const char *file, const char *module)
+{
+	static const char *const foreign[] = {
+		"/usr/lib", "/usr/lib64", "/lib/", "/lib64/", "/usr/local/cuda", "/opt/nvidia", "linux-vdso",
+	};
+
+	if (!*module || strstr(module, "/site-packages/") || strstr(module, "/dist-packages/"))
+		return OWN_LEAF;
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
+		if (starts_with(module, foreign[i]))
+			return OWN_LEAF;
+	return *file && !starts_with(file, "/usr/include/") ? OWN_LINE : OWN_NATIVE;
+}
+
+uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack)
+{
+	uint32_t count, own = 0;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+	enum ownership best = OWN_NONE;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
+		const char *file = gmt_traces_string(traces, place->file);
+		enum ownership class = place->kind == GMT_PLACE_PYTHON ? of_python(file) :
+			of_native(file, gmt_traces_string(traces, place->module));
+
+		if (class > best) {
+			best = class;
+			own = i;
+		}
+	}
+	return own;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/replay.h"
+
+#include "model/clock.h"
+
+struct player {
+	struct gmt_replay *replay;
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	struct gmt_map site_ids; /* stack, layer, device, space to site */
+};
+
+static bool site_of(struct player *player, const struct gmt_snapshot_event *event, uint32_t *ret_site)
+{
+	struct gmt_replay *replay = player->replay;
+	uint32_t stack = player->traces->stack_of_trace[event->trace];
+	int16_t device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
+	uint64_t key = (uint64_t)stack << 32 | (uint64_t)event->layer << 24 | (uint64_t)event->space << 16 |
+		(uint16_t)device;
+	uint64_t site;
+
+	if (gmt_map_find(&player->site_ids, key, &site)) {
+		*ret_site = (uint32_t)site;
+		return true;
+	}
+
+	uint32_t *slot = gmt_vec_push(&replay->site_stacks);
+	if (!slot || !gmt_books_add_site(&replay->books, event->layer, device, event->space, ret_site))
+		return false;
+	*slot = stack;
+	return gmt_map_put(&player->site_ids, key, *ret_site);
+}
+
+static bool play_totals(struct player *player, const struct gmt_snapshot_event *event)
+{
+	const struct gmt_snapshot_totals *totals;
+
+	if (!event->totals_plus_1 || gmt_space_side(event->space) == GMT_SIDE_HOST)
+		return true;
+	totals = &player->snapshot->totals.items[event->totals_plus_1 - 1];
+	return gmt_books_totals(&player->replay->books, event->layer, event->device, totals->allocated_bytes,
+		totals->reserved_bytes);
+}
+
+static bool play(struct player *player, size_t index)
+{
+	struct gmt_replay *replay = player->replay;
+	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
+	struct gmt_replay_refusal *refusal;
+	uint32_t site;
+
+	switch (event->kind) {
+	case GMT_KIND_ALLOC:
+		if (!site_of(player, event, &site) ||
+			!gmt_books_alloc(&replay->books, site, event->address, event->size_bytes, event->stamp))
+			return false;
+		break;
+	case GMT_KIND_FREE:
+		gmt_books_free(&replay->books, event->layer, event->address, event->size_bytes);
+		break;
+	case GMT_KIND_ALLOC_FAILED:
+		refusal = gmt_vec_push(&replay->refusals);
+		if (!refusal || !site_of(player, event, &site))
+			return false;
+		*refusal = (struct gmt_replay_refusal){ .event = index, .site = site };
+		gmt_books_refuse(&replay->books, site);
+		break;
+	case GMT_KIND_FREE_FAILED:
+		replay->books.anomalies.refused_frees++;
+		return true;
+	}
+	return play_totals(player, event);
+}
+
+/* How many events lie at or before `until_ns`. */
+static size_t count_until(const struct gmt_snapshot *snapshot, uint64_t until_ns)
+{
+	size_t low = 0, high = snapshot->events.count;
+
+	if (until_ns == GMT_REPLAY_TO_END)
+		return high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, middle)->stamp) <= until_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, uint64_t until_ns, struct gmt_error *error)
+{
+	struct player player = { .replay = ret_replay, .snapshot = snapshot, .traces = traces };
+	size_t count = count_until(snapshot, until_ns);
+	bool done = true;
+
+	for (size_t i = 0; i < count && done; i++)
+		done = play(&player, i);
+	gmt_map_fini(&player.site_ids);
+	if (!done) {
+		gmt_replay_fini(ret_replay);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	ret_replay->events = count;
+	if (until_ns != GMT_REPLAY_TO_END)
+		ret_replay->end_time_ns = until_ns;
+	else
+		ret_replay->end_time_ns = gmt_snapshot_duration_ns(snapshot);
+	return GMT_OK;
+}
+
+void gmt_replay_fini(struct gmt_replay *replay)
+{
+	gmt_books_fini(&replay->books);
+	gmt_vec_fini(&replay->site_stacks);
+	gmt_vec_fini(&replay->refusals);
+}

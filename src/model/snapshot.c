@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/snapshot.h"
+
+#include <assert.h>
+
+#include "base/pages.h"
+#include "model/clock.h"
+
+const struct gmt_snapshot_event *gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index)
+{
+	assert(index < snapshot->events.count);
+	return &snapshot->events.items[snapshot->order ? snapshot->order[index] : index];
+}
+
+#define FIND(ids, vector, id) \
+	do { \
+		uint64_t index; \
+		return gmt_map_find(&snapshot->ids, (id), &index) ? &snapshot->vector.items[index] : NULL; \
+	} while (0)
+
+const struct gmt_device *gmt_snapshot_device(const struct gmt_snapshot *snapshot, uint32_t ordinal)
+{
+	FIND(device_ids, devices, ordinal);
+}
+
+const struct gmt_api *gmt_snapshot_api(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	FIND(api_ids, apis, id);
+}
+
+const struct gmt_thread *gmt_snapshot_thread(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	FIND(thread_ids, threads, id);
+}
+
+const struct gmt_code *gmt_snapshot_code(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	FIND(code_ids, codes, id);
+}
+
+const struct gmt_frame *gmt_snapshot_frame(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	FIND(frame_ids, frame_places, id);
+}
+
+const struct gmt_frames *gmt_snapshot_frames(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	FIND(frames_ids, frames, id);
+}
+
+const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	FIND(stack_ids, stacks, id);
+}
+
+uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot)
+{
+	uint64_t dropped = 0;
+
+	for (size_t i = 0; i < snapshot->drops.count; i++)
+		if (__builtin_add_overflow(dropped, snapshot->drops.items[i].count, &dropped))
+			return INT64_MAX;
+	return dropped > INT64_MAX ? INT64_MAX : dropped;
+}
+
+uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot)
+{
+	return gmt_clock_time_ns(snapshot, snapshot->last_stamp);
+}
+
+bool gmt_snapshot_complete(const struct gmt_snapshot *snapshot)
+{
+	return snapshot->has_end && !snapshot->damaged && !snapshot->counts_differ &&
+		!snapshot->unknown_events && !gmt_snapshot_dropped(snapshot);
+}
+
+void gmt_snapshot_free(struct gmt_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	gmt_map_fini(&snapshot->device_ids);
+	gmt_map_fini(&snapshot->api_ids);
+	gmt_map_fini(&snapshot->thread_ids);
+	gmt_map_fini(&snapshot->module_ids);
+	gmt_map_fini(&snapshot->code_ids);
+	gmt_map_fini(&snapshot->frame_ids);
+	gmt_map_fini(&snapshot->frames_ids);
+	gmt_map_fini(&snapshot->stack_ids);
+	gmt_vec_fini(&snapshot->command);
+	gmt_vec_fini(&snapshot->options);
+	gmt_vec_fini(&snapshot->apis);
+	gmt_vec_fini(&snapshot->devices);
+	gmt_vec_fini(&snapshot->threads);
+	gmt_vec_fini(&snapshot->modules);
+	gmt_vec_fini(&snapshot->codes);
+	gmt_vec_fini(&snapshot->frame_places);
+	gmt_vec_fini(&snapshot->frames);
+	gmt_vec_fini(&snapshot->stacks);
+	gmt_vec_fini(&snapshot->clocks);
+	gmt_vec_fini(&snapshot->drops);
+	gmt_vec_fini(&snapshot->notes);
+	gmt_pages_free(snapshot->order, snapshot->events.count * sizeof(*snapshot->order));
+	gmt_vec_fini(&snapshot->events);
+	gmt_vec_fini(&snapshot->totals);
+	gmt_vec_fini(&snapshot->traces);
+	gmt_arena_fini(&snapshot->arena);
+	gmt_pages_free(snapshot, sizeof(*snapshot));
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_SNAPSHOT_H
+#define GMT_MODEL_SNAPSHOT_H
+
+/*
+ * A snapshot in memory: what the file says, in order of time, nothing concluded yet. In the flow:
+ * decode -> load -> (symbols, replay). It owns all that is reached from it; readers borrow.
+ *
+ * Nothing in it is trusted: ids may name what does not exist, so look them up with the functions
+ * below, which answer NULL.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "base/vec.h"
+#include "wire/format.h"
+
+/* An event without what only the encoding needs: 1 million must stay small. */
+struct gmt_snapshot_event {
+	uint64_t stamp; /* never before the thread's event before it */
+	uint64_t address;
+	uint64_t size_bytes;
+	uint32_t trace;  /* index in traces */
+	uint32_t thread; /* id */
+	uint32_t totals_plus_1; /* index in totals; 0: none */
+	uint32_t result;
+	uint16_t api; /* id */
+	int16_t device;
+	uint8_t kind, layer, space;
+};
+
+/* What PyTorch reported with an event. */
+struct gmt_snapshot_totals {
+	uint64_t allocated_bytes;
+	uint64_t reserved_bytes;
+};
+
+/* A native and a Python stack that an event named together. */
+struct gmt_snapshot_trace {
+	uint32_t stack;  /* id; 0: none */
+	uint32_t frames; /* id; 0: none */
+};
+
+struct gmt_snapshot_drop {
+	uint32_t thread;
+	const char *reason;
+	uint64_t count;
+};
+
+/* A point of the clock: stamps between two of them are interpolated. */
+struct gmt_snapshot_clock {
+	uint64_t stamp;
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+struct gmt_snapshot {
+	struct gmt_arena arena;
+	const char *path;
+	uint64_t file_bytes;
+
+	struct gmt_process process;
+	const char *host, *executable, *directory, *shim_version, *machine; /* as strings */
+	GMT_VEC(const char *) command;
+	bool has_process;
+
+	GMT_VEC(struct gmt_option) options;
+	GMT_VEC(struct gmt_api) apis;
+	GMT_VEC(struct gmt_device) devices;
+	GMT_VEC(struct gmt_thread) threads;
+	GMT_VEC(struct gmt_module) modules;
+	GMT_VEC(struct gmt_code) codes;
+	GMT_VEC(struct gmt_frame) frame_places;
+	GMT_VEC(struct gmt_frames) frames;
+	GMT_VEC(struct gmt_stack) stacks;
+	GMT_VEC(struct gmt_snapshot_clock) clocks;
+	GMT_VEC(struct gmt_snapshot_drop) drops;
+	GMT_VEC(const char *) notes;
+	/* Id to index, for each kind of record that has ids. */
+	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids, stack_ids;
+
+	GMT_VEC(struct gmt_snapshot_event) events; /* in the order of the file */
+	uint32_t *order;      /* indices of events in order of time; NULL: the file's order is it */
+	GMT_VEC(struct gmt_snapshot_totals) totals;
+	GMT_VEC(struct gmt_snapshot_trace) traces;
+
+	/* Completeness. */
+	uint64_t last_stamp;    /* of all events, syncs, clocks and the end */
+	bool has_end;           /* the recording ended in order */
+	bool counts_differ;     /* a sync or end record counts other events than there are */
+	uint64_t promised_events; /* by the last sync or end record */
+	uint64_t seen_events;     /* in the file, with those of unknown_events */
+	bool damaged;
+	const char *damage;       /* what is wrong with the file; "" when !damaged */
+	uint64_t unknown_blocks;  /* of records that this version does not know, skipped */
+	uint64_t unknown_events;  /* of layers or kinds that this version does not know, left out */
+	uint64_t repeated_ids;  /* records whose id was given before, left out */
+};
+
+/* Called now and then while loading; for progress. */
+typedef void gmt_snapshot_progress(void *user, uint64_t read_bytes, uint64_t file_bytes);
+
+struct gmt_snapshot_load_options {
+	gmt_snapshot_progress *progress; /* or NULL */
+	void *user;
+};
+
+/*
+ * Loads `path`. A file that is damaged or cut after readable data loads up to there, with GMT_OK and
+ * `damaged` set. Fails like gmt_source_open, and with GMT_FORMAT when nothing is readable in it.
+ * On success the caller frees *ret_snapshot with gmt_snapshot_free.
+ */
+enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_load_options *options,
+	struct gmt_snapshot **ret_snapshot, struct gmt_error *error);
+
+/* `snapshot` may be NULL. */
+void gmt_snapshot_free(struct gmt_snapshot *snapshot);
+
+/* Event number `index` in order of time. */
+const struct gmt_snapshot_event *gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
+
+/* By id; NULL when the file has none. */
+const struct gmt_device *gmt_snapshot_device(const struct gmt_snapshot *snapshot, uint32_t ordinal);
+const struct gmt_api *gmt_snapshot_api(const struct gmt_snapshot *snapshot, uint32_t id);
+const struct gmt_thread *gmt_snapshot_thread(const struct gmt_snapshot *snapshot, uint32_t id);
+const struct gmt_code *gmt_snapshot_code(const struct gmt_snapshot *snapshot, uint32_t id);
+const struct gmt_frame *gmt_snapshot_frame(const struct gmt_snapshot *snapshot, uint32_t id);
+const struct gmt_frames *gmt_snapshot_frames(const struct gmt_snapshot *snapshot, uint32_t id);
+const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, uint32_t id);
+
+/* Events that the recorder says it lost. */
+uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot);
+
+/* From the start to the last moment of which the file tells. Once loaded. */
+uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot);
+
+/* Whether the recording ended in order and nothing of it is missing. */
+bool gmt_snapshot_complete(const struct gmt_snapshot *snapshot);
+
+#endif

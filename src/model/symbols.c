@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/symbols.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pages.h"
+#include "model/symbols_dwarf.h"
+#include "model/symbols_elf.h"
+#include "model/symbols_files.h"
+
+/* What is open for one module. */
+struct opened {
+	enum gmt_symbols_state state;
+	struct gmt_elf *functions;  /* the file with the best symbol table */
+	struct gmt_elf *lines_file; /* the file with lines; may be the same one */
+	struct gmt_dwarf *lines;
+	bool lines_tried;
+};
+
+/* Modules sorted by start; max_end is the furthest end among this one and all before it. */
+struct place {
+	uint64_t start;
+	uint64_t max_end;
+	uint32_t module; /* index in the snapshot */
+};
+
+struct gmt_symbols {
+	const struct gmt_snapshot *snapshot;
+	struct gmt_symbol_files *files;
+	size_t module_count;
+	struct opened *opened; /* one for each module of the snapshot */
+	struct place *places;
+};
+
+static int by_start(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->module > b->module) - (a->module < b->module);
+}
+
+static void sort_places(struct gmt_symbols *symbols)
+{
+	uint64_t max_end = 0;
+
+	for (size_t i = 0; i < symbols->module_count; i++)
+		symbols->places[i] = (struct place){
+			.start = symbols->snapshot->modules.items[i].start, .module = (uint32_t)i,
+		};
+	qsort(symbols->places, symbols->module_count, sizeof(*symbols->places), by_start);
+	for (size_t i = 0; i < symbols->module_count; i++) {
+		uint64_t end = symbols->snapshot->modules.items[symbols->places[i].module].end;
+
+		max_end = end > max_end ? end : max_end;
+		symbols->places[i].max_end = max_end;
+	}
+}
+
+struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
+	size_t directory_count)
+{
+	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->snapshot = snapshot;
+	symbols->module_count = snapshot->modules.count;
+	symbols->files = gmt_symbol_files_open(directories, directory_count);
+	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	symbols->places = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->places));
+	if (!symbols->files || !symbols->opened || !symbols->places) {
+		gmt_symbols_close(symbols);
+		return NULL;
+	}
+	sort_places(symbols);
+	return symbols;
+}
+
+/*
+ * The module that holds `address` for stacks of `generation`: of those that were there by then the
+ * newest, for it took the place of the others.
+ */
+static const struct gmt_module *find_module(const struct gmt_symbols *symbols, uint32_t generation,
+	uint64_t address)
+{
+	const struct gmt_module *modules = symbols->snapshot->modules.items, *best = NULL;
+	size_t low = 0, high = symbols->module_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->places[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low && symbols->places[low - 1].max_end > address; low--) {
+		const struct gmt_module *module = &modules[symbols->places[low - 1].module];
+
+		if (address < module->end && module->generation <= generation &&
+			(!best || module->generation > best->generation ||
+				(module->generation == best->generation && module > best)))
+			best = module;
+	}
+	return best;
+}
+
+struct candidate {
+	struct opened *opened;
+	const char *build_id;
+};
+
+/* Keeps what the file at `path` is good for; false when nothing better can come. */
+static bool try_file(void *user, const char *path)
+{
+	struct candidate *candidate = user;
+	struct opened *opened = candidate->opened;
+	struct gmt_elf *elf = gmt_elf_open(path);
+	bool used = false;
+
+	if (!elf || strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
+		gmt_elf_close(elf);
+		return true;
+	}
+	if (!opened->functions ||
+		(!gmt_elf_has_all_functions(opened->functions) && gmt_elf_has_all_functions(elf))) {
+		if (opened->functions != opened->lines_file)
+			gmt_elf_close(opened->functions);
+		opened->functions = elf;
+		used = true;
+	}
+	if (!opened->lines_file && gmt_elf_has_lines(elf)) {
+		opened->lines_file = elf;
+		used = true;
+	}
+	if (!used)
+		gmt_elf_close(elf);
+	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
+}
+
+/* The module's path on this machine. */
+static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_module *module, char ret_path[PATH_MAX])
+{
+	const char *path = module->path.text;
+	const char *directory = *path == '/' ? "" : snapshot->directory;
+
+	if (snprintf(ret_path, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path) >= PATH_MAX)
+		ret_path[0] = 0;
+}
+
+static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module, struct opened *opened)
+{
+	struct candidate candidate = { opened, module->build_id.text };
+	char path[PATH_MAX];
+
+	full_path(symbols->snapshot, module, path);
+
+	struct gmt_elf *elf = *path ? gmt_elf_open(path) : NULL;
+	const char *build_id = elf ? gmt_elf_build_id(elf) : "";
+	bool is_other = elf && strcmp(build_id, candidate.build_id) != 0;
+	bool is_verified = *candidate.build_id;
+
+	gmt_elf_close(elf);
+	if (elf && !is_other)
+		try_file(&candidate, path);
+	/* Asks also when the file itself was found: another one may have more symbols, or lines. */
+	if (is_verified && !(opened->lines_file && gmt_elf_has_all_functions(opened->functions)))
+		gmt_symbol_files_find(symbols->files, candidate.build_id, try_file, &candidate);
+	if (opened->functions)
+		opened->state = is_verified ? GMT_SYMBOLS_FOUND : GMT_SYMBOLS_UNVERIFIED;
+	else
+		opened->state = is_other ? GMT_SYMBOLS_OTHER_FILE : GMT_SYMBOLS_NO_FILE;
+}
+
+static void find_in_module(struct gmt_symbols *symbols, struct opened *opened, struct gmt_symbols_answer *answer)
+{
+	struct gmt_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
+	size_t count = 0;
+
+	if (opened->state == GMT_SYMBOLS_UNUSED)
+		open_module(symbols, answer->module, opened);
+	if (opened->lines_file && !opened->lines_tried) {
+		opened->lines_tried = true;
+		opened->lines = gmt_dwarf_open(gmt_elf_handle(opened->lines_file));
+	}
+	if (opened->lines)
+		count = gmt_dwarf_find(opened->lines, answer->file_address, lines, GMT_SYMBOLS_MAX_FRAMES);
+	for (size_t i = 0; i < count; i++)
+		answer->frames[i] = (struct gmt_symbols_frame){ lines[i].function, lines[i].file, lines[i].line };
+	answer->count = count ? count : 1;
+
+	/* The symbol table knows the real function's full name; DWARF often only "operator()". */
+	const char *function = opened->functions ?
+		gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
+	if (function)
+		answer->frames[answer->count - 1].function = function;
+}
+
+void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
+	struct gmt_symbols_answer *ret_answer)
+{
+	/* The return address may already belong to the next line, or, after a call that never returns,
+	 * to the next function. */
+	uint64_t call = address ? address - 1 : 0;
+
+	*ret_answer = (struct gmt_symbols_answer){
+		.module = find_module(symbols, generation, call),
+		.file_address = call,
+		.count = 1,
+	};
+	if (!ret_answer->module)
+		return;
+	ret_answer->file_address = call - ret_answer->module->bias;
+	find_in_module(symbols, &symbols->opened[ret_answer->module - symbols->snapshot->modules.items],
+		ret_answer);
+}
+
+enum gmt_symbols_state gmt_symbols_state(const struct gmt_symbols *symbols, size_t index)
+{
+	return symbols->opened[index].state;
+}
+
+void gmt_symbols_close(struct gmt_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; symbols->opened && i < symbols->module_count; i++) {
+		struct opened *opened = &symbols->opened[i];
+
+		gmt_dwarf_close(opened->lines);
+		if (opened->lines_file != opened->functions)
+			gmt_elf_close(opened->lines_file);
+		gmt_elf_close(opened->functions);
+	}
+	gmt_symbol_files_close(symbols->files);
+	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	gmt_pages_free(symbols->places, (symbols->module_count + 1) * sizeof(*symbols->places));
+	gmt_pages_free(symbols, sizeof(*symbols));
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_SYMBOLS_ELF_H
+#define GMT_MODEL_SYMBOLS_ELF_H
+
+/*
+ * One ELF file: its build-id and its functions. Reads nothing but the headers until functions are
+ * asked for; then the symbol table is sorted once, so that libraries with a million symbols answer
+ * in microseconds. One thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct Elf; /* libelf's */
+struct gmt_elf;
+
+/* Opens a regular file that is ELF; NULL when it is not, cannot be read, or memory is out. */
+struct gmt_elf *gmt_elf_open(const char *path);
+
+/* Lower-case hexadecimal; "" when the file has none. */
+const char *gmt_elf_build_id(const struct gmt_elf *elf);
+
+const char *gmt_elf_path(const struct gmt_elf *elf);
+
+/* Whether it has local functions too (.symtab), or only exported ones. */
+bool gmt_elf_has_all_functions(const struct gmt_elf *elf);
+
+/* Whether it has DWARF with lines. */
+bool gmt_elf_has_lines(const struct gmt_elf *elf);
+
+/*
+ * The symbol of the function at `address` (as in the file's symbol table), mangled, or NULL. Good
+ * as long as the file is open.
+ */
+const char *gmt_elf_find_function(struct gmt_elf *elf, uint64_t address);
+
+/* libelf's handle, for libdw; stays this file's. */
+struct Elf *gmt_elf_handle(const struct gmt_elf *elf);
+
+/* `elf` may be NULL. */
+void gmt_elf_close(struct gmt_elf *elf);
+
+#endif

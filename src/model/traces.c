@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/traces.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/pages.h"
+#include "model/demangle.h"
+#include "model/symbols.h"
+
+/* Deeper stacks than any recorder writes are cut: a hostile file must not cost more than it holds. */
+enum { MAX_DEPTH = 4096 };
+
+/* A native address, looked up. */
+struct resolved {
+	uint32_t first; /* index in `resolved_places` */
+	uint16_t count;
+	bool is_eval;      /* the interpreter's loop */
+	bool is_python;    /* in a file that is the interpreter and nothing else */
+	uint32_t module_plus_1; /* index in the snapshot */
+};
+
+/* A Python frame of the stack at hand. */
+struct python_frame {
+	uint32_t place;
+	bool is_entry;
+};
+
+struct merger {
+	struct gmt_traces *traces;
+	const struct gmt_snapshot *snapshot;
+	struct gmt_symbols *symbols;
+	enum gmt_traces_native native;
+	struct gmt_intern addresses; /* generation and address; ids are indices in `resolved` */
+	GMT_VEC(struct resolved) resolved;
+	GMT_VEC(uint32_t) resolved_places;
+	GMT_VEC(bool) module_has_eval; /* by index in the snapshot */
+	struct gmt_map python_places;  /* frame id to place */
+	GMT_VEC(struct python_frame) python; /* of the trace at hand, leaf first */
+	GMT_VEC(uint32_t) merged;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool intern_place(struct merger *merger, const struct gmt_place *place, uint32_t *ret_place)
+{
+	return gmt_intern(&merger->traces->places, place, sizeof(*place), ret_place);
+}
+
+/* A name for an address without one, which addr2line understands. */
+static bool name_unknown(struct merger *merger, const struct gmt_symbols_answer *answer, uint32_t *ret_string)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%.400s%s0x%" PRIx64,
+		answer->module ? base_name(answer->module->path.text) : "", answer->module ? "+" : "",
+		answer->file_address);
+	return gmt_intern_text(&merger->traces->strings, text, ret_string);
+}
+
+static bool add_native_place(struct merger *merger, const struct gmt_symbols_answer *answer,
+	const struct gmt_symbols_frame *frame)
+{
+	struct gmt_intern *strings = &merger->traces->strings;
+	struct gmt_place place = { .kind = GMT_PLACE_NATIVE, .line = frame->line };
+	uint32_t id, *slot;
+
+	if (frame->function ? !gmt_demangle(strings, frame->function, &place.function) :
+			!name_unknown(merger, answer, &place.function))
+		return false;
+	if (frame->file && !gmt_intern_text(strings, frame->file, &place.file))
+		return false;
+	if (answer->module && !gmt_intern_text(strings, answer->module->path.text, &place.module))
+		return false;
+	if (!intern_place(merger, &place, &id) || !(slot = gmt_vec_push(&merger->resolved_places)))
+		return false;
+	*slot = id;
+	return true;
+}
+
+/*
+ * The loop itself, under the names that compilers give to its parts. `_PyEval_EvalFrame`, without
+ * Default, only calls it: to count that one too would take two runs of Python frames for one.
+ */
+static bool is_eval(const char *function)
+{
+	static const char name[] = "_PyEval_EvalFrameDefault";
+
+	return function && strncmp(function, name, sizeof(name) - 1) == 0 &&
+		(!function[sizeof(name) - 1] || function[sizeof(name) - 1] == '.');
+}
+
+static bool is_python_file(const struct gmt_module *module)
+{
+	const char *name = base_name(module->path.text);
+
+	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+}
+
+static bool resolve_new(struct merger *merger, uint32_t generation, uint64_t address)
+{
+	struct gmt_symbols_answer answer;
+	struct resolved *resolved = gmt_vec_push(&merger->resolved);
+
+	if (!resolved)
+		return false;
+	gmt_symbols_find(merger->symbols, generation, address, &answer);
+
+	const struct gmt_symbols_frame *outer = &answer.frames[answer.count - 1];
+	*resolved = (struct resolved){
+		.first = (uint32_t)merger->resolved_places.count,
+		.count = (uint16_t)answer.count,
+		.is_eval = is_eval(outer->function),
+		.is_python = answer.module && is_python_file(answer.module),
+	};
+	if (answer.module) {
+		size_t index = (size_t)(answer.module - merger->snapshot->modules.items);
+
+		resolved->module_plus_1 = (uint32_t)index + 1;
+		merger->module_has_eval.items[index] |= resolved->is_eval;
+	}
+	merger->traces->addresses++;
+	merger->traces->named += outer->function != NULL;
+	merger->traces->lined += outer->line != 0;
+	for (size_t i = 0; i < answer.count; i++)
+		if (!add_native_place(merger, &answer, &answer.frames[i]))
+			return false;
+	return true;
+}
+
+static bool resolve(struct merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
+{
+	/* As words, so that there is no padding to compare. */
+	uint64_t key[2] = { generation, address };
+
+	if (!gmt_intern(&merger->addresses, key, sizeof(key), ret_id))
+		return false;
+	return *ret_id < merger->resolved.count || resolve_new(merger, generation, address);
+}
+
+static uint32_t depth_of(const struct gmt_list *list)
+{
+	return list->count < MAX_DEPTH ? list->count : MAX_DEPTH;
+}
+
+static bool resolve_all(struct merger *merger)
+{
+	const struct gmt_snapshot *snapshot = merger->snapshot;
+	uint32_t id;
+
+	/* Zeroed; indexed by module, never pushed to. */
+	if (!gmt_vec_reserve(&merger->module_has_eval, snapshot->modules.count + 1))
+		return false;
+	for (size_t t = 0; t < snapshot->traces.count; t++) {
+		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
+
+		for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++)
+			if (!resolve(merger, stack->generation, stack->items.items[i], &id))
+				return false;
+	}
+	return true;
+}
+
+/* The place of a Python frame; a frame or function that the file lacks is shown as such. */
+static bool python_place(struct merger *merger, uint32_t frame_id, uint32_t *ret_place)
+{
+	const struct gmt_frame *frame = gmt_snapshot_frame(merger->snapshot, frame_id);
+	const struct gmt_code *code = frame ? gmt_snapshot_code(merger->snapshot, frame->code) : NULL;
+	struct gmt_intern *strings = &merger->traces->strings;
+	struct gmt_place place = { .kind = GMT_PLACE_PYTHON, .line = frame ? frame->line : 0 };
+	uint64_t known;
+
+	if (gmt_map_find(&merger->python_places, frame_id, &known)) {
+		*ret_place = (uint32_t)known;
+		return true;
+	}
+	merger->traces->missing += !code;
+	return gmt_intern_text(strings, code ? code->function.text : "<unknown>", &place.function) &&
+		gmt_intern_text(strings, code ? code->file.text : "", &place.file) &&
+		intern_place(merger, &place, ret_place) &&
+		gmt_map_put(&merger->python_places, frame_id, *ret_place);
+}
+
+/* Fills merger->python. */
+static bool list_python(struct merger *merger, const struct gmt_frames *frames)
+{
+	merger->python.count = 0;
+	for (uint32_t i = 0; frames && i < depth_of(&frames->items); i++) {
+		uint64_t item = frames->items.items[i];
+		struct python_frame *slot = gmt_vec_push(&merger->python);
+
+		if (!slot || !python_place(merger, (uint32_t)(item >> 1), &slot->place))
+			return false;
+		slot->is_entry = item & 1;
+	}
+	return true;
+}
+
+static bool append(struct merger *merger, const uint32_t *places, size_t count)
+{
+	if (!gmt_vec_reserve(&merger->merged, count))
+		return false;
+	if (count)
+		memcpy(merger->merged.items + merger->merged.count, places, count * sizeof(*places));
+	merger->merged.count += count;
+	return true;
+}
+
+/* Appends the Python frames from number `*at` up to and including the next entry (or all: to_end). */
+static bool append_python(struct merger *merger, size_t *at, bool to_end)
+{
+	bool is_entry = false;
+
+	while (*at < merger->python.count && (to_end || !is_entry)) {
+		const struct python_frame *frame = &merger->python.items[(*at)++];
+
+		is_entry = frame->is_entry;
+		if (!append(merger, &frame->place, 1))
+			return false;
+	}
+	return true;
+}
+
+static bool is_internal(const struct merger *merger, const struct resolved *resolved)
+{
+	if (resolved->is_python || resolved->is_eval)
+		return true;
+	if (!resolved->module_plus_1 || !merger->module_has_eval.items[resolved->module_plus_1 - 1])
+		return false;
+
+	/* A program that has the interpreter linked in: only the interpreter's own names are hidden. */
+	const struct gmt_place *place =
+		gmt_traces_place(merger->traces, merger->resolved_places.items[resolved->first + resolved->count - 1]);
+	const char *function = gmt_traces_string(merger->traces, place->function);
+	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
+}
+
+/* Fills merger->merged. `frames` may be NULL, `stack` too. */
+static bool merge(struct merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames)
+{
+	bool has_python = merger->python.count != 0;
+	bool trims = has_python && merger->native != GMT_TRACES_ALL;
+	size_t python_at = 0;
+	uint64_t unmatched = 0;
+
+	merger->merged.count = 0;
+	for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++) {
+		uint32_t id;
+
+		if (!resolve(merger, stack->generation, stack->items.items[i], &id))
+			return false;
+
+		const struct resolved *resolved = &merger->resolved.items[id];
+		if (has_python && resolved->is_eval && python_at < merger->python.count) {
+			if (!append_python(merger, &python_at, false))
+				return false;
+			continue;
+		}
+		if (has_python && resolved->is_eval && !frames->truncated)
+			unmatched++;
+		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved)))
+			continue;
+		if (!append(merger, merger->resolved_places.items + resolved->first, resolved->count))
+			return false;
+	}
+	/* Frames below a native stack that was cut are where they belong; others are a riddle. */
+	if (stack && !stack->truncated)
+		unmatched += merger->python.count - python_at;
+	merger->traces->mismatches += unmatched != 0;
+	return append_python(merger, &python_at, true);
+}
+
+static bool merge_all(struct merger *merger)
+{
+	const struct gmt_snapshot *snapshot = merger->snapshot;
+
+	for (size_t t = 0; t < snapshot->traces.count; t++) {
+		const struct gmt_snapshot_trace *trace = &snapshot->traces.items[t];
+		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, trace->stack);
+		const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, trace->frames);
+
+		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
+		if (!list_python(merger, frames) || !merge(merger, stack, frames) ||
+			!gmt_intern(&merger->traces->stacks, merger->merged.items,
+				merger->merged.count * sizeof(*merger->merged.items),
+				&merger->traces->stack_of_trace[t]))
+			return false;
+	}
+	return true;
+}
+
+static bool list_problems(struct merger *merger)
+{
+	const struct gmt_snapshot *snapshot = merger->snapshot;
+
+	for (size_t i = 0; i < snapshot->modules.count; i++) {
+		enum gmt_symbols_state state = gmt_symbols_state(merger->symbols, i);
+		const char *why = state == GMT_SYMBOLS_NO_FILE ? "not found on this machine" :
+			state == GMT_SYMBOLS_OTHER_FILE ? "is another build than the recorded one" : NULL;
+
+		if (!why)
+			continue;
+
+		struct gmt_traces_problem *problem = gmt_vec_push(&merger->traces->problems);
+		if (!problem)
+			return false;
+		*problem = (struct gmt_traces_problem){ snapshot->modules.items[i].path.text, why };
+	}
+	return true;
+}
+
+enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces_options *options, struct gmt_error *error)
+{
+	struct merger merger = { .traces = ret_traces, .snapshot = snapshot, .native = options->native };
+	uint32_t empty;
+
+	ret_traces->trace_count = snapshot->traces.count;
+	ret_traces->stack_of_trace =
+		gmt_pages_grow(NULL, 0, (snapshot->traces.count + 1) * sizeof(*ret_traces->stack_of_trace));
+	merger.symbols = gmt_symbols_open(snapshot, options->symbol_directories, options->symbol_directory_count);
+
+	bool done = ret_traces->stack_of_trace && merger.symbols &&
+		gmt_intern_text(&ret_traces->strings, "", &empty) && resolve_all(&merger) && merge_all(&merger) &&
+		list_problems(&merger);
+
+	gmt_symbols_close(merger.symbols);
+	gmt_intern_fini(&merger.addresses);
+	gmt_vec_fini(&merger.resolved);
+	gmt_vec_fini(&merger.resolved_places);
+	gmt_vec_fini(&merger.module_has_eval);
+	gmt_map_fini(&merger.python_places);
+	gmt_vec_fini(&merger.python);
+	gmt_vec_fini(&merger.merged);
+	if (done)
+		return GMT_OK;
+	gmt_traces_fini(ret_traces);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack, uint32_t *ret_count)
+{
+	const struct gmt_interned *entry = gmt_intern_get(&traces->stacks, stack);
+
+	*ret_count = entry->length / sizeof(uint32_t);
+	return entry->bytes;
+}
+
+const struct gmt_place *gmt_traces_place(const struct gmt_traces *traces, uint32_t place)
+{
+	return gmt_intern_get(&traces->places, place)->bytes;
+}
+
+const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string)
+{
+	return gmt_intern_get(&traces->strings, string)->bytes;
+}
+
+void gmt_traces_fini(struct gmt_traces *traces)
+{
+	gmt_intern_fini(&traces->strings);
+	gmt_intern_fini(&traces->places);
+	gmt_intern_fini(&traces->stacks);
+	gmt_pages_free(traces->stack_of_trace, (traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
+	traces->stack_of_trace = NULL;
+	gmt_vec_fini(&traces->problems);
+}
