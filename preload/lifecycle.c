@@ -72,6 +72,7 @@ void gmt_lifecycle_reach_driver(void)
 
 static void in_child_of_fork(void)
 {
+	gmt_clock_init();
 	gmt_modules_reset_lock();
 	gmt_session_abandon();
 	gmt_python_reset();

@@ -18,7 +18,7 @@
 
 enum {
 	GMT_AREA_RINGS = 1024,        /* threads at one time */
-	GMT_AREA_RING_EVENTS = 8192,
+	GMT_AREA_RING_EVENTS = 16384,
 	GMT_AREA_VERSION = 1,
 };
 

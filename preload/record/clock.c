@@ -8,6 +8,39 @@
 #endif
 
 bool gmt_clock_is_counter;
+struct gmt_clock_moment gmt_clock_start;
+
+static uint64_t read_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t gmt_clock_monotonic_ns(void)
+{
+	return read_ns(CLOCK_MONOTONIC);
+}
+
+struct gmt_clock_moment gmt_clock_now(void)
+{
+	struct gmt_clock_moment now;
+
+	/* Again when the thread was interrupted among the readings. */
+	for (int tries = 0; tries < 8; tries++) {
+		uint64_t before = read_ns(CLOCK_MONOTONIC);
+
+		now.stamp = gmt_clock_stamp();
+		now.realtime_ns = read_ns(CLOCK_REALTIME);
+
+		uint64_t after = read_ns(CLOCK_MONOTONIC);
+		now.monotonic_ns = before + (after - before) / 2;
+		if (after - before < 1000)
+			break;
+	}
+	return now;
+}
 
 void gmt_clock_init(void)
 {
@@ -21,16 +54,13 @@ void gmt_clock_init(void)
 #else
 	gmt_clock_is_counter = true; /* the generic timer is constant by definition */
 #endif
+	gmt_clock_start = gmt_clock_now();
 }
 
 uint64_t gmt_clock_shared_stamp(void)
 {
 	static _Atomic uint64_t last;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-
-	uint64_t time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	uint64_t time_ns = read_ns(CLOCK_MONOTONIC);
 	uint64_t seen = atomic_load_explicit(&last, memory_order_relaxed);
 	uint64_t stamp;
 

@@ -19,7 +19,24 @@
 /* Set once by gmt_clock_init, before the first stamp. */
 extern bool gmt_clock_is_counter;
 
+/* One moment on all clocks. */
+struct gmt_clock_moment {
+	uint64_t stamp;
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+/* When this process was loaded or forked: no event is older. */
+extern struct gmt_clock_moment gmt_clock_start;
+
+/* From the constructor, and in a forked child. */
 void gmt_clock_init(void);
+
+/* Now. The three readings lie less than a microsecond apart unless the machine is very busy. */
+struct gmt_clock_moment gmt_clock_now(void);
+
+/* CLOCK_MONOTONIC. */
+uint64_t gmt_clock_monotonic_ns(void);
 
 /* Strictly increasing over all threads, from CLOCK_MONOTONIC. Any thread. */
 uint64_t gmt_clock_shared_stamp(void);

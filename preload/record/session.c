@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "capture/native.h"
@@ -40,14 +39,6 @@ static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 
 __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Any time between now and the event's own; slot index + 1, as a key's value must not be NULL. */
 static void leave_ring(void *slot_plus_1)
@@ -96,9 +87,6 @@ static bool begin(void)
 
 	pthread_once(&thread_key_once, make_thread_key);
 	gmt_identity_init(&input.identity);
-	input.start_stamp = gmt_clock_stamp();
-	input.start_monotonic_ns = now_ns(CLOCK_MONOTONIC);
-	input.start_realtime_ns = now_ns(CLOCK_REALTIME);
 	ask_devices();
 
 	input.fd = gmt_output_create(gmt_config.output, &input.identity, input.path, sizeof(input.path), why, sizeof(why));
@@ -136,8 +124,8 @@ static bool is_on(void)
 		return begun;
 	}
 
-	uint64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + START_WAIT_NS;
-	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING && now_ns(CLOCK_MONOTONIC) < deadline_ns)
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + START_WAIT_NS;
+	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING && gmt_clock_monotonic_ns() < deadline_ns)
 		sched_yield();
 	return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
@@ -186,14 +174,14 @@ static struct gmt_ring *ring_of_thread(void)
 /* Waits for the writer to make room; false when there is none in time. */
 static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	uint64_t deadline_ns = now_ns(CLOCK_MONOTONIC) + FULL_WAIT_NS;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + FULL_WAIT_NS;
 
 	gmt_writer_wake();
 	do {
 		sched_yield();
 		if (gmt_ring_push(ring, event))
 			return true;
-	} while (now_ns(CLOCK_MONOTONIC) < deadline_ns);
+	} while (gmt_clock_monotonic_ns() < deadline_ns);
 	return false;
 }
 

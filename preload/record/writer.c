@@ -61,14 +61,6 @@ static struct writer {
 	struct gmt_event rows[BATCH_EVENTS];
 } writer;
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* A failed write is told once; what follows is swallowed by the sink. */
 static void check(enum gmt_status status, const struct gmt_error *error)
 {
@@ -135,8 +127,8 @@ static void write_process(void)
 		.parent_pid = (uint32_t)getppid(),
 		.rank = input->identity.rank,
 		.local_rank = input->identity.local_rank,
-		.start_time_ns = input->start_realtime_ns,
-		.start_stamp = input->start_stamp,
+		.start_time_ns = gmt_clock_start.realtime_ns,
+		.start_stamp = gmt_clock_start.stamp,
 		.host = slice(input->identity.host),
 		.executable = slice(executable),
 		.command = read_command(command, sizeof(command)),
@@ -196,19 +188,9 @@ static void write_notes(void)
 
 static void write_clock(void)
 {
-	struct gmt_clock row = { 0 };
-	uint64_t before, after;
+	struct gmt_clock_moment now = gmt_clock_now();
+	struct gmt_clock row = { now.stamp, now.monotonic_ns, now.realtime_ns };
 
-	/* The three readings belong to one moment: again when the thread was interrupted among them. */
-	for (int tries = 0; tries < 8; tries++) {
-		before = now_ns(CLOCK_MONOTONIC);
-		row.stamp = gmt_clock_stamp();
-		row.realtime_ns = now_ns(CLOCK_REALTIME);
-		after = now_ns(CLOCK_MONOTONIC);
-		row.monotonic_ns = before + (after - before) / 2;
-		if (after - before < 1000)
-			break;
-	}
 	write_rows(NULL, GMT_RECORD_CLOCK, &row, 1);
 }
 
@@ -363,7 +345,7 @@ static void sync_point(void)
 	write_rows(NULL, GMT_RECORD_SYNC, &row, 1);
 	check(gmt_sink_sync(writer.sink, &error), &error);
 	writer.synced_bytes = gmt_sink_pushed_bytes(writer.sink);
-	writer.synced_ns = now_ns(CLOCK_MONOTONIC);
+	writer.synced_ns = gmt_clock_monotonic_ns();
 }
 
 static bool open_sink(void)
@@ -413,10 +395,13 @@ static void *run(void *unused)
 	write_process();
 	gmt_config_list(write_option, NULL);
 	write_devices();
+
+	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns, gmt_clock_start.realtime_ns };
+	write_rows(NULL, GMT_RECORD_CLOCK, &start, 1);
 	sync_point();
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
-		bool due = now_ns(CLOCK_MONOTONIC) - writer.synced_ns >= (uint64_t)SYNC_MS * 1000000;
+		bool due = gmt_clock_monotonic_ns() - writer.synced_ns >= (uint64_t)SYNC_MS * 1000000;
 
 		drain(due);
 		if (due || gmt_sink_pushed_bytes(writer.sink) - writer.synced_bytes >= SYNC_BYTES)

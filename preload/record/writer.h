@@ -27,9 +27,6 @@ struct gmt_writer_input {
 	int fd;
 	char path[4352];
 	struct gmt_identity identity;
-	uint64_t start_stamp;
-	uint64_t start_monotonic_ns;
-	uint64_t start_realtime_ns;
 	uint32_t device_count;
 	struct gmt_driver_device_info devices[GMT_WRITER_DEVICES];
 	_Atomic uint32_t note_count;

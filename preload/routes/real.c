@@ -52,8 +52,18 @@ void *gmt_real_dlsym(void *handle, const char *name)
 	return gmt_dlsym_next ? gmt_dlsym_next(handle, name) : NULL;
 }
 
+static bool is_ours(const void *function)
+{
+	const struct gmt_object *self = gmt_object_self();
+
+	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
+}
+
 void gmt_real_set(enum gmt_hook hook, void *real)
 {
+	/* A driver that was not linked to prefer its own symbols hands out ours: that leads in a circle. */
+	if (is_ours(real))
+		return;
 	/* Pairs with the acquire in gmt_real_known: whoever sees the pointer sees the loaded driver. */
 	atomic_store_explicit(&known[hook], real, memory_order_release);
 }
@@ -67,7 +77,7 @@ bool gmt_real_adopt(enum gmt_hook hook, void *real)
 {
 	void *expected = NULL;
 
-	return atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
+	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
 }
 
 void gmt_real_forget_callers(void)
@@ -126,13 +136,6 @@ static void *find_in_scope_of(const struct gmt_object *object, const char *symbo
 	/* The object stays loaded: it is calling us. */
 	dlclose(handle);
 	return real;
-}
-
-static bool is_ours(const void *function)
-{
-	const struct gmt_object *self = gmt_object_self();
-
-	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
 }
 
 /* Whether both lie in libraries of one kind: two CUDA runtimes, say. */

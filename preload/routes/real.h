@@ -30,7 +30,7 @@ extern void *(*gmt_dlsym_next)(void *, const char *);
  */
 void *gmt_real(enum gmt_hook hook, const void *caller);
 
-/* A route learnt that this is the driver's function. */
+/* A route learnt that this is the driver's function. One of ours is not believed. */
 void gmt_real_set(enum gmt_hook hook, void *real);
 
 /* What gmt_real_set said last, or NULL. */
