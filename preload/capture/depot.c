@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "capture/hash.h"
+
 /*
  * Open addressing, linear probing. A slot is one word, {hash tag : 32 | id : 32}, so that it is
  * found, compared and published at once, and a miss rarely leaves the table. 8 MiB of address
@@ -28,38 +30,6 @@ struct gmt_depot {
 };
 
 static_assert(sizeof(struct gmt_depot_entry) % ID_BYTES == 0, "an entry's bytes are aligned as the entry is");
-
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/*
- * One multiplication for two words, in two chains that the processor runs side by side: a third of
- * what a byte-wise hash takes. Its weakness (a word equal to the constant hides its neighbour) costs a
- * longer probe, never a wrong answer.
- */
-static uint64_t hash_of(enum gmt_depot_kind kind, const void *bytes, uint32_t length)
-{
-	const char *from = bytes;
-	uint64_t odd = 0x9e3779b97f4a7c15 ^ length;
-	uint64_t even = 0xd6e8feb86659fd93 ^ (uint64_t)kind;
-	uint64_t words[4];
-	uint32_t left = length;
-
-	for (; left >= sizeof(words); left -= (uint32_t)sizeof(words), from += sizeof(words)) {
-		memcpy(words, from, sizeof(words));
-		odd = fold(words[0] ^ 0xa0761d6478bd642f, words[1] ^ odd);
-		even = fold(words[2] ^ 0xe7037ed1a0b428db, words[3] ^ even);
-	}
-	memset(words, 0, sizeof(words));
-	memcpy(words, from, left);
-	odd = fold(words[0] ^ 0xa0761d6478bd642f, words[1] ^ odd);
-	even = fold(words[2] ^ 0xe7037ed1a0b428db, words[3] ^ even);
-	return fold(odd ^ 0x8ebc6af09c88c6e3, even);
-}
 
 static uint64_t whole_ids(uint64_t bytes)
 {
@@ -153,7 +123,7 @@ static bool same_entry(const struct gmt_depot_entry *entry, enum gmt_depot_kind 
 
 uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length)
 {
-	uint64_t hash = hash_of(kind, bytes, length);
+	uint64_t hash = gmt_hash_bytes(kind, bytes, length);
 	uint32_t tag = (uint32_t)(hash >> 32);
 	uint32_t slot = (uint32_t)hash % SLOT_COUNT;
 	uint32_t added = 0;

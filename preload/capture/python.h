@@ -8,9 +8,15 @@
  * The frames of a thread that is inside C code do not change, and each holds its function, so
  * reading this thread's own chain needs no GIL; and taking it, or calling what counts references,
  * would be a data race, because PyTorch releases it around its operators. So: plain loads at offsets
- * known for each version, checked once against the interpreter's own answer where they are not.
+ * known for each version (python_layout.def), checked once against the interpreter's own answer where
+ * they are not, or where this thread happens to hold the GIL anyway.
  *
- * gmt_python_capture allocates nothing, takes no lock and makes no system call.
+ * gmt_python_capture allocates nothing, takes no lock and makes no system call, with one exception:
+ * while the state is GMT_PYTHON_PENDING, the first call by a thread that holds the GIL makes the
+ * comparison, through the public API.
+ *
+ * Known limits: a thread that is inside a second interpreter shows the stack of the first before 3.12;
+ * while an interpreter ends, there are no stacks.
  */
 
 #include <stdbool.h>
@@ -21,7 +27,8 @@
 enum gmt_python_state {
 	GMT_PYTHON_ABSENT,   /* this process has no interpreter (yet): ask again later, it is cheap */
 	GMT_PYTHON_ON,
-	GMT_PYTHON_REFUSED,  /* an interpreter whose frames this version cannot read */
+	GMT_PYTHON_PENDING, /* must prove itself first, and needs the GIL for it: captures give 0 until then */
+	GMT_PYTHON_REFUSED, /* an interpreter whose frames this version cannot read */
 };
 
 /*
@@ -33,12 +40,13 @@ enum gmt_python_state {
 enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes);
 
 /*
- * The calling thread's Python stack, at most `depth` innermost frames, as a depot id of kind
- * GMT_DEPOT_FRAMES; 0 when this thread runs no Python, or the depot is full (then *ret_lost is set).
+ * The calling thread's Python stack, at most `depth` innermost frames (1024 are the most), as a depot
+ * id of kind GMT_DEPOT_FRAMES; 0 when this thread runs no Python, or the depot is full (then *ret_lost
+ * is set; otherwise it is left as it is).
  */
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost);
 
-/* Forgets cached frame ids: their depot is gone (a forked child starts anew). */
+/* Forgets cached frame ids: their depot is gone (a forked child starts anew). No capture may be going on. */
 void gmt_python_reset(void);
 
 /* "3.11.7"; "" when there is no interpreter. Static memory. */

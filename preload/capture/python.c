@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/python.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "capture/python_cache.h"
+#include "capture/python_code.h"
+#include "capture/python_layout.h"
+#include "capture/python_proof.h"
+
+enum { DEPTH_LIMIT = 1024 }; /* bounds what a capture needs of the host's stack: 4 KiB */
+
+/* Written by gmt_python_init before `state` says so, and never again. */
+static struct {
+	_Atomic int state; /* enum gmt_python_state */
+	atomic_flag proving;
+	struct gmt_python_layout layout;
+	struct gmt_python_cache *cache;
+	gmt_python_find *find;
+	char *(*this_thread)(void);    /* PyGILState_GetThisThreadState: needs no GIL; NULL: no Python here */
+	char *(*running_thread)(void); /* the one that holds the GIL (or, from 3.12, this one if it does) */
+	int (*is_finalizing)(void);
+	char version[32];
+	char why[160];
+} python = { .proving = ATOMIC_FLAG_INIT };
+
+static enum gmt_python_state state_now(void)
+{
+	/* Pairs with the release in set_state: all else in `python` is written by then. */
+	return (enum gmt_python_state)atomic_load_explicit(&python.state, memory_order_acquire);
+}
+
+static enum gmt_python_state set_state(enum gmt_python_state state)
+{
+	/* Pairs with the acquire in state_now. */
+	atomic_store_explicit(&python.state, state, memory_order_release);
+	return state;
+}
+
+static enum gmt_python_state refuse(const char *reason)
+{
+	snprintf(python.why, sizeof(python.why), "Python %s: %s; no Python stacks", python.version, reason);
+	return set_state(GMT_PYTHON_REFUSED);
+}
+
+/*
+ * Compares our reading with the interpreter's, if this thread holds the GIL now. We do not ask
+ * PyGILState_Check: it says yes to everybody once there was a second interpreter.
+ */
+static enum gmt_python_state prove(enum gmt_python_state otherwise)
+{
+	char *thread = python.this_thread();
+	enum gmt_python_state state = otherwise;
+
+	if (!thread || python.running_thread() != thread || python.is_finalizing())
+		return state;
+	/* Another thread is at it. Pairs with the clear below: its verdict is seen. */
+	if (atomic_flag_test_and_set_explicit(&python.proving, memory_order_acquire))
+		return state;
+	if (state_now() == GMT_PYTHON_REFUSED || state_now() == GMT_PYTHON_ON) {
+		state = state_now();
+	} else {
+		const char *what = NULL;
+		char reason[100];
+
+		switch (gmt_python_prove(&python.layout, python.find, thread, &what)) {
+		case GMT_PYTHON_PROVEN:
+			state = set_state(GMT_PYTHON_ON);
+			break;
+		case GMT_PYTHON_DISPROVEN:
+			snprintf(reason, sizeof(reason), "its own answer and ours differ in %s", what);
+			state = refuse(reason);
+			break;
+		case GMT_PYTHON_UNPROVEN:
+			break;
+		}
+	}
+	atomic_flag_clear_explicit(&python.proving, memory_order_release);
+	return state;
+}
+
+/* The first of two names, by version. */
+static void *find_either(gmt_python_find *find, const char *name, const char *other)
+{
+	void *function = find(name);
+
+	return function ? function : find(other);
+}
+
+static enum gmt_python_state look(gmt_python_find *find)
+{
+	const char *(*get_version)(void) = find("Py_GetVersion");
+	int (*is_initialized)(void) = find("Py_IsInitialized");
+
+	if (!get_version || !is_initialized || !is_initialized())
+		return GMT_PYTHON_ABSENT;
+	/* "3.11.7 (main, ...": up to the space. */
+	snprintf(python.version, sizeof(python.version), "%.*s", (int)strcspn(get_version(), " "), get_version());
+
+	if (!gmt_python_layout_find(python.version, find, &python.layout, python.why, sizeof(python.why)))
+		return set_state(GMT_PYTHON_REFUSED);
+	python.find = find;
+	python.this_thread = find("PyGILState_GetThisThreadState");
+	python.running_thread = find_either(find, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
+	python.is_finalizing = find_either(find, "Py_IsFinalizing", "_Py_IsFinalizing");
+	if (!python.this_thread || !python.running_thread || !python.is_finalizing)
+		return refuse("it does not show the functions we need");
+	python.cache = gmt_python_cache_open();
+	if (!python.cache)
+		return refuse("no memory");
+
+	enum gmt_python_state state = prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
+
+	return state == GMT_PYTHON_REFUSED ? state : set_state(state);
+}
+
+enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes)
+{
+	enum gmt_python_state state = state_now();
+
+	if (state == GMT_PYTHON_ABSENT)
+		state = look(find);
+	else if (state == GMT_PYTHON_PENDING)
+		state = prove(state);
+	if (state == GMT_PYTHON_REFUSED && ret_why && why_bytes)
+		snprintf(ret_why, why_bytes, "%s", python.why);
+	return state;
+}
+
+static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place)
+{
+	struct gmt_python_key key = {
+		.code = (uintptr_t)place->code,
+		.instr = (uint64_t)place->instr,
+		.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code),
+	};
+	uint32_t id = gmt_python_cache_find(python.cache, &key);
+
+	if (!id) {
+		id = gmt_python_code_intern(&python.layout, depot, place);
+		if (id)
+			gmt_python_cache_add(python.cache, &key, id);
+	}
+	return id;
+}
+
+static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
+{
+	union {
+		struct gmt_depot_frames stack;
+		uint32_t words[1 + DEPTH_LIMIT];
+	} room;
+	const char *frame = gmt_python_walk_start(&python.layout, thread);
+	struct gmt_python_place place;
+	uint32_t count = 0;
+
+	if (depth > DEPTH_LIMIT)
+		depth = DEPTH_LIMIT;
+	while (count < depth && gmt_python_walk_next(&python.layout, &frame, &place)) {
+		uint32_t id = frame_id(depot, &place);
+
+		if (!id) {
+			*ret_lost = true;
+			return 0;
+		}
+		room.stack.items[count++] = id * 2 + place.entry;
+	}
+	if (!count)
+		return 0;
+	room.stack.truncated = count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
+
+	uint32_t id = gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &room.stack,
+		(uint32_t)(offsetof(struct gmt_depot_frames, items) + count * sizeof(room.stack.items[0])));
+
+	if (!id)
+		*ret_lost = true;
+	return id;
+}
+
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
+{
+	enum gmt_python_state state = state_now();
+
+	if (state == GMT_PYTHON_PENDING)
+		state = prove(state);
+	if (state != GMT_PYTHON_ON)
+		return 0;
+
+	const char *thread = python.this_thread();
+
+	/*
+	 * A finalizing interpreter frees the states of threads that still run (daemon threads): theirs
+	 * must not be touched. It says so before it frees.
+	 */
+	if (!thread || python.is_finalizing())
+		return 0;
+	return capture_thread(thread, depot, depth, ret_lost);
+}
+
+void gmt_python_reset(void)
+{
+	if (python.cache)
+		gmt_python_cache_clear(python.cache);
+}
+
+const char *gmt_python_version(void)
+{
+	return python.version;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/python_code.h"
+
+#include <stddef.h>
+
+#include "capture/hash.h"
+#include "capture/python_text.h"
+
+enum {
+	WHOLE_TABLE_BYTES = 256,
+	TABLE_PARTS = 6,
+	PART_BYTES = 32,
+};
+
+const char *gmt_python_code_name(const struct gmt_python_layout *layout, const char *code)
+{
+	uint16_t offset = layout->code.qualified;
+
+	return gmt_python_load(code, offset == GMT_PYTHON_NONE ? layout->code.name : offset);
+}
+
+/*
+ * Of a bytes object: its size and content. A table of many hundred lines would cost more than all else,
+ * so of a large one only parts count. Where these, both sizes and all names are equal, and the address
+ * was used again, we could tell a wrong line, never a wrong name.
+ */
+static uint64_t hash_table(uint64_t seed, const char *bytes)
+{
+	if (!bytes)
+		return seed;
+
+	uint64_t size = (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE);
+	const char *content = bytes + GMT_PYTHON_BYTES;
+
+	if (size <= WHOLE_TABLE_BYTES)
+		return gmt_hash_bytes(seed, content, size);
+	seed ^= size;
+	for (uint64_t part = 0; part < TABLE_PARTS; part++) {
+		uint64_t start = (size - PART_BYTES) * part / (TABLE_PARTS - 1);
+
+		seed = gmt_hash_bytes(seed, content + start, PART_BYTES);
+	}
+	return seed;
+}
+
+/*
+ * Pointers are not enough: a function that is made, used and dropped in a loop gets the same
+ * addresses each time, its strings' too (tests/preload/python, "churn"). So the text counts.
+ */
+static uint64_t hash_contents(const struct gmt_python_layout *layout, const char *code)
+{
+	const char *lines = gmt_python_load(code, layout->code.lines);
+	uint64_t hash = gmt_python_text_hash(layout, gmt_python_load(code, layout->code.name));
+
+	if (layout->code.qualified != GMT_PYTHON_NONE)
+		hash = gmt_hash_fold(hash ^ 0xa0761d6478bd642f,
+			gmt_python_text_hash(layout, gmt_python_code_name(layout, code)) ^ 0x8ebc6af09c88c6e3);
+	hash = gmt_hash_fold(hash ^ (uint32_t)gmt_python_load_int(code, layout->code.first_line),
+		gmt_python_text_hash(layout, gmt_python_load(code, layout->code.file)) ^ 0xe7037ed1a0b428db);
+	return hash_table(hash ^ (uintptr_t)lines, lines);
+}
+
+uint64_t gmt_python_code_fingerprint(const struct gmt_python_layout *layout, const char *code)
+{
+	/* From 3.12 each new code object has a number of its own, until these run out and are 0. */
+	uint32_t stamp = layout->code.stamp == GMT_PYTHON_NONE ? 0 : (uint32_t)gmt_python_load_int(code, layout->code.stamp);
+
+	if (!stamp)
+		return hash_contents(layout, code);
+	/* Interpreters of one process count each for itself (3.13): the file tells most of these apart. */
+	return (uint64_t)stamp << 32 | (uint32_t)((uintptr_t)gmt_python_load(code, layout->code.file) >> 4);
+}
+
+uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
+	const struct gmt_python_place *place)
+{
+	union {
+		struct gmt_depot_code code;
+		char bytes[sizeof(struct gmt_depot_code) + 2 * GMT_PYTHON_TEXT_BYTES];
+	} room;
+	struct gmt_depot_code *code = &room.code;
+	struct gmt_depot_frame frame;
+
+	code->first_line = (uint32_t)gmt_python_load_int(place->code, layout->code.first_line);
+	code->function_length = gmt_python_text(layout, gmt_python_code_name(layout, place->code), code->text);
+	code->file_length = gmt_python_text(layout, gmt_python_load(place->code, layout->code.file),
+		code->text + code->function_length);
+	frame.line = gmt_python_line(layout, place->code, place->instr);
+	frame.code = gmt_depot_intern(depot, GMT_DEPOT_CODE, code,
+		(uint32_t)offsetof(struct gmt_depot_code, text) + code->function_length + code->file_length);
+	return frame.code ? gmt_depot_intern(depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) : 0;
+}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The capture library as Python sees it, and the interpreter's own answer to compare it with."""
+
+import ctypes
+import os
+import shutil
+import sys
+import tempfile
+
+ABSENT, ON, PENDING, REFUSED = range(4)
+TRUTH, DEBUG_BUILD, OTHER_LINES, FREE_THREADED, OTHER_VERSION, OTHER_FIELDS, NO_PYTHON, OTHER_HEADER = range(8)
+TEXT_BYTES = 4 << 20
+
+
+class Capture:
+    """One copy of the library: a capture with a state of its own.
+
+    `held` and `released` are its functions, called with the GIL and without it.
+    """
+
+    def __init__(self, library):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "capture.so")
+            shutil.copy(library, copy)
+            self.held = ctypes.PyDLL(copy)
+            self.released = ctypes.CDLL(copy)
+        for functions in self.held, self.released:
+            functions.test_capture.restype = ctypes.c_uint32
+            functions.test_take.restype = ctypes.c_uint32
+            functions.test_version.restype = ctypes.c_char_p
+            functions.test_bench.restype = ctypes.c_double
+            functions.test_restart.argtypes = [ctypes.c_uint64]
+
+    def init(self, lie=TRUTH, functions=None):
+        """State and reason."""
+        why = ctypes.create_string_buffer(200)
+        state = (functions or self.held).test_init(lie, why, len(why))
+        return state, why.value.decode()
+
+    def decode(self, number):
+        """Whether it is cut, and (entry, function, file, line, first line) of each frame, leaf first."""
+        room = ctypes.create_string_buffer(65536)
+        length = self.held.test_decode(number, room, len(room))
+        if not length:
+            room = ctypes.create_string_buffer(TEXT_BYTES)
+            length = self.held.test_decode(number, room, len(room))
+        assert length, "no stack"
+        truncated, *frames = room.raw[:length].decode().split("\x1e")
+        frames = [frame.split("\x1f") for frame in frames]
+        return truncated == "1", [(e == "1", f, n, int(at), int(first)) for e, f, n, at, first in frames]
+
+
+def name_of(code):
+    return getattr(code, "co_qualname", code.co_name)
+
+
+def walk(frame):
+    """The interpreter's own answer: (function, file, line, first line), leaf first."""
+    found = []
+    while frame:
+        code = frame.f_code
+        found.append((name_of(code), code.co_filename, frame.f_lineno or 0, code.co_firstlineno))
+        frame = frame.f_back
+    return found
+
+
+def describe():
+    return "%s%s" % (sys.version.split()[0], getattr(sys, "abiflags", ""))

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the Python tests with each interpreter on this machine: run.py LIBRARY [SCRIPT...]
+
+Prints a line for each. Exit code 0 when all passed, 1 when one failed, 77 (skipped) when there is
+none, or none of NEEDED.
+"""
+
+import glob
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+READ = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+NEEDED = "3.11"
+TESTS = ["test_init.py", "test_frames.py"]
+ASK = "import sys, ctypes; print('%d.%d' % sys.version_info[:2], sys.version.split()[0] + getattr(sys, 'abiflags', ''), sys.prefix)"
+
+
+def candidates():
+    folders = os.environ.get("PATH", "").split(":") + ["/usr/bin", "/usr/local/bin"]
+    for folder in folders + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin"))):
+        yield os.path.join(folder, "python3")
+        yield from sorted(glob.glob(os.path.join(folder, "python3.[0-9]*[0-9dgt]")))
+
+
+def find():
+    """(path, minor version, version) of each interpreter that works, once."""
+    found = {}
+    for path in candidates():
+        if os.access(path, os.X_OK):
+            asked = subprocess.run([path, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            answer = asked.stdout.decode().split(None, 2)
+            if asked.returncode == 0 and len(answer) == 3:
+                found.setdefault(tuple(answer), path)
+    return [(path, minor, version) for (minor, version, _), path in found.items()]
+
+
+def run(path, script, environment):
+    asked = subprocess.run([path, os.path.join(HERE, script)], env=environment, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT)
+    return asked.returncode == 0, asked.stdout.decode(errors="replace")
+
+
+def main():
+    library, *scripts = sys.argv[1:]
+    environment = dict(os.environ, GMT_TEST_CAPTURE=os.path.abspath(library), PYTHONDONTWRITEBYTECODE="1")
+    ran = set()
+    failed = False
+    for path, minor, version in sorted(find(), key=lambda each: [int(part) for part in each[1].split(".")]):
+        for script in scripts or (TESTS if minor in READ else ["test_refused.py"]):
+            passed, output = run(path, script, environment)
+            print("%s %s: %s %s" % ("passed" if passed else "FAILED", script, version, path), flush=True)
+            if not passed or scripts:
+                print(output, flush=True)
+            failed = failed or not passed
+        if minor in READ:
+            ran.add(minor)
+    for minor in READ:
+        if minor not in ran:
+            print("skipped: no Python %s on this machine" % minor)
+    return 1 if failed else 0 if NEEDED in ran else 77
+
+
+sys.exit(main())

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "capture/python_cache.h"
+
+enum { PLACES = 8192, THREADS = 4, ROUNDS = 300000 };
+
+static struct gmt_python_cache *cache;
+
+static int cache_setup(void **state)
+{
+	(void)state;
+	if (!cache)
+		cache = gmt_python_cache_open();
+	gmt_python_cache_clear(cache);
+	return !cache;
+}
+
+static struct gmt_python_key key_of(uint64_t number)
+{
+	return (struct gmt_python_key){ .code = 0x7f0000000000 + number / 4 * 96, .instr = number % 4 * 2, .fingerprint = ~number };
+}
+
+static void what_was_added_is_found_and_nothing_else(void **state)
+{
+	(void)state;
+	struct gmt_python_key key = key_of(1);
+	struct gmt_python_key others[] = { key, key, key };
+
+	others[0].code += 8;
+	others[1].instr += 2;
+	others[2].fingerprint += 1;
+	assert_int_equal(gmt_python_cache_find(cache, &key), 0);
+	gmt_python_cache_add(cache, &key, 7);
+	assert_int_equal(gmt_python_cache_find(cache, &key), 7);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(gmt_python_cache_find(cache, &others[i]), 0);
+}
+
+static void a_program_of_some_thousand_places_stays_in(void **state)
+{
+	(void)state;
+	uint32_t found = 0;
+
+	for (uint32_t number = 0; number < PLACES / 2; number++) {
+		struct gmt_python_key key = key_of(number);
+		gmt_python_cache_add(cache, &key, number + 1);
+	}
+	for (uint32_t number = 0; number < PLACES / 2; number++) {
+		struct gmt_python_key key = key_of(number);
+		uint32_t id = gmt_python_cache_find(cache, &key);
+		assert_true(id == 0 || id == number + 1);
+		found += id != 0;
+	}
+	assert_true(found > PLACES / 2 * 9 / 10);
+}
+
+static void more_than_it_holds_replaces_and_never_confuses(void **state)
+{
+	(void)state;
+	for (uint32_t number = 0; number < PLACES * 20; number++) {
+		struct gmt_python_key key = key_of(number);
+		struct gmt_python_key old = key_of(number / 2);
+		uint32_t id = gmt_python_cache_find(cache, &old);
+
+		assert_true(id == 0 || id == number / 2 + 1);
+		gmt_python_cache_add(cache, &key, number + 1);
+		assert_int_equal(gmt_python_cache_find(cache, &key), number + 1);
+	}
+}
+
+static void cleared_it_knows_nothing(void **state)
+{
+	(void)state;
+	struct gmt_python_key key = key_of(1);
+
+	gmt_python_cache_add(cache, &key, 7);
+	gmt_python_cache_clear(cache);
+	assert_int_equal(gmt_python_cache_find(cache, &key), 0);
+}
+
+/* The id says which fingerprint it was added with: a torn entry cannot agree. */
+static uint32_t id_of(uint64_t fingerprint)
+{
+	return (uint32_t)(fingerprint * 2654435761u) | 1;
+}
+
+static void *add_and_find(void *argument)
+{
+	uint64_t wrong = 0;
+	uint64_t seed = (uintptr_t)argument;
+
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		/* One place, few fingerprints: all in one set, so that all threads write the same entries. */
+		struct gmt_python_key key = { .code = 64, .instr = 2, .fingerprint = 1 + (seed >> 33) % 16 };
+		uint32_t id = gmt_python_cache_find(cache, &key);
+
+		wrong += id && id != id_of(key.fingerprint);
+		if (!id)
+			gmt_python_cache_add(cache, &key, id_of(key.fingerprint));
+	}
+	return (void *)(uintptr_t)wrong;
+}
+
+static void no_torn_entry_is_ever_taken_for_whole(void **state)
+{
+	(void)state;
+	pthread_t threads[THREADS];
+
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_and_find, (void *)(i + 1)), 0);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		void *wrong;
+
+		pthread_join(threads[i], &wrong);
+		assert_null(wrong);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(what_was_added_is_found_and_nothing_else, cache_setup),
+		cmocka_unit_test_setup(a_program_of_some_thousand_places_stays_in, cache_setup),
+		cmocka_unit_test_setup(more_than_it_holds_replaces_and_never_confuses, cache_setup),
+		cmocka_unit_test_setup(cleared_it_knows_nothing, cache_setup),
+		cmocka_unit_test_setup(no_torn_entry_is_ever_taken_for_whole, cache_setup),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
