@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Whether the block's addresses are its own; else they are the caller's, or a graph node's. */
+static bool owns_addresses(enum sim_space space)
+{
+	return space != SIM_SPACE_REGISTERED && space != SIM_SPACE_GRAPH;
+}
+
+struct sim_block *sim_block_new_at(enum sim_space space, uintptr_t address, size_t size_bytes)
+{
+	struct sim_block *block = calloc(1, sizeof(*block));
+
+	if (!block)
+		return NULL;
+	block->range.start = address;
+	block->range.size_bytes = size_bytes;
+	block->space = space;
+	block->id = sim_next_id();
+	if (!sim_ranges_insert(&sim_driver.blocks, &block->range)) {
+		free(block);
+		return NULL;
+	}
+	return block;
+}
+
+struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
+{
+	/* NORESERVE: a simulated device may be larger than the host, as long as little of it is written. */
+	void *memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+
+	struct sim_block *block = sim_block_new_at(space, (uintptr_t)memory, size_bytes);
+	if (!block)
+		munmap(memory, size_bytes);
+	return block;
+}
+
+void sim_block_free(struct sim_block *block)
+{
+	sim_ranges_remove(&sim_driver.blocks, &block->range);
+	if (owns_addresses(block->space))
+		munmap((void *)block->range.start, block->range.size_bytes);
+	/* A pool's block gives its bytes back to the pool, which its caller does. */
+	if (block->device && !block->pool)
+		sim_device_refund(block->device, block->charged_bytes);
+	if (block->space == SIM_SPACE_GRAPH)
+		block->device->graph_used_bytes -= block->charged_bytes;
+	free(block);
+}
+
+struct sim_block *sim_block_find(uintptr_t address)
+{
+	return (struct sim_block *)sim_ranges_find(&sim_driver.blocks, address);
+}
+
+struct sim_block *sim_block_find_start(uintptr_t address)
+{
+	struct sim_block *block = sim_block_find(address);
+
+	return block && block->range.start == address ? block : NULL;
+}
+
+void sim_blocks_free_of_context(const struct CUctx_st *context)
+{
+	/* From the end, so that what is removed moves nothing that is still to be seen. */
+	for (size_t i = sim_driver.blocks.count; i-- > 0;) {
+		struct sim_block *block = (struct sim_block *)sim_driver.blocks.items[i];
+		if (block->context == context)
+			sim_block_free(block);
+	}
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "copy.h"
+#include "stream.h"
+
+/* Copies. They really copy, so that what a program sends to the device comes back. */
+
+bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
+{
+	struct sim_mapping_info mapping;
+	bool fine = false;
+
+	sim_lock();
+	/* What cuMemMap put side by side is one stretch, so look at each part. */
+	while (sim_mapping_find(address, &mapping)) {
+		size_t part_bytes = mapping.range.start + mapping.range.size_bytes - address;
+		if (size_bytes <= part_bytes) {
+			fine = true;
+			break;
+		}
+		address += part_bytes;
+		size_bytes -= part_bytes;
+	}
+	const struct sim_block *block = fine ? NULL : sim_block_find(address);
+	if (block)
+		fine = size_bytes <= block->range.start + block->range.size_bytes - address;
+	sim_unlock();
+	return fine;
+}
+
+/* `checked` names the addresses, at most two, that must be the device's. */
+static CUresult copy(void *destination, const void *source, size_t size_bytes, CUstream stream,
+		     CUdeviceptr checked, CUdeviceptr also_checked)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (size_bytes == 0)
+		return CUDA_SUCCESS;
+	if ((checked && !sim_is_device_memory(checked, size_bytes)) ||
+	    (also_checked && !sim_is_device_memory(also_checked, size_bytes)) || !destination || !source)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_MEMCPY))
+		memmove(destination, source, size_bytes);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr destination, const void *source, size_t size_bytes, CUstream stream)
+{
+	return copy((void *)destination, source, size_bytes, stream, destination, 0);
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
+{
+	return copy(destination, (const void *)source, size_bytes, stream, source, 0);
+}
+
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
+{
+	return copy((void *)destination, (const void *)source, size_bytes, stream, destination, source);
+}
+
+/* With unified addresses either side may be any memory. */
+CUresult cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes, CUstream stream)
+{
+	return copy((void *)destination, (const void *)source, size_bytes, stream, 0, 0);
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source,
+			   CUcontext source_context, size_t size_bytes, CUstream stream)
+{
+	(void)destination_context;
+	(void)source_context;
+	return cuMemcpyDtoDAsync_v2(destination, source, size_bytes, stream);
+}
+
+CUresult cuMemcpyHtoD_v2(CUdeviceptr destination, const void *source, size_t size_bytes)
+{
+	return cuMemcpyHtoDAsync_v2(destination, source, size_bytes, NULL);
+}
+
+CUresult cuMemcpyDtoH_v2(void *destination, CUdeviceptr source, size_t size_bytes)
+{
+	return cuMemcpyDtoHAsync_v2(destination, source, size_bytes, NULL);
+}
+
+CUresult cuMemcpyDtoD_v2(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes)
+{
+	return cuMemcpyDtoDAsync_v2(destination, source, size_bytes, NULL);
+}
+
+CUresult cuMemcpy(CUdeviceptr destination, CUdeviceptr source, size_t size_bytes)
+{
+	return cuMemcpyAsync(destination, source, size_bytes, NULL);
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source,
+		      CUcontext source_context, size_t size_bytes)
+{
+	return cuMemcpyPeerAsync(destination, destination_context, source, source_context, size_bytes, NULL);
+}
+
+/* --- two dimensions ------------------------------------------------------------------------------- */
+
+static char *side(CUmemorytype type, const void *host, CUdeviceptr device)
+{
+	if (type == CU_MEMORYTYPE_HOST)
+		return (char *)(uintptr_t)host;
+	return type == CU_MEMORYTYPE_ARRAY ? NULL : (char *)device;
+}
+
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *parameters, CUstream stream)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!parameters)
+		return CUDA_ERROR_INVALID_VALUE;
+
+	const CUDA_MEMCPY2D *p = parameters;
+	char *destination = side(p->dstMemoryType, p->dstHost, p->dstDevice);
+	const char *source = side(p->srcMemoryType, p->srcHost, p->srcDevice);
+	/* What is in an array is not kept, so there is nothing to copy to or from it. */
+	if (!destination || !source || sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_MEMCPY))
+		return CUDA_SUCCESS;
+	for (size_t row = 0; row < p->Height; row++)
+		memmove(destination + (p->dstY + row) * p->dstPitch + p->dstXInBytes,
+			source + (p->srcY + row) * p->srcPitch + p->srcXInBytes, p->WidthInBytes);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *parameters)
+{
+	return cuMemcpy2DAsync_v2(parameters, NULL);
+}
+
+CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *parameters)
+{
+	return cuMemcpy2DAsync_v2(parameters, NULL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver.h"
+
+/* Functions that are another form of a function. */
+
+#define FORM(symbol, target, parameters, arguments) \
+	CUresult symbol parameters                  \
+	{                                           \
+		return target arguments;            \
+	}
+#include "forms.def"
+#undef FORM
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+{
+	if (!config)
+		return CUDA_ERROR_INVALID_VALUE;
+	CUlaunchConfig per_thread = *config;
+	per_thread.hStream = sim_per_thread(config->hStream);
+	return cuLaunchKernelEx(&per_thread, function, parameters, extra);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver.h"
+
+#include <string.h>
+
+/* What is known of a pointer. */
+
+struct knowledge {
+	struct sim_range range;
+	const struct sim_block *block; /* NULL: mapped by cuMemMap */
+	struct sim_device *device;     /* NULL: host memory */
+};
+
+static bool find(uintptr_t address, struct knowledge *ret_knowledge)
+{
+	struct sim_mapping_info mapping;
+	const struct sim_block *block = sim_block_find(address);
+
+	if (block) {
+		*ret_knowledge = (struct knowledge){ block->range, block, block->device };
+		return true;
+	}
+	if (!sim_mapping_find(address, &mapping))
+		return false;
+	*ret_knowledge = (struct knowledge){ mapping.range, NULL, mapping.device };
+	return true;
+}
+
+static bool is_host(const struct knowledge *known)
+{
+	return known->block && (known->block->space == SIM_SPACE_PINNED || known->block->space == SIM_SPACE_REGISTERED);
+}
+
+static struct CUctx_st *context_of(const struct knowledge *known)
+{
+	if (known->block && known->block->context)
+		return known->block->context;
+	/* Pool and mapped memory belong to no context; NULL is what CUDA says of them too. */
+	return NULL;
+}
+
+static int device_of(const struct knowledge *known)
+{
+	if (known->device)
+		return known->device->ordinal;
+	return known->block && known->block->context ? known->block->context->device->ordinal : CU_DEVICE_CPU;
+}
+
+/* The pointer's value of this attribute, where it has one. */
+static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_attribute attribute, void *ret_value)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+		*(CUcontext *)ret_value = context_of(known);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+		*(CUmemorytype *)ret_value = is_host(known) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+		*(CUdeviceptr *)ret_value = address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+		if (!is_host(known) && !(known->block && known->block->space == SIM_SPACE_MANAGED))
+			return CUDA_ERROR_INVALID_VALUE;
+		*(void **)ret_value = (void *)address;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+		*(int *)ret_value = 1;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+		*(unsigned long long *)ret_value = known->block ? known->block->id : known->range.start;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+		*(unsigned int *)ret_value = known->block && known->block->space == SIM_SPACE_MANAGED;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(int *)ret_value = device_of(known);
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+		*(unsigned int *)ret_value = known->block && known->block->space == SIM_SPACE_DEVICE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+		*(CUdeviceptr *)ret_value = known->range.start;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+		*(size_t *)ret_value = known->range.size_bytes;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MAPPED:
+		*(unsigned int *)ret_value = 1;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+		*(unsigned int *)ret_value = CU_MEM_HANDLE_TYPE_NONE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+		*(unsigned int *)ret_value = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+		return CUDA_SUCCESS;
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		*(CUmemoryPool *)ret_value = known->block ? known->block->pool : NULL;
+		return CUDA_SUCCESS;
+	default:
+		return CUDA_ERROR_NOT_SUPPORTED;
+	}
+}
+
+CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	struct CUctx_st *context;
+	struct knowledge known;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_value)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = find(address, &known) ? get(&known, address, attribute, ret_value) : CUDA_ERROR_INVALID_VALUE;
+	sim_unlock();
+	return result;
+}
+
+/* What an unknown pointer answers: zero, except for the ordinals, whose zero would be a device. */
+static void get_unknown(CUpointer_attribute attribute, void *ret_value)
+{
+	switch (attribute) {
+	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+		*(int *)ret_value = CU_DEVICE_INVALID;
+		break;
+	case CU_POINTER_ATTRIBUTE_CONTEXT:
+	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+	case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+		memset(ret_value, 0, sizeof(void *));
+		break;
+	default:
+		memset(ret_value, 0, sizeof(int));
+	}
+}
+
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **ret_values,
+				CUdeviceptr address)
+{
+	struct CUctx_st *context;
+	struct knowledge known;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!attributes || !ret_values)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	bool is_known = find(address, &known);
+	for (unsigned int i = 0; i < count; i++)
+		if (!is_known || get(&known, address, attributes[i], ret_values[i]) != CUDA_SUCCESS)
+			get_unknown(attributes[i], ret_values[i]);
+	sim_unlock();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	struct CUctx_st *context;
+	struct knowledge known;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	sim_lock();
+	bool fine = value && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && find(address, &known);
+	sim_unlock();
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

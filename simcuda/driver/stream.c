@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "stream.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+/* Streams: handles with a context, a priority and perhaps a capture. Nothing ever waits in one. */
+
+static struct CUstream_st *streams;
+static _Thread_local struct CUstream_st thread_stream;
+
+CUstream sim_per_thread(CUstream stream)
+{
+	return stream ? stream : CU_STREAM_PER_THREAD;
+}
+
+static bool is_legacy(CUstream stream)
+{
+	return !stream || stream == CU_STREAM_LEGACY;
+}
+
+/* The stream behind a handle, special ones included; NULL for the legacy stream, which has no state. */
+static struct CUstream_st *resolve(CUstream stream)
+{
+	if (is_legacy(stream))
+		return NULL;
+	if (stream != CU_STREAM_PER_THREAD)
+		return stream;
+	if (thread_stream.id == 0)
+		thread_stream.id = sim_next_id();
+	return &thread_stream;
+}
+
+CUresult sim_stream_get_context(CUstream stream, struct CUctx_st **ret_context)
+{
+	if (is_legacy(stream) || stream == CU_STREAM_PER_THREAD)
+		return sim_context_get_current(ret_context);
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+
+	CUresult result = CUDA_ERROR_INVALID_HANDLE;
+	sim_lock();
+	for (const struct CUstream_st *live = streams; live; live = live->next) {
+		if (live == stream && sim_context_is_live(live->context)) {
+			*ret_context = live->context;
+			result = CUDA_SUCCESS;
+			break;
+		}
+	}
+	sim_unlock();
+	return result;
+}
+
+struct sim_capture *sim_stream_capture(CUstream stream)
+{
+	const struct CUstream_st *resolved = resolve(stream);
+
+	return resolved ? resolved->capture : NULL;
+}
+
+void sim_stream_set_capture(CUstream stream, struct sim_capture *capture)
+{
+	resolve(stream)->capture = capture;
+}
+
+void sim_streams_leave_capture(const struct sim_capture *capture)
+{
+	for (struct CUstream_st *stream = streams; stream; stream = stream->next)
+		if (stream->capture == capture)
+			stream->capture = NULL;
+	if (thread_stream.capture == capture)
+		thread_stream.capture = NULL;
+}
+
+/* --- handles ----------------------------------------------------------------------------------- */
+
+CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_stream || (flags & ~(unsigned int)CU_STREAM_NON_BLOCKING))
+		return CUDA_ERROR_INVALID_VALUE;
+
+	struct CUstream_st *stream = calloc(1, sizeof(*stream));
+	if (!stream)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	stream->context = context;
+	stream->flags = flags;
+	stream->priority = priority;
+	sim_lock();
+	stream->id = sim_next_id();
+	stream->next = streams;
+	streams = stream;
+	sim_unlock();
+	*ret_stream = stream;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream *ret_stream, unsigned int flags)
+{
+	return cuStreamCreateWithPriority(ret_stream, flags, 0);
+}
+
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+
+	CUresult result = CUDA_ERROR_INVALID_HANDLE;
+	sim_lock();
+	for (struct CUstream_st **link = &streams; *link; link = &(*link)->next) {
+		if (*link == stream) {
+			*link = stream->next;
+			free(stream);
+			result = CUDA_SUCCESS;
+			break;
+		}
+	}
+	sim_unlock();
+	return result;
+}
+
+/* --- what a stream says of itself -------------------------------------------------------------- */
+
+CUresult cuStreamGetPriority(CUstream stream, int *ret_priority)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_priority)
+		return CUDA_ERROR_INVALID_VALUE;
+	const struct CUstream_st *resolved = resolve(stream);
+	*ret_priority = resolved ? resolved->priority : 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetFlags(CUstream stream, unsigned int *ret_flags)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	const struct CUstream_st *resolved = resolve(stream);
+	*ret_flags = resolved ? resolved->flags : 0;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream stream, unsigned long long *ret_id)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_id)
+		return CUDA_ERROR_INVALID_VALUE;
+	const struct CUstream_st *resolved = resolve(stream);
+	*ret_id = resolved ? resolved->id : (uintptr_t)CU_STREAM_LEGACY;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream stream, CUcontext *ret_context)
+{
+	return ret_context ? sim_stream_get_context(stream, ret_context) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamGetDevice(CUstream stream, CUdevice *ret_ordinal)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_ordinal)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_ordinal = context->device->ordinal;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *ret_least, int *ret_greatest)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (ret_least)
+		*ret_least = 0;
+	if (ret_greatest)
+		*ret_greatest = -5;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t length_bytes, unsigned int flags)
+{
+	struct CUctx_st *context;
+
+	(void)address;
+	(void)length_bytes;
+	(void)flags;
+	return sim_stream_get_context(stream, &context);
+}
+
+/* --- waiting, and work of the host --------------------------------------------------------------- */
+
+/* Nothing is ever pending, so all that waiting does is what the device does at that point. */
+static CUresult synchronize(void)
+{
+	sim_lock();
+	sim_pools_trim();
+	sim_unlock();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result == CUDA_SUCCESS)
+		result = sim_stream_refuse_capturing(stream);
+	return result == CUDA_SUCCESS ? synchronize() : result;
+}
+
+CUresult cuStreamQuery(CUstream stream)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	return result == CUDA_SUCCESS ? sim_stream_refuse_capturing(stream) : result;
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext context)
+{
+	CUresult result = context ? sim_check_initialized() : sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	sim_lock();
+	bool is_capturing = sim_capture_is_active_in(context);
+	if (is_capturing)
+		sim_capture_invalidate_all_in(context);
+	sim_unlock();
+	return is_capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : synchronize();
+}
+
+CUresult cuCtxSynchronize(void)
+{
+	return cuCtxSynchronize_v2(NULL);
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void *argument, unsigned int flags)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!callback || flags != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = sim_stream_refuse_capturing(stream);
+	if (result == CUDA_SUCCESS)
+		callback(stream, CUDA_SUCCESS, argument);
+	return result;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!function)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!sim_capture_add_host_function(stream, function, argument))
+		function(argument);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue *ret_value)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(stream, &context);
+
+	(void)attribute;
+	if (result == CUDA_SUCCESS && ret_value)
+		*ret_value = (CUstreamAttrValue){ 0 };
+	return result;
+}
+
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID attribute, const CUstreamAttrValue *value)
+{
+	struct CUctx_st *context;
+
+	(void)attribute;
+	(void)value;
+	return sim_stream_get_context(stream, &context);
+}
+
+CUresult cuStreamCopyAttributes(CUstream destination, CUstream source)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_stream_get_context(source, &context);
+
+	return result == CUDA_SUCCESS ? sim_stream_get_context(destination, &context) : result;
+}

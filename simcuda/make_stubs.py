@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes stub libraries for what an installed framework wheel links to and this machine lacks.
+
+A CUDA wheel needs a few hundred functions of NVIDIA's libraries, not the libraries: all that its
+own code does before and after a kernel is the same when the function that would launch the kernel
+does nothing and says success. So each missing library becomes one whose functions return 0, with
+the right name and version nodes. The two with behaviour, libcuda and libcudart, are not written:
+the simulated device has them.
+
+    make_stubs.py --site-packages DIR --output DIR [--simcuda DIR] [--package NAME ...]
+"""
+
+import argparse
+import concurrent.futures
+import mmap
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+# Whose symbols begin like this. Longest first: cusparseLt is not cusparse, and all else is not cu.
+PREFIXES = {
+    'cusparseLt': 'libcusparseLt.so',
+    'cublasLt': 'libcublasLt.so',
+    'cusolver': 'libcusolver.so',
+    'cusparse': 'libcusparse.so',
+    'nvJitLink': 'libnvJitLink.so',
+    'nvshmem': 'libnvshmem_host.so',
+    'cublas': 'libcublas.so',
+    'curand': 'libcurand.so',
+    'cuFile': 'libcufile.so',
+    'cudnn': 'libcudnn.so',
+    'cudss': 'libcudss.so',
+    'cufft': 'libcufft.so',
+    'cupti': 'libcupti.so',
+    'nvrtc': 'libnvrtc.so',
+    'nccl': 'libnccl.so',
+    'nvml': 'libnvidia-ml.so',
+    'nvtx': 'libnvToolsExt.so',
+    '__cuda': 'libcudart.so',
+    'cuda': 'libcudart.so',
+    'cu': 'libcuda.so',
+}
+
+# Opened by the wheel at run time, so that only strings in it tell what is looked up there.
+OPENED_AT_RUN_TIME = {'nvml': 'libnvidia-ml.so.1'}
+
+SIMULATED = ('libcuda.so', 'libcudart.so')
+
+# What every machine has that runs Python; asked for their symbols, and never stubbed.
+SYSTEM_LIBRARIES = ['libc.so.6', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1', 'libgomp.so.1',
+                    'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'libutil.so.1', 'libz.so.1',
+                    'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1']
+
+RETURNS_TEXT = re.compile(r'(Error|Status)(String|Name)$|GetLastError$')
+
+
+class Elf:
+    """What a shared object defines and needs, as readelf tells it."""
+
+    def __init__(self, path):
+        self.path = path
+        self.soname = path.name
+        self.needed = []
+        self.defined = set()
+        self.undefined = {}  # symbol -> version node or None
+        self.version_files = {}  # version node -> library it is needed from
+        text = subprocess.run(['readelf', '--wide', '--dynamic', '--dyn-syms', '--version-info', str(path)],
+                              capture_output=True, text=True, check=True).stdout
+        version_file = None
+        for line in text.splitlines():
+            if match := re.search(r'\((NEEDED|SONAME)\).*\[(.*)\]', line):
+                if match[1] == 'NEEDED':
+                    self.needed.append(match[2])
+                else:
+                    self.soname = match[2]
+            elif match := re.search(r'Version: \d+ +File: (\S+)', line):
+                version_file = match[1]
+            elif match := re.search(r'^\s+0x[0-9a-f]+: +Name: (\S+) +Flags:.*Version: \d+', line):
+                self.version_files[match[1]] = version_file
+            else:
+                self._add_symbol(line.split())
+
+    def _add_symbol(self, fields):
+        # Num: Value Size Type Bind Vis Ndx Name [(version index)]
+        if len(fields) < 8 or not fields[0].rstrip(':').isdigit() or fields[4] not in ('GLOBAL', 'WEAK', 'UNIQUE'):
+            return
+        name, _, version = fields[7].partition('@')
+        if fields[6] != 'UND':
+            self.defined.add(name)
+        elif fields[4] == 'GLOBAL':
+            self.undefined[name] = version.lstrip('@') or None
+
+
+def find_shared_objects(folder):
+    for path in sorted(folder.rglob('*.so*')):
+        if path.is_file() and not path.is_symlink():
+            with open(path, 'rb') as file:
+                if file.read(4) == b'\x7fELF':
+                    yield path
+
+
+def find_system_library(name):
+    """The path of a library that the compiler would link to, or None."""
+    answer = subprocess.run(['gcc', '-print-file-name=' + name], capture_output=True, text=True, check=True)
+    path = pathlib.Path(answer.stdout.strip())
+    return path if path.is_absolute() and path.exists() else None
+
+
+def find_names(path, prefixes):
+    """Strings of a file that look like functions with one of these prefixes."""
+    pattern = re.compile(rb'\0((?:' + '|'.join(prefixes).encode() + rb')[A-Z]\w*)(?=\0)')
+    with open(path, 'rb') as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return {match[1].decode() for match in pattern.finditer(data)}
+
+
+def library_by_prefix(symbol, sonames):
+    """The library that a symbol without version belongs to by its name, or None."""
+    for prefix, stem in PREFIXES.items():
+        if symbol.startswith(prefix) and symbol[len(prefix):len(prefix) + 1].isupper() or symbol.startswith(prefix + '_'):
+            known = [name for name in sonames if name.startswith(stem + '.') or name == stem]
+            return known[0] if known else stem + '.1'
+    return None
+
+
+def is_simulated(soname):
+    return soname.startswith(tuple(stem + '.' for stem in SIMULATED))
+
+
+def collect(objects):
+    """Sorts what the wheel needs into {soname: {symbol: version}}; the second result is what fits nowhere."""
+    own_files = {elf.path.name for elf in objects} | {elf.soname for elf in objects}
+    own_symbols = set().union(*(elf.defined for elf in objects))
+    needed = {name for elf in objects for name in elf.needed} - own_files
+    system_symbols = set()
+    for name in SYSTEM_LIBRARIES + sorted(needed):
+        if not is_simulated(name) and (path := find_system_library(name)):
+            system_symbols |= Elf(path).defined
+            needed.discard(name)
+
+    libraries = {name: {} for name in sorted(needed - set(SYSTEM_LIBRARIES))}
+    unplaced = set()
+    for elf in objects:
+        for symbol, version in elf.undefined.items():
+            if symbol in own_symbols or symbol in system_symbols or symbol.startswith(('Py', '_Py')):
+                continue
+            soname = elf.version_files.get(version) or library_by_prefix(symbol, sorted(needed))
+            if soname is None or soname in SYSTEM_LIBRARIES:
+                unplaced.add(symbol)
+            else:
+                libraries.setdefault(soname, {})[symbol] = version
+    return libraries, unplaced
+
+
+def add_opened_at_run_time(objects, libraries):
+    for elf in objects:
+        for name in find_names(elf.path, OPENED_AT_RUN_TIME):
+            soname = OPENED_AT_RUN_TIME[re.match('[a-z]+', name)[0]]
+            libraries.setdefault(soname, {}).setdefault(name, None)
+
+
+def stub_source(symbols):
+    lines = ['/* Written by make_stubs.py: every function says that all is well. */']
+    for symbol in sorted(symbols):
+        if RETURNS_TEXT.search(symbol):
+            lines.append(f'const char *{symbol}(void) {{ return "stub"; }}')
+        else:
+            lines.append(f'long {symbol}(void) {{ return 0; }}')
+    return '\n'.join(lines) + '\n'
+
+
+def version_script(symbols):
+    nodes = {}
+    for symbol, version in symbols.items():
+        if version:
+            nodes.setdefault(version, []).append(symbol)
+    return ''.join(f'{node} {{ global: {"; ".join(sorted(names))}; }};\n' for node, names in sorted(nodes.items()))
+
+
+def build(output, soname, symbols):
+    source = output / f'{soname}.c'
+    source.write_text(stub_source(symbols))
+    command = ['gcc', '-w', '-O1', '-shared', '-fPIC', f'-Wl,-soname,{soname}', '-o', output / soname, source]
+    script = version_script(symbols)
+    if script:
+        script_file = output / f'{soname}.map'
+        script_file.write_text(script)
+        command.append(f'-Wl,--version-script={script_file}')
+    subprocess.run(command, check=True)
+
+
+def report_missing(simcuda, libraries):
+    """Says which functions of the two simulated libraries the wheel needs and they lack."""
+    for soname, symbols in libraries.items():
+        path = simcuda / soname
+        if is_simulated(soname):
+            missing = sorted(set(symbols) - Elf(path).defined) if path.exists() else sorted(symbols)
+            if missing:
+                print(f'{soname}: the simulated one lacks {" ".join(missing)}', file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--site-packages', type=pathlib.Path, required=True, help='where the wheel is installed')
+    parser.add_argument('--output', type=pathlib.Path, required=True, help='folder for the stub libraries')
+    parser.add_argument('--simcuda', type=pathlib.Path, help='folder of the simulated libraries, to check them too')
+    parser.add_argument('--package', action='append', help='package to look into (default: torch)')
+    arguments = parser.parse_args()
+
+    paths = [path for package in arguments.package or ['torch']
+             for path in find_shared_objects(arguments.site_packages / package)]
+    if not paths:
+        sys.exit(f'make_stubs.py: no shared objects in {arguments.site_packages}')
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(Elf, paths))
+        libraries, unplaced = collect(objects)
+        add_opened_at_run_time(objects, libraries)
+        stubs = {soname: symbols for soname, symbols in libraries.items() if not is_simulated(soname)}
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        for _ in pool.map(lambda item: build(arguments.output, *item), stubs.items()):
+            pass
+
+    if arguments.simcuda:
+        report_missing(arguments.simcuda, libraries)
+    if unplaced:
+        print(f'not placed: {" ".join(sorted(unplaced))}', file=sys.stderr)
+    count = sum(len(symbols) for symbols in stubs.values())
+    print(f'{len(stubs)} stub libraries with {count} functions in {arguments.output}', file=sys.stderr)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime.h"
+
+#include <pthread.h>
+
+/*
+ * Which device a thread works on. The runtime works in the primary context of a device, which it
+ * retains once, at the first need, and makes current in each thread that comes along; a thread that
+ * made another context current by itself keeps that one.
+ */
+
+enum { MAX_DEVICES = 16 };
+
+static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
+static CUcontext primaries[MAX_DEVICES];
+/* Counts the resets of devices, after each of which contexts that threads still have are gone. */
+static unsigned int generation;
+
+static _Thread_local int selected_device;
+static _Thread_local unsigned int seen_generation;
+
+static cudaError_t make_primary_current(int device)
+{
+	cudaError_t error = cudaSuccess;
+
+	if (device < 0 || device >= MAX_DEVICES)
+		return cudaErrorInvalidDevice;
+	pthread_mutex_lock(&primary_lock);
+	if (!primaries[device])
+		error = sim_error(sim_driver.cuDevicePrimaryCtxRetain(&primaries[device], device));
+	CUcontext primary = primaries[device];
+	seen_generation = generation;
+	pthread_mutex_unlock(&primary_lock);
+	return error ?: sim_error(sim_driver.cuCtxSetCurrent(primary));
+}
+
+cudaError_t sim_enter(void)
+{
+	CUcontext current = NULL;
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuCtxGetCurrent(&current));
+
+	if (error)
+		return error;
+	if (current && seen_generation == __atomic_load_n(&generation, __ATOMIC_RELAXED))
+		return cudaSuccess;
+	return make_primary_current(selected_device);
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	int count = 0;
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuDeviceGetCount(&count));
+
+	if (!error && (device < 0 || device >= count))
+		error = cudaErrorInvalidDevice;
+	if (!error)
+		error = make_primary_current(device);
+	if (!error)
+		selected_device = device;
+	return sim_leave(error);
+}
+
+cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
+{
+	int previous = selected_device;
+
+	(void)device_flags;
+	(void)flags;
+	return cudaSetDevice(device) ?: cudaSetDevice(previous);
+}
+
+/* Asks and makes nothing: a program may want to know before it has a context. */
+cudaError_t cudaGetDevice(int *ret_device)
+{
+	CUcontext current = NULL;
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuCtxGetCurrent(&current));
+
+	if (!error && !ret_device)
+		error = cudaErrorInvalidValue;
+	if (!error && current)
+		error = sim_error(sim_driver.cuCtxGetDevice(ret_device));
+	else if (!error)
+		*ret_device = selected_device;
+	return sim_leave(error);
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+	int device = 0;
+	cudaError_t error = cudaGetDevice(&device);
+
+	if (!error) {
+		pthread_mutex_lock(&primary_lock);
+		error = sim_error(sim_driver.cuDevicePrimaryCtxReset_v2(device));
+		primaries[device] = NULL;
+		__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
+		pthread_mutex_unlock(&primary_lock);
+	}
+	return sim_leave(error ?: sim_error(sim_driver.cuCtxSetCurrent(NULL)));
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned int flags)
+{
+	int device = 0;
+
+	return sim_leave(cudaGetDevice(&device) ?: sim_error(sim_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags)));
+}
+
+cudaError_t cudaGetDeviceFlags(unsigned int *ret_flags)
+{
+	return SIM_CALL(cuCtxGetFlags(ret_flags));
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+	cudaError_t error = sim_enter();
+	CUcontext own = NULL, other = NULL;
+
+	/* The peer's context may not be there yet; making it must not leave this thread in it. */
+	if (!error)
+		error = sim_error(sim_driver.cuCtxGetCurrent(&own)) ?: make_primary_current(peer);
+	if (!error)
+		error = sim_error(sim_driver.cuCtxGetCurrent(&other)) ?: sim_error(sim_driver.cuCtxSetCurrent(own));
+	return sim_leave(error ?: sim_error(sim_driver.cuCtxEnablePeerAccess(other, flags)));
+}
+
+cudaError_t cudaDeviceDisablePeerAccess(int peer)
+{
+	cudaError_t error = sim_enter();
+
+	if (!error && (peer < 0 || peer >= MAX_DEVICES || !primaries[peer]))
+		error = cudaErrorPeerAccessNotEnabled;
+	return sim_leave(error ?: sim_error(sim_driver.cuCtxDisablePeerAccess(primaries[peer])));
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+/*
+ * How the driver is found: as NVIDIA's runtime was seen to do it (CUDA 12.4 to 13.0), because tools
+ * that stand in between must be tested against just this. At the first call, and not before:
+ * dlopen("libcuda.so.1"), one dlsym for "cuGetProcAddress_v2", a first lookup of the empty name with
+ * version 0, and then every function through that pointer, each with the version in which its ABI
+ * appeared, once for legacy streams and once more where a per-thread form exists, with no status.
+ */
+
+struct sim_driver_calls sim_driver;
+
+static pthread_once_t load_once = PTHREAD_ONCE_INIT;
+static cudaError_t load_error;
+
+static CUresult needs_newer_driver(void)
+{
+	return CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER;
+}
+
+typedef __typeof__(&cuGetProcAddress_v2) get_proc_address;
+
+#define STREAM_LEGACY CU_GET_PROC_ADDRESS_DEFAULT
+#define STREAM_PER_THREAD CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+
+static const struct request {
+	const char *name;
+	int version;
+	cuuint64_t flags;
+	size_t offset; /* of the pointer in struct sim_driver_calls */
+} requests[] = {
+#define ENTRY(symbol, name, version, stream) \
+	{ #name, version, STREAM_##stream, offsetof(struct sim_driver_calls, symbol) },
+#include "../driver/functions.def"
+#undef ENTRY
+};
+
+static void ask_for_functions(get_proc_address get)
+{
+	void *unused = NULL;
+
+	get("", &unused, 0, 0, NULL);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		void *address = NULL;
+		if (get(requests[i].name, &address, requests[i].version, requests[i].flags, NULL) != CUDA_SUCCESS)
+			address = NULL;
+		if (!address) {
+			CUresult (*substitute)(void) = needs_newer_driver;
+			memcpy(&address, &substitute, sizeof(address));
+		}
+		memcpy((char *)&sim_driver + requests[i].offset, &address, sizeof(address));
+	}
+}
+
+static cudaError_t load(void)
+{
+	get_proc_address get;
+	int version = 0;
+
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!library)
+		return cudaErrorInsufficientDriver;
+	void *address = dlsym(library, "cuGetProcAddress_v2");
+	if (!address)
+		return cudaErrorInsufficientDriver;
+	memcpy(&get, &address, sizeof(get));
+	ask_for_functions(get);
+
+	if (sim_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < SIM_RUNTIME_MAJOR * 1000)
+		return cudaErrorInsufficientDriver;
+	return sim_error(sim_driver.cuInit(0));
+}
+
+static void load_and_keep_error(void)
+{
+	load_error = load();
+}
+
+cudaError_t sim_load_driver(void)
+{
+	pthread_once(&load_once, load_and_keep_error);
+	return load_error;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime.h"
+
+/* Memory: what takes more than one call of the driver, or another look at the arguments. */
+
+static cudaError_t allocate(void **ret_address, size_t size_bytes)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error = sim_enter();
+
+	if (error)
+		return error;
+	if (!ret_address)
+		return cudaErrorInvalidValue;
+	/* Nothing is allocated for nothing, and that is no error, as the driver would call it. */
+	if (size_bytes > 0)
+		error = sim_error(sim_driver.cuMemAlloc_v2(&address, size_bytes));
+	if (!error)
+		*ret_address = (void *)address;
+	return error;
+}
+
+cudaError_t cudaMalloc(void **ret_address, size_t size_bytes)
+{
+	return sim_leave(allocate(ret_address, size_bytes));
+}
+
+static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes, size_t height)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error = sim_enter();
+
+	if (error)
+		return error;
+	if (!ret_address || !ret_pitch_bytes)
+		return cudaErrorInvalidValue;
+	*ret_pitch_bytes = 0;
+	if (width_bytes > 0 && height > 0)
+		error = sim_error(sim_driver.cuMemAllocPitch_v2(&address, ret_pitch_bytes, width_bytes, height, 4));
+	if (!error)
+		*ret_address = (void *)address;
+	return error;
+}
+
+cudaError_t cudaMallocPitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes, size_t height)
+{
+	return sim_leave(allocate_pitch(ret_address, ret_pitch_bytes, width_bytes, height));
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *ret_pointer, struct cudaExtent extent)
+{
+	if (!ret_pointer)
+		return sim_leave(cudaErrorInvalidValue);
+	cudaError_t error = allocate_pitch(&ret_pointer->ptr, &ret_pointer->pitch, extent.width,
+					   extent.height * extent.depth);
+	ret_pointer->xsize = extent.width;
+	ret_pointer->ysize = extent.height;
+	return sim_leave(error);
+}
+
+cudaError_t cudaMallocManaged(void **ret_address, size_t size_bytes, unsigned int flags)
+{
+	return SIM_CALL(cuMemAllocManaged((CUdeviceptr *)ret_address, size_bytes, flags));
+}
+
+cudaError_t cudaHostAlloc(void **ret_memory, size_t size_bytes, unsigned int flags)
+{
+	cudaError_t error = sim_enter();
+
+	if (!error && !ret_memory)
+		error = cudaErrorInvalidValue;
+	if (!error && size_bytes == 0)
+		*ret_memory = NULL;
+	else if (!error)
+		error = sim_error(sim_driver.cuMemHostAlloc(ret_memory, size_bytes, flags));
+	return sim_leave(error);
+}
+
+cudaError_t cudaMallocHost(void **ret_memory, size_t size_bytes)
+{
+	return cudaHostAlloc(ret_memory, size_bytes, cudaHostAllocDefault);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+	return sim_leave(sim_enter() ?: memory ? sim_error(sim_driver.cuMemFreeHost(memory)) : cudaSuccess);
+}
+
+/* Asks for nothing of the driver by size zero; CUDA programs say cudaFree(0) to get a context. */
+cudaError_t cudaFree(void *address)
+{
+	return SIM_CALL(cuMemFree_v2((CUdeviceptr)address));
+}
+
+/* --- arrays ---------------------------------------------------------------------------------------- */
+
+static CUarray_format array_format(const struct cudaChannelFormatDesc *channels)
+{
+	if (channels->f == cudaChannelFormatKindFloat)
+		return channels->x == 16 ? CU_AD_FORMAT_HALF : CU_AD_FORMAT_FLOAT;
+	bool is_signed = channels->f == cudaChannelFormatKindSigned;
+	switch (channels->x) {
+	case 8:
+		return is_signed ? CU_AD_FORMAT_SIGNED_INT8 : CU_AD_FORMAT_UNSIGNED_INT8;
+	case 16:
+		return is_signed ? CU_AD_FORMAT_SIGNED_INT16 : CU_AD_FORMAT_UNSIGNED_INT16;
+	default:
+		return is_signed ? CU_AD_FORMAT_SIGNED_INT32 : CU_AD_FORMAT_UNSIGNED_INT32;
+	}
+}
+
+static CUDA_ARRAY3D_DESCRIPTOR describe_array(const struct cudaChannelFormatDesc *channels,
+					      struct cudaExtent extent, unsigned int flags)
+{
+	return (CUDA_ARRAY3D_DESCRIPTOR){
+		.Width = extent.width,
+		.Height = extent.height,
+		.Depth = extent.depth,
+		.Format = array_format(channels),
+		.NumChannels = (unsigned int)((channels->x > 0) + (channels->y > 0) + (channels->z > 0) + (channels->w > 0)),
+		.Flags = flags,
+	};
+}
+
+cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelFormatDesc *channels, size_t width,
+			    size_t height, unsigned int flags)
+{
+	if (!ret_array || !channels)
+		return sim_leave(cudaErrorInvalidValue);
+	if (flags != 0)
+		return cudaMalloc3DArray(ret_array, channels, (struct cudaExtent){ width, height, 0 }, flags);
+	CUDA_ARRAY3D_DESCRIPTOR volume = describe_array(channels, (struct cudaExtent){ width, height, 0 }, 0);
+	CUDA_ARRAY_DESCRIPTOR descriptor = {
+		.Width = volume.Width, .Height = volume.Height, .Format = volume.Format, .NumChannels = volume.NumChannels,
+	};
+	return SIM_CALL(cuArrayCreate_v2((CUarray *)ret_array, &descriptor));
+}
+
+cudaError_t cudaMalloc3DArray(cudaArray_t *ret_array, const struct cudaChannelFormatDesc *channels,
+			      struct cudaExtent extent, unsigned int flags)
+{
+	if (!ret_array || !channels)
+		return sim_leave(cudaErrorInvalidValue);
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe_array(channels, extent, flags);
+	return SIM_CALL(cuArray3DCreate_v2((CUarray *)ret_array, &descriptor));
+}
+
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array, const struct cudaChannelFormatDesc *channels,
+				     struct cudaExtent extent, unsigned int level_count, unsigned int flags)
+{
+	if (!ret_array || !channels)
+		return sim_leave(cudaErrorInvalidValue);
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe_array(channels, extent, flags);
+	return SIM_CALL(cuMipmappedArrayCreate((CUmipmappedArray *)ret_array, &descriptor, level_count));
+}
+
+cudaError_t cudaFreeArray(cudaArray_t array)
+{
+	return sim_leave(sim_enter() ?: array ? sim_error(sim_driver.cuArrayDestroy((CUarray)array)) : cudaSuccess);
+}
+
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array)
+{
+	return sim_leave(sim_enter() ?: array ? sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array)) :
+						cudaSuccess);
+}
+
+/* --- pointers -------------------------------------------------------------------------------------- */
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attributes, const void *pointer)
+{
+	CUmemorytype type = 0;
+	int ordinal = cudaInvalidDeviceId;
+	void *device_pointer = NULL, *host_pointer = NULL;
+	unsigned int is_managed = 0;
+	CUpointer_attribute wanted[] = {
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
+		CU_POINTER_ATTRIBUTE_IS_MANAGED,
+	};
+	void *values[] = { &type, &ordinal, &device_pointer, &host_pointer, &is_managed };
+	cudaError_t error = sim_enter();
+
+	if (!error && !ret_attributes)
+		error = cudaErrorInvalidValue;
+	if (!error)
+		error = sim_error(sim_driver.cuPointerGetAttributes(5, wanted, values, (CUdeviceptr)pointer));
+	if (error)
+		return sim_leave(error);
+
+	*ret_attributes = (struct cudaPointerAttributes){
+		.type = is_managed			 ? cudaMemoryTypeManaged :
+			type == CU_MEMORYTYPE_HOST	 ? cudaMemoryTypeHost :
+			type == CU_MEMORYTYPE_DEVICE	 ? cudaMemoryTypeDevice :
+							   cudaMemoryTypeUnregistered,
+		.device = ordinal,
+		.devicePointer = device_pointer,
+		.hostPointer = host_pointer,
+	};
+	/* Plain host memory is what it is on the host. */
+	if (ret_attributes->type == cudaMemoryTypeUnregistered)
+		ret_attributes->hostPointer = (void *)(uintptr_t)pointer;
+	return cudaSuccess;
+}

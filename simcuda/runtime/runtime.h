@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIMCUDA_RUNTIME_H
+#define SIMCUDA_RUNTIME_H
+
+/*
+ * The simulated runtime: what the files of this folder share.
+ *
+ * It holds no memory and no state of the device. It finds the driver as NVIDIA's runtime does (see
+ * loader.c) and does all work through the pointers it got there, so that whoever stands between
+ * runtime and driver sees what they would see with the real pair.
+ *
+ * An exported function is one of three: a row of forwards.def, which calls one driver function; a
+ * function in one of these files; or a row of absent.def, which says "not supported".
+ */
+
+/* Declares the forms for per-thread streams as functions of their own, for both APIs. */
+#define __CUDA_API_VERSION_INTERNAL
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+/* From cudaProfiler.h and cuda_profiler_api.h, which not every set of headers has. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
+#pragma GCC visibility pop
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* 12 or 13: the major version this build of the runtime stands for; its build gives it. */
+#ifndef SIM_RUNTIME_MAJOR
+#error "SIM_RUNTIME_MAJOR is not defined"
+#endif
+
+enum { SIM_RUNTIME_VERSION = SIM_RUNTIME_MAJOR == 12 ? 12040 : 13020 };
+
+/* loader.c: the driver's functions, each under its own name. Those it lacks return an error. */
+struct sim_driver_calls {
+#define ENTRY(symbol, name, version, stream) __typeof__(&symbol) symbol;
+#include "../driver/functions.def"
+#undef ENTRY
+};
+
+extern struct sim_driver_calls sim_driver;
+
+/* Finds and initializes the driver, the first time; the error of that attempt, then and later. */
+cudaError_t sim_load_driver(void);
+
+/* context.c: what most functions do first: the driver, and a context that is current in this thread. */
+cudaError_t sim_enter(void);
+
+/* error.c: keeps an error for cudaGetLastError; returns it. What each exported function ends with. */
+cudaError_t sim_leave(cudaError_t error);
+
+/* Driver and runtime number their errors alike. */
+static inline cudaError_t sim_error(CUresult result)
+{
+	return (cudaError_t)result;
+}
+
+/* All of a function that is one call of the driver. The comma-free `call` is made only after success. */
+#define SIM_CALL(call) sim_leave(sim_enter() ?: sim_error(sim_driver.call))
+
+/* device.c */
+/* Fills the properties of the CUDA 13 layout. */
+cudaError_t sim_fill_properties(struct cudaDeviceProp *ret_properties, int device);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime.h"
+
+/* Functions whose parameters CUDA 13 changed, in their form of CUDA 13. */
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret_properties, int device)
+{
+	return sim_leave(sim_fill_properties(ret_properties, device));
+}
+
+cudaError_t cudaMemAdvise(const void *address, size_t size_bytes, enum cudaMemoryAdvise advice,
+			  struct cudaMemLocation location)
+{
+	return SIM_CALL(cuMemAdvise_v2((CUdeviceptr)address, size_bytes, (CUmem_advise)advice,
+				       (CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id }));
+}
+
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+			     const cudaGraphEdgeData *edges, size_t count, struct cudaGraphNodeParams *parameters)
+{
+	return SIM_CALL(cuGraphAddNode_v2(ret_node, graph, dependencies, (const CUgraphEdgeData *)edges, count,
+					  (CUgraphNodeParams *)parameters));
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *ret_nodes,
+					 cudaGraphEdgeData *ret_edges, size_t *count)
+{
+	return SIM_CALL(cuGraphNodeGetDependencies_v2(node, ret_nodes, (CUgraphEdgeData *)ret_edges, count));
+}
+
+cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *ret_pool, struct cudaMemLocation *location,
+				     enum cudaMemAllocationType type)
+{
+	return SIM_CALL(cuMemGetDefaultMemPool(ret_pool, (CUmemLocation *)location, (CUmemAllocationType)type));
+}
+
+cudaError_t cudaMemGetMemPool(cudaMemPool_t *ret_pool, struct cudaMemLocation *location,
+			      enum cudaMemAllocationType type)
+{
+	return SIM_CALL(cuMemGetMemPool(ret_pool, (CUmemLocation *)location, (CUmemAllocationType)type));
+}
+
+cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllocationType type,
+			      cudaMemPool_t pool)
+{
+	return SIM_CALL(cuMemSetMemPool((CUmemLocation *)location, (CUmemAllocationType)type, pool));
+}
+
+/* PER_STREAM(suffix): for legacy (no suffix) and per-thread streams. */
+#define PER_STREAM(suffix)                                                                                        \
+	cudaError_t cudaMemPrefetchAsync##suffix(const void *address, size_t size_bytes,                          \
+						 struct cudaMemLocation location, unsigned int flags,             \
+						 cudaStream_t stream)                                             \
+	{                                                                                                         \
+		return SIM_CALL(cuMemPrefetchAsync_v2##suffix(                                                    \
+			(CUdeviceptr)address, size_bytes,                                                         \
+			(CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id }, flags,    \
+			stream));                                                                                 \
+	}                                                                                                         \
+	cudaError_t cudaStreamGetCaptureInfo##suffix(                                                             \
+		cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status, unsigned long long *ret_id,        \
+		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies,                                 \
+		const cudaGraphEdgeData **ret_edges, size_t *ret_count)                                           \
+	{                                                                                                         \
+		return SIM_CALL(cuStreamGetCaptureInfo_v3##suffix(                                                \
+			stream, (CUstreamCaptureStatus *)ret_status, (cuuint64_t *)ret_id, ret_graph,             \
+			ret_dependencies, (const CUgraphEdgeData **)ret_edges, ret_count));                       \
+	}                                                                                                         \
+	cudaError_t cudaStreamUpdateCaptureDependencies##suffix(                                                  \
+		cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges, size_t count, \
+		unsigned int flags)                                                                               \
+	{                                                                                                         \
+		return SIM_CALL(cuStreamUpdateCaptureDependencies_v2##suffix(                                     \
+			stream, dependencies, (const CUgraphEdgeData *)edges, count, flags));                     \
+	}
+
+PER_STREAM()
+PER_STREAM(_ptsz)
+#undef PER_STREAM
