@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#define UNW_LOCAL_ONLY
 #include "capture/native.h"
 
 #include <dlfcn.h>
-#include <libunwind.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
 enum { OWN_FRAMES = 8 };
 
+/* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
 static int (*backtrace_fast)(void **, int);
 static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of_frame)(struct _Unwind_Context *);

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""unittest with TAP output, so that Meson counts each test and a name is the sentence that it proves.
+
+A test file ends with:  if __name__ == "__main__": tap.main()
+"""
+import sys
+import traceback
+import unittest
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def say(self, verdict, test, note=""):
+        self.number += 1
+        name = str(test).split(" ")[0].removeprefix("test_").replace("_", " ")
+        print(f"{verdict} {self.number} - {name}{note}", flush=True)
+
+    def explain(self, error):
+        for line in "".join(traceback.format_exception(*error)).splitlines():
+            print("# " + line)
+
+    def addSuccess(self, test):
+        self.say("ok", test)
+
+    def addFailure(self, test, error):
+        self.say("not ok", test)
+        self.explain(error)
+        super().addFailure(test, error)
+
+    def addError(self, test, error):
+        self.say("not ok", test)
+        self.explain(error)
+        super().addError(test, error)
+
+    def addSkip(self, test, reason):
+        self.say("ok", test, f" # SKIP {reason}")
+
+    def addSubTest(self, test, subtest, error):
+        if error is not None:
+            print(f"# in {subtest}")
+            self.explain(error)
+            super().addSubTest(test, subtest, error)
+
+
+class TapSuite(unittest.TestSuite):
+    """A test with failed sub-tests reports neither success nor failure by itself: say it here."""
+
+    def run(self, result, debug=False):
+        for test in self:
+            before, failures = result.number, len(result.failures) + len(result.errors)
+            test(result)
+            if isinstance(test, unittest.TestCase) and result.number == before:
+                if len(result.failures) + len(result.errors) > failures:
+                    result.say("not ok", test)
+        return result
+
+
+def main():
+    loader = unittest.TestLoader()
+    loader.suiteClass = TapSuite
+    suite = loader.loadTestsFromModule(sys.modules["__main__"])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    result = TapResult()
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)
