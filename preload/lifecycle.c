@@ -103,28 +103,3 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 {
 	gmt_session_end();
 }
-
-/*
- * An object that goes takes its addresses along: what is loaded is noted down first, stacks taken
- * from now on belong to a new map, and calling objects are looked up anew. dlopen is left alone: taking
- * it over would change whose RUNPATH applies.
- */
-__attribute__((visibility("default"))) int dlclose(void *handle)
-{
-	static int (*_Atomic real)(void *);
-	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
-
-	if (!next) {
-		*(void **)&next = gmt_real_dlsym(RTLD_NEXT, "dlclose");
-		if (!next)
-			return -1;
-		atomic_store_explicit(&real, next, memory_order_relaxed);
-	}
-	if (atomic_load_explicit(&reached, memory_order_relaxed) && !gmt_this_thread.is_ours)
-		gmt_modules_scan();
-
-	int result = next(handle);
-	gmt_modules_next_generation();
-	gmt_real_forget_callers();
-	return result;
-}

@@ -47,7 +47,7 @@ static uint64_t hash_table(uint64_t seed, const char *bytes)
  * Pointers are not enough: a function that is made, used and dropped in a loop gets the same
  * addresses each time, its strings' too (tests/preload/python, "churn"). So the text counts.
  */
-static uint64_t hash_contents(const struct gmt_python_layout *layout, const char *code)
+uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char *code)
 {
 	const char *lines = gmt_python_load(code, layout->code.lines);
 	uint64_t hash = gmt_python_text_hash(layout, gmt_python_load(code, layout->code.name));
@@ -58,17 +58,6 @@ static uint64_t hash_contents(const struct gmt_python_layout *layout, const char
 	hash = gmt_hash_fold(hash ^ (uint32_t)gmt_python_load_int(code, layout->code.first_line),
 		gmt_python_text_hash(layout, gmt_python_load(code, layout->code.file)) ^ 0xe7037ed1a0b428db);
 	return hash_table(hash ^ (uintptr_t)lines, lines);
-}
-
-uint64_t gmt_python_code_fingerprint(const struct gmt_python_layout *layout, const char *code)
-{
-	/* From 3.12 each new code object has a number of its own, until these run out and are 0. */
-	uint32_t stamp = layout->code.stamp == GMT_PYTHON_NONE ? 0 : (uint32_t)gmt_python_load_int(code, layout->code.stamp);
-
-	if (!stamp)
-		return hash_contents(layout, code);
-	/* Interpreters of one process count each for itself (3.13): the file tells most of these apart. */
-	return (uint64_t)stamp << 32 | (uint32_t)((uintptr_t)gmt_python_load(code, layout->code.file) >> 4);
 }
 
 uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,

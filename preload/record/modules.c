@@ -5,6 +5,7 @@
 #include <link.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,6 +31,26 @@ uint32_t gmt_modules_generation(void)
 void gmt_modules_next_generation(void)
 {
 	atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+}
+
+static bool has_counters(size_t size)
+{
+	return size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(((struct dl_phdr_info *)NULL)->dlpi_subs);
+}
+
+static int read_unload_count(struct dl_phdr_info *info, size_t size, void *ret_count)
+{
+	if (has_counters(size))
+		*(uint64_t *)ret_count = info->dlpi_subs;
+	return 1; /* every object tells the same */
+}
+
+uint64_t gmt_modules_unload_count(void)
+{
+	uint64_t count = 0;
+
+	dl_iterate_phdr(read_unload_count, &count);
+	return count;
 }
 
 static bool lock(void)
@@ -130,7 +151,7 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 	struct gmt_module_info module = { .generation = gmt_modules_generation() };
 	bool *first = argument;
 
-	if (*first && size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs)) {
+	if (*first && has_counters(size)) {
 		/* The loader counts its doings: when nothing came or went there is nothing to read. */
 		if (modules.list.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
 			return 1;

@@ -23,6 +23,9 @@ uint32_t gmt_modules_generation(void);
  */
 void gmt_modules_scan(void);
 
+/* How many objects the loader has unloaded so far; 0 where it does not count. */
+uint64_t gmt_modules_unload_count(void);
+
 /* An object was unloaded. */
 void gmt_modules_next_generation(void);
 

@@ -111,7 +111,7 @@ static bool begin(void)
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
-static bool is_on(void)
+static bool begin_once(void)
 {
 	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
 
@@ -130,9 +130,14 @@ static bool is_on(void)
 	return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
 
+bool gmt_session_is_on(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == ON;
+}
+
 struct gmt_depot *gmt_session_depot(void)
 {
-	return is_on() ? input.depot : NULL;
+	return begin_once() ? input.depot : NULL;
 }
 
 static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)

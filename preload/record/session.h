@@ -20,6 +20,9 @@
  */
 struct gmt_depot *gmt_session_depot(void);
 
+/* Whether something is being recorded. Any thread. */
+bool gmt_session_is_on(void);
+
 /* Offers an event of the calling thread. Waits, drops and counts as configured. */
 void gmt_session_push(const struct gmt_ring_event *event);
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "routes/dlclose.h"
 #include "routes/objects.h"
 
 void *(*gmt_dlsym_next)(void *, const char *);
@@ -134,7 +135,7 @@ static void *find_in_scope_of(const struct gmt_object *object, const char *symbo
 
 	void *real = gmt_real_dlsym(handle, symbol);
 	/* The object stays loaded: it is calling us. */
-	dlclose(handle);
+	gmt_real_dlclose(handle);
 	return real;
 }
 
