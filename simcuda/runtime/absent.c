@@ -14,4 +14,7 @@ enum { ERROR_NOT_SUPPORTED = 801 }; /* cudaErrorNotSupported */
 		return ERROR_NOT_SUPPORTED;                      \
 	}
 #include "absent.def"
+#if SIM_RUNTIME_MAJOR == 12
+#include "absent12.def"
+#endif
 #undef ABSENT

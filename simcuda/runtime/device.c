@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-#include <string.h>
-
 /* Devices, as the runtime shows them. Questions about a device need no context. */
 
 cudaError_t cudaDriverGetVersion(int *ret_version)
@@ -79,83 +77,10 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
 
 /* --- properties ------------------------------------------------------------------------------------ */
 
-/* PROPERTY(field, attribute): which driver attribute a field of the properties is. */
-#define PROPERTIES                                                                     \
-	PROPERTY(regsPerBlock, MAX_REGISTERS_PER_BLOCK)                                \
-	PROPERTY(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK)                       \
-	PROPERTY(warpSize, WARP_SIZE)                                                  \
-	PROPERTY(memPitch, MAX_PITCH)                                                  \
-	PROPERTY(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK)                            \
-	PROPERTY(maxThreadsDim[0], MAX_BLOCK_DIM_X)                                    \
-	PROPERTY(maxThreadsDim[1], MAX_BLOCK_DIM_Y)                                    \
-	PROPERTY(maxThreadsDim[2], MAX_BLOCK_DIM_Z)                                    \
-	PROPERTY(maxGridSize[0], MAX_GRID_DIM_X)                                       \
-	PROPERTY(maxGridSize[1], MAX_GRID_DIM_Y)                                       \
-	PROPERTY(maxGridSize[2], MAX_GRID_DIM_Z)                                       \
-	PROPERTY(totalConstMem, TOTAL_CONSTANT_MEMORY)                                 \
-	PROPERTY(major, COMPUTE_CAPABILITY_MAJOR)                                      \
-	PROPERTY(minor, COMPUTE_CAPABILITY_MINOR)                                      \
-	PROPERTY(textureAlignment, TEXTURE_ALIGNMENT)                                  \
-	PROPERTY(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT)                       \
-	PROPERTY(surfaceAlignment, SURFACE_ALIGNMENT)                                  \
-	PROPERTY(multiProcessorCount, MULTIPROCESSOR_COUNT)                            \
-	PROPERTY(canMapHostMemory, CAN_MAP_HOST_MEMORY)                                \
-	PROPERTY(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH)                                \
-	PROPERTY(maxTexture2D[0], MAXIMUM_TEXTURE2D_WIDTH)                             \
-	PROPERTY(maxTexture2D[1], MAXIMUM_TEXTURE2D_HEIGHT)                            \
-	PROPERTY(maxTexture3D[0], MAXIMUM_TEXTURE3D_WIDTH)                             \
-	PROPERTY(maxTexture3D[1], MAXIMUM_TEXTURE3D_HEIGHT)                            \
-	PROPERTY(maxTexture3D[2], MAXIMUM_TEXTURE3D_DEPTH)                             \
-	PROPERTY(concurrentKernels, CONCURRENT_KERNELS)                                \
-	PROPERTY(pciBusID, PCI_BUS_ID)                                                 \
-	PROPERTY(asyncEngineCount, ASYNC_ENGINE_COUNT)                                 \
-	PROPERTY(unifiedAddressing, UNIFIED_ADDRESSING)                                \
-	PROPERTY(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH)                              \
-	PROPERTY(l2CacheSize, L2_CACHE_SIZE)                                           \
-	PROPERTY(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR)          \
-	PROPERTY(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED)               \
-	PROPERTY(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED)                    \
-	PROPERTY(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED)                      \
-	PROPERTY(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)     \
-	PROPERTY(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR)              \
-	PROPERTY(managedMemory, MANAGED_MEMORY)                                        \
-	PROPERTY(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS)                   \
-	PROPERTY(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED)             \
-	PROPERTY(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM) \
-	PROPERTY(cooperativeLaunch, COOPERATIVE_LAUNCH)                                \
-	PROPERTY(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)            \
-	PROPERTY(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR)            \
-	PROPERTY(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK)          \
-	PROPERTY(hostRegisterSupported, HOST_REGISTER_SUPPORTED)                       \
-	PROPERTY(hostRegisterReadOnlySupported, READ_ONLY_HOST_REGISTER_SUPPORTED)     \
-	PROPERTY(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED)                         \
-	PROPERTY(clusterLaunch, CLUSTER_LAUNCH)                                        \
-	PROPERTY(ipcEventSupported, IPC_EVENT_SUPPORTED)
-
-cudaError_t sim_fill_properties(struct cudaDeviceProp *ret_properties, int device)
+cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid)
 {
-	cudaError_t error = sim_load_driver();
-	CUuuid uuid;
-	int value;
-
-	if (!error && !ret_properties)
-		error = cudaErrorInvalidValue;
-	if (error)
-		return error;
-	memset(ret_properties, 0, sizeof(*ret_properties));
-	error = sim_error(sim_driver.cuDeviceGetName(ret_properties->name, sizeof(ret_properties->name), device)) ?:
-		sim_error(sim_driver.cuDeviceTotalMem_v2(&ret_properties->totalGlobalMem, device)) ?:
-		sim_error(sim_driver.cuDeviceGetUuid_v2(&uuid, device));
-	if (error)
-		return error;
-	memcpy(&ret_properties->uuid, &uuid, sizeof(uuid));
-
-#define PROPERTY(field, attribute)                                                                          \
-	error = sim_error(sim_driver.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, device)); \
-	if (error)                                                                                          \
-		return error;                                                                               \
-	ret_properties->field = (__typeof__(ret_properties->field))value;
-	PROPERTIES
-#undef PROPERTY
-	return cudaSuccess;
+	return sim_load_driver() ?:
+	       sim_error(sim_driver.cuDeviceGetName(*ret_name, sizeof(*ret_name), device)) ?:
+	       sim_error(sim_driver.cuDeviceTotalMem_v2(ret_total_bytes, device)) ?:
+	       sim_error(sim_driver.cuDeviceGetUuid_v2(ret_uuid, device));
 }

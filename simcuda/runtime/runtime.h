@@ -33,7 +33,7 @@ cudaError_t cudaProfilerStop(void);
 #error "SIM_RUNTIME_MAJOR is not defined"
 #endif
 
-enum { SIM_RUNTIME_VERSION = SIM_RUNTIME_MAJOR == 12 ? 12040 : 13020 };
+enum { SIM_RUNTIME_VERSION = SIM_RUNTIME_MAJOR == 12 ? 12090 : 13020 };
 
 /* loader.c: the driver's functions, each under its own name. Those it lacks return an error. */
 struct sim_driver_calls {
@@ -62,8 +62,7 @@ static inline cudaError_t sim_error(CUresult result)
 /* All of a function that is one call of the driver. The comma-free `call` is made only after success. */
 #define SIM_CALL(call) sim_leave(sim_enter() ?: sim_error(sim_driver.call))
 
-/* device.c */
-/* Fills the properties of the CUDA 13 layout. */
-cudaError_t sim_fill_properties(struct cudaDeviceProp *ret_properties, int device);
+/* device.c: the properties that are no attributes. The driver is loaded by it, if need be. */
+cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid);
 
 #endif

@@ -1,11 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
+#include <string.h>
+
 /* Functions whose parameters CUDA 13 changed, in their form of CUDA 13. */
+
+static cudaError_t fill_properties(struct cudaDeviceProp *ret_properties, int device)
+{
+	CUuuid uuid;
+	int value;
+
+	if (!ret_properties)
+		return cudaErrorInvalidValue;
+	memset(ret_properties, 0, sizeof(*ret_properties));
+	cudaError_t error = sim_query_identity(device, &ret_properties->name, &ret_properties->totalGlobalMem, &uuid);
+	if (error)
+		return error;
+	memcpy(&ret_properties->uuid, &uuid, sizeof(uuid));
+
+#define PROPERTY(field, attribute)                                                                           \
+	error = sim_error(sim_driver.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, device)); \
+	if (error)                                                                                           \
+		return error;                                                                                \
+	ret_properties->field = (__typeof__(ret_properties->field))value;
+#include "properties.def"
+#undef PROPERTY
+	return cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret_properties, int device)
 {
-	return sim_leave(sim_fill_properties(ret_properties, device));
+	return sim_leave(fill_properties(ret_properties, device));
 }
 
 cudaError_t cudaMemAdvise(const void *address, size_t size_bytes, enum cudaMemoryAdvise advice,
