@@ -40,6 +40,11 @@ static enum ownership of_python(const char *file)
 	return OWN_SCRIPT;
 }
 
+bool gmt_traces_is_own_file(const char *file)
+{
+	return of_python(file) >= OWN_GENERATED;
+}
+
 static enum ownership of_native(const char *file, const char *module)
 {
 	static const char *const foreign[] = {

@@ -78,6 +78,9 @@ const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string);
  */
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack);
 
+/* Whether a Python file is the user's: not of an installed package, nor of the standard library. */
+bool gmt_traces_is_own_file(const char *file);
+
 void gmt_traces_fini(struct gmt_traces *traces);
 
 #endif

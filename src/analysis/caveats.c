@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/caveats.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct lister {
+	struct gmt_caveats *caveats;
+	bool failed;
+};
+
+static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
+{
+	char line[1024];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+
+	char *text = gmt_arena_copy(&lister->caveats->arena, line, strlen(line));
+	struct gmt_caveat *caveat = text ? gmt_vec_push(&lister->caveats->rows) : NULL;
+	if (caveat)
+		*caveat = (struct gmt_caveat){ kind, text };
+	else
+		lister->failed = true;
+}
+
+static void judge_recording(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	if (snapshot->damaged)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "the file is damaged: %s; all before that is reported",
+			snapshot->damage);
+	else if (!snapshot->has_end)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"the recording has no end: the process was killed, or is still running");
+	if (snapshot->counts_differ)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"events are missing: the file says it holds %s, it holds %s",
+			gmt_text_count(snapshot->promised_events).text, gmt_text_count(snapshot->seen_events).text);
+	for (size_t i = 0; i < snapshot->drops.count; i++) {
+		const struct gmt_snapshot_drop *drop = &snapshot->drops.items[i];
+		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, drop->thread);
+
+		if (drop->count)
+			add(lister, GMT_CAVEAT_INCOMPLETE, "%s events were lost: %.200s (thread %.64s)",
+				gmt_text_count(drop->count).text, drop->reason,
+				thread ? thread->name.text : "not known");
+	}
+	if (snapshot->unknown_events)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"%s events are of a kind that this version does not know, and left out",
+			gmt_text_count(snapshot->unknown_events).text);
+}
+
+static void judge_totals(struct lister *lister, const struct gmt_books_account *account)
+{
+	if (!account->has_totals || !account->unseen_bytes)
+		return;
+	if (account->unseen_bytes > 0)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"GPU %d: PyTorch says it has allocated %" PRId64 " bytes more than its recorded blocks hold: "
+			"some were allocated before recording began, or were not seen",
+			account->device, account->unseen_bytes);
+	else
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"GPU %d: PyTorch says it has allocated %" PRIu64 " bytes less than its recorded blocks hold: "
+			"some frees were not seen",
+			account->device, -(uint64_t)account->unseen_bytes);
+}
+
+static void judge_books(struct lister *lister, const struct gmt_books *books)
+{
+	for (size_t i = 0; i < books->accounts.count; i++)
+		judge_totals(lister, &books->accounts.items[i]);
+#define GMT_ANOMALY(name, meaning) \
+	if (books->anomalies.name) \
+		add(lister, GMT_CAVEAT_REMARK, "%s %s", gmt_text_count(books->anomalies.name).text, meaning);
+#include "books/anomalies.def"
+#undef GMT_ANOMALY
+}
+
+static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
+{
+	uint64_t unnamed = traces->addresses - traces->named;
+
+	if (unnamed)
+		add(lister, GMT_CAVEAT_REMARK, "%s of %s native addresses have no name",
+			gmt_text_count(unnamed).text, gmt_text_count(traces->addresses).text);
+	for (size_t i = 0; i < traces->problems.count; i++)
+		add(lister, GMT_CAVEAT_REMARK, "no symbols of %.300s: %s", traces->problems.items[i].module,
+			traces->problems.items[i].why);
+	if (traces->mismatches)
+		add(lister, GMT_CAVEAT_REMARK, "in %s stacks the native and the Python half do not fit together",
+			gmt_text_count(traces->mismatches).text);
+	if (traces->missing)
+		add(lister, GMT_CAVEAT_REMARK, "%s stacks or frames are not in the file",
+			gmt_text_count(traces->missing).text);
+}
+
+enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct gmt_snapshot *snapshot,
+	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
+{
+	struct lister lister = { .caveats = ret_caveats };
+
+	judge_recording(&lister, snapshot);
+	if (replay)
+		judge_books(&lister, &replay->books);
+	if (traces)
+		judge_traces(&lister, traces);
+	if (snapshot->repeated_ids)
+		add(&lister, GMT_CAVEAT_REMARK, "%s records were given twice; the first ones count",
+			gmt_text_count(snapshot->repeated_ids).text);
+	if (snapshot->unknown_blocks)
+		add(&lister, GMT_CAVEAT_REMARK, "%s blocks of a newer version were skipped",
+			gmt_text_count(snapshot->unknown_blocks).text);
+	for (size_t i = 0; i < snapshot->notes.count; i++)
+		add(&lister, GMT_CAVEAT_REMARK, "%s", snapshot->notes.items[i]);
+	if (!lister.failed)
+		return GMT_OK;
+	gmt_caveats_fini(ret_caveats);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+void gmt_caveats_fini(struct gmt_caveats *caveats)
+{
+	gmt_vec_fini(&caveats->rows);
+	gmt_arena_fini(&caveats->arena);
+}

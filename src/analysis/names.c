@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/names.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const char anonymous[] = "(anonymous namespace)";
+
+static bool at_anonymous(const char *at)
+{
+	return strncmp(at, anonymous, sizeof(anonymous) - 1) == 0;
+}
+
+/* Behind the bracket that closes the one at `at`; the end of the text when none does. */
+static const char *skip_brackets(const char *at, char open, char close)
+{
+	int depth = 0;
+
+	for (; *at; at++) {
+		depth += (*at == open) - (*at == close);
+		if (!depth)
+			return at + 1;
+	}
+	return at;
+}
+
+void gmt_names_function(const char *function, char *ret_name, size_t size)
+{
+	size_t length = 0;
+
+	for (const char *at = function; *at && length + 1 < size;) {
+		bool is_operator = length >= 8 && memcmp(ret_name + length - 8, "operator", 8) == 0;
+
+		if (at_anonymous(at)) {
+			at += sizeof(anonymous) - 1;
+			if (at[0] == ':' && at[1] == ':')
+				at += 2;
+		} else if (is_operator && strchr("(<>", *at)) {
+			ret_name[length++] = *at++;
+		} else if (*at == '<' && length) {
+			at = skip_brackets(at, '<', '>');
+		} else if (*at == '(') {
+			break;
+		} else if (*at == ' ' && !is_operator) {
+			/* What stood here was the return type. */
+			length = 0;
+			at++;
+		} else {
+			ret_name[length++] = *at++;
+		}
+	}
+	ret_name[length] = 0;
+	if (!length) {
+		strncpy(ret_name, function, size - 1);
+		ret_name[size - 1] = 0;
+	}
+}
+
+static const char *behind(const char *path, const char *part)
+{
+	const char *at = strstr(path, part);
+
+	return at ? at + strlen(part) : NULL;
+}
+
+const char *gmt_names_file(const struct gmt_snapshot *snapshot, const char *path)
+{
+	size_t directory = strlen(snapshot->directory);
+	const char *package = behind(path, "/site-packages/");
+	unsigned slashes = 0;
+
+	if (!package)
+		package = behind(path, "/dist-packages/");
+	if (package)
+		return package;
+	if (directory > 1 && strncmp(path, snapshot->directory, directory) == 0 && path[directory] == '/')
+		return path + directory + 1;
+	for (const char *at = path + strlen(path); at > path; at--)
+		if (*at == '/' && ++slashes == 3)
+			return at + 1;
+	return path;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/dump.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/json.h"
+
+static bool is_signed(const struct gmt_field_info *field)
+{
+	return field->encoding == 'I';
+}
+
+static int64_t load_signed(const char *cell, uint32_t size_bytes)
+{
+	switch (size_bytes) {
+	case 2:
+		return *(const int16_t *)cell;
+	case 4:
+		return *(const int32_t *)cell;
+	default:
+		return *(const int64_t *)cell;
+	}
+}
+
+static uint64_t load_unsigned(const char *cell, uint32_t size_bytes)
+{
+	switch (size_bytes) {
+	case 1:
+		return *(const uint8_t *)cell;
+	case 2:
+		return *(const uint16_t *)cell;
+	case 4:
+		return *(const uint32_t *)cell;
+	default:
+		return *(const uint64_t *)cell;
+	}
+}
+
+static void put_slice(FILE *file, const struct gmt_slice *slice)
+{
+	fputc('"', file);
+	for (uint32_t i = 0; i < slice->length; i++) {
+		unsigned char character = (unsigned char)slice->text[i];
+
+		if (character == '"' || character == '\\')
+			fprintf(file, "\\%c", character);
+		else if (character < 0x20 || character >= 0x7f)
+			fprintf(file, "\\x%02x", character);
+		else
+			fputc(character, file);
+	}
+	fputc('"', file);
+}
+
+void gmt_dump_text(FILE *file, const struct gmt_record_info *record, const void *row)
+{
+	fputs(record->name, file);
+	for (uint32_t f = 0; f < record->field_count; f++) {
+		const struct gmt_field_info *field = &record->fields[f];
+		const char *cell = (const char *)row + field->offset;
+		const struct gmt_list *list = (const struct gmt_list *)cell;
+
+		fprintf(file, " %s=", field->name);
+		if (field->encoding == 'S') {
+			put_slice(file, (const struct gmt_slice *)cell);
+		} else if (field->encoding == 'L') {
+			fputc('[', file);
+			for (uint32_t i = 0; i < list->count; i++)
+				fprintf(file, "%s%" PRIu64, i ? "," : "", list->items[i]);
+			fputc(']', file);
+		} else if (is_signed(field)) {
+			fprintf(file, "%" PRId64, load_signed(cell, field->size_bytes));
+		} else {
+			fprintf(file, "%" PRIu64, load_unsigned(cell, field->size_bytes));
+		}
+	}
+	fputc('\n', file);
+}
+
+void gmt_dump_json(FILE *file, const struct gmt_record_info *record, const void *row)
+{
+	struct gmt_json json = { .file = file };
+
+	gmt_json_begin_object(&json);
+	gmt_json_key_text(&json, "record", record->name);
+	for (uint32_t f = 0; f < record->field_count; f++) {
+		const struct gmt_field_info *field = &record->fields[f];
+		const char *cell = (const char *)row + field->offset;
+		const struct gmt_slice *slice = (const struct gmt_slice *)cell;
+		const struct gmt_list *list = (const struct gmt_list *)cell;
+
+		gmt_json_key(&json, field->name);
+		if (field->encoding == 'S') {
+			gmt_json_bytes(&json, slice->text, slice->length);
+		} else if (field->encoding == 'L') {
+			gmt_json_begin_array(&json);
+			for (uint32_t i = 0; i < list->count; i++)
+				gmt_json_u64(&json, list->items[i]);
+			gmt_json_end_array(&json);
+		} else if (is_signed(field)) {
+			gmt_json_i64(&json, load_signed(cell, field->size_bytes));
+		} else {
+			gmt_json_u64(&json, load_unsigned(cell, field->size_bytes));
+		}
+	}
+	gmt_json_end_object(&json);
+	fputc('\n', file);
+}

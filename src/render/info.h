@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RENDER_INFO_H
+#define GMT_RENDER_INFO_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "analysis/caveats.h"
+#include "analysis/census.h"
+#include "render/json.h"
+
+/* What is in a snapshot, as text and as JSON (schema gpumemtrace.info/1). */
+struct gmt_info {
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_census *census;
+	const struct gmt_caveats *caveats;
+	bool color;
+};
+
+void gmt_info_text(const struct gmt_info *info, FILE *file);
+void gmt_info_json(const struct gmt_info *info, struct gmt_json *json);
+
+#endif

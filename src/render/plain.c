@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/plain.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "analysis/names.h"
+
+void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
+{
+	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[33m" };
+
+	if (plain->color)
+		fputs(codes[style], plain->file);
+}
+
+void gmt_plain_text(const struct gmt_plain *plain, const char *text)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, plain->file);
+}
+
+void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+
+	if (*text && strspn(text, safe) == strlen(text)) {
+		gmt_plain_text(plain, text);
+		return;
+	}
+	fputc('\'', plain->file);
+	gmt_plain_text(plain, text);
+	fputc('\'', plain->file);
+}
+
+void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, uint32_t id)
+{
+	const struct gmt_place *place = gmt_traces_place(traces, id);
+	const char *function = gmt_traces_string(traces, place->function);
+	const char *file = gmt_traces_string(traces, place->file);
+	char name[120];
+
+	if (place->kind == GMT_PLACE_PYTHON) {
+		gmt_plain_text(plain, *file ? gmt_names_file(snapshot, file) : "?");
+		fprintf(plain->file, ":%u in ", place->line);
+		gmt_plain_text(plain, function);
+		return;
+	}
+	gmt_names_function(function, name, sizeof(name));
+	gmt_plain_text(plain, name);
+	if (*file) {
+		fputs(" (", plain->file);
+		gmt_plain_text(plain, gmt_names_file(snapshot, file));
+		fprintf(plain->file, ":%u)", place->line);
+	}
+}
+
+void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns)
+{
+	time_t seconds = (time_t)(epoch_ns / 1000000000);
+	struct tm parts;
+	char text[64];
+
+	if (gmtime_r(&seconds, &parts) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts))
+		fputs(text, plain->file);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/report.h"
+
+#include "model/clock.h"
+#include "render/space.h"
+
+static void render_events(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = report->snapshot;
+
+	gmt_json_key(json, "events");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "recorded", snapshot->seen_events);
+	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
+	gmt_json_key_u64(json, "replayed", report->replay->events);
+	gmt_json_key(json, "drops");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < snapshot->drops.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "thread", snapshot->drops.items[i].thread);
+		gmt_json_key_text(json, "reason", snapshot->drops.items[i].reason);
+		gmt_json_key_u64(json, "count", snapshot->drops.items[i].count);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+static void render_rank(struct gmt_json *json, const char *key, int32_t rank)
+{
+	gmt_json_key(json, key);
+	if (rank < 0)
+		gmt_json_null(json);
+	else
+		gmt_json_i64(json, rank);
+}
+
+static void render_process(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = report->snapshot;
+	const struct gmt_process *process = &snapshot->process;
+
+	gmt_json_key(json, "process");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "pid", process->pid);
+	gmt_json_key_text(json, "host", snapshot->host);
+	render_rank(json, "rank", process->rank);
+	render_rank(json, "local_rank", process->local_rank);
+	gmt_json_key(json, "command");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < snapshot->command.count; i++)
+		gmt_json_text(json, snapshot->command.items[i]);
+	gmt_json_end_array(json);
+	gmt_json_key_text(json, "executable", snapshot->executable);
+	gmt_json_key_text(json, "directory", snapshot->directory);
+	gmt_json_key_text(json, "machine", snapshot->machine);
+	gmt_json_key_u64(json, "parent_pid", process->parent_pid);
+	gmt_json_key_u64(json, "start_time_ns", process->start_time_ns);
+	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
+	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
+	gmt_json_end_object(json);
+}
+
+static void render_space(const struct gmt_summary_space *space, struct gmt_json *json)
+{
+	struct gmt_space_text name = gmt_space_text(space->space);
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "space", name.text);
+	gmt_json_key_u64(json, "live_bytes", space->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", space->live_blocks);
+	gmt_json_key_u64(json, "peak_bytes", space->peak_bytes);
+	gmt_json_key_u64(json, "peak_time_ns", space->peak_time_ns);
+	gmt_json_end_object(json);
+}
+
+static void render_account(const struct gmt_summary_layer *layer, struct gmt_json *json)
+{
+	const struct gmt_books_account *account = &layer->account;
+
+	gmt_json_key_u64(json, "live_bytes", account->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", account->live_blocks);
+	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
+	gmt_json_key_u64(json, "peak_time_ns", layer->peak_time_ns);
+	gmt_json_key_u64(json, "alloc_count", account->alloc_count);
+	gmt_json_key_u64(json, "free_count", account->free_count);
+	gmt_json_key_u64(json, "refused_count", account->refused_count);
+	gmt_json_key_u64(json, "total_alloc_bytes", account->total_bytes);
+	if (account->has_totals) {
+		gmt_json_key(json, "reported");
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "allocated_bytes", account->told_allocated_bytes);
+		gmt_json_key_u64(json, "allocated_peak_bytes", account->told_allocated_peak_bytes);
+		gmt_json_key_u64(json, "reserved_bytes", account->told_reserved_bytes);
+		gmt_json_key_u64(json, "reserved_peak_bytes", account->told_reserved_peak_bytes);
+		gmt_json_key(json, "unseen_bytes");
+		gmt_json_i64(json, account->unseen_bytes);
+		gmt_json_key_u64(json, "disagreements", account->told_disagreements);
+		gmt_json_end_object(json);
+	}
+	gmt_json_key(json, "spaces");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < layer->spaces.count; i++)
+		render_space(&layer->spaces.items[i], json);
+	gmt_json_end_array(json);
+}
+
+static void render_device(const struct gmt_summary_device *device, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	gmt_json_key(json, "device");
+	gmt_json_i64(json, device->device);
+	gmt_json_key_text(json, "name", device->info ? device->info->name.text : NULL);
+	gmt_json_key_text(json, "uuid", device->info ? device->info->uuid.text : NULL);
+	gmt_json_key(json, "total_bytes");
+	if (device->info)
+		gmt_json_u64(json, device->info->total_bytes);
+	else
+		gmt_json_null(json);
+	gmt_json_key(json, "layers");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < device->layers.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "layer", gmt_layer_name(device->layers.items[i].layer));
+		render_account(&device->layers.items[i], json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+static void render_frame(const struct gmt_traces *traces, uint32_t id, struct gmt_json *json)
+{
+	const struct gmt_place *place = gmt_traces_place(traces, id);
+	const char *file = gmt_traces_string(traces, place->file);
+	const char *module = gmt_traces_string(traces, place->module);
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "kind", place->kind == GMT_PLACE_PYTHON ? "python" : "native");
+	gmt_json_key_text(json, "function", gmt_traces_string(traces, place->function));
+	gmt_json_key_text(json, "file", *file ? file : NULL);
+	gmt_json_key(json, "line");
+	if (place->line)
+		gmt_json_u64(json, place->line);
+	else
+		gmt_json_null(json);
+	gmt_json_key_text(json, "module", *module ? module : NULL);
+	gmt_json_end_object(json);
+}
+
+static void render_stack(const struct gmt_traces *traces, uint32_t stack, struct gmt_json *json)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	gmt_json_key(json, "stack");
+	gmt_json_begin_array(json);
+	for (uint32_t i = 0; i < count; i++)
+		render_frame(traces, places[i], json);
+	gmt_json_end_array(json);
+}
+
+static void render_where(uint32_t layer, int32_t device, uint32_t space, struct gmt_json *json)
+{
+	struct gmt_space_text name = gmt_space_text(space);
+
+	gmt_json_key_text(json, "layer", gmt_layer_name(layer));
+	gmt_json_key(json, "device");
+	if (device == GMT_DEVICE_HOST)
+		gmt_json_null(json);
+	else
+		gmt_json_i64(json, device);
+	gmt_json_key_text(json, "space", name.text);
+}
+
+static void render_site(const struct gmt_report *report, const struct gmt_site *site, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	render_where(site->layer, site->device, site->space, json);
+	gmt_json_key_u64(json, "live_bytes", site->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", site->live_blocks);
+	gmt_json_key_u64(json, "peak_bytes", site->peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", site->peak_blocks);
+	gmt_json_key_u64(json, "max_live_bytes", site->max_live_bytes);
+	gmt_json_key_u64(json, "total_bytes", site->total_bytes);
+	gmt_json_key_u64(json, "allocs", site->alloc_count);
+	gmt_json_key_u64(json, "frees", site->free_count);
+	gmt_json_key_u64(json, "own_frame", site->own_line);
+	render_stack(report->traces, site->stack, json);
+	gmt_json_end_object(json);
+}
+
+/* The refused requests: why a program ran out of memory. */
+static void render_refusals(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_replay *replay = report->replay;
+
+	gmt_json_key(json, "refused");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < replay->refusals.count; i++) {
+		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
+		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, refusal->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
+		bool is_host = gmt_space_side(event->space) == GMT_SIDE_HOST;
+
+		gmt_json_begin_object(json);
+		render_where(event->layer, is_host ? GMT_DEVICE_HOST : event->device, event->space, json);
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event->stamp));
+		gmt_json_key_u64(json, "size_bytes", event->size_bytes);
+		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
+		gmt_json_key_u64(json, "result", event->result);
+		render_stack(report->traces, replay->site_stacks.items[refusal->site], json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+static void render_doubts(const struct gmt_report *report, struct gmt_json *json)
+{
+	gmt_json_key(json, "anomalies");
+	gmt_json_begin_object(json);
+#define GMT_ANOMALY(name, meaning) gmt_json_key_u64(json, #name, report->replay->books.anomalies.name);
+#include "books/anomalies.def"
+#undef GMT_ANOMALY
+	gmt_json_key_u64(json, "unmatched_stacks", report->traces->mismatches);
+	gmt_json_key_u64(json, "missing_definitions", report->traces->missing);
+	gmt_json_end_object(json);
+
+	gmt_json_key(json, "symbols");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "addresses", report->traces->addresses);
+	gmt_json_key_u64(json, "named", report->traces->named);
+	gmt_json_key_u64(json, "with_line", report->traces->lined);
+	gmt_json_key(json, "missing");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->traces->problems.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "module", report->traces->problems.items[i].module);
+		gmt_json_key_text(json, "why", report->traces->problems.items[i].why);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+
+	gmt_json_key(json, "remarks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->caveats->rows.count; i++)
+		gmt_json_text(json, report->caveats->rows.items[i].text);
+	gmt_json_end_array(json);
+	gmt_json_key(json, "notes");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->snapshot->notes.count; i++)
+		gmt_json_text(json, report->snapshot->notes.items[i]);
+	gmt_json_end_array(json);
+}
+
+void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.report/1");
+	gmt_json_key_text(json, "file", report->snapshot->path);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
+	render_events(report, json);
+	render_process(report, json);
+	gmt_json_key(json, "until_ns");
+	if (report->has_until)
+		gmt_json_u64(json, report->replay->end_time_ns);
+	else
+		gmt_json_null(json);
+
+	gmt_json_key(json, "devices");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->summary->devices.count; i++)
+		render_device(&report->summary->devices.items[i], json);
+	gmt_json_end_array(json);
+	gmt_json_key(json, "host");
+	gmt_json_begin_object(json);
+	render_account(&report->summary->host, json);
+	gmt_json_end_object(json);
+
+	gmt_sites_sort(report->sites, report->key);
+	gmt_json_key(json, "sites");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->sites->rows.count && i < report->limit; i++)
+		render_site(report, &report->sites->rows.items[i], json);
+	gmt_json_end_array(json);
+
+	render_refusals(report, json);
+	render_doubts(report, json);
+	gmt_json_end_object(json);
+}

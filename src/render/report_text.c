@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/clock.h"
+#include "render/head.h"
+#include "render/plain.h"
+#include "render/space.h"
+
+/* How many of the refused requests are shown: the last ones, for they ended the program. */
+enum { REFUSALS_SHOWN = 5 };
+
+struct writer {
+	const struct gmt_report *report;
+	struct gmt_plain plain;
+	FILE *file;
+	GMT_VEC(uint32_t) numbers; /* by site id: what it was called when it was shown; 0: not yet */
+	uint32_t last_number;
+	struct gmt_outline outline;
+};
+
+static void heading(const struct writer *writer, const char *text)
+{
+	fputc('\n', writer->file);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
+	gmt_plain_text(&writer->plain, text);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	fputc('\n', writer->file);
+}
+
+static void write_layer(const struct writer *writer, const struct gmt_summary_layer *layer)
+{
+	const struct gmt_books_account *account = &layer->account;
+
+	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", gmt_layer_name(layer->layer),
+		gmt_text_size(account->live_bytes).text, gmt_text_count(account->live_blocks).text,
+		gmt_text_size(account->peak_bytes).text,
+		account->epoch ? gmt_text_duration(layer->peak_time_ns).text : "-",
+		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
+		gmt_text_size(account->total_bytes).text);
+	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
+		const struct gmt_summary_space *space = &layer->spaces.items[i];
+
+		fprintf(writer->file, "    %-6.12s %10s %9s %10s %11s\n", gmt_space_text(space->space).text,
+			gmt_text_size(space->live_bytes).text, gmt_text_count(space->live_blocks).text,
+			gmt_text_size(space->peak_bytes).text, gmt_text_duration(space->peak_time_ns).text);
+	}
+}
+
+static void write_columns(const struct writer *writer)
+{
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", "layer", "live", "blocks", "peak",
+		"at", "allocs", "frees", "in all");
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+static void write_reserved(const struct writer *writer, const struct gmt_books_account *account)
+{
+	uint64_t reserved = account->told_reserved_bytes, allocated = account->told_allocated_bytes;
+
+	if (!account->has_totals)
+		return;
+	fprintf(writer->file, "  PyTorch has %s reserved from CUDA (at most %s): %s allocated, %s cached\n",
+		gmt_text_size(reserved).text, gmt_text_size(account->told_reserved_peak_bytes).text,
+		gmt_text_size(allocated).text,
+		gmt_text_size(reserved > allocated ? reserved - allocated : 0).text);
+}
+
+static void write_device(const struct writer *writer, const struct gmt_summary_device *device)
+{
+	char title[200];
+
+	if (device->info)
+		snprintf(title, sizeof(title), "GPU %d: %.100s, %s", device->device, device->info->name.text,
+			gmt_text_size(device->info->total_bytes).text);
+	else if (device->device < 0)
+		snprintf(title, sizeof(title), "GPU not known");
+	else
+		snprintf(title, sizeof(title), "GPU %d", device->device);
+	heading(writer, title);
+	write_columns(writer);
+	/* PyTorch's blocks first: they are what its user knows. */
+	for (size_t i = device->layers.count; i-- > 0;) {
+		write_layer(writer, &device->layers.items[i]);
+		write_reserved(writer, &device->layers.items[i].account);
+	}
+}
+
+static void write_host(const struct writer *writer)
+{
+	if (!writer->report->summary->host.account.alloc_count)
+		return;
+	heading(writer, "Host memory (pinned)");
+	write_columns(writer);
+	write_layer(writer, &writer->report->summary->host);
+}
+
+static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(writer->report->traces, stack, &count);
+
+	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
+	if (count)
+		gmt_plain_place(&writer->plain, writer->report->snapshot, writer->report->traces, places[own_line]);
+	else
+		fputs("(no stack)", writer->file);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+static bool write_stack(struct writer *writer, uint32_t stack)
+{
+	const struct gmt_report *report = writer->report;
+
+	if (!gmt_outline_make(&writer->outline, report->traces, stack))
+		return false;
+	if (writer->outline.lines.count < 2)
+		return true;
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	for (size_t i = 0; i < writer->outline.lines.count; i++) {
+		const struct gmt_outline_line *line = &writer->outline.lines.items[i];
+
+		if (i == report->frames) {
+			if (report->frames)
+				fprintf(writer->file, "          ... %zu more lines\n",
+					writer->outline.lines.count - i);
+			break;
+		}
+		fputs("          ", writer->file);
+		gmt_plain_place(&writer->plain, report->snapshot, report->traces, line->place);
+		if (line->hidden)
+			fprintf(writer->file, " (+%u)", line->hidden);
+		fputc('\n', writer->file);
+	}
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	return true;
+}
+
+static void write_refusals(const struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_replay *replay = report->replay;
+	size_t count = replay->refusals.count;
+	char title[100];
+
+	if (!count)
+		return;
+	snprintf(title, sizeof(title), "Refused requests: %s%s", gmt_text_count(count).text,
+		count > REFUSALS_SHOWN ? "; the last of them" : "");
+	heading(writer, title);
+	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
+		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
+		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, refusal->event);
+		uint32_t stack = replay->site_stacks.items[refusal->site];
+
+		fprintf(writer->file, "  %10s  %s, ", gmt_text_size(event->size_bytes).text,
+			gmt_layer_name(event->layer));
+		if (gmt_space_side(event->space) == GMT_SIDE_HOST)
+			fputs("host", writer->file);
+		else
+			fprintf(writer->file, "GPU %d", event->device);
+		fprintf(writer->file, ", at %s  ",
+			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event->stamp)).text);
+		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
+		fputc('\n', writer->file);
+	}
+}
+
+/* One line of a list, and the stack when this site is shown for the first time. */
+static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key, uint64_t whole)
+{
+	uint64_t bytes = gmt_sites_value(site, key);
+	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks :
+		key == GMT_SITES_BY_LIVE ? site->live_blocks : site->alloc_count;
+	uint32_t *number = &writer->numbers.items[site->id];
+	bool is_new = !*number;
+
+	if (is_new)
+		*number = ++writer->last_number;
+	fprintf(writer->file, "  %10s %5.1f %%  %9s x  #%u ", gmt_text_size(bytes).text,
+		whole ? 100.0 * (double)bytes / (double)whole : 0.0, gmt_text_count(count).text, *number);
+	write_own_line(writer, site->stack, site->own_line);
+	if (strcmp(gmt_space_text(site->space).text, "device") != 0)
+		fprintf(writer->file, " [%s]", gmt_space_text(site->space).text);
+	if (!is_new)
+		fputs("  (above)", writer->file);
+	fputc('\n', writer->file);
+	return !is_new || write_stack(writer, site->stack);
+}
+
+static bool is_of(const struct gmt_site *site, const struct gmt_books_account *account)
+{
+	return site->layer == account->layer && site->device == account->device;
+}
+
+static bool write_list(struct writer *writer, const struct gmt_books_account *account, enum gmt_sites_key key,
+	const char *title, uint64_t whole)
+{
+	const struct gmt_report *report = writer->report;
+	uint64_t shown = 0, left = 0, left_bytes = 0;
+
+	if (!whole)
+		return true;
+	heading(writer, title);
+	gmt_sites_sort(report->sites, key);
+	for (size_t i = 0; i < report->sites->rows.count; i++) {
+		const struct gmt_site *site = &report->sites->rows.items[i];
+		uint64_t bytes = gmt_sites_value(site, key);
+
+		if (!is_of(site, account) || !bytes)
+			continue;
+		if (shown < report->limit) {
+			shown++;
+			if (!write_site(writer, site, key, whole))
+				return false;
+		} else {
+			left++;
+			left_bytes += bytes;
+		}
+	}
+	if (left)
+		fprintf(writer->file, "  %10s %5.1f %%  in %s more sites\n", gmt_text_size(left_bytes).text,
+			100.0 * (double)left_bytes / (double)whole, gmt_text_count(left).text);
+	return true;
+}
+
+static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer, const char *where)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_books_account *account = &layer->account;
+	const char *name = gmt_layer_name(layer->layer);
+	const char *end = report->has_until ? "that moment" : "the end";
+	char peak[160], live[160], total[160];
+
+	snprintf(peak, sizeof(peak), "Peak of %s on %s: %s at %s, held by", name, where,
+		gmt_text_size(account->peak_bytes).text, gmt_text_duration(layer->peak_time_ns).text);
+	snprintf(live, sizeof(live), "Live %s blocks on %s at %s: %s, held by", name, where, end,
+		gmt_text_size(account->live_bytes).text);
+	snprintf(total, sizeof(total), "All %s allocations on %s: %s, asked for by", name, where,
+		gmt_text_size(account->total_bytes).text);
+
+	bool all = report->all_lists;
+	return (!(all || report->key == GMT_SITES_BY_PEAK) ||
+			write_list(writer, account, GMT_SITES_BY_PEAK, peak, account->peak_bytes)) &&
+		(!(all || report->key == GMT_SITES_BY_LIVE) ||
+			write_list(writer, account, GMT_SITES_BY_LIVE, live, account->live_bytes)) &&
+		(!(all || report->key == GMT_SITES_BY_TOTAL) ||
+			write_list(writer, account, GMT_SITES_BY_TOTAL, total, account->total_bytes));
+}
+
+static bool write_all_lists(struct writer *writer)
+{
+	const struct gmt_summary *summary = writer->report->summary;
+
+	for (size_t i = 0; i < summary->devices.count; i++) {
+		const struct gmt_summary_device *device = &summary->devices.items[i];
+		char where[24];
+
+		snprintf(where, sizeof(where), device->device < 0 ? "an unknown GPU" : "GPU %d", device->device);
+		for (size_t layer = device->layers.count; layer-- > 0;)
+			if (!write_lists(writer, &device->layers.items[layer], where))
+				return false;
+	}
+	return write_lists(writer, &summary->host, "the host");
+}
+
+static void write_next(const struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_traces *traces = report->traces;
+
+	fputs("\nnext: gpumemtrace report --json ", writer->file);
+	gmt_plain_argument(&writer->plain, report->snapshot->path);
+	fputs("   # every site with its whole stack\n", writer->file);
+	if (traces->problems.count) {
+		fputs("      gpumemtrace report --symbol-path DIR ", writer->file);
+		gmt_plain_argument(&writer->plain, report->snapshot->path);
+		fputs("   # names from files in DIR\n", writer->file);
+	}
+}
+
+bool gmt_report_text(const struct gmt_report *report, FILE *file)
+{
+	struct writer writer = { .report = report, .plain = { file, report->color }, .file = file };
+	/* Zeroed; indexed by site, never pushed to. */
+	bool done = gmt_vec_reserve(&writer.numbers, report->replay->books.sites.count + 1);
+
+	if (done) {
+		gmt_head_text(&writer.plain, report->snapshot, report->caveats);
+		if (report->has_until)
+			fprintf(file, "  until     %s after the start: %s of %s events\n",
+				gmt_text_duration(report->replay->end_time_ns).text,
+				gmt_text_count(report->replay->events).text,
+				gmt_text_count(report->snapshot->events.count).text);
+		for (size_t i = 0; i < report->summary->devices.count; i++)
+			write_device(&writer, &report->summary->devices.items[i]);
+		write_host(&writer);
+		write_refusals(&writer);
+		done = write_all_lists(&writer);
+		write_next(&writer);
+	}
+	gmt_vec_fini(&writer.numbers);
+	gmt_outline_fini(&writer.outline);
+	return done;
+}

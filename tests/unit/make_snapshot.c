@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes a synthetic snapshot, as a recorder would: threads whose events come in blocks of their
+ * own, Python and native stacks, PyTorch's totals, clock records, sync points.
+ *
+ *   make_snapshot FILE [key=value...]     (keys: struct settings)
+ *
+ * The same settings give the same file.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "wire/encode.h"
+#include "wire/event_totals.h"
+#include "wire/sink.h"
+
+struct settings {
+	uint64_t events, threads, sites, devices, depth, live, seed, end, drop, rank, torch, level;
+};
+
+enum { TICKS_PER_NS = 3, START_NS = 1000000000, BLOCK_ROWS = 4096 };
+
+static const uint64_t epoch_ns = 1700000000000000000;
+
+struct block_state {
+	uint64_t address, size_bytes;
+	uint32_t device;
+	uint8_t layer, space;
+};
+
+struct thread_state {
+	GMT_VEC(struct gmt_event) rows;
+	uint64_t stamp;
+};
+
+struct maker {
+	struct settings settings;
+	struct gmt_encoder encoder;
+	struct gmt_sink *sink;
+	struct gmt_error error;
+	uint64_t random, written, stamp;
+	GMT_VEC(struct block_state) blocks;
+	struct thread_state *threads;
+	uint64_t allocated[64], reserved[64];
+};
+
+static uint64_t draw(struct maker *maker, uint64_t below)
+{
+	maker->random = gmt_hash_u64(maker->random + 1);
+	return maker->random % below;
+}
+
+static struct gmt_slice slice(const char *text)
+{
+	return (struct gmt_slice){ text, (uint32_t)strlen(text) };
+}
+
+static void fail(const struct maker *maker, const char *what)
+{
+	fprintf(stderr, "make_snapshot: %s: %s\n", what, maker->error.text);
+	exit(1);
+}
+
+static void put(struct maker *maker, uint32_t kind, const void *rows, uint32_t count)
+{
+	if (gmt_encode_rows(&maker->encoder, kind, rows, count, &maker->error) ||
+		gmt_sink_push(maker->sink, maker->encoder.block.items, maker->encoder.block.count, &maker->error))
+		fail(maker, "writing");
+}
+
+static uint64_t ticks(uint64_t time_ns)
+{
+	return (START_NS + time_ns) * TICKS_PER_NS;
+}
+
+static void put_clock(struct maker *maker, uint64_t stamp)
+{
+	uint64_t monotonic_ns = stamp / TICKS_PER_NS;
+	struct gmt_clock row = { stamp, monotonic_ns, epoch_ns + monotonic_ns - START_NS };
+
+	put(maker, GMT_RECORD_CLOCK, &row, 1);
+}
+
+static void put_process(struct maker *maker)
+{
+	static const char command[] = "python\0train.py\0--epochs=3";
+	struct gmt_process row = {
+		.pid = 4242, .parent_pid = 4241, .local_rank = -1,
+		.rank = maker->settings.rank == UINT64_MAX ? -1 : (int32_t)maker->settings.rank,
+		.start_time_ns = epoch_ns, .start_stamp = ticks(0), .host = slice("node7"),
+		.executable = slice("/usr/bin/python3.11"), .command = { command, sizeof(command) },
+		.directory = slice("/home/user/project"), .shim_version = slice("0.1.0"),
+		.machine = slice("x86_64"),
+	};
+	struct gmt_option option = { slice("stacks"), slice("all") };
+
+	put(maker, GMT_RECORD_PROCESS, &row, 1);
+	put(maker, GMT_RECORD_OPTION, &option, 1);
+}
+
+static void put_names(struct maker *maker)
+{
+	struct gmt_api apis[] = {
+		{ 1, slice("cuMemAlloc_v2"), slice("cuda") }, { 2, slice("cuMemFree_v2"), slice("cuda") },
+		{ 3, slice("reportMemoryUsageToProfiler"), slice("c10") },
+		{ 4, slice("cuMemHostAlloc"), slice("cuda") }, { 5, slice("cuMemFreeHost"), slice("cuda") },
+	};
+	struct gmt_module modules[] = {
+		{ 1, 0, 0x7f0000000000, 0x7f0000100000, 0x7f0000000000, slice("/opt/app/libmodel.so"), slice("aa55") },
+		{ 2, 0, 0x7f0000200000, 0x7f0000300000, 0x7f0000200000, slice("/opt/app/libtorch.so"), slice("") },
+	};
+
+	put(maker, GMT_RECORD_API, apis, sizeof(apis) / sizeof(*apis));
+	put(maker, GMT_RECORD_MODULE, modules, 2);
+	for (uint32_t i = 0; i < maker->settings.devices; i++) {
+		char uuid[64];
+		struct gmt_device device = { .ordinal = i, .name = slice("NVIDIA H100 80GB HBM3"),
+			.total_bytes = (uint64_t)80 << 30 };
+
+		snprintf(uuid, sizeof(uuid), "GPU-00000000-0000-0000-0000-%012u", i);
+		device.uuid = slice(uuid);
+		put(maker, GMT_RECORD_DEVICE, &device, 1);
+	}
+	for (uint32_t i = 1; i <= maker->settings.threads; i++) {
+		char name[32];
+		struct gmt_thread thread = { .id = i, .tid = 4241 + i };
+
+		snprintf(name, sizeof(name), i == 1 ? "python" : "autograd-%u", i);
+		thread.name = slice(name);
+		put(maker, GMT_RECORD_THREAD, &thread, 1);
+	}
+}
+
+/* Site s: a Python stack of `depth` frames, the leaf in a package, the rest the user's; every second
+ * one has a native stack above it. */
+static void put_site(struct maker *maker, uint32_t site)
+{
+	uint32_t depth = (uint32_t)maker->settings.depth;
+	uint64_t items[512], addresses[512];
+	struct gmt_code code = { .id = site, .first_line = 10, .file = slice("/home/user/project/train.py") };
+	struct gmt_frame frame = { .id = site, .code = site, .line = site % 500 + 11 };
+	char name[64];
+
+	snprintf(name, sizeof(name), "Block%u.forward", site);
+	code.function = slice(name);
+	if (site % 3 == 0)
+		code.file = slice("/usr/lib/python3/dist-packages/torch/nn/modules/linear.py");
+	put(maker, GMT_RECORD_CODE, &code, 1);
+	put(maker, GMT_RECORD_FRAME, &frame, 1);
+	for (uint32_t i = 0; i < depth; i++) {
+		uint32_t of = i < site ? site - i : 1;
+
+		items[i] = (uint64_t)of * 2 + (i + 1 == depth);
+		addresses[i] = 0x7f0000000000 + (i % 2) * 0x200000 + (site * 64 + i) % 0x100000;
+	}
+	put(maker, GMT_RECORD_FRAMES, &(struct gmt_frames){ site, 0, { items, depth } }, 1);
+	put(maker, GMT_RECORD_STACK, &(struct gmt_stack){ site, 0, 0, { addresses, depth } }, 1);
+}
+
+static void put_events(struct maker *maker, struct thread_state *thread)
+{
+	if (!thread->rows.count)
+		return;
+	maker->written += thread->rows.count;
+	gmt_event_totals_to_differences(thread->rows.items, (uint32_t)thread->rows.count);
+	put(maker, GMT_RECORD_EVENT, thread->rows.items, (uint32_t)thread->rows.count);
+	thread->rows.count = 0;
+}
+
+static void put_all_events(struct maker *maker)
+{
+	for (uint64_t i = 0; i < maker->settings.threads; i++)
+		put_events(maker, &maker->threads[i]);
+	put(maker, GMT_RECORD_SYNC, &(struct gmt_sync){ maker->stamp, maker->written }, 1);
+	put_clock(maker, maker->stamp);
+	if (gmt_sink_sync(maker->sink, &maker->error))
+		fail(maker, "writing");
+}
+
+static struct block_state make_block(struct maker *maker)
+{
+	struct block_state block = {
+		.address = 0x700000000000 + draw(maker, 1u << 30) * 512,
+		.size_bytes = (draw(maker, 4096) + 1) * 512,
+		.device = (uint32_t)draw(maker, maker->settings.devices),
+		.layer = GMT_LAYER_CUDA,
+		.space = GMT_SPACE_DEVICE,
+	};
+	uint64_t dice = draw(maker, 20);
+
+	if (dice < 15 && maker->settings.torch)
+		block.layer = GMT_LAYER_TORCH;
+	else if (dice == 18)
+		block.space = GMT_SPACE_PINNED;
+	else if (dice == 19)
+		block.space = GMT_SPACE_MANAGED;
+	return block;
+}
+
+static void add_event(struct maker *maker, const struct block_state *block, bool is_free)
+{
+	struct thread_state *thread = &maker->threads[draw(maker, maker->settings.threads)];
+	bool is_torch = block->layer == GMT_LAYER_TORCH, is_host = block->space == GMT_SPACE_PINNED;
+	uint32_t site = (uint32_t)draw(maker, maker->settings.sites) + 1;
+	struct gmt_event *row = gmt_vec_push(&thread->rows);
+
+	if (!row)
+		fail(maker, "memory");
+	maker->stamp += 1 + draw(maker, 3000);
+	if (is_torch)
+		maker->allocated[block->device] += is_free ? -block->size_bytes : block->size_bytes;
+	*row = (struct gmt_event){
+		.stamp = maker->stamp,
+		.thread = (uint32_t)(thread - maker->threads) + 1,
+		.kind = is_free ? GMT_KIND_FREE : GMT_KIND_ALLOC,
+		.layer = block->layer,
+		.space = block->space,
+		.device = is_host ? GMT_DEVICE_HOST : is_free && !is_torch ? GMT_DEVICE_UNKNOWN : (int16_t)block->device,
+		.api = is_torch ? 3 : is_host ? 4 + is_free : 1 + is_free,
+		.address = block->address,
+		.size_bytes = is_free && !is_torch ? 0 : block->size_bytes,
+		.stack = is_free || site % 2 ? 0 : site,
+		.frames = is_free ? 0 : site,
+		.allocated_bytes = is_torch ? (int64_t)maker->allocated[block->device] : 0,
+		.reserved_bytes = is_torch ? (int64_t)(maker->allocated[block->device] | 0x1fffff) + 1 : 0,
+	};
+	if (thread->rows.count == BLOCK_ROWS)
+		put_events(maker, thread);
+}
+
+static void make_events(struct maker *maker)
+{
+	for (uint64_t i = 0; i < maker->settings.events; i++) {
+		uint64_t count = maker->blocks.count;
+
+		if (count && (count >= maker->settings.live || draw(maker, 2))) {
+			uint64_t at = draw(maker, count);
+			struct block_state block = maker->blocks.items[at];
+
+			maker->blocks.items[at] = maker->blocks.items[count - 1];
+			maker->blocks.count--;
+			add_event(maker, &block, true);
+		} else {
+			struct block_state block = make_block(maker);
+
+			*gmt_vec_push(&maker->blocks) = block;
+			add_event(maker, &block, false);
+		}
+		if (i % 100000 == 99999)
+			put_all_events(maker);
+	}
+	put_all_events(maker);
+}
+
+static void parse(struct settings *settings, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		bool known = false;
+		const char *value = strchr(argv[i], '=');
+
+#define KEY(name) \
+	if (value && strncmp(argv[i], #name "=", sizeof(#name)) == 0) { \
+		settings->name = strtoull(value + 1, NULL, 10); \
+		known = true; \
+	}
+		KEY(events) KEY(threads) KEY(sites) KEY(devices) KEY(depth) KEY(live) KEY(seed) KEY(end)
+		KEY(drop) KEY(rank) KEY(torch) KEY(level)
+#undef KEY
+		if (!known) {
+			fprintf(stderr, "make_snapshot: what is `%s`?\n", argv[i]);
+			exit(2);
+		}
+	}
+}
+
+static void make(struct maker *maker)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+
+	gmt_encode_file_header(header);
+	gmt_sink_push(maker->sink, header, sizeof(header), &maker->error);
+	put_process(maker);
+	put_clock(maker, maker->stamp);
+	put_names(maker);
+	for (uint32_t site = 1; site <= maker->settings.sites; site++)
+		put_site(maker, site);
+	make_events(maker);
+	if (maker->settings.drop)
+		put(maker, GMT_RECORD_DROP,
+			&(struct gmt_drop){ 1, slice("the ring was full"), maker->settings.drop }, 1);
+	if (maker->settings.end)
+		put(maker, GMT_RECORD_END, &(struct gmt_end){ maker->stamp, maker->written }, 1);
+}
+
+int main(int argc, char **argv)
+{
+	struct maker maker = { .settings = {
+		.events = 1000, .threads = 3, .sites = 20, .devices = 2, .depth = 8, .live = 1000, .seed = 1,
+		.end = 1, .rank = UINT64_MAX, .torch = 1, .level = 6,
+	} };
+
+	if (argc < 2) {
+		fputs("usage: make_snapshot FILE [key=value...]\n", stderr);
+		return 2;
+	}
+	parse(&maker.settings, argc - 2, argv + 2);
+	maker.random = maker.settings.seed;
+	maker.stamp = ticks(0);
+	maker.threads = calloc(maker.settings.threads, sizeof(*maker.threads));
+
+	int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0 || !maker.threads || gmt_sink_open(fd, (int)maker.settings.level, &maker.sink, &maker.error))
+		fail(&maker, argv[1]);
+	make(&maker);
+	if (gmt_sink_close(maker.sink, &maker.error) || close(fd))
+		fail(&maker, argv[1]);
+	gmt_encoder_fini(&maker.encoder);
+	gmt_vec_fini(&maker.blocks);
+	for (uint64_t i = 0; i < maker.settings.threads; i++)
+		gmt_vec_fini(&maker.threads[i].rows);
+	free(maker.threads);
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/say.h"
+
+static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
+
+static volatile sig_atomic_t child;
+
+/*
+ * Ctrl-C comes from the kernel to the whole foreground group, so the child has it already; a second
+ * one would make many programs give up what they do to end in order.
+ */
+static void forward(int number, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	(void)context;
+	if (info->si_code <= 0)
+		kill((pid_t)child, number);
+	errno = saved;
+}
+
+static void set_handlers(void)
+{
+	struct sigaction action = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction before;
+
+	sigemptyset(&action.sa_mask);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
+		/* What nohup or a shell's background job ignores stays ignored, for the child too. */
+		if (!sigaction(forwarded[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(forwarded[i], &action, NULL);
+}
+
+static void become(char **argv, const sigset_t *mask)
+{
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+
+	int why = errno;
+	gmt_say_error("%s: %s", argv[0], strerror(why));
+	_exit(why == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
+}
+
+static int wait_for(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR) {
+			gmt_say_error("waiting for the program: %s", strerror(errno));
+			return GMT_CHILD_OWN_FAILURE;
+		}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int gmt_child_run(char **argv)
+{
+	sigset_t all, before;
+
+	/* No signal may come between fork and the moment at which `child` says to whom it goes on. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+
+	pid_t pid = fork();
+	if (pid == 0)
+		become(argv, &before);
+	if (pid < 0) {
+		gmt_say_error("cannot start another process: %s", strerror(errno));
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return GMT_CHILD_OWN_FAILURE;
+	}
+	child = pid;
+	set_handlers();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return wait_for(pid);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "render/dump.h"
+#include "tools/command.h"
+#include "tools/input.h"
+#include "tools/say.h"
+#include "tools/suggest.h"
+#include "wire/decode.h"
+#include "wire/source.h"
+
+struct dump_options {
+	bool json, strict;
+	struct gmt_option_texts records;
+};
+
+#define AT(field) offsetof(struct dump_options, field)
+const struct gmt_option_row gmt_table_dump[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
+	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records), "only records of this kind; may be repeated" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the file is cut or damaged" },
+	{ 0 },
+};
+#undef AT
+
+static bool is_record(const char *name)
+{
+#define GMT_RECORD(number, record, NAME, meaning) \
+	if (strcmp(name, #record) == 0) \
+		return true;
+#define GMT_FIELD(record, name, encoding, type, meaning)
+#define GMT_RECORD_END(name)
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+	return false;
+}
+
+static int unknown_record(const char *name)
+{
+	struct gmt_suggestion suggestion = { 0 };
+
+#define GMT_RECORD(number, record, NAME, meaning) gmt_suggest(&suggestion, name, #record);
+#define GMT_FIELD(record, name, encoding, type, meaning)
+#define GMT_RECORD_END(name)
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+	gmt_say_error("dump: unknown record `%s`%s%s%s", name, suggestion.best ? "; did you mean `" : "",
+		suggestion.best ? suggestion.best : "", suggestion.best ? "`?" : "");
+	return GMT_EXIT_USAGE;
+}
+
+static bool is_wanted(const struct dump_options *options, const struct gmt_record_info *record)
+{
+	for (size_t i = 0; i < options->records.count; i++)
+		if (strcmp(options->records.items[i], record->name) == 0)
+			return true;
+	return !options->records.count;
+}
+
+static enum gmt_status dump_block(const struct dump_options *options, struct gmt_decoder *decoder,
+	const struct gmt_block *block, struct gmt_error *error)
+{
+	const struct gmt_record_info *record = gmt_record_info(block->kind);
+	const void *rows;
+	enum gmt_status status;
+
+	if (!record || !is_wanted(options, record))
+		return GMT_OK;
+	status = gmt_decode_rows(decoder, block, &rows, error);
+	for (uint32_t i = 0; !status && i < block->rows; i++) {
+		const char *row = (const char *)rows + (size_t)i * record->row_bytes;
+
+		if (options->json)
+			gmt_dump_json(stdout, record, row);
+		else
+			gmt_dump_text(stdout, record, row);
+	}
+	return status;
+}
+
+static int dump_file(const char *path, const struct dump_options *options)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_error error = { 0 };
+	struct gmt_source *source;
+	struct gmt_block block;
+	enum gmt_status status = gmt_source_open(path, &source, &error);
+	uint64_t blocks = 0;
+
+	if (status)
+		return gmt_say_failure(&error);
+	/* A reader of stdout that went away ends the work. */
+	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
+		status = dump_block(options, &decoder, &block, &error);
+		if (status)
+			break;
+		blocks++;
+	}
+	gmt_decoder_fini(&decoder);
+	gmt_source_close(source);
+	if (!status || (status == GMT_END && blocks))
+		return 0;
+	if (status == GMT_END || (status == GMT_DAMAGED && !blocks)) {
+		gmt_say_error("%s: nothing in it can be read: %s", path,
+			status == GMT_END ? "it holds no recording" : error.text);
+		return gmt_status_exit_code(GMT_FORMAT);
+	}
+	if (status != GMT_DAMAGED)
+		return gmt_say_failure(&error);
+	gmt_say_warning("%s: %s; all before that was printed", path, error.text);
+	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
+}
+
+int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
+{
+	struct dump_options options = { 0 };
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (argc != 1) {
+		gmt_say_error(argc ? "dump: one file at a time" : "dump: which file?");
+		return GMT_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < options.records.count; i++)
+		if (!is_record(options.records.items[i]))
+			return unknown_record(options.records.items[i]);
+	return dump_file(argv[0], &options);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/input.h"
+
+#include "base/text.h"
+#include "tools/say.h"
+
+static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
+{
+	gmt_progress_step(user, "reading", read_bytes, file_bytes);
+}
+
+int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
+{
+	struct gmt_progress progress = { 0 };
+	struct gmt_snapshot_load_options options = { .progress = step, .user = &progress };
+	struct gmt_error error = { 0 };
+	enum gmt_status status;
+
+	*ret_snapshot = NULL;
+	status = gmt_snapshot_load(path, &options, ret_snapshot, &error);
+	gmt_progress_end(&progress);
+	if (status)
+		return gmt_say_failure(&error);
+	if ((*ret_snapshot)->damaged)
+		gmt_say_warning("%s: %s; what follows is all before that: %s events", path,
+			(*ret_snapshot)->damage, gmt_text_count((*ret_snapshot)->seen_events).text);
+	return 0;
+}

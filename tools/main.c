@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/say.h"
+#include "tools/suggest.h"
+
+const struct gmt_command gmt_commands[] = {
+#define GMT_COMMAND(verb, arguments, text) \
+	{ .name = #verb, .operands = arguments, .meaning = text, .options = gmt_table_##verb, \
+	  .run = gmt_cmd_##verb },
+#include "tools/commands.def"
+#undef GMT_COMMAND
+	{ 0 },
+};
+
+const struct gmt_command *gmt_command_find(const char *name)
+{
+	for (const struct gmt_command *command = gmt_commands; command->name; command++)
+		if (strcmp(command->name, name) == 0)
+			return command;
+	return NULL;
+}
+
+int gmt_command_unknown(const char *name)
+{
+	struct gmt_suggestion suggestion = { 0 };
+
+	for (const struct gmt_command *command = gmt_commands; command->name; command++)
+		gmt_suggest(&suggestion, name, command->name);
+	if (suggestion.best)
+		gmt_say_error("unknown verb `%s`; did you mean `%s`?", name, suggestion.best);
+	else
+		gmt_say_error("unknown verb `%s`", name);
+	gmt_say_hint("`gpumemtrace help` lists the verbs");
+	return 2;
+}
+
+void gmt_command_help_all(void)
+{
+	puts("usage: gpumemtrace verb [options] [operands]\n\n"
+		"Says which lines of a program hold how much GPU memory.\n");
+	for (const struct gmt_command *command = gmt_commands; command->name; command++)
+		printf("  %-9s %s\n", command->name, command->meaning);
+	puts("\n`gpumemtrace help verb` explains one. A first recording:\n\n"
+		"  gpumemtrace run -- python train.py");
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : NULL;
+
+	if (!verb) {
+		gmt_command_help_all();
+		return 2;
+	}
+	if (strcmp(verb, "-h") == 0 || strcmp(verb, "--help") == 0)
+		verb = "help";
+	if (strcmp(verb, "-V") == 0 || strcmp(verb, "--version") == 0)
+		verb = "version";
+
+	const struct gmt_command *command = gmt_command_find(verb);
+	return command ? command->run(command, argc - 2, argv + 2) : gmt_command_unknown(verb);
+}
+
+int main(int argc, char **argv)
+{
+	/* A reader that went away shows as EPIPE, which ends the output quietly. */
+	signal(SIGPIPE, SIG_IGN);
+	return gmt_output_finish_stdout(dispatch(argc, argv));
+}

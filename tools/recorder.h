@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_RECORDER_H
+#define GMT_TOOLS_RECORDER_H
+
+/* The recorder as `run` and `env` set it up: where the library is, what the variables must say. */
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tools/options.h"
+
+/*
+ * Rows for a verb's option table, one for each option of the recorder, whose values go to the
+ * struct gmt_option_passed at `place`. `help` is left to the verb's own.
+ */
+#define GMT_RECORDER_ROW(name, values_, place, meaning_) \
+	{ __builtin_strcmp(#name, "help") ? #name : "", __builtin_strcmp(#name, "output") ? 0 : 'o', \
+	  GMT_OPTION_PASSED, values_, place, meaning_ },
+
+/* The library that belongs to this program; false, and said, when it is not there. */
+bool gmt_recorder_library(char ret_path[PATH_MAX]);
+
+/* LD_PRELOAD with `library` in front of `before` (may be NULL or empty). From malloc; NULL: no memory. */
+char *gmt_recorder_preload(const char *library, const char *before);
+
+/* GPUMEMTRACE_OPTIONS: `before` (may be NULL or empty), then `passed`. From malloc; NULL: no memory. */
+char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed);
+
+/*
+ * A pattern for glob(3) that the names of all files written under these options match. From malloc;
+ * NULL: no memory.
+ */
+char *gmt_recorder_output_glob(const char *options);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/say.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* One write, so that lines of several processes do not mix; no byte of a file name can steer a terminal. */
+static void say(const char *kind, const char *format, va_list arguments)
+{
+	char line[2048];
+	int length = snprintf(line, sizeof(line), "gpumemtrace: %s: ", kind);
+
+	vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
+	for (char *at = line; *at; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = '?';
+	strcat(line, "\n");
+	fputs(line, stderr);
+}
+
+#define SAY(name, kind) \
+	void gmt_say_##name(const char *format, ...) \
+	{ \
+		va_list arguments; \
+\
+		va_start(arguments, format); \
+		say(kind, format, arguments); \
+		va_end(arguments); \
+	}
+SAY(error, "error")
+SAY(warning, "warning")
+SAY(hint, "hint")
+#undef SAY
+
+int gmt_say_failure(const struct gmt_error *error)
+{
+	gmt_say_error("%s", error->text);
+	return gmt_status_exit_code(error->status);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done, uint64_t all)
+{
+	enum { FIRST_AFTER_NS = 500000000, NEXT_AFTER_NS = 100000000 };
+	uint64_t now = now_ns();
+
+	if (!progress->start_ns)
+		progress->start_ns = now;
+	if (now - progress->start_ns < FIRST_AFTER_NS || now - progress->shown_ns < NEXT_AFTER_NS ||
+		!isatty(STDERR_FILENO))
+		return;
+	progress->shown_ns = now;
+	progress->is_shown = true;
+	fprintf(stderr, "\r%s %3u %%\033[K", what, all ? (unsigned)(done * 100 / all) : 0);
+}
+
+void gmt_progress_end(struct gmt_progress *progress)
+{
+	if (progress->is_shown)
+		fputs("\r\033[K", stderr);
+	progress->is_shown = false;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/suggest.h"
+
+#include <string.h>
+
+enum { LONGEST = 32 };
+
+static unsigned smallest(unsigned a, unsigned b, unsigned c)
+{
+	unsigned least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* How many letters to insert, take out or change to make one word the other. */
+static unsigned distance_of(const char *from, const char *to)
+{
+	unsigned row[LONGEST + 1];
+	size_t width = strlen(to);
+
+	for (size_t i = 0; i <= width; i++)
+		row[i] = (unsigned)i;
+	for (size_t line = 1; from[line - 1]; line++) {
+		unsigned diagonal = row[0];
+
+		row[0] = (unsigned)line;
+		for (size_t i = 1; i <= width; i++) {
+			unsigned above = row[i];
+
+			row[i] = smallest(above + 1, row[i - 1] + 1, diagonal + (from[line - 1] != to[i - 1]));
+			diagonal = above;
+		}
+	}
+	return row[width];
+}
+
+void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const char *word)
+{
+	if (strlen(typed) > LONGEST || strlen(word) > LONGEST || !*typed)
+		return;
+
+	unsigned distance = distance_of(typed, word);
+	/* Somebody who types the beginning of a word means it. */
+	if (strncmp(word, typed, strlen(typed)) == 0)
+		distance = 1;
+	if (distance > 1 + strlen(word) / 3 || distance >= strlen(word))
+		return;
+	if (!suggestion->best || distance < suggestion->distance)
+		*suggestion = (struct gmt_suggestion){ word, distance };
+}
