@@ -2,14 +2,8 @@
 #include "driver.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Devices: how many, and what each says of itself. */
-
-static const char device_name[] = "Simulated GPU";
-/* Distinct from each other and the same in every run; the ordinal is the last byte. */
-static const char uuid_prefix[15] = "simulated-gpu-0";
 
 /* Checks what nearly every function here takes: an initialized driver, an output and an ordinal. */
 static CUresult check(const void *output, CUdevice ordinal)
@@ -47,7 +41,7 @@ CUresult cuDeviceGetName(char *ret_name, int size_bytes, CUdevice ordinal)
 	if (result == CUDA_SUCCESS && size_bytes <= 0)
 		result = CUDA_ERROR_INVALID_VALUE;
 	if (result == CUDA_SUCCESS)
-		snprintf(ret_name, (size_t)size_bytes, "%s", device_name);
+		snprintf(ret_name, (size_t)size_bytes, "%s", SIM_DEVICE_NAME);
 	return result;
 }
 
@@ -55,10 +49,8 @@ CUresult cuDeviceGetUuid_v2(CUuuid *ret_uuid, CUdevice ordinal)
 {
 	CUresult result = check(ret_uuid, ordinal);
 
-	if (result == CUDA_SUCCESS) {
-		memcpy(ret_uuid->bytes, uuid_prefix, sizeof(uuid_prefix));
-		ret_uuid->bytes[sizeof(uuid_prefix)] = (char)ordinal;
-	}
+	if (result == CUDA_SUCCESS)
+		sim_uuid(ordinal, (unsigned char *)ret_uuid->bytes);
 	return result;
 }
 

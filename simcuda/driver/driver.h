@@ -17,19 +17,21 @@
 /* What the header declares is what this library exports; all the rest is hidden. */
 #pragma GCC visibility push(default)
 #include <cuda.h>
+#include <stddef.h>
 /* From cudaProfiler.h, which not every set of headers has. */
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
+/* Not CUDA's: bytes in use on a device, for the simulated management library; 0 if there is no such device. */
+size_t simcuda_used_bytes(int ordinal);
 #pragma GCC visibility pop
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "identity.h"
 #include "ranges.h"
 
 enum {
-	SIM_MAX_DEVICES = 16,
 	/* Device memory is handed out, and counted against the device, in units of this many bytes. */
 	SIM_CHARGE_UNIT_BYTES = 512,
 	/* Physical memory of cuMemCreate and of pools comes in units of this many bytes. */

@@ -3,12 +3,17 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "identity.h"
+
+static const uint64_t MINIMUM_BYTES = (uint64_t)2 << 20;
+static const uint64_t MAXIMUM_BYTES = (uint64_t)1 << 46; /* half of a process's addresses */
+static const uint64_t DEFAULT_BYTES = (uint64_t)80 << 30;
 
 /* Reads digits and, where `allow_suffix`, one of K, M, G, T (powers of 1024). 0 on success. */
 static int parse_number(const char *text, bool allow_suffix, uint64_t *ret_value)
@@ -59,6 +64,6 @@ void sim_settings_read(struct sim_settings *ret_settings)
 {
 	ret_settings->device_count = (int)read_setting("SIMCUDA_DEVICES", false, 0, SIM_MAX_DEVICES, 1);
 	ret_settings->capacity_bytes =
-		read_setting("SIMCUDA_MEMORY", true, SIM_GRANULARITY_BYTES, (uint64_t)1 << 46, (uint64_t)80 << 30);
+		read_setting("SIMCUDA_MEMORY", true, MINIMUM_BYTES, MAXIMUM_BYTES, DEFAULT_BYTES);
 	ret_settings->driver_version = (int)read_setting("SIMCUDA_DRIVER_VERSION", false, 11030, 99990, 13020);
 }

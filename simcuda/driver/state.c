@@ -69,6 +69,18 @@ void sim_device_refund(struct sim_device *device, size_t size_bytes)
 	device->used_bytes -= size_bytes;
 }
 
+size_t simcuda_used_bytes(int ordinal)
+{
+	const struct sim_device *device = sim_device_find(ordinal);
+
+	if (!device)
+		return 0;
+	sim_lock();
+	size_t used_bytes = device->used_bytes;
+	sim_unlock();
+	return used_bytes;
+}
+
 uint64_t sim_next_id(void)
 {
 	return ++sim_driver.next_id;

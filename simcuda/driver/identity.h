@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIMCUDA_IDENTITY_H
+#define SIMCUDA_IDENTITY_H
+
+/* What the driver and the management library both say of a device. */
+
+#include <string.h>
+
+#define SIM_DEVICE_NAME "Simulated GPU"
+
+enum {
+	SIM_MAX_DEVICES = 16,
+	SIM_UUID_BYTES = 16,
+};
+
+/* Distinct from each other and the same in every run: the ordinal is the last byte. */
+static inline void sim_uuid(int ordinal, unsigned char ret_bytes[static SIM_UUID_BYTES])
+{
+	memcpy(ret_bytes, "simulated-gpu-0", SIM_UUID_BYTES - 1);
+	ret_bytes[SIM_UUID_BYTES - 1] = (unsigned char)ordinal;
+}
+
+#endif
