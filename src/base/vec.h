@@ -22,7 +22,10 @@
 	gmt_vec_reserve_bytes((void **)&(vec)->items, &(vec)->capacity, (vec)->count, (extra), \
 		sizeof(*(vec)->items))
 
-/* Appends a zeroed item and yields its address, or NULL when out of memory. */
+/*
+ * Appends an item and yields its address, or NULL when out of memory. It is zero where the vector never
+ * was longer; after `count` was set back it holds what was there.
+ */
 #define gmt_vec_push(vec) \
 	(gmt_vec_reserve((vec), 1) ? &(vec)->items[(vec)->count++] : NULL)
 

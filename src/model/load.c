@@ -362,6 +362,9 @@ static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status stat
 		snapshot->damaged = true;
 		snapshot->damage = error ? gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
 	}
+	/* Events behind the last count, in a file that says it is whole. */
+	if (snapshot->has_end && snapshot->seen_events != snapshot->promised_events)
+		snapshot->counts_differ = true;
 	gmt_clock_prepare(snapshot);
 	if (!snapshot->damage || !gmt_order_events(snapshot))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

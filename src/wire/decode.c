@@ -11,6 +11,19 @@ struct cursor {
 	const uint8_t *end;
 };
 
+/* Whether a cell of this size can hold `value`: a number that is cut would be a wrong one. */
+static bool fits(uint32_t size_bytes, bool is_signed, uint64_t value)
+{
+	unsigned bits = size_bytes * 8;
+
+	if (bits == 64)
+		return true;
+	/* -2^(bits-1) ... 2^(bits-1)-1 becomes 0 ... 2^bits-1. */
+	if (is_signed)
+		value += (uint64_t)1 << (bits - 1);
+	return value >> bits == 0;
+}
+
 static void store_integer(char *cell, uint32_t size_bytes, uint64_t value)
 {
 	switch (size_bytes) {
@@ -75,6 +88,8 @@ static bool get_cell(struct gmt_decoder *decoder, struct cursor *cursor, const s
 		value = gmt_unzigzag(value);
 	if (field->encoding == 'D')
 		value = *before += gmt_unzigzag(value);
+	if (!fits(field->size_bytes, field->encoding == 'I', value))
+		return false;
 	store_integer(cell, field->size_bytes, value);
 	return true;
 }

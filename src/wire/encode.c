@@ -138,6 +138,9 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 		if (!encode_column(encoder, record, &record->fields[i], rows, count) || !append_column(encoder))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
+	if (count > GMT_BLOCK_MAX_ROWS || encoder->block.count > GMT_BLOCK_HEADER_BYTES + GMT_BLOCK_MAX_BYTES)
+		return gmt_error_set(error, GMT_WRITE, "too much for one block");
+
 	uint8_t *header = encoder->block.items;
 	uint32_t payload_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES);
 

@@ -27,7 +27,7 @@ enum {
 	GMT_FILE_HEADER_BYTES = 20,
 	GMT_BLOCK_HEADER_BYTES = 16,
 	GMT_BLOCK_MAX_BYTES = 64 << 20, /* payload; readers refuse more */
-	GMT_BLOCK_MAX_ROWS = 1 << 20,
+	GMT_BLOCK_MAX_ROWS = 1 << 20, /* and never more than the payload has bytes */
 	/* Feature flags: a reader refuses a file with a bit that it does not know. */
 	GMT_FEATURES_KNOWN = 0,
 };

@@ -212,7 +212,9 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 		.rows = get_u32(header + 4),
 		.size_bytes = get_u32(header + 8),
 	};
-	if (block.size_bytes > GMT_BLOCK_MAX_BYTES || block.rows > GMT_BLOCK_MAX_ROWS || !block.rows)
+	/* Each row has at least one byte: so a few bytes cannot ask for a million rows of memory. */
+	if (block.size_bytes > GMT_BLOCK_MAX_BYTES || block.rows > GMT_BLOCK_MAX_ROWS || !block.rows ||
+		block.rows > block.size_bytes)
 		return damaged(source, "a block in it has an impossible size", error);
 	source->payload.count = 0;
 	if (!gmt_vec_reserve(&source->payload, block.size_bytes + 1))

@@ -28,6 +28,9 @@ static inline bool gmt_varint_get(const uint8_t **at, const uint8_t *end, uint64
 	for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
 		uint8_t byte = *(*at)++;
 
+		/* The tenth byte has room for one bit. */
+		if (shift == 63 && byte > 1)
+			return false;
 		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte < 0x80) {
 			*ret_value = value;
