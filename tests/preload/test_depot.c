@@ -130,6 +130,19 @@ static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_l
 		assert_entry(ids[i], GMT_DEPOT_FRAME, &numbers[i], sizeof(numbers[i]));
 }
 
+static void an_arena_ends_where_its_size_says_whatever_is_called_ready(void **state)
+{
+	(void)state;
+	struct gmt_depot *small = gmt_depot_open(room.arena, 4096, 1 << 20);
+	uint32_t made = 0;
+
+	while (gmt_depot_intern(small, GMT_DEPOT_FRAME, &made, sizeof(made)))
+		made++;
+	assert_in_range(made, 100, 4096 / sizeof(struct gmt_depot_entry));
+	assert_true(gmt_depot_used_bytes(small) <= 4096);
+	gmt_depot_close(small);
+}
+
 static void a_full_table_refuses_the_new_and_still_finds_the_old(void **state)
 {
 	(void)state;
@@ -230,6 +243,7 @@ int main(void)
 		DEPOT_TEST(trailing_zeros_are_part_of_an_entry),
 		DEPOT_TEST(kinds_do_not_mix),
 		DEPOT_TEST(a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_lifts_it),
+		DEPOT_TEST(an_arena_ends_where_its_size_says_whatever_is_called_ready),
 		DEPOT_TEST(a_full_table_refuses_the_new_and_still_finds_the_old),
 		DEPOT_TEST(threads_that_intern_the_same_stacks_agree_and_every_entry_is_whole),
 		DEPOT_TEST(threads_that_intern_different_stacks_do_not_disturb_each_other),

@@ -42,6 +42,11 @@ static void what_was_added_is_found_and_nothing_else(void **state)
 	assert_int_equal(gmt_python_cache_find(cache, &key), 7);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(gmt_python_cache_find(cache, &others[i]), 0);
+	/* Enough to meet the same set many times. */
+	for (others[1].instr = 4; others[1].instr < 200000; others[1].instr += 2)
+		assert_int_equal(gmt_python_cache_find(cache, &others[1]), 0);
+	for (others[0].code = 64; others[0].code < 2000000; others[0].code += 16)
+		assert_int_equal(gmt_python_cache_find(cache, &others[0]), 0);
 }
 
 static void a_program_of_some_thousand_places_stays_in(void **state)

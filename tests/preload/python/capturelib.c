@@ -22,6 +22,7 @@ EXPORT uint32_t test_init(uint32_t lie, char *ret_why, uint32_t why_bytes);
 EXPORT uint32_t test_restart(uint64_t ready_bytes);
 EXPORT uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost);
 EXPORT uint32_t test_take(void);
+EXPORT void test_take_while_raising(void *type, const char *message);
 EXPORT uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes);
 EXPORT const char *test_version(void);
 EXPORT uint32_t test_capture_without_python(void);
@@ -133,6 +134,15 @@ uint32_t test_take(void)
 	bool is_lost = false;
 
 	return gmt_python_capture(depot, 1024, &is_lost);
+}
+
+/* A capture with an exception on its way, as in a destructor; the exception then goes on. */
+void test_take_while_raising(void *type, const char *message)
+{
+	void (*set_string)(void *, const char *) = dlsym(RTLD_DEFAULT, "PyErr_SetString");
+
+	set_string(type, message);
+	test_take();
 }
 
 /*
