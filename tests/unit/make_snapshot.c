@@ -7,17 +7,13 @@
  *
  * The same settings give the same file.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "wire/encode.h"
-#include "wire/event_totals.h"
-#include "wire/sink.h"
+#include "snapshot_file.h"
 
 struct settings {
 	uint64_t events, threads, sites, devices, depth, live, seed, end, drop, rank, torch, level;
@@ -40,9 +36,7 @@ struct thread_state {
 
 struct maker {
 	struct settings settings;
-	struct gmt_encoder encoder;
-	struct gmt_sink *sink;
-	struct gmt_error error;
+	struct snapshot_file file;
 	uint64_t random, written, stamp;
 	GMT_VEC(struct block_state) blocks;
 	struct thread_state *threads;
@@ -55,24 +49,6 @@ static uint64_t draw(struct maker *maker, uint64_t below)
 	return maker->random % below;
 }
 
-static struct gmt_slice slice(const char *text)
-{
-	return (struct gmt_slice){ text, (uint32_t)strlen(text) };
-}
-
-static void fail(const struct maker *maker, const char *what)
-{
-	fprintf(stderr, "make_snapshot: %s: %s\n", what, maker->error.text);
-	exit(1);
-}
-
-static void put(struct maker *maker, uint32_t kind, const void *rows, uint32_t count)
-{
-	if (gmt_encode_rows(&maker->encoder, kind, rows, count, &maker->error) ||
-		gmt_sink_push(maker->sink, maker->encoder.block.items, maker->encoder.block.count, &maker->error))
-		fail(maker, "writing");
-}
-
 static uint64_t ticks(uint64_t time_ns)
 {
 	return (START_NS + time_ns) * TICKS_PER_NS;
@@ -83,7 +59,7 @@ static void put_clock(struct maker *maker, uint64_t stamp)
 	uint64_t monotonic_ns = stamp / TICKS_PER_NS;
 	struct gmt_clock row = { stamp, monotonic_ns, epoch_ns + monotonic_ns - START_NS };
 
-	put(maker, GMT_RECORD_CLOCK, &row, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_CLOCK, &row, 1);
 }
 
 static void put_process(struct maker *maker)
@@ -99,8 +75,8 @@ static void put_process(struct maker *maker)
 	};
 	struct gmt_option option = { slice("stacks"), slice("all") };
 
-	put(maker, GMT_RECORD_PROCESS, &row, 1);
-	put(maker, GMT_RECORD_OPTION, &option, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_PROCESS, &row, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_OPTION, &option, 1);
 }
 
 static void put_names(struct maker *maker)
@@ -115,8 +91,8 @@ static void put_names(struct maker *maker)
 		{ 2, 0, 0x7f0000200000, 0x7f0000300000, 0x7f0000200000, slice("/opt/app/libtorch.so"), slice("") },
 	};
 
-	put(maker, GMT_RECORD_API, apis, sizeof(apis) / sizeof(*apis));
-	put(maker, GMT_RECORD_MODULE, modules, 2);
+	snapshot_file_put(&maker->file, GMT_RECORD_API, apis, sizeof(apis) / sizeof(*apis));
+	snapshot_file_put(&maker->file, GMT_RECORD_MODULE, modules, 2);
 	for (uint32_t i = 0; i < maker->settings.devices; i++) {
 		char uuid[64];
 		struct gmt_device device = { .ordinal = i, .name = slice("NVIDIA H100 80GB HBM3"),
@@ -124,7 +100,7 @@ static void put_names(struct maker *maker)
 
 		snprintf(uuid, sizeof(uuid), "GPU-00000000-0000-0000-0000-%012u", i);
 		device.uuid = slice(uuid);
-		put(maker, GMT_RECORD_DEVICE, &device, 1);
+		snapshot_file_put(&maker->file, GMT_RECORD_DEVICE, &device, 1);
 	}
 	for (uint32_t i = 1; i <= maker->settings.threads; i++) {
 		char name[32];
@@ -132,7 +108,7 @@ static void put_names(struct maker *maker)
 
 		snprintf(name, sizeof(name), i == 1 ? "python" : "autograd-%u", i);
 		thread.name = slice(name);
-		put(maker, GMT_RECORD_THREAD, &thread, 1);
+		snapshot_file_put(&maker->file, GMT_RECORD_THREAD, &thread, 1);
 	}
 }
 
@@ -150,16 +126,16 @@ static void put_site(struct maker *maker, uint32_t site)
 	code.function = slice(name);
 	if (site % 3 == 0)
 		code.file = slice("/usr/lib/python3/dist-packages/torch/nn/modules/linear.py");
-	put(maker, GMT_RECORD_CODE, &code, 1);
-	put(maker, GMT_RECORD_FRAME, &frame, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_CODE, &code, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_FRAME, &frame, 1);
 	for (uint32_t i = 0; i < depth; i++) {
 		uint32_t of = i < site ? site - i : 1;
 
 		items[i] = (uint64_t)of * 2 + (i + 1 == depth);
 		addresses[i] = 0x7f0000000000 + (i % 2) * 0x200000 + (site * 64 + i) % 0x100000;
 	}
-	put(maker, GMT_RECORD_FRAMES, &(struct gmt_frames){ site, 0, { items, depth } }, 1);
-	put(maker, GMT_RECORD_STACK, &(struct gmt_stack){ site, 0, 0, { addresses, depth } }, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_FRAMES, &(struct gmt_frames){ site, 0, { items, depth } }, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_STACK, &(struct gmt_stack){ site, 0, 0, { addresses, depth } }, 1);
 }
 
 static void put_events(struct maker *maker, struct thread_state *thread)
@@ -167,8 +143,7 @@ static void put_events(struct maker *maker, struct thread_state *thread)
 	if (!thread->rows.count)
 		return;
 	maker->written += thread->rows.count;
-	gmt_event_totals_to_differences(thread->rows.items, (uint32_t)thread->rows.count);
-	put(maker, GMT_RECORD_EVENT, thread->rows.items, (uint32_t)thread->rows.count);
+	snapshot_file_put(&maker->file, GMT_RECORD_EVENT, thread->rows.items, (uint32_t)thread->rows.count);
 	thread->rows.count = 0;
 }
 
@@ -176,10 +151,9 @@ static void put_all_events(struct maker *maker)
 {
 	for (uint64_t i = 0; i < maker->settings.threads; i++)
 		put_events(maker, &maker->threads[i]);
-	put(maker, GMT_RECORD_SYNC, &(struct gmt_sync){ maker->stamp, maker->written }, 1);
+	snapshot_file_put(&maker->file, GMT_RECORD_SYNC, &(struct gmt_sync){ maker->stamp, maker->written }, 1);
 	put_clock(maker, maker->stamp);
-	if (gmt_sink_sync(maker->sink, &maker->error))
-		fail(maker, "writing");
+	snapshot_file_sync(&maker->file);
 }
 
 static struct block_state make_block(struct maker *maker)
@@ -210,7 +184,7 @@ static void add_event(struct maker *maker, const struct block_state *block, bool
 	struct gmt_event *row = gmt_vec_push(&thread->rows);
 
 	if (!row)
-		fail(maker, "memory");
+		abort();
 	maker->stamp += 1 + draw(maker, 3000);
 	if (is_torch)
 		maker->allocated[block->device] += is_free ? -block->size_bytes : block->size_bytes;
@@ -280,10 +254,6 @@ static void parse(struct settings *settings, int argc, char **argv)
 
 static void make(struct maker *maker)
 {
-	uint8_t header[GMT_FILE_HEADER_BYTES];
-
-	gmt_encode_file_header(header);
-	gmt_sink_push(maker->sink, header, sizeof(header), &maker->error);
 	put_process(maker);
 	put_clock(maker, maker->stamp);
 	put_names(maker);
@@ -291,10 +261,10 @@ static void make(struct maker *maker)
 		put_site(maker, site);
 	make_events(maker);
 	if (maker->settings.drop)
-		put(maker, GMT_RECORD_DROP,
+		snapshot_file_put(&maker->file, GMT_RECORD_DROP,
 			&(struct gmt_drop){ 1, slice("the ring was full"), maker->settings.drop }, 1);
 	if (maker->settings.end)
-		put(maker, GMT_RECORD_END, &(struct gmt_end){ maker->stamp, maker->written }, 1);
+		snapshot_file_put(&maker->file, GMT_RECORD_END, &(struct gmt_end){ maker->stamp, maker->written }, 1);
 }
 
 int main(int argc, char **argv)
@@ -313,13 +283,11 @@ int main(int argc, char **argv)
 	maker.stamp = ticks(0);
 	maker.threads = calloc(maker.settings.threads, sizeof(*maker.threads));
 
-	int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0 || !maker.threads || gmt_sink_open(fd, (int)maker.settings.level, &maker.sink, &maker.error))
-		fail(&maker, argv[1]);
+	if (!maker.threads)
+		abort();
+	snapshot_file_open(&maker.file, argv[1], (int)maker.settings.level);
 	make(&maker);
-	if (gmt_sink_close(maker.sink, &maker.error) || close(fd))
-		fail(&maker, argv[1]);
-	gmt_encoder_fini(&maker.encoder);
+	snapshot_file_close(&maker.file);
 	gmt_vec_fini(&maker.blocks);
 	for (uint64_t i = 0; i < maker.settings.threads; i++)
 		gmt_vec_fini(&maker.threads[i].rows);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+static void sizes_have_three_digits_and_iec_units(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} rows[] = {
+		{ 0, "0 B" }, { 1023, "1023 B" }, { 1024, "1.00 KiB" }, { 1536, "1.50 KiB" },
+		{ 10234, "9.99 KiB" }, { 10240, "10.0 KiB" }, { 102348, "99.9 KiB" }, { 1047552, "1023 KiB" },
+		{ 1048064, "1.00 MiB" }, { (uint64_t)80 << 30, "80.0 GiB" }, { UINT64_MAX, "16.0 EiB" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_string_equal(gmt_text_size(rows[i].bytes).text, rows[i].text);
+}
+
+static void counts_have_commas(void **state)
+{
+	(void)state;
+	assert_string_equal(gmt_text_count(0).text, "0");
+	assert_string_equal(gmt_text_count(999).text, "999");
+	assert_string_equal(gmt_text_count(1000).text, "1,000");
+	assert_string_equal(gmt_text_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+}
+
+static void durations_change_units_where_people_do(void **state)
+{
+	(void)state;
+	assert_string_equal(gmt_text_duration(0).text, "0 ns");
+	assert_string_equal(gmt_text_duration(3420000).text, "3.42 ms");
+	assert_string_equal(gmt_text_duration(12300000000).text, "12.3 s");
+	assert_string_equal(gmt_text_duration((uint64_t)245 * 1000000000).text, "4 min 05 s");
+	assert_string_equal(gmt_text_duration((uint64_t)7380 * 1000000000).text, "2 h 03 min");
+}
+
+static void sizes_are_read_with_units_and_refused_when_too_large(void **state)
+{
+	uint64_t bytes = 7;
+
+	(void)state;
+	assert_true(gmt_text_parse_size("512", &bytes));
+	assert_int_equal(bytes, 512);
+	assert_true(gmt_text_parse_size("2 GiB", &bytes));
+	assert_int_equal(bytes, (uint64_t)2 << 30);
+	assert_true(gmt_text_parse_size("3k", &bytes));
+	assert_int_equal(bytes, 3072);
+	assert_false(gmt_text_parse_size("16E", &bytes));
+	assert_false(gmt_text_parse_size("", &bytes));
+	assert_false(gmt_text_parse_size("5 apples", &bytes));
+	assert_false(gmt_text_parse_size("-1", &bytes));
+	assert_int_equal(bytes, 3072);
+}
+
+static void numbers_are_whole_and_fit(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	assert_true(gmt_text_parse_u64("18446744073709551615", &value));
+	assert_int_equal(value, UINT64_MAX);
+	assert_false(gmt_text_parse_u64("18446744073709551616", &value));
+	assert_false(gmt_text_parse_u64("12x", &value));
+	assert_false(gmt_text_parse_u64("", &value));
+	assert_false(gmt_text_parse_u64("-0", &value));
+}
+
+static void a_vector_keeps_its_items_while_it_grows(void **state)
+{
+	GMT_VEC(uint64_t) vec = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 100000; i++) {
+		uint64_t *item = gmt_vec_push(&vec);
+
+		assert_non_null(item);
+		assert_int_equal(*item, 0);
+		*item = i * i;
+	}
+	for (uint64_t i = 0; i < vec.count; i++)
+		assert_int_equal(vec.items[i], i * i);
+	assert_false(gmt_vec_reserve(&vec, SIZE_MAX / 8));
+	assert_int_equal(vec.count, 100000);
+	gmt_vec_fini(&vec);
+	assert_null(vec.items);
+}
+
+static void a_map_agrees_with_an_array_over_random_changes(void **state)
+{
+	enum { KEYS = 3000, STEPS = 300000 };
+	static uint64_t truth[KEYS]; /* value + 1 */
+	struct gmt_map map = { 0 };
+	uint64_t random = 1, count = 0;
+
+	(void)state;
+	for (int i = 0; i < STEPS; i++) {
+		uint64_t value = 0, key;
+
+		random = gmt_hash_u64(random);
+		key = random % KEYS;
+		if (random >> 40 & 1) {
+			assert_true(gmt_map_put(&map, key * 4096, (uint64_t)i));
+			count += !truth[key];
+			truth[key] = (uint64_t)i + 1;
+		} else {
+			assert_int_equal(gmt_map_remove(&map, key * 4096, &value), truth[key] != 0);
+			if (truth[key])
+				assert_int_equal(value, truth[key] - 1);
+			count -= truth[key] != 0;
+			truth[key] = 0;
+		}
+		assert_int_equal(map.count, count);
+	}
+	for (uint64_t key = 0; key < KEYS; key++) {
+		uint64_t value = 0;
+
+		assert_int_equal(gmt_map_find(&map, key * 4096, &value), truth[key] != 0);
+		if (truth[key])
+			assert_int_equal(value, truth[key] - 1);
+	}
+	gmt_map_fini(&map);
+}
+
+static void an_empty_map_answers_without_memory(void **state)
+{
+	struct gmt_map map = { 0 };
+	uint64_t value;
+
+	(void)state;
+	assert_false(gmt_map_find(&map, 0, &value));
+	assert_false(gmt_map_remove(&map, 0, NULL));
+	gmt_map_fini(&map);
+}
+
+static void arena_pieces_are_zero_aligned_and_apart(void **state)
+{
+	struct gmt_arena arena = { 0 };
+
+	(void)state;
+	for (size_t size = 0; size < 3000; size += 7) {
+		unsigned char *piece = gmt_arena_alloc(&arena, size);
+
+		assert_non_null(piece);
+		assert_int_equal((uintptr_t)piece % 16, 0);
+		for (size_t i = 0; i < size; i++)
+			assert_int_equal(piece[i], 0);
+		memset(piece, 0xff, size);
+	}
+	assert_non_null(gmt_arena_alloc(&arena, 10 << 20));
+	assert_null(gmt_arena_alloc(&arena, SIZE_MAX));
+	assert_string_equal(gmt_arena_copy(&arena, "abcdef", 3), "abc");
+	gmt_arena_fini(&arena);
+}
+
+static void equal_bytes_get_one_id_and_different_ones_never(void **state)
+{
+	struct gmt_intern intern = { 0 };
+	uint32_t id, empty;
+
+	(void)state;
+	assert_true(gmt_intern_text(&intern, "", &empty));
+	assert_int_equal(empty, 0);
+	for (uint32_t round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 20000; i++) {
+			uint64_t bytes[2] = { i % 7, i };
+
+			assert_true(gmt_intern(&intern, bytes, sizeof(bytes), &id));
+			assert_int_equal(id, i + 1);
+			assert_memory_equal(gmt_intern_get(&intern, id)->bytes, bytes, sizeof(bytes));
+		}
+	assert_true(gmt_intern(&intern, "a\0b", 3, &id));
+	assert_int_equal(gmt_intern_get(&intern, id)->length, 3);
+	assert_true(gmt_intern(&intern, NULL, 0, &id));
+	assert_int_equal(id, empty);
+	gmt_intern_fini(&intern);
+}
+
+static void an_error_is_one_line_that_is_cut_not_overrun(void **state)
+{
+	struct gmt_error error;
+	char long_text[4000];
+
+	(void)state;
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	long_text[sizeof(long_text) - 1] = 0;
+	assert_int_equal(gmt_error_set(&error, GMT_FORMAT, "%s", long_text), GMT_FORMAT);
+	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
+	assert_int_equal(gmt_error_set(NULL, GMT_USAGE, "x"), GMT_USAGE);
+	assert_int_equal(gmt_status_exit_code(GMT_USAGE), 2);
+	assert_int_equal(gmt_status_exit_code(GMT_NO_FILE), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_have_three_digits_and_iec_units),
+		cmocka_unit_test(counts_have_commas),
+		cmocka_unit_test(durations_change_units_where_people_do),
+		cmocka_unit_test(sizes_are_read_with_units_and_refused_when_too_large),
+		cmocka_unit_test(numbers_are_whole_and_fit),
+		cmocka_unit_test(a_vector_keeps_its_items_while_it_grows),
+		cmocka_unit_test(a_map_agrees_with_an_array_over_random_changes),
+		cmocka_unit_test(an_empty_map_answers_without_memory),
+		cmocka_unit_test(arena_pieces_are_zero_aligned_and_apart),
+		cmocka_unit_test(equal_bytes_get_one_id_and_different_ones_never),
+		cmocka_unit_test(an_error_is_one_line_that_is_cut_not_overrun),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

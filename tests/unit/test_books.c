@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "books/books.h"
+
+enum { CUDA = GMT_LAYER_CUDA, TORCH = GMT_LAYER_TORCH, DEVICE = GMT_SPACE_DEVICE, PINNED = GMT_SPACE_PINNED };
+
+static int books_setup(void **state)
+{
+	*state = calloc(1, sizeof(struct gmt_books));
+	return *state == NULL;
+}
+
+static int books_teardown(void **state)
+{
+	gmt_books_fini(*state);
+	free(*state);
+	return 0;
+}
+
+static uint32_t add_site(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space)
+{
+	uint32_t site;
+
+	assert_true(gmt_books_add_site(books, layer, device, space, &site));
+	return site;
+}
+
+static void a_site_holds_at_the_peak_what_it_held_then(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, CUDA, 0, DEVICE), b = add_site(books, CUDA, 0, DEVICE);
+
+	gmt_books_alloc(books, a, 0x1000, 100, 1);
+	gmt_books_alloc(books, b, 0x2000, 50, 2); /* the peak: 150 */
+	gmt_books_free(books, CUDA, 0x1000, 0);
+	gmt_books_alloc(books, b, 0x3000, 60, 3); /* 110 */
+	assert_int_equal(gmt_books_site_peak(books, a).bytes, 100);
+	assert_int_equal(gmt_books_site_peak(books, b).bytes, 50);
+	assert_int_equal(gmt_books_site_peak(books, b).blocks, 1);
+	assert_int_equal(books->sites.items[b].max_live_bytes, 110);
+
+	gmt_books_alloc(books, b, 0x4000, 41, 4); /* 151: a new peak, which a has no part in */
+	assert_int_equal(gmt_books_site_peak(books, a).bytes, 0);
+	assert_int_equal(gmt_books_site_peak(books, b).bytes, 151);
+
+	const struct gmt_books_account *account = gmt_books_find_account(books, CUDA, 0);
+	assert_int_equal(account->peak_bytes, 151);
+	assert_int_equal(account->peak_stamp, 4);
+	assert_int_equal(account->peak_blocks, 3);
+	assert_int_equal(account->total_bytes, 251);
+}
+
+static void the_first_of_two_equal_peaks_counts(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, CUDA, 0, DEVICE), b = add_site(books, CUDA, 0, DEVICE);
+
+	gmt_books_alloc(books, a, 0x1000, 100, 1);
+	gmt_books_free(books, CUDA, 0x1000, 0);
+	gmt_books_alloc(books, b, 0x1000, 100, 3);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->peak_stamp, 1);
+	assert_int_equal(gmt_books_site_peak(books, a).bytes, 100);
+	assert_int_equal(gmt_books_site_peak(books, b).bytes, 0);
+}
+
+enum { SITES = 40, BLOCKS = 300, STEPS = 200000 };
+
+/* The same books kept in the slow and obvious way: at each new peak everything is copied. */
+struct plain_books {
+	struct {
+		uint64_t size_bytes;
+		uint32_t site;
+		bool is_live;
+	} blocks[BLOCKS];
+	uint64_t live[SITES], max_live[SITES], total[SITES], at_peak[SITES];
+	uint64_t all, peak;
+};
+
+static void compare(struct gmt_books *books, const struct plain_books *plain)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t site = 0; site < SITES; site++) {
+		assert_int_equal(books->sites.items[site].live_bytes, plain->live[site]);
+		assert_int_equal(books->sites.items[site].max_live_bytes, plain->max_live[site]);
+		assert_int_equal(books->sites.items[site].total_bytes, plain->total[site]);
+		assert_int_equal(gmt_books_site_peak(books, site).bytes, plain->at_peak[site]);
+		sum += gmt_books_site_peak(books, site).bytes;
+	}
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->live_bytes, plain->all);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->peak_bytes, plain->peak);
+	assert_int_equal(sum, plain->peak);
+}
+
+static void over_random_events_every_number_equals_plain_bookkeeping(void **state)
+{
+	struct gmt_books *books = *state;
+	static struct plain_books plain;
+	uint64_t random = 5;
+
+	for (int i = 0; i < SITES; i++)
+		add_site(books, CUDA, 0, i % 2 ? DEVICE : GMT_SPACE_MANAGED);
+	for (int step = 0; step < STEPS; step++) {
+		random = gmt_hash_u64(random);
+
+		uint64_t block = random % BLOCKS, size = random >> 20 & 0xffff, address = 0x1000 * (block + 1);
+		uint32_t site = (uint32_t)(random >> 50) % SITES;
+		if (plain.blocks[block].is_live) {
+			site = plain.blocks[block].site;
+			size = plain.blocks[block].size_bytes;
+			assert_int_equal(gmt_books_free(books, CUDA, address, size), site);
+			plain.live[site] -= size;
+			plain.all -= size;
+		} else {
+			assert_true(gmt_books_alloc(books, site, address, size, (uint64_t)step));
+			plain.blocks[block].site = site;
+			plain.blocks[block].size_bytes = size;
+			plain.live[site] += size;
+			plain.total[site] += size;
+			plain.all += size;
+			if (plain.live[site] > plain.max_live[site])
+				plain.max_live[site] = plain.live[site];
+			if (plain.all > plain.peak) {
+				plain.peak = plain.all;
+				memcpy(plain.at_peak, plain.live, sizeof(plain.live));
+			}
+		}
+		plain.blocks[block].is_live = !plain.blocks[block].is_live;
+		if (step % 997 == 0)
+			compare(books, &plain);
+	}
+	compare(books, &plain);
+	/* Places of freed blocks are used again. */
+	assert_true(books->block_table.count <= BLOCKS);
+}
+
+static void layers_and_devices_are_never_added_together(void **state)
+{
+	struct gmt_books *books = *state;
+
+	gmt_books_alloc(books, add_site(books, CUDA, 0, DEVICE), 0x1000, 10, 1);
+	gmt_books_alloc(books, add_site(books, TORCH, 0, DEVICE), 0x1000, 4, 2);
+	gmt_books_alloc(books, add_site(books, CUDA, 1, DEVICE), 0x2000, 7, 3);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->live_bytes, 10);
+	assert_int_equal(gmt_books_find_account(books, TORCH, 0)->live_bytes, 4);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 1)->live_bytes, 7);
+	assert_int_equal(books->anomalies.missed_frees, 0);
+	assert_null(gmt_books_find_account(books, TORCH, 1));
+}
+
+static void host_memory_is_the_hosts_whatever_device_is_named(void **state)
+{
+	struct gmt_books *books = *state;
+
+	gmt_books_alloc(books, add_site(books, CUDA, 3, PINNED), 0x1000, 10, 1);
+	assert_null(gmt_books_find_account(books, CUDA, 3));
+	assert_int_equal(gmt_books_find_account(books, CUDA, GMT_DEVICE_HOST)->live_bytes, 10);
+}
+
+static void an_address_that_is_live_again_closes_the_older_block(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, CUDA, 0, DEVICE), b = add_site(books, CUDA, 0, DEVICE);
+
+	gmt_books_alloc(books, a, 0x1000, 100, 1);
+	gmt_books_alloc(books, b, 0x1000, 30, 2);
+	assert_int_equal(books->anomalies.missed_frees, 1);
+	assert_int_equal(books->sites.items[a].live_bytes, 0);
+	assert_int_equal(books->sites.items[a].free_count, 0);
+	assert_int_equal(books->sites.items[b].live_bytes, 30);
+	assert_int_equal(gmt_books_free(books, CUDA, 0x1000, 0), b);
+}
+
+static void frees_that_fit_nothing_are_counted_and_change_nothing(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, CUDA, 0, DEVICE);
+
+	gmt_books_alloc(books, a, 0x1000, 100, 1);
+	assert_int_equal(gmt_books_free(books, CUDA, 0x2000, 0), UINT32_MAX);
+	assert_int_equal(gmt_books_free(books, TORCH, 0x1000, 0), UINT32_MAX);
+	assert_int_equal(gmt_books_free(books, CUDA, 0, 0), UINT32_MAX);
+	assert_int_equal(books->anomalies.unknown_frees, 2);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->live_bytes, 100);
+	gmt_books_free(books, CUDA, 0x1000, 99);
+	assert_int_equal(books->anomalies.size_mismatches, 1);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->live_bytes, 0);
+}
+
+static void sums_cannot_overflow(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, CUDA, 0, DEVICE);
+
+	gmt_books_alloc(books, a, 0x1000, UINT64_MAX, 1);
+	gmt_books_alloc(books, a, 0, 5, 2);
+	assert_int_equal(books->anomalies.impossible_sizes, 2);
+	for (uint64_t i = 1; i < 5; i++) {
+		gmt_books_alloc(books, a, i * 0x1000, GMT_BOOKS_MAX_BYTES, i);
+		gmt_books_alloc(books, a, 0x9000, 1, i);
+		gmt_books_free(books, CUDA, i * 0x1000, 0);
+	}
+	assert_int_equal(books->anomalies.impossible_sizes, 6);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->peak_bytes, GMT_BOOKS_MAX_BYTES);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->total_bytes, INT64_MAX);
+}
+
+static void totals_of_pytorch_are_held_against_our_own(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, TORCH, 0, DEVICE);
+	const struct gmt_books_account *account;
+
+	gmt_books_alloc(books, a, 0x1000, 100, 1);
+	gmt_books_totals(books, TORCH, 0, 100, 2048);
+	account = gmt_books_find_account(books, TORCH, 0);
+	assert_int_equal(account->unseen_bytes, 0);
+	assert_int_equal(account->told_disagreements, 0);
+
+	gmt_books_alloc(books, a, 0x2000, 10, 2);
+	gmt_books_totals(books, TORCH, 0, 160, 4096);
+	gmt_books_free(books, TORCH, 0x2000, 10);
+	gmt_books_totals(books, TORCH, 0, 150, 1024);
+	account = gmt_books_find_account(books, TORCH, 0);
+	assert_int_equal(account->unseen_bytes, 50);
+	assert_int_equal(account->told_disagreements, 1);
+	assert_int_equal(account->told_reserved_bytes, 1024);
+	assert_int_equal(account->told_reserved_peak_bytes, 4096);
+	assert_int_equal(account->told_allocated_peak_bytes, 160);
+}
+
+static void a_refused_request_changes_no_sum(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t a = add_site(books, CUDA, 0, DEVICE);
+
+	gmt_books_refuse(books, a);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->refused_count, 1);
+	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->alloc_count, 0);
+	assert_int_equal(books->sites.items[a].refused_count, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define BOOKS_TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
+		BOOKS_TEST(a_site_holds_at_the_peak_what_it_held_then),
+		BOOKS_TEST(the_first_of_two_equal_peaks_counts),
+		BOOKS_TEST(over_random_events_every_number_equals_plain_bookkeeping),
+		BOOKS_TEST(layers_and_devices_are_never_added_together),
+		BOOKS_TEST(host_memory_is_the_hosts_whatever_device_is_named),
+		BOOKS_TEST(an_address_that_is_live_again_closes_the_older_block),
+		BOOKS_TEST(frees_that_fit_nothing_are_counted_and_change_nothing),
+		BOOKS_TEST(sums_cannot_overflow),
+		BOOKS_TEST(totals_of_pytorch_are_held_against_our_own),
+		BOOKS_TEST(a_refused_request_changes_no_sum),
+#undef BOOKS_TEST
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
