@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,6 +65,8 @@ static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 {
 	int failure;
 
+	if (fd < 0)
+		return true; /* anonymous memory */
 	do
 		failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 	while (failure == EINTR);
@@ -71,18 +74,29 @@ static bool allocate(int fd, uint64_t offset, uint64_t bytes)
 	return !failure;
 }
 
+static uint64_t ring_stride(void)
+{
+	return page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
+}
+
+static uint64_t area_bytes(uint64_t depot_bytes)
+{
+	return page_aligned(sizeof(struct gmt_area_header)) + depot_bytes + ring_stride() * GMT_AREA_RINGS;
+}
+
+/* Maps the file of area->fd, or anonymous memory where that is -1. */
 static bool map(struct gmt_area *area, uint64_t depot_bytes)
 {
 	uint64_t depot_offset = page_aligned(sizeof(struct gmt_area_header));
-	uint64_t rings_offset = depot_offset + depot_bytes;
-	uint64_t stride = page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
+	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
 
-	area->size_bytes = rings_offset + stride * GMT_AREA_RINGS;
-	if (ftruncate(area->fd, (off_t)area->size_bytes) ||
-		!allocate(area->fd, 0, depot_offset + DEPOT_FIRST_BYTES))
+	area->size_bytes = area_bytes(depot_bytes);
+	if (area->fd >= 0 && ftruncate(area->fd, (off_t)area->size_bytes))
+		return false;
+	if (!allocate(area->fd, 0, depot_offset + DEPOT_FIRST_BYTES))
 		return false;
 
-	void *start = mmap(NULL, area->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, area->fd, 0);
+	void *start = mmap(NULL, area->size_bytes, PROT_READ | PROT_WRITE, sharing, area->fd, 0);
 	if (start == MAP_FAILED)
 		return false;
 	/* Core dumps of the host stay the host's own. */
@@ -94,11 +108,30 @@ static bool map(struct gmt_area *area, uint64_t depot_bytes)
 	header->pid = (uint32_t)getpid();
 	header->depot_offset = depot_offset;
 	header->depot_bytes = depot_bytes;
-	header->rings_offset = rings_offset;
-	header->ring_stride = stride;
+	header->rings_offset = depot_offset + depot_bytes;
+	header->ring_stride = ring_stride();
 	area->header = header;
 	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
 	return true;
+}
+
+static bool map_any_size(struct gmt_area *area)
+{
+	for (size_t i = 0; i < sizeof(depot_sizes) / sizeof(*depot_sizes); i++)
+		if (map(area, depot_sizes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Where the process may not make files this large, trying to would send SIGXFSZ to the host. The
+ * recording then lives in anonymous memory: it works the same, but does not outlive a SIGKILL.
+ */
+static bool may_make_file(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(depot_sizes[0]);
 }
 
 static bool open_in(struct gmt_area *area, const char *folder, const char *name)
@@ -108,9 +141,8 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *name)
 	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (area->fd < 0)
 		return false;
-	for (size_t i = 0; i < sizeof(depot_sizes) / sizeof(*depot_sizes); i++)
-		if (map(area, depot_sizes[i]))
-			return true;
+	if (map_any_size(area))
+		return true;
 
 	int kept_errno = errno;
 	close(area->fd);
@@ -124,6 +156,11 @@ bool gmt_area_open(struct gmt_area *ret_area, const char *fallback_folder, char 
 	char folder[128], name[64];
 
 	memset(ret_area, 0, sizeof(*ret_area));
+	ret_area->fd = -1;
+	if (!may_make_file()) {
+		snprintf(ret_why, why_bytes, "no memory: %s", strerror(ENOMEM));
+		return map_any_size(ret_area);
+	}
 	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
 	snprintf(name, sizeof(name), "%u.area", (unsigned)getpid());
 	if (own_folder(folder)) {
@@ -209,6 +246,8 @@ void gmt_area_leave_ring(struct gmt_area *area, uint32_t index)
 
 void gmt_area_unlink(struct gmt_area *area)
 {
+	if (area->fd < 0)
+		return;
 	unlink(area->path);
 	close(area->fd);
 	area->fd = -1;

@@ -66,6 +66,21 @@ NO_CALLS static inline bool is_same(const char *a, const char *b)
 	return length && !a[length];
 }
 
+/* As config.c reads it: items between colons, quotes around values. */
+NO_CALLS static bool item_says_off(const char *item)
+{
+	static const char wanted[] = "exports=off";
+	size_t matched = 0;
+
+	for (; *item && *item != ':'; item++) {
+		if (*item == '\'' || *item == '"')
+			continue;
+		if (matched >= sizeof(wanted) - 1 || *item != wanted[matched++])
+			return false;
+	}
+	return matched == sizeof(wanted) - 1;
+}
+
 NO_CALLS static bool wants_exports_off(void)
 {
 	char **argument = (char **)__libc_stack_end + 1; /* behind argc */
@@ -75,12 +90,9 @@ NO_CALLS static bool wants_exports_off(void)
 	for (char **variable = argument + 1; *variable; variable++) {
 		size_t name = skip_prefix(*variable, "GPUMEMTRACE_OPTIONS=");
 
-		for (const char *at = *variable + name; name && *at; at++) {
-			size_t length = skip_prefix(at, "exports=off");
-
-			if (length && (!at[length] || at[length] == ':') && (at[-1] == '=' || at[-1] == ':'))
+		for (const char *at = *variable + name; name && *at; at++)
+			if ((at[-1] == '=' || at[-1] == ':') && item_says_off(at))
 				return true;
-		}
 	}
 	return false;
 }

@@ -23,8 +23,8 @@
 #undef cuGetProcAddress
 
 /* Every symbol by its address alone; the headers do not declare all of them. */
-#define GMT_HOOK_ALLOC(library, symbol, ...) extern char linked_##symbol[] __asm__(#symbol);
-#define GMT_HOOK_FREE(library, symbol, ...) extern char linked_##symbol[] __asm__(#symbol);
+#define GMT_HOOK_ALLOC(library, symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
+#define GMT_HOOK_FREE(library, symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
 #define GMT_HOOK_ROUTE(library, symbol, ...)
 #include "hooks.def"
 #undef GMT_HOOK_ALLOC
@@ -89,7 +89,7 @@ static void *by_route(const char *route, const char *symbol, const char *base, i
 #define IS_CUDART 0
 #define ROW(library, name, base, since, mode, ...) \
 	if (strcmp(symbol, #name) == 0) \
-		return by_route(route, #name, #base, since, mode, IS_##library, linked_##name);
+		return by_route(route, #name, #base, since, mode, IS_##library, (void *)linked_##name);
 static void *find(const char *route, const char *symbol)
 {
 #define GMT_HOOK_ALLOC(...) ROW(__VA_ARGS__)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* A library linked to a CUDA runtime (two_runtimes.c). */
+#include <cuda_runtime_api.h>
+
+__attribute__((visibility("default"))) int plugin_use(void);
+
+int plugin_use(void)
+{
+	void *block;
+	int version = -1;
+
+	/* The block's size tells the runtimes apart in the recording. */
+	if (cudaRuntimeGetVersion(&version) || cudaMalloc(&block, (size_t)version) || cudaFree(block))
+		return -1;
+	return version / 1000;
+}

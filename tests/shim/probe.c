@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looks for CUDA as programs do that run with and without it: by a weak reference, by dlsym in the
+ * global scope and in the handle of dlopen(NULL). Prints a line per name: WEAK DEFAULT HANDLE NAME.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#include "hooks.h"
+
+#define WEAK(library, symbol, ...) extern void weak_##symbol(void) __asm__(#symbol) __attribute__((weak));
+#define GMT_HOOK_ALLOC(...) WEAK(__VA_ARGS__)
+#define GMT_HOOK_FREE(...) WEAK(__VA_ARGS__)
+#define GMT_HOOK_ROUTE(...) WEAK(__VA_ARGS__)
+#include "hooks.def"
+#undef GMT_HOOK_ALLOC
+#undef GMT_HOOK_FREE
+#undef GMT_HOOK_ROUTE
+
+int main(void)
+{
+	void *handle = dlopen(NULL, RTLD_LAZY);
+
+#define LOOK(library, symbol, ...) \
+	printf("%d %d %d %s\n", weak_##symbol != NULL, dlsym(RTLD_DEFAULT, #symbol) != NULL, \
+		dlsym(handle, #symbol) != NULL, #symbol);
+#define GMT_HOOK_ALLOC(...) LOOK(__VA_ARGS__)
+#define GMT_HOOK_FREE(...) LOOK(__VA_ARGS__)
+#define GMT_HOOK_ROUTE(...) LOOK(__VA_ARGS__)
+#include "hooks.def"
+	return 0;
+}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The host behaves as if the recorder were not there."""
+import os
+import subprocess
+import unittest
+
+import tap
+from snapshots import SHIM, Recording, records, report
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+ALLOC, FREE, ALLOC_FAILED, FREE_FAILED = 1, 2, 3, 4
+
+
+def program(name):
+    return os.path.join(PROGRAMS, name)
+
+
+def plain(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **more)
+
+
+class Host(unittest.TestCase):
+    def test_a_program_without_cuda_prints_the_same_and_leaves_no_file(self):
+        for command in (["ls", "-la", "/usr"], ["sh", "-c", "echo out; echo err >&2; exit 3"],
+                        ["python3", "-c", "import threading; print(threading.active_count())"]):
+            run = Recording(command, {"stacks": "all"})
+            without = plain(command)
+            self.assertEqual((run.out, run.err, run.code), (without.stdout, without.stderr, without.returncode))
+            self.assertEqual(os.listdir(run.folder), [])
+
+    def test_a_program_without_cuda_gets_no_thread_and_no_library(self):
+        run = Recording(["sh", "-c", "ls /proc/self/task | wc -l; cat /proc/self/maps"])
+        self.assertEqual(run.out.splitlines()[0], "1")
+        for name in ("libunwind", "libz.so", "liblzma", "libcuda"):
+            self.assertNotIn(name, run.out)
+
+    def test_error_codes_errno_and_the_last_error_are_the_drivers(self):
+        run = Recording([program("faults")])
+        self.assertEqual((run.code, run.out.strip()), (0, "0"), run.err)
+
+    def test_refused_requests_and_frees_are_events_of_their_own(self):
+        run = Recording([program("faults")])
+        kinds = [event["kind"] for event in run.records("event")]
+        self.assertEqual(kinds, [ALLOC_FAILED, FREE_FAILED, ALLOC, FREE, FREE_FAILED])
+        failed = run.records("event")[0]
+        self.assertEqual((failed["size_bytes"], failed["result"], failed["address"]), (1 << 50, 2, 0))
+        self.assertNotEqual(failed["stack"], 0)
+
+    def test_addresses_that_wander_between_threads_are_never_alive_twice(self):
+        run = Recording([program("busy-threads"), "8", "5000"])
+        made = int(run.out)
+        self.assertEqual(run.code, 0, run.err)
+        result = run.report()
+        (layer,) = result["devices"][0]["layers"]
+        self.assertEqual(result["events"]["dropped"], 0)
+        self.assertTrue(result["complete"])
+        self.assertEqual((layer["alloc_count"], layer["free_count"]), (made, made))
+        self.assertEqual((layer["live_bytes"], layer["live_blocks"]), (0, 0))
+        self.assertEqual(len(run.records("thread")), 8)
+
+    def test_a_forked_child_writes_a_file_of_its_own_and_only_if_it_uses_cuda(self):
+        run = Recording([program("forks")])
+        self.assertEqual(run.code, 0, run.err)
+        files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
+        parent = files.pop(int(run.out.splitlines()[-1]))
+        self.assertEqual([event["size_bytes"] for event in records(parent, "event")], [1111, 3333])
+        children = sorted([(event["kind"], event["size_bytes"]) for event in records(path, "event")]
+                          for path in files.values())
+        self.assertEqual(children, [[(ALLOC, 2222)], [(ALLOC_FAILED, 4444)]])
+        for path in run.files:
+            self.assertTrue(report(path)["complete"])
+
+    def test_nothing_is_left_in_shared_memory(self):
+        folder = f"/dev/shm/gpumemtrace-{os.getuid()}"
+        run = Recording([program("busy-threads"), "2", "10"])
+        pid = os.path.basename(run.file).split(".")[0]
+        self.assertNotIn(f"{pid}.area", os.listdir(folder))
+
+    def test_what_a_killed_recorder_left_is_removed_by_the_next(self):
+        folder = f"/dev/shm/gpumemtrace-{os.getuid()}"
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        orphan = os.path.join(folder, "2147483646.area")
+        with open(orphan, "wb"):
+            pass
+        Recording([program("busy-threads"), "1", "1"])
+        self.assertFalse(os.path.exists(orphan))
+
+    def test_a_program_killed_in_the_middle_leaves_a_readable_file(self):
+        run = Recording(["timeout", "-s", "KILL", "3", program("busy-threads"), "1", "2000000000"],
+                        {"output": "killed.gmt.gz"})
+        result = run.report()
+        self.assertFalse(result["complete"])
+        # A sync point every second: at least two of the three seconds are there.
+        last = max(event["stamp"] for event in run.records("sync"))
+        first = run.records("process")[0]["start_stamp"]
+        clocks = run.records("clock")
+        ticks = (clocks[-1]["stamp"] - clocks[0]["stamp"]) / (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"])
+        self.assertGreater((last - first) / ticks, 1.5e9)
+
+    def test_the_next_preload_in_line_sees_its_calls_too(self):
+        self.assertIn("gpumemtrace", SHIM)
+        run = Recording([program("busy-threads"), "1", "100"], preload=f"{SHIM}:{program('libinterposer.so')}")
+        self.assertEqual(run.out.splitlines(), ["100", "interposer saw 100"], run.err)
+        self.assertEqual(run.report()["devices"][0]["layers"][0]["alloc_count"], 100)
+
+
+if __name__ == "__main__":
+    tap.main()

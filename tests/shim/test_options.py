@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Options: what they do, and that wrong ones and bad places cost one line and nothing else."""
+import os
+import subprocess
+import tempfile
+import unittest
+
+import tap
+from snapshots import Recording, records
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+BUSY = [os.path.join(PROGRAMS, "busy-threads"), "1", "20"]
+
+
+class Options(unittest.TestCase):
+    def check_warned_once(self, run, *words):
+        self.assertEqual((run.code, run.out), (0, "20\n"))
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        for word in ("gpumemtrace: ", *words):
+            self.assertIn(word, run.err)
+
+    def test_an_unknown_option_is_one_line_and_the_rest_holds(self):
+        run = Recording(BUSY, {"dept": "3", "stacks": "none"})
+        self.check_warned_once(run, "dept")
+        self.assertEqual({event["stack"] for event in run.records("event")}, {0})
+
+    def test_a_bad_value_is_one_line_and_the_default_holds(self):
+        for key, value in (("stacks", "some"), ("depth", "0"), ("depth", "99999999999999999999"),
+                           ("free_stacks", ""), ("verbosity", "-1"), ("overflow", "blockdrop")):
+            with self.subTest(key=key, value=value):
+                run = Recording(BUSY, {key: value})
+                self.check_warned_once(run, key)
+                self.assertEqual(len(run.records("end")), 1)
+
+    def test_a_word_without_a_value_is_one_line(self):
+        run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "help:output=a.gmt.gz"})
+        self.check_warned_once(run, "help")
+
+    def test_a_quote_that_is_never_closed_is_one_line(self):
+        run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "output='a.gmt.gz"})
+        self.check_warned_once(run, "quote")
+
+    def test_verbosity_0_says_nothing(self):
+        run = Recording(BUSY, {"verbosity": "0", "dept": "3"})
+        self.assertEqual(run.err, "")
+
+    def test_help_lists_every_option_and_the_program_runs(self):
+        run = Recording(BUSY, {"help": "1"})
+        for key in ("output", "stacks", "free_stacks", "depth", "overflow", "exports", "verbosity"):
+            self.assertIn(f"  {key}=", run.err)
+        self.assertEqual(run.out, "20\n")
+
+    def test_options_in_force_are_in_the_file(self):
+        run = Recording(BUSY, {"depth": "7", "free_stacks": "on"})
+        options = {row["key"]: row["value"] for row in run.records("option")}
+        self.assertEqual((options["depth"], options["free_stacks"], options["stacks"]), ("7", "on", "all"))
+
+    def test_free_stacks_puts_stacks_on_frees(self):
+        run = Recording(BUSY, {"free_stacks": "on"})
+        self.assertNotIn(0, {event["stack"] for event in run.records("event")})
+
+    def test_depth_cuts_stacks_and_says_so(self):
+        run = Recording(BUSY, {"depth": "2"})
+        for stack in run.records("stack"):
+            self.assertEqual((len(stack["items"]), stack["truncated"]), (2, 1))
+
+
+class Output(unittest.TestCase):
+    def files(self, template, environment=None):
+        run = Recording(BUSY, {"output": template}, environment)
+        self.assertEqual(run.code, 0, run.err)
+        return run, sorted(os.path.relpath(path, run.folder) for path in run.files)
+
+    def test_tokens_are_replaced_and_folders_made(self):
+        host = os.uname().nodename
+        run, (name,) = self.files("a/%h/b-%e-%q{COLOUR}-%%.gmt.gz", {"COLOUR": "bl/ue"})
+        self.assertEqual(name, f"a/{host}/b-busy-threads-bl_ue-%.gmt.gz")
+
+    def test_a_value_with_a_colon_may_be_quoted(self):
+        _, (name,) = self.files("a:b.gmt.gz")
+        self.assertEqual(name, "a:b.gmt.gz")
+
+    def test_a_rank_is_put_into_the_name_and_the_file(self):
+        _, (name,) = self.files("x.%h.gmt.gz", {"RANK": "3", "LOCAL_RANK": "1"})
+        self.assertEqual(name, f"x.{os.uname().nodename}.r3.gmt.gz")
+        _, (name,) = self.files("x.gmt.gz", {"SLURM_PROCID": "12"})
+        self.assertEqual(name, "x.r12.gmt.gz")
+        run, (name,) = self.files("x-%r-%l.gmt.gz", {"OMPI_COMM_WORLD_RANK": "5", "OMPI_COMM_WORLD_LOCAL_RANK": "2"})
+        self.assertEqual(name, "x-5-2.gmt.gz")
+        (process,) = run.records("process")
+        self.assertEqual((process["rank"], process["local_rank"]), (5, 2))
+
+    def test_nothing_is_ever_overwritten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(3):
+                Recording(BUSY, {"output": f"{folder}/same.gmt.gz"})
+            self.assertEqual(sorted(os.listdir(folder)), ["same.gmt.gz", "same.gmt.gz.1", "same.gmt.gz.2"])
+            for name in os.listdir(folder):
+                self.assertEqual(len(records(os.path.join(folder, name), "end")), 1)
+
+    def test_an_unknown_token_or_an_impossible_folder_is_one_line(self):
+        for template, word in (("x%z.gmt.gz", "%z"), ("/proc/nowhere/x.gmt.gz", "/proc/nowhere"),
+                               ("/dev/null/x.gmt.gz", "/dev/null")):
+            with self.subTest(template):
+                run = Recording(BUSY, {"output": template})
+                self.assertEqual((run.code, run.out), (0, "20\n"))
+                self.assertEqual(len(run.err.splitlines()), 1, run.err)
+                self.assertIn(word, run.err)
+
+    def test_a_full_disk_is_one_line_and_the_program_goes_on(self):
+        # The size limit stands for the full disk: writes fail in the same place.
+        command = ["bash", "-c", f"ulimit -f 8; exec {BUSY[0]} 2 300000"]
+        run = Recording(command, {"stacks": "none"})
+        self.assertEqual((run.code, run.out), (0, "600000\n"), run.err)
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        self.assertIn("goes on", run.err)
+        self.assertLessEqual(os.path.getsize(run.file), 8 * 1024)
+
+    @unittest.skipUnless(os.getuid() == 0, "needs root to mount a small file system")
+    def test_a_really_full_file_system_is_one_line_and_the_program_goes_on(self):
+        script = ("mkdir m && mount -t tmpfs -o size=16k none m && "
+                  f"GPUMEMTRACE_OPTIONS=output=m/x.gmt.gz:stacks=none exec {BUSY[0]} 2 300000")
+        run = Recording(["unshare", "-m", "bash", "-c", script])
+        if "unshare" in run.err or "mount" in run.err:
+            self.skipTest("no mount namespace to be had here")
+        self.assertEqual((run.code, run.out), (0, "600000\n"), run.err)
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+
+    @unittest.skipUnless(os.getuid() == 0, "needs root to hide a library")
+    def test_without_libunwind_there_is_one_line_and_stacks_by_libgcc(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shim = os.path.join(folder, "libgpumemtrace.so")
+            from snapshots import SHIM
+            with open(SHIM, "rb") as source, open(shim, "wb") as copy:
+                copy.write(source.read())
+            script = ("for library in $(ls /lib/*/libunwind.so.8 /usr/lib/*/libunwind.so.8 2>/dev/null); do "
+                      "mount --bind /dev/null $(readlink -f $library) || exit 99; done; "
+                      f"LD_PRELOAD={shim} exec {BUSY[0]} 1 20")
+            run = Recording(["unshare", "-m", "bash", "-c", script], preload="")
+            if run.code == 99 or "unshare" in run.err:
+                self.skipTest("no mount namespace to be had here")
+            self.check(run)
+
+    def check(self, run):
+        self.assertEqual((run.code, run.out), (0, "20\n"), run.err)
+        self.assertEqual(len(run.err.splitlines()), 1, run.err)
+        self.assertIn("libgcc", run.err)
+        self.assertTrue(any("libgcc" in note["text"] for note in run.records("note")))
+        self.assertNotIn(0, {event["stack"] for event in run.records("event") if event["kind"] == 1})
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""Native stacks agree with an independent unwinder, and become names."""
+import os
+import unittest
+
+import tap
+from snapshots import Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+WITNESS = [os.path.join(PROGRAMS, "stack-witness")]
+
+
+class Stacks(unittest.TestCase):
+    def check_against_glibc(self, options):
+        run = Recording(WITNESS, options)
+        self.assertEqual(run.code, 0, run.err)
+        stacks = {row["id"]: row["items"] for row in run.records("stack")}
+        events = {event["address"]: event for event in run.records("event")}
+        compared = 0
+        for line in run.out.splitlines():
+            address, *frames = line.split()
+            recorded = stacks[events[int(address)]["stack"]]
+            # The first address differs: the call of the allocation there, of backtrace() here. The
+            # unwinders differ in whether _start is a frame.
+            seen = [int(frame, 16) for frame in frames]
+            length = min(len(recorded), len(seen) + 1)
+            self.assertEqual(recorded[1:length], seen[:length - 1])
+            self.assertLessEqual(abs(len(recorded) - 1 - len(seen)), 1)
+            compared += 1
+        self.assertEqual(compared, 16)
+
+    def test_every_frame_is_the_one_that_glibc_sees(self):
+        self.check_against_glibc({})
+
+    def test_functions_files_and_lines_are_found(self):
+        run = Recording(WITNESS)
+        sites = run.report()["sites"]
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "stack_witness.cc"),
+                  encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        for site in sites:
+            leaf = site["stack"][0]
+            self.assertEqual(leaf["function"].split("(")[0], "allocate")
+            self.assertTrue(leaf["file"].endswith("stack_witness.cc"))
+            self.assertIn("cudaMalloc", lines[leaf["line"] - 1])
+        names = {frame["function"].split("(")[0] for site in sites for frame in site["stack"] if frame["function"]}
+        self.assertTrue({"main", "void recurse<400>"} <= {name.strip() for name in names}, names)
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the recorder share: running programs under it and reading what it wrote."""
+import glob
+import json
+import os
+import subprocess
+import tempfile
+
+BUILD = os.environ.get("GMT_TEST_BUILD") or os.getcwd()
+SHIM = os.path.join(BUILD, "preload", "libgpumemtrace.so")
+CLI = os.path.join(BUILD, "tools", "gpumemtrace")
+SIMCUDA = os.path.join(BUILD, "simcuda")
+SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
+
+
+class Recording:
+    """One run under the shim: exit code, output, and the snapshots that it left, in a folder of its own."""
+
+    def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
+        text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
+        variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}
+        if libraries:
+            variables["LD_LIBRARY_PATH"] = libraries
+        # env(1) puts the preload on the program alone, not on what this test itself runs.
+        self.run = subprocess.run(
+            ["env", f"LD_PRELOAD={preload}", *command],
+            env=variables, cwd=self.folder, capture_output=True, text=True, timeout=timeout)
+        self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
+
+    @property
+    def files(self):
+        return sorted(glob.glob(os.path.join(self.folder, "**", "*.gmt.gz*"), recursive=True))
+
+    @property
+    def file(self):
+        (only,) = self.files
+        return only
+
+    def records(self, kind=None):
+        return records(self.file, kind)
+
+    def report(self, *arguments):
+        return report(self.file, *arguments)
+
+
+def cli(*arguments):
+    return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def records(path, kind=None):
+    """All records of a snapshot as dictionaries, in the file's order."""
+    arguments = ["dump", "--json", path] + (["--record", kind] if kind else [])
+    done = cli(*arguments)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def report(path, *arguments):
+    done = cli("report", "--json", path, *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def sim_python(script, *arguments):
+    """The command for a script under real PyTorch on the simulated device, and its library path."""
+    lines = subprocess.run(
+        [os.path.join(os.path.dirname(SIM_PYTHON), "setup", "stubs"), BUILD],
+        capture_output=True, text=True, check=True).stdout.splitlines()
+    python = subprocess.run(
+        [os.path.join(os.path.dirname(SIM_PYTHON), "setup", "python")],
+        capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    return [python, script, *arguments], lines[-1]
