@@ -4,7 +4,6 @@
 import sys
 import unittest
 
-import capturing
 from comparing import Compared, capture, here
 
 
