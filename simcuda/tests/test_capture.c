@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "testing.h"
+
+#include <pthread.h>
+
+static CUstream begin(CUstreamCaptureMode mode)
+{
+	CUstream stream;
+
+	assert_success(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	assert_success(cuStreamBeginCapture_v2(stream, mode));
+	return stream;
+}
+
+static void end_invalidated(CUstream stream)
+{
+	CUgraph graph;
+
+	assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+	assert_null(graph);
+	assert_success(cuStreamDestroy_v2(stream));
+}
+
+static CUgraph end(CUstream stream)
+{
+	CUgraph graph;
+
+	assert_success(cuStreamEndCapture(stream, &graph));
+	assert_success(cuStreamDestroy_v2(stream));
+	return graph;
+}
+
+static CUresult ask_pool(void)
+{
+	CUmemoryPool pool;
+	cuuint64_t value;
+
+	assert_success(cuDeviceGetDefaultMemPool(&pool, 0));
+	return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &value);
+}
+
+static void an_unsafe_call_fails_and_spoils_the_capture(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	CUstreamCaptureStatus status;
+
+	(void)state;
+	assert_success(cuStreamIsCapturing(stream, &status));
+	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	assert_int_equal(ask_pool(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	assert_success(cuStreamIsCapturing(stream, &status));
+	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+	end_invalidated(stream);
+	assert_success(ask_pool());
+}
+
+static void asking_for_free_memory_is_safe(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+
+	(void)state;
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuGraphDestroy(end(stream)));
+}
+
+static void a_relaxed_thread_may_do_what_it_wants(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+	CUdeviceptr address;
+
+	(void)state;
+	assert_success(cuThreadExchangeStreamCaptureMode(&mode));
+	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+	assert_success(ask_pool());
+	assert_success(cuMemAlloc_v2(&address, MIB));
+	assert_success(cuMemFree_v2(address));
+	assert_success(cuThreadExchangeStreamCaptureMode(&mode));
+	assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_RELAXED);
+	assert_success(cuGraphDestroy(end(stream)));
+}
+
+static void *ask_from_another_thread(void *context)
+{
+	assert_success(cuCtxSetCurrent(context));
+	return (void *)(uintptr_t)ask_pool();
+}
+
+static CUresult ask_elsewhere(void *context)
+{
+	pthread_t thread;
+	void *result;
+
+	assert_int_equal(pthread_create(&thread, NULL, ask_from_another_thread, context), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	return (CUresult)(uintptr_t)result;
+}
+
+static void modes_say_which_threads_are_held_back(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+
+	assert_success(ask_pool());
+	assert_success(ask_elsewhere(*state));
+	assert_success(cuGraphDestroy(end(stream)));
+
+	stream = begin(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	assert_success(ask_elsewhere(*state));
+	assert_int_equal(ask_pool(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	end_invalidated(stream);
+
+	stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+	assert_int_equal(ask_elsewhere(*state), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+	end_invalidated(stream);
+}
+
+static void an_event_brings_a_second_stream_into_the_capture(void **state)
+{
+	CUstream first = begin(CU_STREAM_CAPTURE_MODE_RELAXED), second;
+	CUstreamCaptureStatus status;
+	CUevent event;
+	CUgraph graph;
+
+	(void)state;
+	assert_success(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+	assert_success(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+	assert_success(cuEventRecord(event, first));
+	assert_success(cuStreamWaitEvent(second, event, 0));
+	assert_success(cuStreamIsCapturing(second, &status));
+	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+	assert_int_equal(cuStreamEndCapture(second, &graph), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+	assert_success(cuGraphDestroy(end(first)));
+	assert_success(cuStreamIsCapturing(second, &status));
+	assert_int_equal(status, CU_STREAM_CAPTURE_STATUS_NONE);
+	assert_success(cuEventDestroy_v2(event));
+	assert_success(cuStreamDestroy_v2(second));
+}
+
+static void a_captured_allocation_happens_at_launch_at_the_address_it_had(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUdeviceptr captured, again;
+	CUgraphExec exec;
+
+	(void)state;
+	assert_success(cuMemAllocAsync(&captured, MIB, stream));
+	assert_int_equal(used_bytes(), 0);
+	CUgraph graph = end(stream);
+
+	CUgraphNode node;
+	CUgraphNodeType type;
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters;
+	size_t count = 1;
+	assert_success(cuGraphGetNodes(graph, &node, &count));
+	assert_int_equal(count, 1);
+	assert_success(cuGraphNodeGetType(node, &type));
+	assert_int_equal(type, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+	assert_success(cuGraphMemAllocNodeGetParams(node, &parameters));
+	assert_int_equal(parameters.dptr, captured);
+	assert_int_equal(parameters.bytesize, MIB);
+
+	assert_success(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	assert_success(cuGraphDestroy(graph));
+	assert_success(cuGraphLaunch(exec, NULL));
+	assert_int_equal(used_bytes(), MIB);
+	/* As long as it lives, it cannot be allocated once more. */
+	assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemFree_v2(captured));
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuGraphLaunch(exec, NULL));
+	assert_success(cuMemGetAddressRange_v2(&again, NULL, captured));
+	assert_int_equal(again, captured);
+	assert_success(cuMemFreeAsync(captured, NULL));
+	assert_success(cuGraphExecDestroy(exec));
+}
+
+static void a_captured_free_happens_at_each_launch(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUdeviceptr captured;
+	CUgraphExec exec;
+	cuuint64_t high_bytes;
+
+	(void)state;
+	assert_success(cuMemAllocAsync(&captured, 2 * MIB, stream));
+	assert_success(cuMemFreeAsync(captured, stream));
+	CUgraph graph = end(stream);
+	assert_success(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	for (int i = 0; i < 3; i++) {
+		assert_success(cuGraphLaunch(exec, NULL));
+		assert_int_equal(used_bytes(), 0);
+	}
+	assert_success(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &high_bytes));
+	assert_int_equal(high_bytes, 2 * MIB);
+	assert_success(cuGraphExecDestroy(exec));
+	assert_success(cuGraphDestroy(graph));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CONTEXT_TEST(an_unsafe_call_fails_and_spoils_the_capture),
+		CONTEXT_TEST(asking_for_free_memory_is_safe),
+		CONTEXT_TEST(a_relaxed_thread_may_do_what_it_wants),
+		CONTEXT_TEST(modes_say_which_threads_are_held_back),
+		CONTEXT_TEST(an_event_brings_a_second_stream_into_the_capture),
+		CONTEXT_TEST(a_captured_allocation_happens_at_launch_at_the_address_it_had),
+		CONTEXT_TEST(a_captured_free_happens_at_each_launch),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "testing.h"
+
+enum { UNIT = 2 << 20 };
+
+static const CUmemAllocationProp on_device_0 = {
+	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+	.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+};
+
+static void allow_access(CUdeviceptr address, size_t size_bytes)
+{
+	CUmemAccessDesc access = {
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+		.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+	};
+
+	assert_success(cuMemSetAccess(address, size_bytes, &access, 1));
+}
+
+static void addresses_cost_nothing_and_handles_cost_their_size(void **state)
+{
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle;
+
+	(void)state;
+	assert_success(cuMemAddressReserve(&address, CAPACITY_BYTES * 4, 0, 0, 0));
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuMemCreate(&handle, 3 * UNIT, &on_device_0, 0));
+	assert_int_equal(used_bytes(), 3 * UNIT);
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuMemAddressFree(address, CAPACITY_BYTES * 4));
+}
+
+static void physical_memory_lives_as_long_as_a_handle_or_a_mapping(void **state)
+{
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle, again;
+
+	(void)state;
+	assert_success(cuMemAddressReserve(&address, 2 * UNIT, 0, 0, 0));
+	assert_success(cuMemCreate(&handle, UNIT, &on_device_0, 0));
+	assert_success(cuMemMap(address, UNIT, 0, handle, 0));
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(used_bytes(), UNIT);
+	assert_success(cuMemRetainAllocationHandle(&again, (void *)address));
+	assert_int_equal(again, handle);
+	assert_success(cuMemUnmap(address, UNIT));
+	assert_int_equal(used_bytes(), UNIT);
+	assert_success(cuMemRelease(again));
+	assert_int_equal(used_bytes(), 0);
+	assert_int_equal(cuMemRelease(again), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemAddressFree(address, 2 * UNIT));
+}
+
+static void two_mappings_of_a_handle_show_the_same_bytes(void **state)
+{
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle;
+	char read_back[6] = "";
+
+	(void)state;
+	assert_success(cuMemAddressReserve(&address, 2 * UNIT, 0, 0, 0));
+	assert_success(cuMemCreate(&handle, UNIT, &on_device_0, 0));
+	assert_success(cuMemMap(address, UNIT, 0, handle, 0));
+	assert_success(cuMemMap(address + UNIT, UNIT, 0, handle, 0));
+	allow_access(address, 2 * UNIT);
+	assert_success(cuMemcpyHtoD_v2(address + 10, "hello", 6));
+	assert_success(cuMemcpyDtoH_v2(read_back, address + UNIT + 10, 6));
+	assert_string_equal(read_back, "hello");
+	/* Side by side they are one stretch. */
+	assert_success(cuMemsetD8_v2(address, 1, 2 * UNIT));
+	assert_success(cuMemUnmap(address, 2 * UNIT));
+	assert_success(cuMemRelease(handle));
+	assert_success(cuMemAddressFree(address, 2 * UNIT));
+}
+
+static void maps_go_whole_into_reserved_and_free_addresses(void **state)
+{
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle;
+
+	(void)state;
+	assert_success(cuMemAddressReserve(&address, 2 * UNIT, 0, 0, 0));
+	assert_success(cuMemCreate(&handle, 2 * UNIT, &on_device_0, 0));
+	assert_int_equal(cuMemMap(address + UNIT, 2 * UNIT, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemMap(address + 4096, UNIT, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemMap(address, 2 * UNIT, 0, handle, 0));
+	assert_int_equal(cuMemMap(address, UNIT, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemUnmap(address, UNIT), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemAddressFree(address, 2 * UNIT), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemUnmap(address, 2 * UNIT));
+	assert_int_equal(cuMemUnmap(address, 2 * UNIT), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemRelease(handle));
+	assert_success(cuMemAddressFree(address, 2 * UNIT));
+}
+
+static void sizes_are_whole_units_and_end_at_the_capacity(void **state)
+{
+	CUmemGenericAllocationHandle handle, none;
+	size_t granularity_bytes;
+
+	(void)state;
+	assert_success(cuMemGetAllocationGranularity(&granularity_bytes, &on_device_0,
+						     CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+	assert_int_equal(granularity_bytes, UNIT);
+	assert_int_equal(cuMemCreate(&none, UNIT + 1, &on_device_0, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemCreate(&handle, CAPACITY_BYTES, &on_device_0, 0));
+	assert_int_equal(cuMemCreate(&none, UNIT, &on_device_0, 0), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_success(cuMemRelease(handle));
+}
+
+static void host_memory_is_no_devices(void **state)
+{
+	/* Such an id means no device, and must not be taken for one. */
+	CUmemAllocationProp on_host = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_HOST, .id = 12345 },
+	};
+	CUmemGenericAllocationHandle handle;
+
+	(void)state;
+	assert_success(cuMemCreate(&handle, UNIT, &on_host, 0));
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuMemRelease(handle));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CONTEXT_TEST(addresses_cost_nothing_and_handles_cost_their_size),
+		CONTEXT_TEST(physical_memory_lives_as_long_as_a_handle_or_a_mapping),
+		CONTEXT_TEST(two_mappings_of_a_handle_show_the_same_bytes),
+		CONTEXT_TEST(maps_go_whole_into_reserved_and_free_addresses),
+		CONTEXT_TEST(sizes_are_whole_units_and_end_at_the_capacity),
+		CONTEXT_TEST(host_memory_is_no_devices),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
