@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What the loader makes of the shim: what it pulls in, what it offers, and who unwinds exceptions.
+
+A preload that is linked to libunwind puts that library's _Unwind_* functions in front of libgcc's, and
+every C++ exception of the host then costs fourteen times as much.
+"""
+import collections
+import glob
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+import tap
+from snapshots import SHIM, Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+UNWINDER = "_Unwind_RaiseException"
+STRANGERS = ("libunwind.so.8", "liblzma.so.5")
+
+# Without one beside the shim (meson.build warns then) there may still be one in the system, or none.
+BESIDE = os.path.join(os.path.dirname(SHIM), "libunwind.so.8")
+needs_libunwind = unittest.skipUnless(os.path.exists(BESIDE), "no libunwind.so.8 was built beside the shim")
+
+Binding = collections.namedtuple("Binding", "by to symbol")
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", "--wide", *arguments, SHIM], capture_output=True, text=True, check=True).stdout
+
+
+def hooked_symbols():
+    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+        return set(re.findall(r"^GMT_HOOK_\w+\s*\(\w+, (\w+),", file.read(), re.M))
+
+
+class Loading:
+    """A run of the throwing program, as the loader tells of it."""
+
+    def __init__(self, preload):
+        folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        self.recording = Recording(
+            [os.path.join(PROGRAMS, "thrower"), os.path.join(PROGRAMS, "libthrows.so"), "3"],
+            preload=preload,
+            environment={"LD_DEBUG": "bindings,scopes", "LD_DEBUG_OUTPUT": os.path.join(folder, "log")})
+        # env(1), which puts the preload in place, becomes the program: one process, two programs.
+        (path,) = glob.glob(os.path.join(folder, "log.*"))
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        bindings = re.findall(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: \w+ symbol `(\w+)'", text)
+        self.bindings = [Binding(*map(os.path.basename, (by, to)), symbol) for by, to, symbol in bindings]
+        # "scope 0" of an object is the global one; an object that is opened later adds its own.
+        self.global_scope = {os.path.basename(path) for scope in re.findall(r"scope 0: (.*)", text)
+                             for path in scope.split()}
+
+    def unwinders(self):
+        """Whose function throws, for whoever throws."""
+        return {binding.to for binding in self.bindings if binding.symbol == UNWINDER}
+
+
+class Exceptions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.loading = Loading(SHIM)
+
+    def test_the_hosts_exceptions_are_bound_to_libgcc(self):
+        run = self.loading.recording
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(self.loading.unwinders(), {"libgcc_s.so.1"})
+
+    @needs_libunwind
+    def test_the_shims_unwinder_was_there_when_they_were_thrown(self):
+        (allocation, _) = self.loading.recording.records("event")
+        self.assertNotEqual(allocation["stack"], 0)
+        self.assertIn("libunwind.so.8", {binding.to for binding in self.loading.bindings})
+
+    def test_no_symbol_of_the_unwinder_enters_the_global_scope(self):
+        self.assertIn("libgpumemtrace.so", self.loading.global_scope)
+        self.assertEqual(self.loading.global_scope & set(STRANGERS), set())
+        for binding in self.loading.bindings:
+            if binding.to in STRANGERS and binding.by not in STRANGERS:
+                # What the shim asks of it, by its handle.
+                self.assertEqual((binding.by, binding.symbol), ("libgpumemtrace.so", "unw_backtrace"))
+
+    @needs_libunwind
+    def test_a_shim_that_were_linked_to_libunwind_would_be_noticed(self):
+        loading = Loading(f"{SHIM}:{BESIDE}")
+        self.assertEqual(loading.unwinders(), {"libunwind.so.8"})
+        self.assertIn("libunwind.so.8", loading.global_scope)
+
+
+class Object(unittest.TestCase):
+    def test_it_needs_the_c_library_alone(self):
+        needed = set(re.findall(r"\(NEEDED\).*\[(\S+)\]", readelf("--dynamic")))
+        self.assertIn("libc.so.6", needed)
+        self.assertEqual({name for name in needed if not name.startswith("ld-linux")}, {"libc.so.6"})
+
+    def test_it_exports_the_hooks_dlsym_and_dlclose_and_nothing_else(self):
+        rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
+        rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]
+        self.assertEqual({row[7] for row in rows}, hooked_symbols() | {"dlsym", "dlclose"})
+        self.assertEqual({(row[3], row[4]) for row in rows}, {("FUNC", "GLOBAL")})
+
+    def test_its_exports_carry_no_version(self):
+        self.assertNotIn("Version definition section", readelf("--version-info"))
+
+    def test_it_is_bound_at_load_time_never_unloaded_and_runs_no_code_on_the_stack(self):
+        self.assertRegex(readelf("--dynamic"), r"FLAGS_1.*NOW.*NODELETE")
+        self.assertRegex(readelf("--segments"), r"GNU_STACK(\s+0x0+){5}\s+RW\s")
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A library that throws, as an extension module does: opened at run time and locally by a program
+ * that knows nothing of C++, so that libgcc's unwinder comes into the process last (thrower.c).
+ */
+#include <ctime>
+#include <stdexcept>
+
+namespace {
+
+volatile int caught;
+
+struct Guard {
+	~Guard() { caught = caught + 1; } /* so that each frame has something to clean up */
+};
+
+__attribute__((noinline)) int descend(int depth)
+{
+	Guard guard;
+
+	if (depth == 0)
+		throw std::runtime_error("as deep as it goes");
+	return descend(depth - 1) + 1;
+}
+
+double now_ns()
+{
+	timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+} // namespace
+
+/* Throws and catches `count` exceptions across nine frames. Returns the nanoseconds of one. */
+extern "C" __attribute__((visibility("default"))) double throw_many(int count)
+{
+	double start = now_ns();
+
+	for (int i = 0; i < count; i++) {
+		try {
+			descend(8);
+		} catch (const std::exception &) {
+		}
+	}
+	return (now_ns() - start) / count;
+}
