@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What tests of the recorder share: running programs under it and reading what it wrote."""
+import atexit
 import glob
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -18,6 +20,7 @@ class Recording:
 
     def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
         variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}

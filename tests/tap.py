@@ -12,6 +12,17 @@ class TapResult(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
+        self.number_at_start = 0
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.number_at_start = self.number
+
+    def stopTest(self, test):
+        # A test with failed sub-tests reports neither success nor failure by itself.
+        if self.number == self.number_at_start:
+            self.say("not ok", test)
+        super().stopTest(test)
 
     def say(self, verdict, test, note=""):
         self.number += 1
@@ -45,23 +56,8 @@ class TapResult(unittest.TestResult):
             super().addSubTest(test, subtest, error)
 
 
-class TapSuite(unittest.TestSuite):
-    """A test with failed sub-tests reports neither success nor failure by itself: say it here."""
-
-    def run(self, result, debug=False):
-        for test in self:
-            before, failures = result.number, len(result.failures) + len(result.errors)
-            test(result)
-            if isinstance(test, unittest.TestCase) and result.number == before:
-                if len(result.failures) + len(result.errors) > failures:
-                    result.say("not ok", test)
-        return result
-
-
 def main():
-    loader = unittest.TestLoader()
-    loader.suiteClass = TapSuite
-    suite = loader.loadTestsFromModule(sys.modules["__main__"])
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     print(f"1..{suite.countTestCases()}", flush=True)
     result = TapResult()
     suite.run(result)
