@@ -57,8 +57,8 @@ class Loading:
                              for path in scope.split()}
 
     def unwinders(self):
-        """Whose function throws, for whoever throws."""
-        return {binding.to for binding in self.bindings if binding.symbol == UNWINDER}
+        """Whose function throws, for all but libunwind, which would throw with its own."""
+        return {binding.to for binding in self.bindings if binding.symbol == UNWINDER and binding.by not in STRANGERS}
 
 
 class Exceptions(unittest.TestCase):
