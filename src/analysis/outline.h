@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_OUTLINE_H
 
 /*
- * A merged stack in the few lines that a person reads: the user's own Python frames each by itself,
- * every run of native frames and every run of a package's frames as one line that stands for it.
+ * A merged stack in the few lines that a person reads: the user's own frames each by itself, every run
+ * of a framework's native frames and every run of packages' Python frames as one that stands for it.
  */
 
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include "model/traces.h"
 
 struct gmt_outline_line {
-	uint32_t place;  /* the frame that is shown */
+	uint32_t frame;  /* the frame that is shown: index in the stack */
 	uint32_t hidden; /* frames that it stands for, beside itself */
 };
 

@@ -7,6 +7,8 @@
 enum ownership {
 	OWN_NONE,
 	OWN_LEAF,       /* any frame at all */
+	OWN_OPERATOR,   /* an operator of PyTorch: in its own threads that says most */
+	OWN_BACKWARD,   /* the step of a backward pass */
 	OWN_NATIVE,     /* native, outside of the system and of frameworks */
 	OWN_LINE,       /* the same, with a line */
 	OWN_PYTHON,     /* any Python frame */
@@ -45,18 +47,32 @@ bool gmt_traces_is_own_file(const char *file)
 	return of_python(file) >= OWN_GENERATED;
 }
 
-static enum ownership of_native(const char *file, const char *module)
+/* A framework's frame, or the system's. */
+static enum ownership of_foreign(const char *function)
+{
+	if (starts_with(function, "torch::autograd::generated::") && strstr(function, "::apply"))
+		return OWN_BACKWARD;
+	return starts_with(function, "at::_ops::") ? OWN_OPERATOR : OWN_LEAF;
+}
+
+static enum ownership of_native(const char *function, const char *file, const char *module)
 {
 	static const char *const foreign[] = {
 		"/usr/lib", "/usr/lib64", "/lib/", "/lib64/", "/usr/local/cuda", "/opt/nvidia", "linux-vdso",
 	};
 
 	if (!*module || strstr(module, "/site-packages/") || strstr(module, "/dist-packages/"))
-		return OWN_LEAF;
+		return of_foreign(function);
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
 		if (starts_with(module, foreign[i]))
 			return OWN_LEAF;
 	return *file && !starts_with(file, "/usr/include/") ? OWN_LINE : OWN_NATIVE;
+}
+
+bool gmt_traces_is_own_native(const struct gmt_traces *traces, const struct gmt_place *place)
+{
+	return of_native(gmt_traces_string(traces, place->function), gmt_traces_string(traces, place->file),
+		gmt_traces_string(traces, place->module)) >= OWN_NATIVE;
 }
 
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack)
@@ -69,9 +85,11 @@ uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack)
 		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
 		const char *file = gmt_traces_string(traces, place->file);
 		enum ownership class = place->kind == GMT_PLACE_PYTHON ? of_python(file) :
-			of_native(file, gmt_traces_string(traces, place->module));
+			of_native(gmt_traces_string(traces, place->function), file,
+				gmt_traces_string(traces, place->module));
 
-		if (class > best) {
+		/* Operators call operators: the outermost is what the program asked for. */
+		if (class > best || (class == best && class == OWN_OPERATOR)) {
 			best = class;
 			own = i;
 		}

@@ -247,7 +247,7 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 	bool has_python = merger->python.count != 0;
 	bool trims = has_python && merger->native != GMT_TRACES_ALL;
 	size_t python_at = 0;
-	uint64_t unmatched = 0;
+	uint64_t unmatched = 0, evals = 0;
 
 	merger->merged.count = 0;
 	for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++) {
@@ -257,6 +257,7 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 			return false;
 
 		const struct resolved *resolved = &merger->resolved.items[id];
+		evals += resolved->is_eval;
 		if (has_python && resolved->is_eval && python_at < merger->python.count) {
 			if (!append_python(merger, &python_at, false))
 				return false;
@@ -269,8 +270,11 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 		if (!append(merger, merger->resolved_places.items + resolved->first, resolved->count))
 			return false;
 	}
-	/* Frames below a native stack that was cut are where they belong; others are a riddle. */
-	if (stack && !stack->truncated)
+	/*
+	 * Frames below a native stack that was cut are where they belong, and without symbols of the
+	 * interpreter nothing better can be done; others are a riddle.
+	 */
+	if (stack && !stack->truncated && evals)
 		unmatched += merger->python.count - python_at;
 	merger->traces->mismatches += unmatched != 0;
 	return append_python(merger, &python_at, true);

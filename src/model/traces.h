@@ -74,12 +74,16 @@ const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string);
 /*
  * The frame in which the user will know this stack: the innermost Python frame outside of installed
  * packages and the standard library, else the innermost Python frame, else the innermost native one
- * with a line outside of system folders, else the leaf. Index in the stack; count 0 has none: 0.
+ * outside of system folders and packages (with a line, if one has), else the step of a backward pass
+ * or the operator of PyTorch that it is in, else the leaf. Index in the stack; 0 when it is empty.
  */
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack);
 
 /* Whether a Python file is the user's: not of an installed package, nor of the standard library. */
 bool gmt_traces_is_own_file(const char *file);
+
+/* Whether a native frame is the user's: not of the system, nor of an installed package. */
+bool gmt_traces_is_own_native(const struct gmt_traces *traces, const struct gmt_place *place);
 
 void gmt_traces_fini(struct gmt_traces *traces);
 

@@ -24,7 +24,7 @@ struct gmt_report {
 	struct gmt_sites *sites; /* sorted anew for each list */
 	const struct gmt_caveats *caveats;
 	bool has_until; /* the report ends before the recording does */
-	uint64_t limit; /* sites in a list of the text, sites of the JSON; UINT64_MAX: all */
+	uint64_t limit; /* sites in a list; UINT64_MAX: all in JSON, a page's worth in text */
 	uint64_t frames; /* lines of stack for each site of the text */
 	bool all_lists; /* text: by peak, by live, by total; else only the one of `key` */
 	enum gmt_sites_key key;

@@ -13,12 +13,15 @@
 /* How many of the refused requests are shown: the last ones, for they ended the program. */
 enum { REFUSALS_SHOWN = 5 };
 
+enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
+
 struct writer {
 	const struct gmt_report *report;
 	struct gmt_plain plain;
 	FILE *file;
 	GMT_VEC(uint32_t) numbers; /* by site id: what it was called when it was shown; 0: not yet */
 	uint32_t last_number;
+	unsigned lists;
 	struct gmt_outline outline;
 };
 
@@ -112,30 +115,31 @@ static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
-static bool write_stack(struct writer *writer, uint32_t stack)
+/* Leaf first; the user's own line is marked, and stands for the run that it is in. */
+static bool write_stack(struct writer *writer, const struct gmt_site *site)
 {
 	const struct gmt_report *report = writer->report;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(report->traces, site->stack, &count);
 
-	if (!gmt_outline_make(&writer->outline, report->traces, stack))
+	if (!gmt_outline_make(&writer->outline, report->traces, site->stack))
 		return false;
-	if (writer->outline.lines.count < 2)
+
+	size_t lines = writer->outline.lines.count;
+	if (lines < 2)
 		return true;
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-	for (size_t i = 0; i < writer->outline.lines.count; i++) {
+	for (size_t i = 0; i < lines && i < report->frames; i++) {
 		const struct gmt_outline_line *line = &writer->outline.lines.items[i];
 
-		if (i == report->frames) {
-			if (report->frames)
-				fprintf(writer->file, "          ... %zu more lines\n",
-					writer->outline.lines.count - i);
-			break;
-		}
-		fputs("          ", writer->file);
-		gmt_plain_place(&writer->plain, report->snapshot, report->traces, line->place);
+		fputs(line->frame == site->own_line ? "        > " : "          ", writer->file);
+		gmt_plain_place(&writer->plain, report->snapshot, report->traces, places[line->frame]);
 		if (line->hidden)
 			fprintf(writer->file, " (+%u)", line->hidden);
 		fputc('\n', writer->file);
 	}
+	if (lines > report->frames && report->frames)
+		fprintf(writer->file, "          ... %zu more lines\n", lines - report->frames);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	return true;
 }
@@ -189,7 +193,7 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 	if (!is_new)
 		fputs("  (above)", writer->file);
 	fputc('\n', writer->file);
-	return !is_new || write_stack(writer, site->stack);
+	return !is_new || write_stack(writer, site);
 }
 
 static bool is_of(const struct gmt_site *site, const struct gmt_books_account *account)
@@ -197,14 +201,25 @@ static bool is_of(const struct gmt_site *site, const struct gmt_books_account *a
 	return site->layer == account->layer && site->device == account->device;
 }
 
+/* The first list is what most people came for; the later ones are shorter unless they said a number. */
+static uint64_t list_limit(struct writer *writer)
+{
+	bool is_first = !writer->lists++;
+
+	if (writer->report->limit != UINT64_MAX)
+		return writer->report->limit;
+	return is_first ? FIRST_LIST_SITES : OTHER_LIST_SITES;
+}
+
 static bool write_list(struct writer *writer, const struct gmt_books_account *account, enum gmt_sites_key key,
 	const char *title, uint64_t whole)
 {
 	const struct gmt_report *report = writer->report;
-	uint64_t shown = 0, left = 0, left_bytes = 0;
+	uint64_t shown = 0, left = 0, left_bytes = 0, limit;
 
 	if (!whole)
 		return true;
+	limit = list_limit(writer);
 	heading(writer, title);
 	gmt_sites_sort(report->sites, key);
 	for (size_t i = 0; i < report->sites->rows.count; i++) {
@@ -213,7 +228,7 @@ static bool write_list(struct writer *writer, const struct gmt_books_account *ac
 
 		if (!is_of(site, account) || !bytes)
 			continue;
-		if (shown < report->limit) {
+		if (shown < limit) {
 			shown++;
 			if (!write_site(writer, site, key, whole))
 				return false;

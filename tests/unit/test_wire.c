@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "snapshot_file.h"
+#include "temporary.h"
+#include "wire/decode.h"
+#include "wire/event_totals.h"
+#include "wire/source.h"
+#include "wire/varint.h"
+
+static void small_numbers_take_one_byte_and_all_come_back(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 127, 128, 300, UINT32_MAX, INT64_MAX, UINT64_MAX };
+	uint8_t bytes[GMT_VARINT_MAX_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		const uint8_t *end = gmt_varint_put(bytes, values[i]), *at = bytes;
+		uint64_t value = 0;
+
+		assert_true(gmt_varint_get(&at, end, &value));
+		assert_true(at == end && value == values[i]);
+		assert_int_equal(gmt_unzigzag(gmt_zigzag(values[i])), values[i]);
+		at = bytes;
+		assert_false(gmt_varint_get(&at, end - 1, &value));
+	}
+	assert_int_equal(gmt_varint_put(bytes, 127) - bytes, 1);
+	assert_int_equal(gmt_zigzag((uint64_t)-1), 1);
+}
+
+static void a_number_of_more_than_64_bits_is_refused(void **state)
+{
+	uint8_t bytes[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02 };
+	const uint8_t *at = bytes;
+	uint64_t value;
+
+	(void)state;
+	assert_false(gmt_varint_get(&at, bytes + sizeof(bytes), &value));
+	bytes[9] = 0x81;
+	at = bytes;
+	assert_false(gmt_varint_get(&at, bytes + sizeof(bytes), &value));
+}
+
+/* The rows of a kind that stand in the file; only kinds with one block. */
+static const void *read_rows(uint32_t kind, struct gmt_decoder *decoder, struct gmt_source **source, uint32_t *count)
+{
+	struct gmt_error error = { 0 };
+	struct gmt_block block;
+	const void *rows;
+
+	assert_int_equal(gmt_source_open(path, source, &error), GMT_OK);
+	do
+		assert_int_equal(gmt_source_next(*source, &block, &error), GMT_OK);
+	while (block.kind != kind);
+	assert_int_equal(gmt_decode_rows(decoder, &block, &rows, &error), GMT_OK);
+	*count = block.rows;
+	return rows;
+}
+
+static void every_record_comes_back_as_it_was_written(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_decoder decoder = { 0 };
+	uint64_t words[64];
+
+	(void)state;
+	for (size_t i = 0; i < 64; i++)
+		words[i] = i * 0x0123456789abcdef;
+	snapshot_file_open(&file, path, 6);
+	for (uint32_t kind = 1; gmt_record_info(kind); kind++) {
+		const struct gmt_record_info *record = gmt_record_info(kind);
+		char rows[3][256] = { { 0 } };
+
+		for (uint32_t r = 0; r < 3; r++)
+			for (uint32_t f = 0; f < record->field_count; f++) {
+				char *cell = rows[0] + r * record->row_bytes + record->fields[f].offset;
+
+				if (record->fields[f].encoding == 'S')
+					*(struct gmt_slice *)cell = (struct gmt_slice){ "a\0b\xff", r + 1 };
+				else if (record->fields[f].encoding == 'L')
+					*(struct gmt_list *)cell = (struct gmt_list){ words, r * 20 };
+				else
+					memset(cell, (int)(0x61 + 31 * f + r), record->fields[f].size_bytes);
+			}
+		/* Totals are absolute; the helper makes differences in the rows themselves. */
+		snapshot_file_put(&file, kind, rows, 3);
+	}
+	snapshot_file_close(&file);
+
+	for (uint32_t kind = 1; gmt_record_info(kind); kind++) {
+		const struct gmt_record_info *record = gmt_record_info(kind);
+		struct gmt_source *source;
+		uint32_t count;
+		const char *row = read_rows(kind, &decoder, &source, &count);
+
+		assert_int_equal(count, 3);
+		for (uint32_t r = 0; r < 3; r++, row += record->row_bytes)
+			for (uint32_t f = 0; f < record->field_count; f++) {
+				const char *cell = row + record->fields[f].offset;
+				char expected[8];
+
+				memset(expected, (int)(0x61 + 31 * f + r), sizeof(expected));
+				if (record->fields[f].encoding == 'S') {
+					const struct gmt_slice *text = (const struct gmt_slice *)cell;
+
+					assert_int_equal(text->length, r + 1);
+					assert_memory_equal(text->text, "a\0b\xff", r + 1);
+				} else if (record->fields[f].encoding == 'L') {
+					const struct gmt_list *list = (const struct gmt_list *)cell;
+
+					assert_int_equal(list->count, r * 20);
+					assert_memory_equal(list->items, words, r * 20 * 8);
+				} else {
+					assert_memory_equal(cell, expected, record->fields[f].size_bytes);
+				}
+			}
+		gmt_source_close(source);
+	}
+	gmt_decoder_fini(&decoder);
+}
+
+static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
+{
+	struct gmt_event rows[] = {
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 512, .allocated_bytes = 1512,
+		  .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_CUDA, .kind = GMT_KIND_ALLOC, .size_bytes = 77 },
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 100, .allocated_bytes = 1612,
+		  .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC_FAILED, .size_bytes = 9, .allocated_bytes = 1612,
+		  .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_FREE, .size_bytes = 512, .allocated_bytes = 1100,
+		  .reserved_bytes = 2048 },
+	};
+	struct gmt_event copy[5];
+
+	(void)state;
+	memcpy(copy, rows, sizeof(rows));
+	gmt_event_totals_to_differences(copy, 5);
+	assert_int_equal(copy[0].allocated_bytes, 1000);
+	assert_int_equal(copy[2].allocated_bytes, 0);
+	assert_int_equal(copy[2].reserved_bytes, 0);
+	assert_int_equal(copy[3].allocated_bytes, 0);
+	assert_int_equal(copy[4].allocated_bytes, 0);
+	assert_int_equal(copy[4].reserved_bytes, -2048);
+	gmt_event_totals_from_differences(copy, 5);
+	assert_memory_equal(copy, rows, sizeof(rows));
+}
+
+static uint32_t crc_of(const uint8_t *bytes, size_t length, uint32_t crc)
+{
+	crc = ~crc;
+	for (size_t i = 0; i < length; i++) {
+		crc ^= bytes[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
+	}
+	return ~crc;
+}
+
+/* A block with any payload, its checksum right. */
+static void put_raw_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload,
+	uint32_t length)
+{
+	uint32_t header[4] = { kind, rows, length, 0 };
+
+	header[3] = crc_of((const uint8_t *)header, 12, 0);
+	header[3] = crc_of(payload, length, header[3]);
+	snapshot_file_put_bytes(file, header, sizeof(header));
+	snapshot_file_put_bytes(file, payload, length);
+}
+
+static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload, uint32_t length,
+	struct gmt_decoder *decoder, const void **ret_rows)
+{
+	struct gmt_block block = { kind, rows, length, payload };
+	struct gmt_error error;
+
+	return gmt_decode_rows(decoder, &block, ret_rows, &error);
+}
+
+static void columns_that_are_absent_are_zero_and_unknown_ones_are_skipped(void **state)
+{
+	struct gmt_decoder decoder = { 0 };
+	const struct gmt_device *device;
+	const struct gmt_clock *clock;
+	const void *rows;
+
+	(void)state;
+	assert_int_equal(decode_raw(GMT_RECORD_DEVICE, 2, "\2\1\2", 3, &decoder, &rows), GMT_OK);
+	device = rows;
+	assert_int_equal(device[1].ordinal, 2);
+	assert_int_equal(device[1].total_bytes, 0);
+	assert_int_equal(device[1].name.length, 0);
+	assert_int_equal(decode_raw(GMT_RECORD_CLOCK, 1, "\1\2\1\4\1\6\3abc", 10, &decoder, &rows), GMT_OK);
+	clock = rows;
+	assert_int_equal(clock->realtime_ns, 3);
+	gmt_decoder_fini(&decoder);
+}
+
+static void payloads_that_break_the_rules_are_refused(void **state)
+{
+	static const struct {
+		uint32_t kind, rows;
+		const char *payload;
+		uint32_t length;
+	} bad[] = {
+		{ GMT_RECORD_SYNC, 1, "\2\1", 2 },             /* the column is longer than the payload */
+		{ GMT_RECORD_SYNC, 1, "\2\1\2", 3 },           /* a column with a byte too many */
+		{ GMT_RECORD_SYNC, 2, "\1\1", 2 },             /* and one with a row too few */
+		{ GMT_RECORD_NOTE, 1, "\2\5x", 3 },            /* a string beyond its column */
+		{ GMT_RECORD_FRAMES, 1, "\1\1\1\0\2\5\1", 7 }, /* a list beyond its column */
+		{ GMT_RECORD_THREAD, 1, "\5\x80\x80\x80\x80\x10", 6 },                 /* 2^32 in 32 bits */
+		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\2\x80\2", 7 },                        /* 256 in 8 bits */
+		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\x80\x80\4", 14 },       /* 32768 in int16 */
+	};
+	struct gmt_decoder decoder = { 0 };
+	const void *rows;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(decode_raw(bad[i].kind, bad[i].rows, bad[i].payload, bad[i].length, &decoder, &rows),
+			GMT_DAMAGED);
+	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14, &decoder, &rows),
+		GMT_OK);
+	assert_int_equal(((const struct gmt_event *)rows)->device, INT16_MIN);
+	gmt_decoder_fini(&decoder);
+}
+
+static enum gmt_status first_block(const char **ret_text)
+{
+	static struct gmt_error error;
+	struct gmt_source *source;
+	struct gmt_block block;
+
+	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
+	enum gmt_status status = gmt_source_next(source, &block, &error);
+	*ret_text = error.text;
+	gmt_source_close(source);
+	return status;
+}
+
+static void a_block_cannot_claim_more_than_it_holds(void **state)
+{
+	static const uint32_t shapes[][2] = { { 2, 1 }, { 0, 4 }, { GMT_BLOCK_MAX_ROWS + 1, 4 } };
+	struct snapshot_file file;
+	const char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		snapshot_file_open(&file, path, 6);
+		put_raw_block(&file, GMT_RECORD_EVENT, shapes[i][0], "\1\1\1\1", shapes[i][1]);
+		snapshot_file_close(&file);
+		assert_int_equal(first_block(&text), GMT_DAMAGED);
+		assert_non_null(strstr(text, "impossible size"));
+	}
+	uint32_t header[4] = { GMT_RECORD_EVENT, 1, GMT_BLOCK_MAX_BYTES + 1, 0 };
+	snapshot_file_open(&file, path, 6);
+	snapshot_file_put_bytes(&file, header, sizeof(header));
+	snapshot_file_close(&file);
+	assert_int_equal(first_block(&text), GMT_DAMAGED);
+}
+
+static void a_wrong_checksum_stops_the_reading(void **state)
+{
+	uint32_t header[4] = { GMT_RECORD_SYNC, 1, 2, 0x12345678 };
+	struct snapshot_file file;
+	const char *text;
+
+	(void)state;
+	snapshot_file_open(&file, path, 6);
+	snapshot_file_put_bytes(&file, header, sizeof(header));
+	snapshot_file_put_bytes(&file, "\1\1", 2);
+	snapshot_file_close(&file);
+	assert_int_equal(first_block(&text), GMT_DAMAGED);
+	assert_non_null(strstr(text, "checksum"));
+}
+
+static void append(const void *bytes, size_t length)
+{
+	int fd = open(path, O_WRONLY | O_APPEND);
+
+	assert_int_equal(write(fd, bytes, length), length);
+	close(fd);
+}
+
+static void what_stands_behind_the_end_of_the_gzip_stream_is_damage(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+	struct gmt_source *source;
+	struct gmt_block block;
+
+	(void)state;
+	snapshot_file_open(&file, path, 6);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	snapshot_file_close(&file);
+	append("garbage", 7);
+	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_DAMAGED);
+	gmt_source_close(source);
+}
+
+static void what_was_synced_can_be_read_from_a_file_that_is_cut_there(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+	struct gmt_source *source;
+	struct gmt_block block;
+	struct stat about;
+
+	(void)state;
+	snapshot_file_open(&file, path, 6);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
+	snapshot_file_sync(&file);
+	assert_int_equal(stat(path, &about), 0);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	snapshot_file_close(&file);
+	assert_int_equal(truncate(path, about.st_size), 0);
+
+	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_DAMAGED);
+	assert_non_null(strstr(error.text, "killed"));
+	gmt_source_close(source);
+}
+
+static void a_sink_that_failed_once_swallows_the_rest(void **state)
+{
+	struct gmt_error error = { 0 };
+	struct gmt_sink *sink;
+	char noise[4096];
+	int fd = open("/dev/full", O_WRONLY), failures = 0;
+	uint64_t random = 1;
+
+	(void)state;
+	assert_int_equal(gmt_sink_open(fd, 1, &sink, &error), GMT_OK);
+	for (int round = 0; round < 100; round++) {
+		for (size_t i = 0; i < sizeof(noise); i++)
+			noise[i] = (char)((random = random * 6364136223846793005u + 1) >> 56);
+		failures += gmt_sink_push(sink, noise, sizeof(noise), &error) == GMT_WRITE;
+	}
+	assert_int_equal(failures, 1);
+	assert_string_equal(error.text, "No space left on device");
+	assert_int_equal(gmt_sink_sync(sink, &error), GMT_OK);
+	assert_int_equal(gmt_sink_close(sink, &error), GMT_OK);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define WIRE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
+		WIRE_TEST(small_numbers_take_one_byte_and_all_come_back),
+		WIRE_TEST(a_number_of_more_than_64_bits_is_refused),
+		WIRE_TEST(every_record_comes_back_as_it_was_written),
+		WIRE_TEST(totals_that_follow_from_the_row_before_take_no_bytes),
+		WIRE_TEST(columns_that_are_absent_are_zero_and_unknown_ones_are_skipped),
+		WIRE_TEST(payloads_that_break_the_rules_are_refused),
+		WIRE_TEST(a_block_cannot_claim_more_than_it_holds),
+		WIRE_TEST(a_wrong_checksum_stops_the_reading),
+		WIRE_TEST(what_stands_behind_the_end_of_the_gzip_stream_is_damage),
+		WIRE_TEST(what_was_synced_can_be_read_from_a_file_that_is_cut_there),
+		WIRE_TEST(a_sink_that_failed_once_swallows_the_rest),
+#undef WIRE_TEST
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
