@@ -47,15 +47,27 @@ static void look_for_unwinder(void)
 	}
 }
 
+/* An interpreter may come later than CUDA, and one that must prove itself first may fail to. */
 static void look_for_python(void)
 {
+	static atomic_flag looking = ATOMIC_FLAG_INIT;
+	static bool told;
 	char why[256] = "", line[320];
 
-	if (!gmt_config.python_stacks || gmt_python_init(find_global, why, sizeof(why)) != GMT_PYTHON_REFUSED)
+	if (!gmt_config.python_stacks || atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
-	gmt_diag_warn("%s; stacks have no Python frames", why);
-	snprintf(line, sizeof(line), "there are no Python frames: %s", why);
-	gmt_session_note(line);
+	if (gmt_python_init(find_global, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
+		told = true;
+		gmt_diag_warn("%s; stacks have no Python frames", why);
+		snprintf(line, sizeof(line), "there are no Python frames: %s", why);
+		gmt_session_note(line);
+	}
+	atomic_flag_clear_explicit(&looking, memory_order_release);
+}
+
+void gmt_lifecycle_look_again(void)
+{
+	look_for_python();
 }
 
 void gmt_lifecycle_reach_driver(void)

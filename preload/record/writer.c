@@ -18,6 +18,7 @@
 #include "config.h"
 #include "diag.h"
 #include "hooks.h"
+#include "lifecycle.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/modules.h"
@@ -336,6 +337,7 @@ static void sync_point(void)
 {
 	struct gmt_error error;
 
+	gmt_lifecycle_look_again();
 	write_modules();
 	write_notes();
 	write_losses();
