@@ -2,6 +2,7 @@
 #include "analysis/names.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char anonymous[] = "(anonymous namespace)";
@@ -24,24 +25,35 @@ static const char *skip_brackets(const char *at, char open, char close)
 	return at;
 }
 
+/* "operator" and what it is the operator of: nothing in that is a bracket or a return type. */
+static const char *copy_operator(const char *at, char *name, size_t *length, size_t size)
+{
+	const char *end = at + strlen("operator");
+
+	end += strncmp(end, "()", 2) == 0 ? 2 : 0;
+	end += strcspn(end, "(");
+	for (; at < end && *length + 1 < size; at++)
+		name[(*length)++] = *at;
+	return end;
+}
+
 void gmt_names_function(const char *function, char *ret_name, size_t size)
 {
 	size_t length = 0;
 
 	for (const char *at = function; *at && length + 1 < size;) {
-		bool is_operator = length >= 8 && memcmp(ret_name + length - 8, "operator", 8) == 0;
+		bool is_start = !length || ret_name[length - 1] == ':';
 
 		if (at_anonymous(at)) {
 			at += sizeof(anonymous) - 1;
-			if (at[0] == ':' && at[1] == ':')
-				at += 2;
-		} else if (is_operator && strchr("(<>", *at)) {
-			ret_name[length++] = *at++;
+			at += strncmp(at, "::", 2) == 0 ? 2 : 0;
+		} else if (is_start && strncmp(at, "operator", 8) == 0 && strchr(" ()<>=!+-*/%^&|~,[", at[8])) {
+			at = copy_operator(at, ret_name, &length, size);
 		} else if (*at == '<' && length) {
 			at = skip_brackets(at, '<', '>');
 		} else if (*at == '(') {
 			break;
-		} else if (*at == ' ' && !is_operator) {
+		} else if (*at == ' ') {
 			/* What stood here was the return type. */
 			length = 0;
 			at++;
@@ -50,10 +62,8 @@ void gmt_names_function(const char *function, char *ret_name, size_t size)
 		}
 	}
 	ret_name[length] = 0;
-	if (!length) {
-		strncpy(ret_name, function, size - 1);
-		ret_name[size - 1] = 0;
-	}
+	if (!length)
+		snprintf(ret_name, size, "%s", function);
 }
 
 static const char *behind(const char *path, const char *part)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stands for the Python interpreter in tests of merged stacks: functions with the interpreter's names,
+ * each of which says a return address that lies in it. Built as libpython-fake.so.
+ */
+#include "fake_frames.h"
+
+uint64_t fake_eval(void) __asm__("_PyEval_EvalFrameDefault");
+uint64_t fake_cfunction(void) __asm__("cfunction_vectorcall_NOARGS");
+
+uint64_t fake_eval(void)
+{
+	return return_address_in_caller();
+}
+
+uint64_t fake_cfunction(void)
+{
+	return return_address_in_caller();
+}
