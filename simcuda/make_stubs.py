@@ -127,7 +127,7 @@ def find_names(path, prefixes):
 def library_by_prefix(symbol, sonames):
     """The library that a symbol without version belongs to by its name, or None."""
     for prefix, stem in PREFIXES.items():
-        if symbol.startswith(prefix) and symbol[len(prefix):len(prefix) + 1].isupper() or symbol.startswith(prefix + '_'):
+        if re.match(prefix + '[A-Z_]', symbol):
             known = [name for name in sonames if name.startswith(stem + '.') or name == stem]
             return known[0] if known else stem + '.1'
     return None
@@ -186,7 +186,8 @@ def version_script(symbols):
     for symbol, version in symbols.items():
         if version:
             nodes.setdefault(version, []).append(symbol)
-    return ''.join(f'{node} {{ global: {"; ".join(sorted(names))}; }};\n' for node, names in sorted(nodes.items()))
+    return ''.join(f'{node} {{ global: {"; ".join(sorted(names))}; }};\n'
+                   for node, names in sorted(nodes.items()))
 
 
 def build(output, soname, symbols):

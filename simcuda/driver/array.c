@@ -81,7 +81,9 @@ CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *d
 	struct CUarray_st *array = calloc(1, sizeof(*array));
 	if (!array)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	size_t size_bytes = is_backed(descriptor) ? sim_round_up(array_bytes(descriptor, 0), SIM_CHARGE_UNIT_BYTES) : 0;
+	size_t size_bytes = is_backed(descriptor) ?
+				    sim_round_up(array_bytes(descriptor, 0), SIM_CHARGE_UNIT_BYTES) :
+				    0;
 	sim_lock();
 	bool fine = sim_device_charge(context->device, size_bytes);
 	if (fine) {
@@ -172,7 +174,7 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requir
 	return CUDA_SUCCESS;
 }
 
-/* --- mipmapped arrays ------------------------------------------------------------------------------ */
+/* --- mipmapped arrays ----------------------------------------------------------------------------- */
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
 				unsigned int level_count)
@@ -195,7 +197,9 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap, const CUDA_ARRAY3D
 	}
 	size_t size_bytes = 0;
 	for (unsigned int level = 0; level < level_count; level++) {
-		levels[level] = (struct CUarray_st){ .context = context, .mipmap = mipmap, .descriptor = *descriptor };
+		levels[level] = (struct CUarray_st){ .context = context,
+						     .mipmap = mipmap,
+						     .descriptor = *descriptor };
 		levels[level].descriptor.Width = at_least_one(descriptor->Width >> level);
 		levels[level].descriptor.Height = descriptor->Height >> level;
 		levels[level].descriptor.Depth = descriptor->Depth >> level;

@@ -62,7 +62,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 	return CUDA_SUCCESS;
 }
 
-/* --- what the other files ask ------------------------------------------------------------------- */
+/* --- what the other files ask --------------------------------------------------------------------- */
 
 bool sim_stream_is_capturing(CUstream stream)
 {
@@ -116,8 +116,8 @@ bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *arg
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
 				    CUdeviceptr *ret_address)
 {
-	const struct CUgraphNode_st *node =
-		sim_graph_add_allocation(sim_stream_capture(stream)->graph, size_bytes, device);
+	const struct CUgraphNode_st *node = sim_graph_add_allocation(sim_stream_capture(stream)->graph,
+								     size_bytes, device);
 
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -158,7 +158,7 @@ void sim_capture_invalidate_all_in(const struct CUctx_st *context)
 			capture->is_invalidated = true;
 }
 
-/* --- beginning and ending ------------------------------------------------------------------------ */
+/* --- beginning and ending ------------------------------------------------------------------------- */
 
 /* `graph` NULL: a new one, which EndCapture hands over. */
 static CUresult begin(CUstream stream, CUstreamCaptureMode mode, struct CUgraph_st *graph)
@@ -184,8 +184,14 @@ static CUresult begin(CUstream stream, CUstreamCaptureMode mode, struct CUgraph_
 		result = CUDA_ERROR_ILLEGAL_STATE;
 	} else {
 		*capture = (struct sim_capture){
-			.next = captures, .id = sim_next_id(), .mode = mode, .origin = stream, .context = context,
-			.thread = this_thread(), .owns_graph = !graph, .graph = target,
+			.next = captures,
+			.id = sim_next_id(),
+			.mode = mode,
+			.origin = stream,
+			.context = context,
+			.thread = this_thread(),
+			.owns_graph = !graph,
+			.graph = target,
 		};
 		captures = capture;
 		atomic_fetch_add_explicit(&capture_count, 1, memory_order_relaxed);
@@ -269,7 +275,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *ret_graph)
 /* --- what a capture says of itself ---------------------------------------------------------------- */
 
 static CUresult get_info(CUstream stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,
-			 CUgraph *ret_graph, const CUgraphNode **ret_dependencies, size_t *ret_dependency_count)
+			 CUgraph *ret_graph, const CUgraphNode **ret_dependencies,
+			 size_t *ret_dependency_count)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -281,7 +288,7 @@ static CUresult get_info(CUstream stream, CUstreamCaptureStatus *ret_status, cuu
 
 	sim_lock();
 	const struct sim_capture *capture = sim_stream_capture(stream);
-	*ret_status = !capture ? CU_STREAM_CAPTURE_STATUS_NONE :
+	*ret_status = !capture                ? CU_STREAM_CAPTURE_STATUS_NONE :
 		      capture->is_invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED :
 						CU_STREAM_CAPTURE_STATUS_ACTIVE;
 	if (capture && ret_id)
@@ -333,7 +340,8 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *depende
 	(void)count;
 	(void)flags;
 	CUresult result = get_info(stream, &status, NULL, NULL, NULL, NULL);
-	return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_ILLEGAL_STATE : result;
+	return result == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE ? CUDA_ERROR_ILLEGAL_STATE :
+										   result;
 }
 
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream, CUgraphNode *dependencies,

@@ -70,7 +70,7 @@ static void context_free(struct CUctx_st *context)
 	free(context);
 }
 
-/* --- the primary context of a device ----------------------------------------------------------- */
+/* --- the primary context of a device -------------------------------------------------------------- */
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 {
@@ -164,7 +164,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int *ret_flags, i
 	return CUDA_SUCCESS;
 }
 
-/* --- contexts of one's own --------------------------------------------------------------------- */
+/* --- contexts of one's own ------------------------------------------------------------------------ */
 
 CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ordinal)
 {
@@ -223,7 +223,7 @@ CUresult cuCtxDestroy_v2(CUcontext context)
 	return result;
 }
 
-/* --- which context is current in this thread --------------------------------------------------- */
+/* --- which context is current in this thread ------------------------------------------------------ */
 
 CUresult cuCtxPushCurrent_v2(CUcontext context)
 {
@@ -273,7 +273,7 @@ CUresult cuCtxGetCurrent(CUcontext *ret_context)
 	return CUDA_SUCCESS;
 }
 
-/* --- what a context says of itself --------------------------------------------------------------- */
+/* --- what a context says of itself ---------------------------------------------------------------- */
 
 CUresult cuCtxGetDevice_v2(CUdevice *ret_ordinal, CUcontext context)
 {

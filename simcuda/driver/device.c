@@ -71,7 +71,9 @@ CUresult cuDeviceTotalMem_v2(size_t *ret_size_bytes, CUdevice ordinal)
 static int attribute_value(CUdevice_attribute attribute, CUdevice ordinal)
 {
 	switch ((int)attribute) {
-#define ATTRIBUTE(name, value) case CU_DEVICE_ATTRIBUTE_##name: return value;
+#define ATTRIBUTE(name, value)           \
+	case CU_DEVICE_ATTRIBUTE_##name: \
+		return value;
 #include "attributes.def"
 #undef ATTRIBUTE
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
@@ -130,7 +132,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice *ret_device, const char *text)
 	return CUDA_SUCCESS;
 }
 
-/* --- peers ----------------------------------------------------------------------------------------- */
+/* --- peers ---------------------------------------------------------------------------------------- */
 
 CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice ordinal, CUdevice peer)
 {
@@ -143,7 +145,8 @@ CUresult cuDeviceCanAccessPeer(int *ret_can, CUdevice ordinal, CUdevice peer)
 	return result;
 }
 
-CUresult cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute attribute, CUdevice ordinal, CUdevice peer)
+CUresult cuDeviceGetP2PAttribute(int *ret_value, CUdevice_P2PAttribute attribute, CUdevice ordinal,
+				 CUdevice peer)
 {
 	(void)attribute;
 	return cuDeviceCanAccessPeer(ret_value, ordinal, peer);

@@ -21,7 +21,7 @@
 /* From cudaProfiler.h, which not every set of headers has. */
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
-/* Not CUDA's: bytes in use on a device, for the simulated management library; 0 if there is no such device. */
+/* Not CUDA's: bytes in use on a device, which the simulated management library asks; 0: no such device. */
 size_t simcuda_used_bytes(int ordinal);
 #pragma GCC visibility pop
 
@@ -75,14 +75,14 @@ enum sim_space {
 struct sim_block {
 	struct sim_range range; /* first, so that a range found is a block found */
 	enum sim_space space;
-	unsigned int flags;            /* as given to the call that made it */
-	unsigned int references;       /* SIM_SPACE_IPC: opened so many times */
-	uint64_t id;                   /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
-	size_t charged_bytes;          /* what the device or pool gets back */
+	unsigned int flags;      /* as given to the call that made it */
+	unsigned int references; /* SIM_SPACE_IPC: opened so many times */
+	uint64_t id;             /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
+	size_t charged_bytes;    /* what the device or pool gets back */
 	struct sim_device *device;
-	struct CUctx_st *context;      /* goes with this context; NULL: outlives every context */
+	struct CUctx_st *context; /* goes with this context; NULL: outlives every context */
 	struct CUmemPoolHandle_st *pool;
-	uint64_t owner;                /* SIM_SPACE_IPC: the exporter's address */
+	uint64_t owner; /* SIM_SPACE_IPC: the exporter's address */
 };
 
 struct sim_driver {

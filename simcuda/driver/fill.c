@@ -55,7 +55,8 @@ static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value
 		return result;
 	if (width == 0 || height == 0)
 		return CUDA_SUCCESS;
-	if (address % unit_bytes || !sim_is_device_memory(address, pitch_bytes * (height - 1) + width * unit_bytes))
+	if (address % unit_bytes ||
+	    !sim_is_device_memory(address, pitch_bytes * (height - 1) + width * unit_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_MEMSET))
 		return CUDA_SUCCESS;
@@ -65,24 +66,24 @@ static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value
 }
 
 /* FILL(bits, type): the four functions that fill with that unit. */
-#define FILL(bits, type)                                                                                          \
-	CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream)           \
-	{                                                                                                         \
-		return fill(address, 0, value, sizeof(type), count, 1, stream);                                   \
-	}                                                                                                         \
-	CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                              \
-	{                                                                                                         \
-		return fill(address, 0, value, sizeof(type), count, 1, NULL);                                     \
-	}                                                                                                         \
-	CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch_bytes, type value, size_t width,      \
-					  size_t height, CUstream stream)                                         \
-	{                                                                                                         \
-		return fill(address, pitch_bytes, value, sizeof(type), width, height, stream);                    \
-	}                                                                                                         \
-	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch_bytes, type value, size_t width,        \
-					size_t height)                                                            \
-	{                                                                                                         \
-		return fill(address, pitch_bytes, value, sizeof(type), width, height, NULL);                      \
+#define FILL(bits, type)                                                                                     \
+	CUresult cuMemsetD##bits##Async(CUdeviceptr address, type value, size_t count, CUstream stream)      \
+	{                                                                                                    \
+		return fill(address, 0, value, sizeof(type), count, 1, stream);                              \
+	}                                                                                                    \
+	CUresult cuMemsetD##bits##_v2(CUdeviceptr address, type value, size_t count)                         \
+	{                                                                                                    \
+		return fill(address, 0, value, sizeof(type), count, 1, NULL);                                \
+	}                                                                                                    \
+	CUresult cuMemsetD2D##bits##Async(CUdeviceptr address, size_t pitch_bytes, type value, size_t width, \
+					  size_t height, CUstream stream)                                    \
+	{                                                                                                    \
+		return fill(address, pitch_bytes, value, sizeof(type), width, height, stream);               \
+	}                                                                                                    \
+	CUresult cuMemsetD2D##bits##_v2(CUdeviceptr address, size_t pitch_bytes, type value, size_t width,   \
+					size_t height)                                                       \
+	{                                                                                                    \
+		return fill(address, pitch_bytes, value, sizeof(type), width, height, NULL);                 \
 	}
 
 FILL(8, unsigned char)

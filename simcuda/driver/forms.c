@@ -11,7 +11,8 @@
 #include "forms.def"
 #undef FORM
 
-CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction function, void **parameters,
+			       void **extra)
 {
 	if (!config)
 		return CUDA_ERROR_INVALID_VALUE;

@@ -39,8 +39,9 @@ struct CUgraphNode_st *sim_graph_add_allocation(struct CUgraph_st *graph, size_t
 	/* The address belongs to the node for good; only while the allocation lives is it a block. */
 	void *address = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	struct CUgraphNode_st *node =
-		address != MAP_FAILED ? sim_graph_add(graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC) : NULL;
+	struct CUgraphNode_st *node = address != MAP_FAILED ?
+					      sim_graph_add(graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC) :
+					      NULL;
 	if (!node) {
 		if (address != MAP_FAILED)
 			munmap(address, size_bytes);
@@ -96,7 +97,8 @@ void sim_graph_free(struct CUgraph_st *graph)
 	free(graph);
 }
 
-static bool hold_user_object(struct CUgraph_st *graph, struct CUuserObject_st *object, unsigned int references)
+static bool hold_user_object(struct CUgraph_st *graph, struct CUuserObject_st *object,
+			     unsigned int references)
 {
 	struct sim_graph_user_object *held = malloc(sizeof(*held));
 
@@ -163,7 +165,7 @@ CUresult cuGraphClone(CUgraph *ret_clone, CUgraph original)
 	return *ret_clone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* --- user objects -------------------------------------------------------------------------------- */
+/* --- user objects --------------------------------------------------------------------------------- */
 
 CUresult cuUserObjectCreate(CUuserObject *ret_object, void *pointer, CUhostFn destroy,
 			    unsigned int initial_references, unsigned int flags)

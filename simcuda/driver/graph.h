@@ -22,11 +22,11 @@ struct CUgraphNode_st {
 	struct CUgraphNode_st *previous; /* what it depends on */
 	struct CUgraph_st *graph;
 	CUgraphNodeType type;
-	struct sim_graph_memory *memory;  /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
-	CUdeviceptr freed_address;        /* CU_GRAPH_NODE_TYPE_MEM_FREE */
-	CUhostFn host_function;           /* CU_GRAPH_NODE_TYPE_HOST */
+	struct sim_graph_memory *memory; /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
+	CUdeviceptr freed_address;       /* CU_GRAPH_NODE_TYPE_MEM_FREE */
+	CUhostFn host_function;          /* CU_GRAPH_NODE_TYPE_HOST */
 	void *host_argument;
-	struct CUgraph_st **bodies;       /* CU_GRAPH_NODE_TYPE_CONDITIONAL */
+	struct CUgraph_st **bodies; /* CU_GRAPH_NODE_TYPE_CONDITIONAL */
 	unsigned int body_count;
 };
 

@@ -50,7 +50,8 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *ret_exec, CUgraph graph,
 		return CUDA_ERROR_INVALID_VALUE;
 	CUresult result = instantiate(ret_exec, graph, parameters->flags);
 	parameters->hErrNode_out = NULL;
-	parameters->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+	parameters->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS :
+							  CUDA_GRAPH_INSTANTIATE_ERROR;
 	return result;
 }
 
@@ -97,7 +98,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *ret_err
 	return result;
 }
 
-/* --- launch -------------------------------------------------------------------------------------- */
+/* --- launch --------------------------------------------------------------------------------------- */
 
 static CUresult launch_allocation(const struct sim_graph_memory *memory, bool frees_previous)
 {
@@ -151,7 +152,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
 		return CUDA_SUCCESS;
 
 	bool frees_previous = exec->flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-	for (const struct CUgraphNode_st *node = exec->graph->first; node && result == CUDA_SUCCESS; node = node->next) {
+	for (const struct CUgraphNode_st *node = exec->graph->first; node && result == CUDA_SUCCESS;
+	     node = node->next) {
 		sim_lock();
 		if (node->memory)
 			result = launch_allocation(node->memory, frees_previous);
@@ -172,7 +174,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream stream)
 	return result == CUDA_SUCCESS && !exec ? CUDA_ERROR_INVALID_VALUE : result;
 }
 
-/* --- memory that launched graphs hold -------------------------------------------------------------- */
+/* --- memory that launched graphs hold ------------------------------------------------------------- */
 
 CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute attribute, void *ret_value)
 {
@@ -188,7 +190,8 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute att
 
 	/* Freed graph memory goes back at once, so that what is reserved is what is used. */
 	sim_lock();
-	bool wants_high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
+	bool wants_high = attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH ||
+			  attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
 	*bytes = wants_high ? device->graph_used_high_bytes : device->graph_used_bytes;
 	sim_unlock();
 	return CUDA_SUCCESS;
@@ -204,7 +207,8 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute att
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	if (!value || *bytes != 0 ||
-	    (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH && attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
+	    (attribute != CU_GRAPH_MEM_ATTR_USED_MEM_HIGH &&
+	     attribute != CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH))
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	device->graph_used_high_bytes = device->graph_used_bytes;

@@ -33,12 +33,14 @@ static CUresult add_allocation(CUgraphNode *ret_node, CUgraph graph, CUDA_MEM_AL
 	return CUDA_SUCCESS;
 }
 
-static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *parameters)
+static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph,
+				CUDA_CONDITIONAL_NODE_PARAMS *parameters)
 {
 	if (parameters->size == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	struct CUgraph_st **bodies = calloc(parameters->size, sizeof(struct CUgraph_st *));
-	CUresult result = bodies ? add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_CONDITIONAL) : CUDA_ERROR_OUT_OF_MEMORY;
+	CUresult result = bodies ? add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_CONDITIONAL) :
+				   CUDA_ERROR_OUT_OF_MEMORY;
 	if (result != CUDA_SUCCESS) {
 		free(bodies);
 		return result;
@@ -56,7 +58,8 @@ static CUresult add_conditional(CUgraphNode *ret_node, CUgraph graph, CUDA_CONDI
 }
 
 CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
-			   const CUgraphEdgeData *edges, size_t dependency_count, CUgraphNodeParams *parameters)
+			   const CUgraphEdgeData *edges, size_t dependency_count,
+			   CUgraphNodeParams *parameters)
 {
 	(void)edges;
 	if (!parameters)
@@ -72,7 +75,8 @@ CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 		return result;
 	}
 	case CU_GRAPH_NODE_TYPE_MEM_FREE:
-		return cuGraphAddMemFreeNode(ret_node, graph, dependencies, dependency_count, parameters->free.dptr);
+		return cuGraphAddMemFreeNode(ret_node, graph, dependencies, dependency_count,
+					     parameters->free.dptr);
 	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
 		return add_conditional(ret_node, graph, &parameters->conditional);
 	default:
@@ -160,8 +164,8 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *ret_node, CUgraph graph, const CUgrap
 	return add_node(ret_node, graph, CU_GRAPH_NODE_TYPE_MEMSET);
 }
 
-CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CUgraph graph, CUcontext context,
-					unsigned int default_value, unsigned int flags)
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CUgraph graph,
+					CUcontext context, unsigned int default_value, unsigned int flags)
 {
 	(void)context;
 	(void)default_value;
@@ -174,7 +178,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *ret_handle, CU
 	return CUDA_SUCCESS;
 }
 
-/* --- questions ----------------------------------------------------------------------------------- */
+/* --- questions ------------------------------------------------------------------------------------ */
 
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *ret_nodes, size_t *count)
 {
@@ -222,10 +226,11 @@ CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARA
 {
 	if (!node || !node->memory || !ret_parameters)
 		return CUDA_ERROR_INVALID_VALUE;
+	int ordinal = node->memory->device->ordinal;
 	*ret_parameters = (CUDA_MEM_ALLOC_NODE_PARAMS){
 		.poolProps = {
 			.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = node->memory->device->ordinal },
+			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = ordinal },
 		},
 		.bytesize = node->memory->size_bytes,
 		.dptr = node->memory->address,

@@ -19,7 +19,8 @@ struct entry {
 };
 
 /* Cast through a function type without parameters: only the address matters here. */
-#define ENTRY(symbol, name, version, stream) { #symbol, #name, version, STREAM_##stream, (void (*)(void))symbol },
+#define ENTRY(symbol, name, version, stream) \
+	{ #symbol, #name, version, STREAM_##stream, (void (*)(void))symbol },
 #define STREAM_LEGACY false
 #define STREAM_PER_THREAD true
 static const struct entry entries[] = {
@@ -46,11 +47,13 @@ static CUresult find(const char *name, int version, cuuint64_t flags, void **ret
 			*best = entry;
 	}
 
-	const struct entry *found =
-		(flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) && per_thread ? per_thread : legacy;
+	const struct entry *found = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) && per_thread ?
+					    per_thread :
+					    legacy;
 	*ret_address = NULL;
 	if (!found) {
-		*ret_status = is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+		*ret_status = is_known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT :
+					 CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 		return CUDA_ERROR_NOT_FOUND;
 	}
 	memcpy(ret_address, &found->address, sizeof(found->address));

@@ -5,7 +5,8 @@
 
 enum { PITCH_UNIT_BYTES = 512 };
 
-static CUresult allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space, unsigned int flags)
+static CUresult allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
+			 unsigned int flags)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);

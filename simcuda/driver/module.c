@@ -39,7 +39,7 @@ static CUresult free_handle(void *handle)
 	return CUDA_SUCCESS;
 }
 
-/* --- modules --------------------------------------------------------------------------------------- */
+/* --- modules -------------------------------------------------------------------------------------- */
 
 CUresult cuModuleLoad(CUmodule *ret_module, const char *path)
 {
@@ -87,7 +87,8 @@ CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const ch
 }
 
 /* How large a variable is stands in code that nobody reads here. */
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUmodule module, const char *name)
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUmodule module,
+			      const char *name)
 {
 	(void)ret_address;
 	(void)ret_size_bytes;
@@ -103,8 +104,9 @@ CUresult cuLinkCreate_v2(unsigned int option_count, CUjit_option *options, void 
 	return new_handle((void **)ret_state);
 }
 
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size_bytes, const char *name,
-			  unsigned int option_count, CUjit_option *options, void **option_values)
+CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size_bytes,
+			  const char *name, unsigned int option_count, CUjit_option *options,
+			  void **option_values)
 {
 	(void)type;
 	(void)data;
@@ -131,7 +133,7 @@ CUresult cuLinkDestroy(CUlinkState state)
 	return free_handle(state);
 }
 
-/* --- libraries ------------------------------------------------------------------------------------- */
+/* --- libraries ------------------------------------------------------------------------------------ */
 
 CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_option *jit_options,
 			   void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
@@ -150,7 +152,8 @@ CUresult cuLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_o
 			       void **jit_values, unsigned int jit_count, CUlibraryOption *options,
 			       void **values, unsigned int count)
 {
-	return cuLibraryLoadData(ret_library, path, jit_options, jit_values, jit_count, options, values, count);
+	return cuLibraryLoadData(ret_library, path, jit_options, jit_values, jit_count, options, values,
+				 count);
 }
 
 CUresult cuLibraryUnload(CUlibrary library)
@@ -190,7 +193,7 @@ CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel kernel)
 	return CUDA_SUCCESS;
 }
 
-/* --- functions ------------------------------------------------------------------------------------- */
+/* --- functions ------------------------------------------------------------------------------------ */
 
 CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function)
 {
@@ -229,7 +232,8 @@ CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
 	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute attribute, CUkernel kernel, CUdevice ordinal)
+CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute attribute, CUkernel kernel,
+			      CUdevice ordinal)
 {
 	(void)ordinal;
 	return cuFuncGetAttribute(ret_value, attribute, (CUfunction)(void *)kernel);
@@ -243,8 +247,9 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkerne
 	return kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_count, CUfunction function, int block_size,
-							      size_t shared_bytes, unsigned int flags)
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_count, CUfunction function,
+							      int block_size, size_t shared_bytes,
+							      unsigned int flags)
 {
 	(void)shared_bytes;
 	(void)flags;
@@ -259,7 +264,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_count, CU
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_count, CUfunction function, int block_size,
 						     size_t shared_bytes)
 {
-	return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(ret_count, function, block_size, shared_bytes, 0);
+	return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(ret_count, function, block_size,
+								    shared_bytes, 0);
 }
 
 CUresult cuOccupancyMaxActiveClusters(int *ret_count, CUfunction function, const CUlaunchConfig *config)
@@ -270,11 +276,11 @@ CUresult cuOccupancyMaxActiveClusters(int *ret_count, CUfunction function, const
 	return CUDA_SUCCESS;
 }
 
-CUresult cuTensorMapEncodeTiled(CUtensorMap *ret_map, CUtensorMapDataType type, cuuint32_t rank, void *address,
-				const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
-				const cuuint32_t *element_strides, CUtensorMapInterleave interleave,
-				CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
-				CUtensorMapFloatOOBfill fill)
+CUresult cuTensorMapEncodeTiled(CUtensorMap *ret_map, CUtensorMapDataType type, cuuint32_t rank,
+				void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
+				const cuuint32_t *box, const cuuint32_t *element_strides,
+				CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+				CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
 	(void)type;
 	(void)rank;
@@ -293,7 +299,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *ret_map, CUtensorMapDataType type, 
 	return CUDA_SUCCESS;
 }
 
-/* --- launches -------------------------------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------------------------------- */
 
 static CUresult launch(const void *function, CUstream stream)
 {
@@ -332,11 +338,11 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
 				   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 				   void **parameters)
 {
-	return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
-			      parameters, NULL);
+	return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+			      stream, parameters, NULL);
 }
 
-/* --- profilers ------------------------------------------------------------------------------------- */
+/* --- profilers ------------------------------------------------------------------------------------ */
 
 CUresult cuProfilerStart(void)
 {

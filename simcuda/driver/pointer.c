@@ -28,7 +28,8 @@ static bool find(uintptr_t address, struct knowledge *ret_knowledge)
 
 static bool is_host(const struct knowledge *known)
 {
-	return known->block && (known->block->space == SIM_SPACE_PINNED || known->block->space == SIM_SPACE_REGISTERED);
+	return known->block &&
+	       (known->block->space == SIM_SPACE_PINNED || known->block->space == SIM_SPACE_REGISTERED);
 }
 
 static struct CUctx_st *context_of(const struct knowledge *known)
@@ -47,7 +48,8 @@ static int device_of(const struct knowledge *known)
 }
 
 /* The pointer's value of this attribute, where it has one. */
-static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_attribute attribute, void *ret_value)
+static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_attribute attribute,
+		    void *ret_value)
 {
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
@@ -113,7 +115,8 @@ CUresult cuPointerGetAttribute(void *ret_value, CUpointer_attribute attribute, C
 	if (!ret_value)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	result = find(address, &known) ? get(&known, address, attribute, ret_value) : CUDA_ERROR_INVALID_VALUE;
+	result = find(address, &known) ? get(&known, address, attribute, ret_value) :
+					 CUDA_ERROR_INVALID_VALUE;
 	sim_unlock();
 	return result;
 }

@@ -45,7 +45,7 @@ CUresult sim_pools_setup(struct sim_device *device)
 	return CUDA_SUCCESS;
 }
 
-/* --- used and reserved ------------------------------------------------------------------------- */
+/* --- used and reserved ---------------------------------------------------------------------------- */
 
 static void shrink(struct CUmemPoolHandle_st *pool, uint64_t keep_bytes)
 {
@@ -115,7 +115,7 @@ void sim_pool_free_block(struct sim_block *block)
 		pool_forget(pool);
 }
 
-/* --- allocation -------------------------------------------------------------------------------- */
+/* --- allocation ----------------------------------------------------------------------------------- */
 
 static struct sim_block *pool_allocate(struct CUmemPoolHandle_st *pool, size_t size_bytes)
 {
@@ -138,7 +138,8 @@ static struct sim_block *pool_allocate(struct CUmemPoolHandle_st *pool, size_t s
 }
 
 /* `pool` NULL: the current pool of the stream's device. */
-static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool, CUstream stream)
+static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool,
+			       CUstream stream)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
@@ -171,7 +172,8 @@ CUresult cuMemAllocAsync(CUdeviceptr *ret_address, size_t size_bytes, CUstream s
 	return allocate_async(ret_address, size_bytes, NULL, stream);
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool, CUstream stream)
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *ret_address, size_t size_bytes, CUmemoryPool pool,
+				 CUstream stream)
 {
 	return pool ? allocate_async(ret_address, size_bytes, pool, stream) : CUDA_ERROR_INVALID_VALUE;
 }
@@ -203,7 +205,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 	return result;
 }
 
-/* --- pools as objects -------------------------------------------------------------------------- */
+/* --- pools as objects ----------------------------------------------------------------------------- */
 
 CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *properties)
 {

@@ -24,7 +24,8 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 		case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
 		case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
 		case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-			*(int *)ret_value = pool->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES];
+			*(int *)ret_value =
+				pool->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES];
 			break;
 		case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
 			*bytes = pool->release_threshold_bytes;
@@ -70,7 +71,8 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 		case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
 		case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
 		case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-			pool->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *(const int *)value;
+			pool->reuse[attribute - CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] =
+				*(const int *)value;
 			break;
 		case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
 			pool->release_threshold_bytes = *bytes;
@@ -121,7 +123,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool pool, CUm
 	return CUDA_SUCCESS;
 }
 
-/* --- the pools of a device --------------------------------------------------------------------- */
+/* --- the pools of a device ------------------------------------------------------------------------ */
 
 static CUresult get_pool(CUmemoryPool *ret_pool, CUdevice ordinal, bool wants_default)
 {
@@ -169,7 +171,8 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 
 static bool is_device(const CUmemLocation *location, CUmemAllocationType type)
 {
-	return location && location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
+	return location && location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
+	       type == CU_MEM_ALLOCATION_TYPE_PINNED;
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)

@@ -63,7 +63,8 @@ static uint64_t read_setting(const char *name, bool allow_suffix, uint64_t minim
 void sim_settings_read(struct sim_settings *ret_settings)
 {
 	ret_settings->device_count = (int)read_setting("SIMCUDA_DEVICES", false, 0, SIM_MAX_DEVICES, 1);
-	ret_settings->capacity_bytes =
-		read_setting("SIMCUDA_MEMORY", true, MINIMUM_BYTES, MAXIMUM_BYTES, DEFAULT_BYTES);
-	ret_settings->driver_version = (int)read_setting("SIMCUDA_DRIVER_VERSION", false, 11030, 99990, 13020);
+	ret_settings->capacity_bytes = read_setting("SIMCUDA_MEMORY", true, MINIMUM_BYTES, MAXIMUM_BYTES,
+						    DEFAULT_BYTES);
+	ret_settings->driver_version = (int)read_setting("SIMCUDA_DRIVER_VERSION", false, 11030, 99990,
+							 13020);
 }

@@ -33,7 +33,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *ret_handle, CUdeviceptr address)
 	sim_lock();
 	const struct sim_block *block = sim_block_find(address);
 	if (block && block->space == SIM_SPACE_DEVICE) {
-		struct ipc_handle handle = { IPC_MAGIC, getpid(), block->range.start, block->range.size_bytes };
+		struct ipc_handle handle = { IPC_MAGIC, getpid(), block->range.start,
+					     block->range.size_bytes };
 		memset(ret_handle, 0, sizeof(*ret_handle));
 		memcpy(ret_handle, &handle, sizeof(handle));
 	} else {
@@ -125,13 +126,14 @@ CUresult cuIpcOpenEventHandle(CUevent *ret_event, CUipcEventHandle handle)
 	return cuEventCreate(ret_event, CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS);
 }
 
-/* --- memory of other APIs -------------------------------------------------------------------------- */
+/* --- memory of other APIs ------------------------------------------------------------------------- */
 
 struct CUextMemory_st {
 	size_t size_bytes;
 };
 
-CUresult cuImportExternalMemory(CUexternalMemory *ret_memory, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *descriptor)
+CUresult cuImportExternalMemory(CUexternalMemory *ret_memory,
+				const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *descriptor)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -157,7 +159,8 @@ CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *ret_address, CUexternalMem
 	if (result != CUDA_SUCCESS)
 		return result;
 	if (!ret_address || !memory || !descriptor || descriptor->size == 0 || descriptor->flags != 0 ||
-	    descriptor->offset > memory->size_bytes || descriptor->size > memory->size_bytes - descriptor->offset)
+	    descriptor->offset > memory->size_bytes ||
+	    descriptor->size > memory->size_bytes - descriptor->offset)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	struct sim_block *block = sim_block_new(SIM_SPACE_EXTERNAL, descriptor->size);

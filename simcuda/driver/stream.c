@@ -72,7 +72,7 @@ void sim_streams_leave_capture(const struct sim_capture *capture)
 		thread_stream.capture = NULL;
 }
 
-/* --- handles ----------------------------------------------------------------------------------- */
+/* --- handles -------------------------------------------------------------------------------------- */
 
 CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
 {
@@ -123,7 +123,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	return result;
 }
 
-/* --- what a stream says of itself -------------------------------------------------------------- */
+/* --- what a stream says of itself ----------------------------------------------------------------- */
 
 CUresult cuStreamGetPriority(CUstream stream, int *ret_priority)
 {
@@ -209,7 +209,7 @@ CUresult cuStreamAttachMemAsync(CUstream stream, CUdeviceptr address, size_t len
 	return sim_stream_get_context(stream, &context);
 }
 
-/* --- waiting, and work of the host --------------------------------------------------------------- */
+/* --- waiting, and work of the host ---------------------------------------------------------------- */
 
 /* Nothing is ever pending, so all that waiting does is what the device does at that point. */
 static CUresult synchronize(void)

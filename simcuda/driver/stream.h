@@ -14,11 +14,11 @@ struct sim_capture {
 	struct sim_capture *next;
 	uint64_t id;
 	CUstreamCaptureMode mode;
-	CUstream origin;       /* the stream that began it, and that must end it */
+	CUstream origin; /* the stream that began it, and that must end it */
 	struct CUctx_st *context;
-	const void *thread;    /* who began it: the address of a thread-local variable */
+	const void *thread; /* who began it: the address of a thread-local variable */
 	bool is_invalidated;
-	bool owns_graph;       /* false: captures to a graph that the caller gave */
+	bool owns_graph; /* false: captures to a graph that the caller gave */
 	struct CUgraph_st *graph;
 };
 
@@ -50,7 +50,10 @@ bool sim_stream_is_capturing(CUstream stream);
  * else the error, and the capture is spoilt. Takes the lock itself.
  */
 CUresult sim_stream_refuse_capturing(CUstream stream);
-/* If the stream captures, adds a node of that type and returns true: do not do the work. Takes the lock itself. */
+/*
+ * If the stream captures, adds a node of that type and returns true: do not do the work. Takes the lock
+ * itself.
+ */
 bool sim_capture_add_node(CUstream stream, CUgraphNodeType type);
 bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *argument);
 /* Only for streams that capture. The lock is held. */

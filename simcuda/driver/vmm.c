@@ -84,7 +84,8 @@ CUresult cuMemAddressReserve(CUdeviceptr *ret_address, size_t size_bytes, size_t
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_address || !is_whole_units(size_bytes) || flags != 0 || (alignment_bytes & (alignment_bytes - 1)))
+	if (!ret_address || !is_whole_units(size_bytes) || flags != 0 ||
+	    (alignment_bytes & (alignment_bytes - 1)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (alignment_bytes < SIM_GRANULARITY_BYTES)
 		alignment_bytes = SIM_GRANULARITY_BYTES;
@@ -176,8 +177,12 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *ret_handle, size_t size_bytes
 		    (!device || sim_device_charge(device, size_bytes));
 	if (fine) {
 		*physical = (struct physical){
-			.next = physicals, .device = device, .properties = *properties, .size_bytes = size_bytes,
-			.file_offset = next_file_offset, .references = 1,
+			.next = physicals,
+			.device = device,
+			.properties = *properties,
+			.size_bytes = size_bytes,
+			.file_offset = next_file_offset,
+			.references = 1,
 		};
 		next_file_offset += (off_t)size_bytes;
 		physicals = physical;
@@ -212,7 +217,8 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *ret_handle, v
 	if (!ret_handle)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
-	const struct mapping *mapping = (const struct mapping *)sim_ranges_find(&mappings, (uintptr_t)address);
+	const struct mapping *mapping = (const struct mapping *)sim_ranges_find(&mappings,
+										(uintptr_t)address);
 	if (mapping) {
 		mapping->physical->references++;
 		*ret_handle = (uintptr_t)mapping->physical;
@@ -271,8 +277,9 @@ CUresult cuMemMap(CUdeviceptr address, size_t size_bytes, size_t offset_bytes,
 	    !sim_ranges_overlap(&mappings, address, size_bytes)) {
 		*mapping = (struct mapping){ { address, size_bytes }, physical };
 		/* Not accessible until cuMemSetAccess says so. */
-		void *memory = mmap((void *)address, size_bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-				    memory_file, physical->file_offset + (off_t)offset_bytes);
+		void *memory = mmap((void *)address, size_bytes, PROT_NONE,
+				    MAP_SHARED | MAP_FIXED | MAP_NORESERVE, memory_file,
+				    physical->file_offset + (off_t)offset_bytes);
 		if (memory != MAP_FAILED && sim_ranges_insert(&mappings, &mapping->range)) {
 			physical->mappings++;
 			result = CUDA_SUCCESS;
@@ -321,7 +328,8 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size_bytes)
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemSetAccess(CUdeviceptr address, size_t size_bytes, const CUmemAccessDesc *descriptors, size_t count)
+CUresult cuMemSetAccess(CUdeviceptr address, size_t size_bytes, const CUmemAccessDesc *descriptors,
+			size_t count)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;

@@ -53,7 +53,7 @@ static char handles[SIM_MAX_DEVICES];
 
 static unsigned int initializations;
 
-#define EXPORT(type, symbol, parameters)                              \
+#define EXPORT(type, symbol, parameters)                               \
 	__attribute__((visibility("default"))) type symbol parameters; \
 	type symbol parameters
 
@@ -94,7 +94,7 @@ static unsigned long long used_bytes(int ordinal)
 	return used;
 }
 
-/* --- the library ------------------------------------------------------------------------------------ */
+/* --- the library ---------------------------------------------------------------------------------- */
 
 EXPORT(enum result, nvmlInit_v2, (void))
 {
@@ -161,7 +161,7 @@ EXPORT(enum result, nvmlSystemGetDriverVersion, (char *ret_text, unsigned int si
 	return (unsigned int)length < size_bytes ? NVML_SUCCESS : NVML_ERROR_INSUFFICIENT_SIZE;
 }
 
-/* --- handles ---------------------------------------------------------------------------------------- */
+/* --- handles -------------------------------------------------------------------------------------- */
 
 EXPORT(enum result, nvmlDeviceGetCount_v2, (unsigned int *ret_count))
 {
@@ -236,7 +236,7 @@ EXPORT(enum result, nvmlDeviceGetHandleByUUID, (const char *text, device_handle 
 	return text ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
 }
 
-/* --- what a device says of itself ---------------------------------------------------------------------- */
+/* --- what a device says of itself ----------------------------------------------------------------- */
 
 EXPORT(enum result, nvmlDeviceGetIndex, (device_handle device, unsigned int *ret_index))
 {
@@ -288,7 +288,8 @@ EXPORT(enum result, nvmlDeviceGetMemoryInfo, (device_handle device, struct memor
 EXPORT(enum result, nvmlDeviceGetMemoryInfo_v2, (device_handle device, struct memory_v2 *ret_memory))
 {
 	struct memory memory;
-	enum result result = ret_memory ? nvmlDeviceGetMemoryInfo(device, &memory) : NVML_ERROR_INVALID_ARGUMENT;
+	enum result result = ret_memory ? nvmlDeviceGetMemoryInfo(device, &memory) :
+					  NVML_ERROR_INVALID_ARGUMENT;
 
 	if (result == NVML_SUCCESS) {
 		ret_memory->total_bytes = memory.total_bytes;
@@ -321,7 +322,7 @@ EXPORT(enum result, nvmlDeviceGetGpuFabricInfoV, (device_handle device, void *re
 	return check(device, ret_info, &ordinal);
 }
 
-/* --- processes ------------------------------------------------------------------------------------------ */
+/* --- processes ------------------------------------------------------------------------------------ */
 
 /* This process, if it uses the device. *count says how much room there is, and gets what is needed. */
 static enum result find_process(device_handle device, unsigned int *count, unsigned long long *ret_used_bytes)
@@ -366,12 +367,12 @@ EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v3,
 	return nvmlDeviceGetComputeRunningProcesses_v2(device, count, ret_processes);
 }
 
-/* --- what simulated devices do not have ------------------------------------------------------------------ */
+/* --- what simulated devices do not have ----------------------------------------------------------- */
 
-#define ABSENT(symbol)                                \
-	EXPORT(enum result, symbol, (void))           \
-	{                                             \
-		return NVML_ERROR_NOT_SUPPORTED;      \
+#define ABSENT(symbol)                           \
+	EXPORT(enum result, symbol, (void))      \
+	{                                        \
+		return NVML_ERROR_NOT_SUPPORTED; \
 	}
 ABSENT(nvmlDeviceGetNvLinkRemoteDeviceType)
 ABSENT(nvmlDeviceGetNvLinkRemotePciInfo_v2)

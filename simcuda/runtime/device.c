@@ -35,12 +35,14 @@ cudaError_t cudaDeviceGetAttribute(int *ret_value, enum cudaDeviceAttr attribute
 {
 	/* Both APIs number these alike. */
 	return sim_leave(sim_load_driver() ?:
-			 sim_error(sim_driver.cuDeviceGetAttribute(ret_value, (CUdevice_attribute)attribute, device)));
+					     sim_error(sim_driver.cuDeviceGetAttribute(
+                                         ret_value, (CUdevice_attribute)attribute, device)));
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char *ret_text, int size_bytes, int device)
 {
-	return sim_leave(sim_load_driver() ?: sim_error(sim_driver.cuDeviceGetPCIBusId(ret_text, size_bytes, device)));
+	return sim_leave(sim_load_driver() ?:
+				 sim_error(sim_driver.cuDeviceGetPCIBusId(ret_text, size_bytes, device)));
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int *ret_device, const char *text)
@@ -51,8 +53,8 @@ cudaError_t cudaDeviceGetByPCIBusId(int *ret_device, const char *text)
 cudaError_t cudaDeviceGetP2PAttribute(int *ret_value, enum cudaDeviceP2PAttr attribute, int device, int peer)
 {
 	return sim_leave(sim_load_driver() ?:
-			 sim_error(sim_driver.cuDeviceGetP2PAttribute(ret_value, (CUdevice_P2PAttribute)attribute,
-								      device, peer)));
+					     sim_error(sim_driver.cuDeviceGetP2PAttribute(
+                                         ret_value, (CUdevice_P2PAttribute)attribute, device, peer)));
 }
 
 /* Settings that no simulated device has a use for. */
@@ -75,12 +77,12 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
 	return sim_leave(sim_enter());
 }
 
-/* --- properties ------------------------------------------------------------------------------------ */
+/* --- properties ----------------------------------------------------------------------------------- */
 
 cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid)
 {
-	return sim_load_driver() ?:
-	       sim_error(sim_driver.cuDeviceGetName(*ret_name, sizeof(*ret_name), device)) ?:
-	       sim_error(sim_driver.cuDeviceTotalMem_v2(ret_total_bytes, device)) ?:
-	       sim_error(sim_driver.cuDeviceGetUuid_v2(ret_uuid, device));
+	return sim_load_driver()                                                                   ?:
+		       sim_error(sim_driver.cuDeviceGetName(*ret_name, sizeof(*ret_name), device)) ?:
+		       sim_error(sim_driver.cuDeviceTotalMem_v2(ret_total_bytes, device))          ?:
+		       sim_error(sim_driver.cuDeviceGetUuid_v2(ret_uuid, device));
 }

@@ -3,8 +3,8 @@
 
 /* Driver functions for programs that ask the runtime for them: the driver's own answers. */
 
-static cudaError_t find(const char *symbol, void **ret_address, unsigned int version, unsigned long long flags,
-			enum cudaDriverEntryPointQueryResult *ret_status)
+static cudaError_t find(const char *symbol, void **ret_address, unsigned int version,
+			unsigned long long flags, enum cudaDriverEntryPointQueryResult *ret_status)
 {
 	CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
 	cudaError_t error = sim_load_driver();
@@ -37,8 +37,8 @@ static unsigned long long per_thread_by_default(unsigned long long flags)
 	return flags == cudaEnableDefault ? cudaEnablePerThreadDefaultStream : flags;
 }
 
-cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **ret_address, unsigned int version,
-						  unsigned long long flags,
+cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **ret_address,
+						  unsigned int version, unsigned long long flags,
 						  enum cudaDriverEntryPointQueryResult *ret_status)
 {
 	return sim_leave(find(symbol, ret_address, version, per_thread_by_default(flags), ret_status));
@@ -55,10 +55,12 @@ cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **ret_address, unsi
 cudaError_t cudaGetDriverEntryPoint_ptsz(const char *symbol, void **ret_address, unsigned long long flags,
 					 enum cudaDriverEntryPointQueryResult *ret_status)
 {
-	return sim_leave(find(symbol, ret_address, SIM_RUNTIME_VERSION, per_thread_by_default(flags), ret_status));
+	return sim_leave(
+		find(symbol, ret_address, SIM_RUNTIME_VERSION, per_thread_by_default(flags), ret_status));
 }
 
 cudaError_t cudaGetExportTable(const void **ret_table, const cudaUUID_t *id)
 {
-	return sim_leave(sim_load_driver() ?: sim_error(sim_driver.cuGetExportTable(ret_table, (const CUuuid *)id)));
+	return sim_leave(sim_load_driver() ?:
+				 sim_error(sim_driver.cuGetExportTable(ret_table, (const CUuuid *)id)));
 }

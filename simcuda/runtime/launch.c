@@ -20,18 +20,21 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
 			    void *block_size, void *grid_size, int *warp_size);
 void __cudaRegisterVar(void **handle, char *host_variable, char *device_address, const char *device_name,
 		       int is_external, size_t size_bytes, int is_constant, int is_global);
-void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_address, const char *device_name,
-			      int is_external, size_t size_bytes, int is_constant, int is_global);
-unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, struct CUstream_st *stream);
-cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes, void *ret_stream);
+void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_address,
+			      const char *device_name, int is_external, size_t size_bytes, int is_constant,
+			      int is_global);
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+					 struct CUstream_st *stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes,
+				       void *ret_stream);
 cudaError_t __cudaGetKernel(cudaKernel_t *ret_kernel, const void *host_function);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared_bytes,
-			       cudaStream_t stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
+			       size_t shared_bytes, cudaStream_t stream);
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
 				    size_t shared_bytes, cudaStream_t stream);
 #pragma GCC visibility pop
 
-/* --- registration ---------------------------------------------------------------------------------- */
+/* --- registration --------------------------------------------------------------------------------- */
 
 static void *the_binary;
 
@@ -105,8 +108,9 @@ void __cudaRegisterVar(void **handle, char *host_variable, char *device_address,
 	pthread_mutex_unlock(&variables_lock);
 }
 
-void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_address, const char *device_name,
-			      int is_external, size_t size_bytes, int is_constant, int is_global)
+void __cudaRegisterManagedVar(void **handle, void **host_pointer, char *device_address,
+			      const char *device_name, int is_external, size_t size_bytes, int is_constant,
+			      int is_global)
 {
 	__cudaRegisterVar(handle, (char *)host_pointer, device_address, device_name, is_external, size_bytes,
 			  is_constant, is_global);
@@ -175,8 +179,8 @@ cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *source, size_t si
 	return sim_leave(error);
 }
 
-cudaError_t cudaMemcpyFromSymbol(void *destination, const void *symbol, size_t size_bytes, size_t offset_bytes,
-				 enum cudaMemcpyKind kind)
+cudaError_t cudaMemcpyFromSymbol(void *destination, const void *symbol, size_t size_bytes,
+				 size_t offset_bytes, enum cudaMemcpyKind kind)
 {
 	char *part;
 	cudaError_t error = find_part(symbol, size_bytes, offset_bytes, &part);
@@ -201,7 +205,7 @@ cudaError_t cudaMemcpyFromSymbolAsync(void *destination, const void *symbol, siz
 	return cudaMemcpyFromSymbol(destination, symbol, size_bytes, offset_bytes, kind);
 }
 
-/* --- launches -------------------------------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------------------------------- */
 
 /* Between the <<<>>> of a launch and the stub that it calls. One is enough: they follow each other. */
 static _Thread_local struct call_configuration {
@@ -210,13 +214,15 @@ static _Thread_local struct call_configuration {
 	cudaStream_t stream;
 } configuration;
 
-unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, struct CUstream_st *stream)
+unsigned int __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
+					 struct CUstream_st *stream)
 {
 	configuration = (struct call_configuration){ grid, block, shared_bytes, stream };
 	return 0;
 }
 
-cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes, void *ret_stream)
+cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *ret_shared_bytes,
+				       void *ret_stream)
 {
 	*ret_grid = configuration.grid;
 	*ret_block = configuration.block;
@@ -226,41 +232,41 @@ cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *
 }
 
 /* LAUNCH(suffix): the launching functions for legacy (no suffix) and per-thread streams. */
-#define LAUNCH(suffix)                                                                                           \
-	cudaError_t cudaLaunchKernel##suffix(const void *function, dim3 grid, dim3 block, void **arguments,      \
-					     size_t shared_bytes, cudaStream_t stream)                           \
-	{                                                                                                        \
-		return SIM_CALL(cuLaunchKernel##suffix((CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z,  \
-						       block.x, block.y, block.z, (unsigned int)shared_bytes,    \
-						       stream, arguments, NULL));                                \
-	}                                                                                                        \
-	cudaError_t __cudaLaunchKernel##suffix(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,     \
-					       size_t shared_bytes, cudaStream_t stream)                         \
-	{                                                                                                        \
-		return cudaLaunchKernel##suffix(kernel, grid, block, arguments, shared_bytes, stream);           \
-	}                                                                                                        \
-	cudaError_t cudaLaunchCooperativeKernel##suffix(const void *function, dim3 grid, dim3 block,             \
-							void **arguments, size_t shared_bytes,                   \
-							cudaStream_t stream)                                     \
-	{                                                                                                        \
-		return SIM_CALL(cuLaunchCooperativeKernel##suffix(                                               \
-			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,      \
-			(unsigned int)shared_bytes, stream, arguments));                                         \
-	}                                                                                                        \
-	cudaError_t cudaLaunchKernelExC##suffix(const cudaLaunchConfig_t *config, const void *function,          \
-						void **arguments)                                                \
-	{                                                                                                        \
-		if (!config)                                                                                     \
-			return sim_leave(cudaErrorInvalidValue);                                                 \
-		return cudaLaunchKernel##suffix(function, config->gridDim, config->blockDim, arguments,          \
-						config->dynamicSmemBytes, config->stream);                       \
+#define LAUNCH(suffix)                                                                                       \
+	cudaError_t cudaLaunchKernel##suffix(const void *function, dim3 grid, dim3 block, void **arguments,  \
+					     size_t shared_bytes, cudaStream_t stream)                       \
+	{                                                                                                    \
+		return SIM_CALL(cuLaunchKernel##suffix(                                                      \
+			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,  \
+			(unsigned int)shared_bytes, stream, arguments, NULL));                               \
+	}                                                                                                    \
+	cudaError_t __cudaLaunchKernel##suffix(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, \
+					       size_t shared_bytes, cudaStream_t stream)                     \
+	{                                                                                                    \
+		return cudaLaunchKernel##suffix(kernel, grid, block, arguments, shared_bytes, stream);       \
+	}                                                                                                    \
+	cudaError_t cudaLaunchCooperativeKernel##suffix(const void *function, dim3 grid, dim3 block,         \
+							void **arguments, size_t shared_bytes,               \
+							cudaStream_t stream)                                 \
+	{                                                                                                    \
+		return SIM_CALL(cuLaunchCooperativeKernel##suffix(                                           \
+			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,  \
+			(unsigned int)shared_bytes, stream, arguments));                                     \
+	}                                                                                                    \
+	cudaError_t cudaLaunchKernelExC##suffix(const cudaLaunchConfig_t *config, const void *function,      \
+						void **arguments)                                            \
+	{                                                                                                    \
+		if (!config)                                                                                 \
+			return sim_leave(cudaErrorInvalidValue);                                             \
+		return cudaLaunchKernel##suffix(function, config->gridDim, config->blockDim, arguments,      \
+						config->dynamicSmemBytes, config->stream);                   \
 	}
 
 LAUNCH()
 LAUNCH(_ptsz)
 #undef LAUNCH
 
-/* --- functions ------------------------------------------------------------------------------------- */
+/* --- functions ------------------------------------------------------------------------------------ */
 
 static cudaError_t get_handle(void **ret_handle, const void *host_function)
 {
@@ -294,15 +300,21 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, con
 		error = cudaErrorInvalidDeviceFunction;
 	if (error)
 		return sim_leave(error);
+
 	*ret_attributes = (struct cudaFuncAttributes){ 0 };
-	return sim_leave(
-		sim_error(sim_driver.cuFuncGetAttribute(&ret_attributes->maxThreadsPerBlock,
-							CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, handle)) ?:
-		sim_error(sim_driver.cuFuncGetAttribute(&ret_attributes->numRegs, CU_FUNC_ATTRIBUTE_NUM_REGS, handle)) ?:
-		sim_error(sim_driver.cuFuncGetAttribute(&ret_attributes->ptxVersion, CU_FUNC_ATTRIBUTE_PTX_VERSION,
-							handle)) ?:
-		sim_error(sim_driver.cuFuncGetAttribute(&ret_attributes->binaryVersion,
-							CU_FUNC_ATTRIBUTE_BINARY_VERSION, handle)) ?:
-		sim_error(sim_driver.cuFuncGetAttribute(&ret_attributes->maxDynamicSharedSizeBytes,
-							CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, handle)));
+	const struct {
+		CUfunction_attribute attribute;
+		int *ret_value;
+	} wanted[] = {
+		{ CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &ret_attributes->maxThreadsPerBlock },
+		{ CU_FUNC_ATTRIBUTE_NUM_REGS, &ret_attributes->numRegs },
+		{ CU_FUNC_ATTRIBUTE_PTX_VERSION, &ret_attributes->ptxVersion },
+		{ CU_FUNC_ATTRIBUTE_BINARY_VERSION, &ret_attributes->binaryVersion },
+		{ CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+		  &ret_attributes->maxDynamicSharedSizeBytes },
+	};
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && !error; i++)
+		error = sim_error(sim_driver.cuFuncGetAttribute(wanted[i].ret_value, wanted[i].attribute,
+								handle));
+	return sim_leave(error);
 }

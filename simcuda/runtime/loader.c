@@ -47,7 +47,8 @@ static void ask_for_functions(get_proc_address get)
 	get("", &unused, 0, 0, NULL);
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		void *address = NULL;
-		if (get(requests[i].name, &address, requests[i].version, requests[i].flags, NULL) != CUDA_SUCCESS)
+		if (get(requests[i].name, &address, requests[i].version, requests[i].flags, NULL) !=
+		    CUDA_SUCCESS)
 			address = NULL;
 		if (!address) {
 			CUresult (*substitute)(void) = needs_newer_driver;

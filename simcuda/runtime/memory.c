@@ -25,7 +25,8 @@ cudaError_t cudaMalloc(void **ret_address, size_t size_bytes)
 	return sim_leave(allocate(ret_address, size_bytes));
 }
 
-static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes, size_t height)
+static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, size_t width_bytes,
+				  size_t height)
 {
 	CUdeviceptr address = 0;
 	cudaError_t error = sim_enter();
@@ -36,7 +37,8 @@ static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, s
 		return cudaErrorInvalidValue;
 	*ret_pitch_bytes = 0;
 	if (width_bytes > 0 && height > 0)
-		error = sim_error(sim_driver.cuMemAllocPitch_v2(&address, ret_pitch_bytes, width_bytes, height, 4));
+		error = sim_error(
+			sim_driver.cuMemAllocPitch_v2(&address, ret_pitch_bytes, width_bytes, height, 4));
 	if (!error)
 		*ret_address = (void *)address;
 	return error;
@@ -92,7 +94,7 @@ cudaError_t cudaFree(void *address)
 	return SIM_CALL(cuMemFree_v2((CUdeviceptr)address));
 }
 
-/* --- arrays ---------------------------------------------------------------------------------------- */
+/* --- arrays --------------------------------------------------------------------------------------- */
 
 static CUarray_format array_format(const struct cudaChannelFormatDesc *channels)
 {
@@ -117,13 +119,14 @@ static CUDA_ARRAY3D_DESCRIPTOR describe_array(const struct cudaChannelFormatDesc
 		.Height = extent.height,
 		.Depth = extent.depth,
 		.Format = array_format(channels),
-		.NumChannels = (unsigned int)((channels->x > 0) + (channels->y > 0) + (channels->z > 0) + (channels->w > 0)),
+		.NumChannels = (unsigned int)((channels->x > 0) + (channels->y > 0) + (channels->z > 0) +
+					      (channels->w > 0)),
 		.Flags = flags,
 	};
 }
 
-cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelFormatDesc *channels, size_t width,
-			    size_t height, unsigned int flags)
+cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelFormatDesc *channels,
+			    size_t width, size_t height, unsigned int flags)
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
@@ -131,7 +134,10 @@ cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelForm
 		return cudaMalloc3DArray(ret_array, channels, (struct cudaExtent){ width, height, 0 }, flags);
 	CUDA_ARRAY3D_DESCRIPTOR volume = describe_array(channels, (struct cudaExtent){ width, height, 0 }, 0);
 	CUDA_ARRAY_DESCRIPTOR descriptor = {
-		.Width = volume.Width, .Height = volume.Height, .Format = volume.Format, .NumChannels = volume.NumChannels,
+		.Width = volume.Width,
+		.Height = volume.Height,
+		.Format = volume.Format,
+		.NumChannels = volume.NumChannels,
 	};
 	return SIM_CALL(cuArrayCreate_v2((CUarray *)ret_array, &descriptor));
 }
@@ -145,8 +151,9 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *ret_array, const struct cudaChannelFo
 	return SIM_CALL(cuArray3DCreate_v2((CUarray *)ret_array, &descriptor));
 }
 
-cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array, const struct cudaChannelFormatDesc *channels,
-				     struct cudaExtent extent, unsigned int level_count, unsigned int flags)
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array,
+				     const struct cudaChannelFormatDesc *channels, struct cudaExtent extent,
+				     unsigned int level_count, unsigned int flags)
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
@@ -156,16 +163,20 @@ cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array, const stru
 
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
-	return sim_leave(sim_enter() ?: array ? sim_error(sim_driver.cuArrayDestroy((CUarray)array)) : cudaSuccess);
+	return sim_leave(sim_enter()   ?:
+				 array ? sim_error(sim_driver.cuArrayDestroy((CUarray)array)) :
+					 cudaSuccess);
 }
 
 cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array)
 {
-	return sim_leave(sim_enter() ?: array ? sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array)) :
-						cudaSuccess);
+	return sim_leave(sim_enter() ?:
+				 array ?
+				 sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array)) :
+				 cudaSuccess);
 }
 
-/* --- pointers -------------------------------------------------------------------------------------- */
+/* --- pointers ------------------------------------------------------------------------------------- */
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attributes, const void *pointer)
 {
@@ -174,7 +185,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attribute
 	void *device_pointer = NULL, *host_pointer = NULL;
 	unsigned int is_managed = 0;
 	CUpointer_attribute wanted[] = {
-		CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+		CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
 		CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_HOST_POINTER,
 		CU_POINTER_ATTRIBUTE_IS_MANAGED,
 	};
@@ -189,10 +200,10 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attribute
 		return sim_leave(error);
 
 	*ret_attributes = (struct cudaPointerAttributes){
-		.type = is_managed			 ? cudaMemoryTypeManaged :
-			type == CU_MEMORYTYPE_HOST	 ? cudaMemoryTypeHost :
-			type == CU_MEMORYTYPE_DEVICE	 ? cudaMemoryTypeDevice :
-							   cudaMemoryTypeUnregistered,
+		.type = is_managed                   ? cudaMemoryTypeManaged :
+			type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost :
+			type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice :
+						       cudaMemoryTypeUnregistered,
 		.device = ordinal,
 		.devicePointer = device_pointer,
 		.hostPointer = host_pointer,

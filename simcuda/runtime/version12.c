@@ -12,11 +12,11 @@
  * Begins the definition of an exported function. Its C name is another than its symbol, because the
  * header of CUDA 13 declares the symbol with other parameters.
  */
-#define DEFINE(symbol, parameters)                                                                        \
-	cudaError_t sim12_##symbol parameters __asm__(#symbol) __attribute__((visibility("default")));    \
+#define DEFINE(symbol, parameters)                                                                     \
+	cudaError_t sim12_##symbol parameters __asm__(#symbol) __attribute__((visibility("default"))); \
 	cudaError_t sim12_##symbol parameters
 
-/* --- properties ------------------------------------------------------------------------------------ */
+/* --- properties ----------------------------------------------------------------------------------- */
 
 /* struct cudaDeviceProp as CUDA 12 has it, of which the tail is reserved. */
 struct properties12 {
@@ -31,7 +31,8 @@ struct properties12 {
 	size_t totalConstMem;
 	int major, minor;
 	size_t textureAlignment, texturePitchAlignment;
-	int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory, computeMode;
+	int deviceOverlap, multiProcessorCount, kernelExecTimeoutEnabled, integrated, canMapHostMemory,
+		computeMode;
 	int maxTexture1D, maxTexture1DMipmap, maxTexture1DLinear, maxTexture2D[2], maxTexture2DMipmap[2];
 	int maxTexture2DLinear[3], maxTexture2DGather[2], maxTexture3D[3], maxTexture3DAlt[3];
 	int maxTextureCubemap, maxTexture1DLayered[2], maxTexture2DLayered[3], maxTextureCubemapLayered[2];
@@ -40,14 +41,17 @@ struct properties12 {
 	size_t surfaceAlignment;
 	int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount;
 	int unifiedAddressing, memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
-	int maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+	int maxThreadsPerMultiProcessor, streamPrioritiesSupported, globalL1CacheSupported,
+		localL1CacheSupported;
 	size_t sharedMemPerMultiprocessor;
-	int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
+	int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID,
+		hostNativeAtomicSupported;
 	int singleToDoublePrecisionPerfRatio, pageableMemoryAccess, concurrentManagedAccess;
 	int computePreemptionSupported, canUseHostPointerForRegisteredMem, cooperativeLaunch;
 	int cooperativeMultiDeviceLaunch;
 	size_t sharedMemPerBlockOptin;
-	int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor;
+	int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost,
+		maxBlocksPerMultiProcessor;
 	int accessPolicyMaxWindowSize;
 	size_t reservedSharedMemPerBlock;
 	int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported;
@@ -91,7 +95,7 @@ DEFINE(cudaGetDeviceProperties_v2, (struct properties12 *ret_properties, int dev
 	return sim_leave(fill_properties(ret_properties, device));
 }
 
-/* --- managed memory -------------------------------------------------------------------------------- */
+/* --- managed memory ------------------------------------------------------------------------------- */
 
 DEFINE(cudaMemAdvise, (const void *address, size_t size_bytes, enum cudaMemoryAdvise advice, int device))
 {
@@ -104,11 +108,10 @@ DEFINE(cudaMemAdvise_v2,
 	return SIM_CALL(cuMemAdvise_v2((CUdeviceptr)address, size_bytes, (CUmem_advise)advice, location));
 }
 
-/* --- graphs ---------------------------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------------------------------- */
 
-DEFINE(cudaGraphAddNode,
-       (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
-	CUgraphNodeParams *parameters))
+DEFINE(cudaGraphAddNode, (cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+			  size_t count, CUgraphNodeParams *parameters))
 {
 	return SIM_CALL(cuGraphAddNode(ret_node, graph, dependencies, count, parameters));
 }
@@ -131,58 +134,61 @@ DEFINE(cudaGraphNodeGetDependencies_v2,
 	return SIM_CALL(cuGraphNodeGetDependencies_v2(node, ret_nodes, ret_edges, count));
 }
 
-/* --- streams: STREAM(suffix) is for legacy (no suffix) and per-thread ones --------------------------- */
+/* --- streams: STREAM(suffix) is for legacy (no suffix) and per-thread ones ------------------------ */
 
-#define STREAM(suffix)                                                                                          \
-	DEFINE(cudaMemPrefetchAsync##suffix,                                                                    \
-	       (const void *address, size_t size_bytes, int device, cudaStream_t stream))                       \
-	{                                                                                                       \
-		return SIM_CALL(cuMemPrefetchAsync##suffix((CUdeviceptr)address, size_bytes, device, stream));  \
-	}                                                                                                       \
-	DEFINE(cudaMemPrefetchAsync_v2##suffix, (const void *address, size_t size_bytes,                        \
-						 CUmemLocation location, unsigned int flags, cudaStream_t stream)) \
-	{                                                                                                       \
-		return SIM_CALL(cuMemPrefetchAsync_v2##suffix((CUdeviceptr)address, size_bytes, location,       \
-							      flags, stream));                                  \
-	}                                                                                                       \
-	DEFINE(cudaStreamGetCaptureInfo##suffix,                                                                \
-	       (cudaStream_t stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id))                    \
-	{                                                                                                       \
-		return SIM_CALL(cuStreamGetCaptureInfo##suffix(stream, ret_status, ret_id));                    \
-	}                                                                                                       \
-	DEFINE(cudaStreamGetCaptureInfo_v2##suffix,                                                             \
-	       (cudaStream_t stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,                     \
-		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies, size_t *ret_count))           \
-	{                                                                                                       \
-		return SIM_CALL(cuStreamGetCaptureInfo_v2##suffix(stream, ret_status, ret_id, ret_graph,        \
-								  ret_dependencies, ret_count));                \
-	}                                                                                                       \
-	DEFINE(cudaStreamGetCaptureInfo_v3##suffix,                                                             \
-	       (cudaStream_t stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,                     \
-		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies,                               \
-		const CUgraphEdgeData **ret_edges, size_t *ret_count))                                          \
-	{                                                                                                       \
-		return SIM_CALL(cuStreamGetCaptureInfo_v3##suffix(stream, ret_status, ret_id, ret_graph,        \
-								  ret_dependencies, ret_edges, ret_count));     \
-	}                                                                                                       \
-	DEFINE(cudaStreamUpdateCaptureDependencies##suffix,                                                     \
-	       (cudaStream_t stream, cudaGraphNode_t *dependencies, size_t count, unsigned int flags))          \
-	{                                                                                                       \
-		return SIM_CALL(cuStreamUpdateCaptureDependencies##suffix(stream, dependencies, count, flags)); \
-	}                                                                                                       \
-	DEFINE(cudaStreamUpdateCaptureDependencies_v2##suffix,                                                  \
-	       (cudaStream_t stream, cudaGraphNode_t *dependencies, const CUgraphEdgeData *edges, size_t count, \
-		unsigned int flags))                                                                            \
-	{                                                                                                       \
-		return SIM_CALL(cuStreamUpdateCaptureDependencies_v2##suffix(stream, dependencies, edges,       \
-									     count, flags));                    \
+#define STREAM(suffix)                                                                                      \
+	DEFINE(cudaMemPrefetchAsync##suffix,                                                                \
+	       (const void *address, size_t size_bytes, int device, cudaStream_t stream))                   \
+	{                                                                                                   \
+		return SIM_CALL(                                                                            \
+			cuMemPrefetchAsync##suffix((CUdeviceptr)address, size_bytes, device, stream));      \
+	}                                                                                                   \
+	DEFINE(cudaMemPrefetchAsync_v2##suffix,                                                             \
+	       (const void *address, size_t size_bytes, CUmemLocation location, unsigned int flags,         \
+		cudaStream_t stream))                                                                       \
+	{                                                                                                   \
+		return SIM_CALL(cuMemPrefetchAsync_v2##suffix((CUdeviceptr)address, size_bytes, location,   \
+							      flags, stream));                              \
+	}                                                                                                   \
+	DEFINE(cudaStreamGetCaptureInfo##suffix,                                                            \
+	       (cudaStream_t stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id))              \
+	{                                                                                                   \
+		return SIM_CALL(cuStreamGetCaptureInfo##suffix(stream, ret_status, ret_id));                \
+	}                                                                                                   \
+	DEFINE(cudaStreamGetCaptureInfo_v2##suffix,                                                         \
+	       (cudaStream_t stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,               \
+		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies, size_t *ret_count))      \
+	{                                                                                                   \
+		return SIM_CALL(cuStreamGetCaptureInfo_v2##suffix(stream, ret_status, ret_id, ret_graph,    \
+								  ret_dependencies, ret_count));            \
+	}                                                                                                   \
+	DEFINE(cudaStreamGetCaptureInfo_v3##suffix,                                                         \
+	       (cudaStream_t stream, CUstreamCaptureStatus *ret_status, cuuint64_t *ret_id,               \
+		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies,                          \
+		const CUgraphEdgeData **ret_edges, size_t *ret_count))                                      \
+	{                                                                                                   \
+		return SIM_CALL(cuStreamGetCaptureInfo_v3##suffix(stream, ret_status, ret_id, ret_graph,    \
+								  ret_dependencies, ret_edges, ret_count)); \
+	}                                                                                                   \
+	DEFINE(cudaStreamUpdateCaptureDependencies##suffix,                                                 \
+	       (cudaStream_t stream, cudaGraphNode_t *dependencies, size_t count, unsigned int flags))     \
+	{                                                                                                   \
+		return SIM_CALL(                                                                            \
+			cuStreamUpdateCaptureDependencies##suffix(stream, dependencies, count, flags));     \
+	}                                                                                                   \
+	DEFINE(cudaStreamUpdateCaptureDependencies_v2##suffix,                                              \
+	       (cudaStream_t stream, cudaGraphNode_t *dependencies, const CUgraphEdgeData *edges,          \
+		size_t count, unsigned int flags))                                                          \
+	{                                                                                                   \
+		return SIM_CALL(cuStreamUpdateCaptureDependencies_v2##suffix(stream, dependencies, edges,   \
+									     count, flags));                \
 	}
 
 STREAM()
 STREAM(_ptsz)
 #undef STREAM
 
-/* --- names from the time when a context belonged to a thread ----------------------------------------- */
+/* --- names from the time when a context belonged to a thread -------------------------------------- */
 
 DEFINE(cudaThreadSynchronize, (void))
 {

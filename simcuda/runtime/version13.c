@@ -13,7 +13,8 @@ static cudaError_t fill_properties(struct cudaDeviceProp *ret_properties, int de
 	if (!ret_properties)
 		return cudaErrorInvalidValue;
 	memset(ret_properties, 0, sizeof(*ret_properties));
-	cudaError_t error = sim_query_identity(device, &ret_properties->name, &ret_properties->totalGlobalMem, &uuid);
+	cudaError_t error = sim_query_identity(device, &ret_properties->name, &ret_properties->totalGlobalMem,
+					       &uuid);
 	if (error)
 		return error;
 	memcpy(&ret_properties->uuid, &uuid, sizeof(uuid));
@@ -36,15 +37,17 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret_properties, int d
 cudaError_t cudaMemAdvise(const void *address, size_t size_bytes, enum cudaMemoryAdvise advice,
 			  struct cudaMemLocation location)
 {
-	return SIM_CALL(cuMemAdvise_v2((CUdeviceptr)address, size_bytes, (CUmem_advise)advice,
-				       (CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id }));
+	return SIM_CALL(cuMemAdvise_v2(
+		(CUdeviceptr)address, size_bytes, (CUmem_advise)advice,
+		(CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id }));
 }
 
-cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-			     const cudaGraphEdgeData *edges, size_t count, struct cudaGraphNodeParams *parameters)
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
+			     const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,
+			     size_t count, struct cudaGraphNodeParams *parameters)
 {
-	return SIM_CALL(cuGraphAddNode_v2(ret_node, graph, dependencies, (const CUgraphEdgeData *)edges, count,
-					  (CUgraphNodeParams *)parameters));
+	return SIM_CALL(cuGraphAddNode_v2(ret_node, graph, dependencies, (const CUgraphEdgeData *)edges,
+					  count, (CUgraphNodeParams *)parameters));
 }
 
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *ret_nodes,
@@ -56,7 +59,8 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *
 cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *ret_pool, struct cudaMemLocation *location,
 				     enum cudaMemAllocationType type)
 {
-	return SIM_CALL(cuMemGetDefaultMemPool(ret_pool, (CUmemLocation *)location, (CUmemAllocationType)type));
+	return SIM_CALL(
+		cuMemGetDefaultMemPool(ret_pool, (CUmemLocation *)location, (CUmemAllocationType)type));
 }
 
 cudaError_t cudaMemGetMemPool(cudaMemPool_t *ret_pool, struct cudaMemLocation *location,
@@ -72,31 +76,31 @@ cudaError_t cudaMemSetMemPool(struct cudaMemLocation *location, enum cudaMemAllo
 }
 
 /* PER_STREAM(suffix): for legacy (no suffix) and per-thread streams. */
-#define PER_STREAM(suffix)                                                                                        \
-	cudaError_t cudaMemPrefetchAsync##suffix(const void *address, size_t size_bytes,                          \
-						 struct cudaMemLocation location, unsigned int flags,             \
-						 cudaStream_t stream)                                             \
-	{                                                                                                         \
-		return SIM_CALL(cuMemPrefetchAsync_v2##suffix(                                                    \
-			(CUdeviceptr)address, size_bytes,                                                         \
-			(CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id }, flags,    \
-			stream));                                                                                 \
-	}                                                                                                         \
-	cudaError_t cudaStreamGetCaptureInfo##suffix(                                                             \
-		cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status, unsigned long long *ret_id,        \
-		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies,                                 \
-		const cudaGraphEdgeData **ret_edges, size_t *ret_count)                                           \
-	{                                                                                                         \
-		return SIM_CALL(cuStreamGetCaptureInfo_v3##suffix(                                                \
-			stream, (CUstreamCaptureStatus *)ret_status, (cuuint64_t *)ret_id, ret_graph,             \
-			ret_dependencies, (const CUgraphEdgeData **)ret_edges, ret_count));                       \
-	}                                                                                                         \
-	cudaError_t cudaStreamUpdateCaptureDependencies##suffix(                                                  \
-		cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges, size_t count, \
-		unsigned int flags)                                                                               \
-	{                                                                                                         \
-		return SIM_CALL(cuStreamUpdateCaptureDependencies_v2##suffix(                                     \
-			stream, dependencies, (const CUgraphEdgeData *)edges, count, flags));                     \
+#define PER_STREAM(suffix)                                                                                 \
+	cudaError_t cudaMemPrefetchAsync##suffix(const void *address, size_t size_bytes,                   \
+						 struct cudaMemLocation location, unsigned int flags,      \
+						 cudaStream_t stream)                                      \
+	{                                                                                                  \
+		return SIM_CALL(cuMemPrefetchAsync_v2##suffix(                                             \
+			(CUdeviceptr)address, size_bytes,                                                  \
+			(CUmemLocation){ .type = (CUmemLocationType)location.type, .id = location.id },    \
+			flags, stream));                                                                   \
+	}                                                                                                  \
+	cudaError_t cudaStreamGetCaptureInfo##suffix(                                                      \
+		cudaStream_t stream, enum cudaStreamCaptureStatus *ret_status, unsigned long long *ret_id, \
+		cudaGraph_t *ret_graph, const cudaGraphNode_t **ret_dependencies,                          \
+		const cudaGraphEdgeData **ret_edges, size_t *ret_count)                                    \
+	{                                                                                                  \
+		return SIM_CALL(cuStreamGetCaptureInfo_v3##suffix(                                         \
+			stream, (CUstreamCaptureStatus *)ret_status, (cuuint64_t *)ret_id, ret_graph,      \
+			ret_dependencies, (const CUgraphEdgeData **)ret_edges, ret_count));                \
+	}                                                                                                  \
+	cudaError_t cudaStreamUpdateCaptureDependencies##suffix(                                           \
+		cudaStream_t stream, cudaGraphNode_t *dependencies, const cudaGraphEdgeData *edges,        \
+		size_t count, unsigned int flags)                                                          \
+	{                                                                                                  \
+		return SIM_CALL(cuStreamUpdateCaptureDependencies_v2##suffix(                              \
+			stream, dependencies, (const CUgraphEdgeData *)edges, count, flags));              \
 	}
 
 PER_STREAM()

@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-enum { LEGACY = CU_GET_PROC_ADDRESS_LEGACY_STREAM, PER_THREAD = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM };
+enum {
+	LEGACY = CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+	PER_THREAD = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
+};
 
 /* The exported symbol of that name, as the linker finds it. */
 static void *exported(const char *symbol)

@@ -67,7 +67,8 @@ static void high_marks_stay_until_they_are_reset(void **state)
 	assert_success(cuMemAllocAsync(&address, MIB, NULL));
 	assert_success(cuMemFree_v2(address));
 	assert_int_equal(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), MIB);
-	assert_int_equal(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &one), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &one),
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH, &zero));
 	assert_int_equal(attribute(pool, CU_MEMPOOL_ATTR_USED_MEM_HIGH), 0);
 }

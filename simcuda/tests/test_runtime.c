@@ -84,7 +84,8 @@ __attribute__((visibility("default"))) void *dlsym(void *handle, const char *nam
 static int is_requested(const char *name, int version, cuuint64_t flags)
 {
 	for (size_t i = 0; i < request_count; i++)
-		if (strcmp(requests[i].name, name) == 0 && requests[i].version == version && requests[i].flags == flags)
+		if (strcmp(requests[i].name, name) == 0 && requests[i].version == version &&
+		    requests[i].flags == flags)
 			return 1;
 	return 0;
 }
@@ -192,12 +193,14 @@ static void driver_functions_are_given_out_with_a_status(void **state)
 	void *address;
 
 	(void)state;
-	assert_int_equal(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 12000, cudaEnableDefault, &status),
-			 cudaSuccess);
+	assert_int_equal(
+		cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 12000, cudaEnableDefault, &status),
+		cudaSuccess);
 	assert_int_equal(status, cudaDriverEntryPointSuccess);
 	assert_non_null(address);
-	assert_int_equal(cudaGetDriverEntryPointByVersion("cuNothing", &address, 12000, cudaEnableDefault, &status),
-			 cudaSuccess);
+	assert_int_equal(
+		cudaGetDriverEntryPointByVersion("cuNothing", &address, 12000, cudaEnableDefault, &status),
+		cudaSuccess);
 	assert_int_equal(status, cudaDriverEntryPointSymbolNotFound);
 	assert_null(address);
 }
