@@ -22,8 +22,11 @@ enum {
 	DEPOT_STEP_BYTES = 2 << 20,
 };
 
-/* Address space, not memory: only what is used takes any. The second is for tight RLIMIT_AS. */
-static const uint64_t depot_sizes[] = { 256 << 20, 32 << 20 };
+/* Address space, not memory: only what is used takes any. The second is for a tight RLIMIT_AS. */
+static const struct area_size {
+	uint64_t depot_bytes;
+	uint32_t slots;
+} area_sizes[] = { { 256 << 20, GMT_AREA_RINGS }, { 32 << 20, 32 } };
 
 static uint64_t page_aligned(uint64_t bytes)
 {
@@ -79,18 +82,18 @@ static uint64_t ring_stride(void)
 	return page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
 }
 
-static uint64_t area_bytes(uint64_t depot_bytes)
+static uint64_t area_bytes(const struct area_size *size)
 {
-	return page_aligned(sizeof(struct gmt_area_header)) + depot_bytes + ring_stride() * GMT_AREA_RINGS;
+	return page_aligned(sizeof(struct gmt_area_header)) + size->depot_bytes + ring_stride() * size->slots;
 }
 
 /* Maps the file of area->fd, or anonymous memory where that is -1. */
-static bool map(struct gmt_area *area, uint64_t depot_bytes)
+static bool map(struct gmt_area *area, const struct area_size *size)
 {
 	uint64_t depot_offset = page_aligned(sizeof(struct gmt_area_header));
 	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
 
-	area->size_bytes = area_bytes(depot_bytes);
+	area->size_bytes = area_bytes(size);
 	if (area->fd >= 0 && ftruncate(area->fd, (off_t)area->size_bytes))
 		return false;
 	if (!allocate(area->fd, 0, depot_offset + DEPOT_FIRST_BYTES))
@@ -107,9 +110,10 @@ static bool map(struct gmt_area *area, uint64_t depot_bytes)
 	header->version = GMT_AREA_VERSION;
 	header->pid = (uint32_t)getpid();
 	header->depot_offset = depot_offset;
-	header->depot_bytes = depot_bytes;
-	header->rings_offset = depot_offset + depot_bytes;
+	header->depot_bytes = size->depot_bytes;
+	header->rings_offset = depot_offset + size->depot_bytes;
 	header->ring_stride = ring_stride();
+	header->slots = size->slots;
 	area->header = header;
 	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
 	return true;
@@ -117,8 +121,8 @@ static bool map(struct gmt_area *area, uint64_t depot_bytes)
 
 static bool map_any_size(struct gmt_area *area)
 {
-	for (size_t i = 0; i < sizeof(depot_sizes) / sizeof(*depot_sizes); i++)
-		if (map(area, depot_sizes[i]))
+	for (size_t i = 0; i < sizeof(area_sizes) / sizeof(*area_sizes); i++)
+		if (map(area, &area_sizes[i]))
 			return true;
 	return false;
 }
@@ -131,7 +135,7 @@ static bool may_make_file(void)
 {
 	struct rlimit limit;
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(depot_sizes[0]);
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(&area_sizes[0]);
 }
 
 static bool open_in(struct gmt_area *area, const char *folder, const char *name)
@@ -221,7 +225,7 @@ bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index)
 {
 	struct gmt_area_header *header = area->header;
 
-	for (uint32_t index = 0; index < GMT_AREA_RINGS; index++) {
+	for (uint32_t index = 0; index < header->slots; index++) {
 		uint32_t expected = GMT_SLOT_FREE;
 
 		/* Pairs with the writer's release when it frees a slot: its reads of the old ring are over. */

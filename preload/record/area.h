@@ -17,7 +17,7 @@
 #include "record/ring.h"
 
 enum {
-	GMT_AREA_RINGS = 1024,        /* threads at one time */
+	GMT_AREA_RINGS = 1024,        /* threads at one time; fewer where address space is tight */
 	GMT_AREA_RING_EVENTS = 16384,
 	GMT_AREA_VERSION = 1,
 };
@@ -33,6 +33,8 @@ struct gmt_area_header {
 	uint64_t depot_bytes;
 	uint64_t rings_offset;
 	uint64_t ring_stride;
+	uint32_t slots; /* at most GMT_AREA_RINGS */
+	uint32_t reserved;
 	_Atomic uint32_t slots_used; /* slots below this were claimed at least once */
 	_Atomic uint32_t slot_states[GMT_AREA_RINGS]; /* enum gmt_slot_state */
 };

@@ -33,8 +33,8 @@ enum session_state { NONE, STARTING, ON, OVER };
 static _Atomic uint32_t state; /* enum session_state */
 static _Atomic uint32_t number = 1; /* of the recording, for threads that hold a ring of another one */
 static _Atomic uint32_t last_thread;
-static struct gmt_area area;
-static struct gmt_writer_input input;
+static struct gmt_area area = { .fd = -1 };
+static struct gmt_writer_input input = { .fd = -1 };
 static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 
@@ -81,6 +81,20 @@ static void writer_failed(void)
 	atomic_store(&state, OVER);
 }
 
+static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
+{
+	if (!gmt_area_open(&area, folder, ret_why, why_bytes))
+		return false;
+	input.area = &area;
+	input.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
+		atomic_load(&area.depot_ready_bytes));
+	if (input.depot && gmt_writer_start(&input, writer_failed))
+		return true;
+	snprintf(ret_why, why_bytes, "no memory or no thread for the recorder");
+	gmt_area_unlink(&area);
+	return false;
+}
+
 static bool begin(void)
 {
 	char why[1024], folder[4352];
@@ -88,26 +102,19 @@ static bool begin(void)
 	pthread_once(&thread_key_once, make_thread_key);
 	gmt_identity_init(&input.identity);
 	ask_devices();
-
 	input.fd = gmt_output_create(gmt_config.output, &input.identity, input.path, sizeof(input.path), why, sizeof(why));
-	if (input.fd < 0) {
-		gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
-		return false;
+	if (input.fd >= 0) {
+		folder_of(input.path, folder, sizeof(folder));
+		if (open_area(folder, why, sizeof(why))) {
+			gmt_diag_tell("recording to %s", input.path);
+			return true;
+		}
+		unlink(input.path);
+		close(input.fd);
+		input.fd = -1;
 	}
-	folder_of(input.path, folder, sizeof(folder));
-	if (!gmt_area_open(&area, folder, why, sizeof(why))) {
-		gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
-		return false;
-	}
-	input.area = &area;
-	input.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
-		atomic_load(&area.depot_ready_bytes));
-	if (!input.depot || !gmt_writer_start(&input, writer_failed)) {
-		gmt_diag_warn("no memory or thread for the recorder; nothing is recorded, the program goes on");
-		return false;
-	}
-	gmt_diag_tell("recording to %s", input.path);
-	return true;
+	gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
+	return false;
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
@@ -118,10 +125,12 @@ static bool begin_once(void)
 	if (now == ON)
 		return true;
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
+		uint32_t starting = STARTING;
 		bool begun = begin();
 
-		atomic_store_explicit(&state, begun ? ON : OVER, memory_order_release);
-		return begun;
+		/* The process may have come to its end meanwhile. */
+		atomic_compare_exchange_strong(&state, &starting, begun ? ON : OVER);
+		return begun && starting == STARTING;
 	}
 
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + START_WAIT_NS;
@@ -229,11 +238,13 @@ void gmt_session_end(void)
 {
 	uint32_t was = atomic_exchange(&state, OVER);
 
-	if (was != ON && !input.depot)
+	/* Also where writing failed: the writer is still to be ended. */
+	if (was != ON && !(was == OVER && input.fd >= 0))
 		return;
 	gmt_writer_stop();
 	gmt_area_unlink(&area);
 	close(input.fd);
+	input.fd = -1;
 	gmt_diag_tell("recorded to %s", input.path);
 }
 
@@ -250,6 +261,7 @@ void gmt_session_abandon(void)
 			close(input.fd);
 	}
 	memset(&input, 0, sizeof(input));
+	input.fd = -1;
 	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
 	atomic_fetch_add(&number, 1);
 	atomic_store(&last_thread, 0);

@@ -119,6 +119,22 @@ class Routes(unittest.TestCase):
         self.assertEqual(lines, [("allocate", 5), ("<module>", 6)])
 
 
+class Reporters(unittest.TestCase):
+    def test_pytorchs_blocks_are_recorded_by_both_manglings_and_only_those_of_gpus(self):
+        run = Recording([program("reporters")])
+        self.assertEqual(run.out, "8\n", "every call reaches the real function: " + run.err)
+        events = [(event["kind"], event["layer"], event["device"], event["size_bytes"], event["allocated_bytes"],
+                   event["reserved_bytes"]) for event in run.records("event")]
+        self.assertEqual(events, [
+            (ALLOC, 2, 3, 512, 512, 2048),
+            (ALLOC, 2, 3, 1024, 1536, 2048),
+            (FREE, 2, 3, 512, 1024, 2048),
+            (FREE, 2, 3, 1024, 0, 2048),
+            (ALLOC_FAILED, 2, 3, 1 << 40, 0, 2048),
+            (ALLOC_FAILED, 2, 3, 1 << 41, 0, 2048),
+        ])
+
+
 class Absence(unittest.TestCase):
     def probe(self, options=None, libraries=None):
         run = Recording([program("probe")], options, libraries=libraries)
