@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that the shim's dlsym promises to a program without CUDA, as seen from that program.
+ * Linked to three links of a chain (link.c). Prints a line of TAP per promise. It allocates nothing.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hooks.h"
+
+#if defined(__aarch64__)
+enum { KEPT = 20 };
+#else
+enum { KEPT = 7 };
+#endif
+
+extern int chain(int depth);
+extern void *ask_next(const char *name);
+extern void *call_watched(void *(*function)(void *, const char *), void *handle, const char *name,
+	uint64_t kept[KEPT]);
+
+extern void weak_allocation(void) __asm__("cudaMalloc") __attribute__((weak));
+
+static const char *const hooked[] = {
+#define GMT_HOOK_ALLOC(library, symbol, ...) #symbol,
+#define GMT_HOOK_FREE(library, symbol, ...) #symbol,
+#define GMT_HOOK_ROUTE(library, symbol, ...) #symbol,
+#include "hooks.def"
+};
+
+enum { HOOKED_COUNT = sizeof(hooked) / sizeof(*hooked) };
+
+static int number, failures;
+
+static void say(bool holds, const char *sentence)
+{
+	printf("%s %d - %s\n", holds ? "ok" : "not ok", ++number, sentence);
+	failures += !holds;
+}
+
+/* Where dlsym itself comes from: without the shim this test would prove nothing but glibc. */
+static bool is_from_shim(void)
+{
+	Dl_info info;
+
+	return dladdr((void *)(uintptr_t)dlsym, &info) && strstr(info.dli_fname, "libgpumemtrace.so");
+}
+
+static bool all_absent(void *handle)
+{
+	bool absent = true;
+
+	for (int i = 0; i < HOOKED_COUNT; i++) {
+		void *found = dlsym(handle, hooked[i]);
+
+		if (found)
+			printf("# %s is at %p\n", hooked[i], found);
+		absent = absent && !found;
+	}
+	return absent;
+}
+
+static bool ordinary_names_are_found(void)
+{
+	void *handle = dlopen("liblink100.so", RTLD_NOW);
+	int (*length_of)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "atoi");
+	int (*last)(int) = handle ? (int (*)(int))dlsym(handle, "chain") : NULL;
+
+	return length_of && length_of("4711") == 4711 && last && last(0) == 100;
+}
+
+static bool registers_are_kept(const char *name, void *expected)
+{
+	uint64_t kept[KEPT] = { 0 };
+	void *found = call_watched(dlsym, RTLD_DEFAULT, name, kept);
+	bool same = found == expected;
+
+	if (!same)
+		printf("# %s: %p, not %p\n", name, found, expected);
+	for (uint64_t i = 0; i < KEPT; i++) {
+		uint64_t wanted = i == KEPT - 1 ? 0 : 0x1001 + i; /* the last is the stack pointer's */
+
+		if (kept[i] != wanted)
+			printf("# register %d: %#llx\n", (int)i, (unsigned long long)kept[i]);
+		same = same && kept[i] == wanted;
+	}
+	return same;
+}
+
+/* The text must name what was asked for, and `by`, the object on whose behalf the loader looked. */
+static bool error_tells(const char *name, const char *by)
+{
+	const char *text = dlerror();
+	bool tells = text && strstr(text, name) && strstr(text, by);
+
+	if (!tells)
+		printf("# dlerror: %s\n", text ? text : "nothing");
+	return tells && !dlerror();
+}
+
+static bool errors_are_the_callers(const char *program)
+{
+	void *handle = dlopen("liblink10.so", RTLD_NOW);
+	bool tells = true;
+
+	dlerror();
+	tells &= !dlsym(handle, "no_such_name") && error_tells("no_such_name", "liblink10.so");
+	tells &= !dlsym(handle, "cudaMalloc") && error_tells("cudaMalloc", "liblink10.so");
+	tells &= !dlsym(RTLD_DEFAULT, "no_such_name") && error_tells("no_such_name", program);
+	tells &= !ask_next("no_such_name") && error_tells("no_such_name", "liblink1.so");
+	return tells;
+}
+
+static bool success_leaves_no_error(void)
+{
+	dlerror();
+	return dlsym(RTLD_DEFAULT, "atoi") && !dlerror();
+}
+
+int main(int argument_count, char **arguments)
+{
+	const char *exports = argument_count > 1 ? arguments[1] : "on";
+
+	setvbuf(stdout, NULL, _IOLBF, 0); /* what was said stays said when the next one crashes */
+	printf("1..9\n");
+	say(is_from_shim(), "the dlsym that is called is the shim's");
+	say(chain(0) == 111, "RTLD_NEXT finds the definition behind the library that asks");
+	say(ask_next("chain") != dlsym(RTLD_NEXT, "chain"), "RTLD_NEXT means another place for the program");
+	say(all_absent(RTLD_DEFAULT), "without CUDA no hooked name is found in the global scope");
+	say(all_absent(dlopen(NULL, RTLD_NOW)), "without CUDA no hooked name is found in the program's handle");
+	say(ordinary_names_are_found() && success_leaves_no_error(), "other names are found as ever");
+	/* The one is passed on by a jump, the other is answered at once. */
+	say(registers_are_kept("atoi", (void *)(uintptr_t)atoi) && registers_are_kept("cudaMalloc", NULL),
+		"arguments arrive, and what a function must keep is kept");
+	say(errors_are_the_callers(arguments[0]), "dlerror tells the caller's story");
+	say((weak_allocation != NULL) == (strcmp(exports, "on") == 0), "a weak reference is bound unless exports are off");
+	return failures != 0;
+}

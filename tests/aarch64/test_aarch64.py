@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""The shim for AArch64: it builds without a warning, and its dlsym works under qemu as it does here."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tap
+from snapshots import BUILD, SHIM
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PRELOAD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "preload")
+CROSS = "aarch64-linux-gnu-gcc"
+QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+SYSROOT = "/usr/aarch64-linux-gnu"
+LINKS = ("1", "10", "100")
+
+needs_compiler = unittest.skipUnless(
+    shutil.which(CROSS) and os.path.exists(os.path.join(SYSROOT, "include", "stdio.h")),
+    "no cross compiler: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross")
+needs_qemu = unittest.skipUnless(QEMU, "no qemu-aarch64: qemu-user")
+
+
+def shim_sources():
+    """(source, arguments) of all that the shim is made of, as this build compiles it."""
+    with open(os.path.join(BUILD, "meson-info", "intro-targets.json"), encoding="utf-8") as file:
+        targets = json.load(file)
+    found = []
+    for target in targets:
+        if (target["name"], target["type"]) in (("gpumemtrace", "shared library"), ("base", "static library"),
+                                                ("wire", "static library")):
+            for part in target["target_sources"]:
+                found += [(source, part["parameters"]) for source in part.get("sources", [])]
+    return found
+
+
+def compile_all(sources, folder):
+    """Compiles two at a time; the object files, and whatever the compiler said."""
+    objects, running, said = [], [], []
+
+    def finish(process):
+        said.append(process.communicate()[0])
+        if process.returncode:
+            said.append(f"{process.args[-1]}: compiler's exit code {process.returncode}")
+
+    for source, arguments in sources:
+        name = os.path.relpath(source, os.path.dirname(PRELOAD)).replace("/", "_") + ".o"
+        objects.append(os.path.join(folder, name))
+        running.append(subprocess.Popen(
+            [CROSS, *arguments, "-fdiagnostics-color=never", "-c", "-o", objects[-1], source],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        if len(running) == 2:
+            finish(running.pop(0))
+    for process in running:
+        finish(process)
+    return objects, "".join(said)
+
+
+def link_shim(objects, folder):
+    """
+    zlib's symbols stay unresolved, because Debian has no zlib for AArch64 on another machine. They are
+    bound when they are called, which is when an event is written; no event is recorded here.
+    """
+    path = os.path.join(folder, "libgpumemtrace.so")
+    return path, subprocess.run(
+        [CROSS, "-shared", "-Wl,-soname,libgpumemtrace.so", "-Wl,-z,lazy", "-Wl,-z,nodelete",
+         "-Wl,-z,noexecstack", "-o", path, *objects], capture_output=True, text=True)
+
+
+def build_program(compiler, folder):
+    """The testing program and its chain of libraries, for one architecture."""
+    common = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-fPIC"]
+    libraries = []
+    for link in LINKS:
+        libraries.append(os.path.join(folder, f"liblink{link}.so"))
+        subprocess.run([*common, f"-DLINK={link}", "-shared", f"-Wl,-soname,liblink{link}.so",
+                        "-o", libraries[-1], os.path.join(HERE, "link.c")], check=True)
+    path = os.path.join(folder, "stub")
+    sources = [os.path.join(HERE, name) for name in ("stub.c", "call_aarch64.S", "call_x86_64.S")]
+    subprocess.run([*common, f"-I{PRELOAD}", "-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", "-o", path,
+                    *sources, *libraries], check=True)
+    return path
+
+
+def run_program(command, environment=None):
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/",
+                          env={**os.environ, **(environment or {})})
+
+
+class Case(unittest.TestCase):
+    def check(self, run):
+        """Each sentence of the program is one that it proves or disproves."""
+        failed = [line for line in run.stdout.splitlines() if line.startswith(("not ok", "#"))]
+        self.assertEqual(failed, [], run.stderr)
+        self.assertEqual((run.returncode, len(re.findall("^ok ", run.stdout, re.M))), (0, 9), run.stderr)
+
+
+class Here(Case):
+    def test_the_dlsym_stub_keeps_its_promises_on_this_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = build_program(os.environ.get("CC", "cc"), folder)
+            self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program]))
+            self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program, "off"],
+                                   {"GPUMEMTRACE_OPTIONS": "exports=off"}))
+
+
+@needs_compiler
+class AArch64(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.sources = shim_sources()
+        cls.objects, cls.said = compile_all(cls.sources, cls.folder.name)
+        cls.shim, cls.linking = link_shim(cls.objects, cls.folder.name)
+
+    def emulate(self, *arguments, options=""):
+        program = build_program(CROSS, self.folder.name)
+        return run_program([QEMU, "-L", SYSROOT, "-E", f"LD_PRELOAD={self.shim}",
+                            "-E", f"GPUMEMTRACE_OPTIONS={options}", program, *arguments])
+
+    def test_the_whole_shim_is_cross_built_without_a_warning(self):
+        self.assertEqual(self.said, "")
+        self.assertEqual((self.linking.returncode, self.linking.stderr), (0, ""))
+
+    def test_no_source_of_the_shim_is_left_out(self):
+        built = {os.path.realpath(source) for source, _ in self.sources}
+        for folder, _, names in os.walk(PRELOAD):
+            for name in names:
+                if name.endswith((".c", ".S")):
+                    self.assertIn(os.path.realpath(os.path.join(folder, name)), built)
+
+    def test_nothing_but_zlib_is_unresolved(self):
+        said = subprocess.run([CROSS, "-shared", "-Wl,-z,defs", "-o", os.devnull, *self.objects],
+                              capture_output=True, text=True).stderr
+        missing = set(re.findall(r"undefined reference to `(\w+)'", said))
+        self.assertTrue(missing)
+        for name in missing:
+            self.assertRegex(name, r"^(deflate|inflate|crc32|adler32|gz|zlib)")
+
+    def test_it_exports_what_it_exports_here(self):
+        def exports(path):
+            rows = subprocess.run(["readelf", "--wide", "--dyn-syms", path], capture_output=True, text=True,
+                                  check=True).stdout.splitlines()
+            rows = [row.split() for row in rows]
+            return {row[7] for row in rows if len(row) == 8 and row[4] == "GLOBAL" and row[6].isdigit()}
+
+        self.assertEqual(exports(self.shim), exports(SHIM))
+
+    @needs_qemu
+    def test_the_dlsym_stub_keeps_its_promises_under_qemu(self):
+        self.check(self.emulate())
+
+    @needs_qemu
+    def test_exports_off_strikes_the_names_out_under_qemu(self):
+        self.check(self.emulate("off", options="exports=off"))
+
+
+if __name__ == "__main__":
+    tap.main()
