@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the command line share."""
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.environ.get("GMT_TEST_BUILD") or os.getcwd()
+CLI = os.path.join(BUILD, "tools", "gpumemtrace")
+MAKE = os.path.join(BUILD, "tests", "unit", "make_snapshot")
+FOLDER = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+sys.path.insert(0, TESTS)
+import tap  # noqa: E402  (beside this folder)
+
+# What the user's own environment says about colours must not matter.
+PLAIN = {key: value for key, value in os.environ.items()
+         if key not in ("NO_COLOR", "CLICOLOR_FORCE", "LD_PRELOAD", "GPUMEMTRACE_OPTIONS")}
+main = tap.main
+
+
+def place(name):
+    return os.path.join(FOLDER, name)
+
+
+def run(*arguments, environment=None, cwd=None, text=True, **more):
+    return subprocess.run([CLI, *arguments], capture_output=True, text=text, timeout=120, cwd=cwd or FOLDER,
+                          env={**PLAIN, **(environment or {})}, **more)
+
+
+def make(name, **settings):
+    """A synthetic snapshot; see tests/unit/make_snapshot.c for the settings."""
+    subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True,
+                   timeout=120)
+    return place(name)
+
+
+def report(path, *arguments):
+    done = run("report", "--json", *arguments, path)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
