@@ -31,45 +31,57 @@ static bool site_of(struct player *player, const struct gmt_snapshot_event *even
 	return gmt_map_put(&player->site_ids, key, *ret_site);
 }
 
-static bool play_totals(struct player *player, const struct gmt_snapshot_event *event)
+static bool play_totals(struct player *player, const struct gmt_snapshot_event *event, int16_t device)
 {
 	const struct gmt_snapshot_totals *totals;
 
-	if (!event->totals_plus_1 || gmt_space_side(event->space) == GMT_SIDE_HOST)
+	if (!event->totals_plus_1 || device < 0)
 		return true;
 	totals = &player->snapshot->totals.items[event->totals_plus_1 - 1];
-	return gmt_books_totals(&player->replay->books, event->layer, event->device, totals->allocated_bytes,
+	return gmt_books_totals(&player->replay->books, event->layer, device, totals->allocated_bytes,
 		totals->reserved_bytes);
+}
+
+/* Books a free. A free need not say of which device: the block knows. */
+static int16_t play_free(struct gmt_books *books, const struct gmt_snapshot_event *event)
+{
+	uint32_t site = gmt_books_free(books, event->layer, event->address, event->size_bytes);
+
+	return site == UINT32_MAX ? event->device : books->accounts.items[books->sites.items[site].account].device;
+}
+
+static bool play_refusal(struct player *player, const struct gmt_snapshot_event *event, size_t index)
+{
+	struct gmt_replay_refusal *refusal = gmt_vec_push(&player->replay->refusals);
+	uint32_t site;
+
+	if (!refusal || !site_of(player, event, &site))
+		return false;
+	*refusal = (struct gmt_replay_refusal){ .event = index, .site = site };
+	gmt_books_refuse(&player->replay->books, site);
+	return true;
 }
 
 static bool play(struct player *player, size_t index)
 {
-	struct gmt_replay *replay = player->replay;
+	struct gmt_books *books = &player->replay->books;
 	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
-	struct gmt_replay_refusal *refusal;
 	uint32_t site;
 
 	switch (event->kind) {
 	case GMT_KIND_ALLOC:
-		if (!site_of(player, event, &site) ||
-			!gmt_books_alloc(&replay->books, site, event->address, event->size_bytes, event->stamp))
-			return false;
-		break;
+		return site_of(player, event, &site) &&
+			gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) &&
+			play_totals(player, event, event->device);
 	case GMT_KIND_FREE:
-		gmt_books_free(&replay->books, event->layer, event->address, event->size_bytes);
-		break;
+		return play_totals(player, event, play_free(books, event));
 	case GMT_KIND_ALLOC_FAILED:
-		refusal = gmt_vec_push(&replay->refusals);
-		if (!refusal || !site_of(player, event, &site))
-			return false;
-		*refusal = (struct gmt_replay_refusal){ .event = index, .site = site };
-		gmt_books_refuse(&replay->books, site);
-		break;
+		return play_refusal(player, event, index) && play_totals(player, event, event->device);
 	case GMT_KIND_FREE_FAILED:
-		replay->books.anomalies.refused_frees++;
-		return true;
+		books->anomalies.refused_frees++;
+		break;
 	}
-	return play_totals(player, event);
+	return true;
 }
 
 /* How many events lie at or before `until_ns`. */

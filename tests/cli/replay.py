@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The numbers of a report, worked out again in the slow and obvious way from the records alone."""
+import collections
+import read_snapshot
+
+HOST = -1
+PINNED = 4
+LAYERS = {1: "cuda", 2: "torch"}
+SPACES = {1: "device", 2: "managed", 3: "pool", 4: "pinned"}
+
+
+def ordered(rows):
+    """Events by time, a thread's own in their order (docs/snapshot-format.md, 4)."""
+    last = collections.defaultdict(int)
+    events = [row for row in rows if row["record"] == "event"]
+    for row in events:
+        row["stamp"] = last[row["thread"]] = max(row["stamp"], last[row["thread"]])
+    return sorted(events, key=lambda row: row["stamp"])
+
+
+class Clock:
+    def __init__(self, rows):
+        self.points = []
+        for row in rows:
+            if row["record"] == "clock" and (not self.points or row["stamp"] > self.points[-1][0] and
+                                             row["monotonic_ns"] >= self.points[-1][1]):
+                self.points.append((row["stamp"], row["monotonic_ns"], row["realtime_ns"]))
+        self.start = next(row["start_stamp"] for row in rows if row["record"] == "process")
+
+    def monotonic(self, stamp):
+        points = self.points
+        if len(points) < 2:
+            return stamp
+        inside = [i for i in range(len(points) - 1) if points[i][0] <= stamp < points[i + 1][0]]
+        if inside:
+            (s0, m0, _), (s1, m1, _) = points[inside[0]:inside[0] + 2]
+        else:
+            s0, m0, _ = points[0] if stamp < points[0][0] else points[-1]
+            s1, m1 = s0 + points[-1][0] - points[0][0], m0 + points[-1][1] - points[0][1]
+        return m0 + (stamp - s0) * (m1 - m0) // (s1 - s0)
+
+    def time_ns(self, stamp):
+        return max(self.monotonic(stamp) - self.monotonic(self.start), 0)
+
+
+def amounts():
+    return {"live_bytes": 0, "live_blocks": 0, "peak_bytes": 0, "alloc_count": 0, "free_count": 0,
+            "total_alloc_bytes": 0}
+
+
+def python_stack(rows, frames_id):
+    frames = {row["id"]: row for row in rows if row["record"] == "frame"}
+    codes = {row["id"]: row for row in rows if row["record"] == "code"}
+    stacks = {row["id"]: row["items"] for row in rows if row["record"] == "frames"}
+    return tuple((codes[frames[item >> 1]["code"]]["function"].decode(), frames[item >> 1]["line"])
+                 for item in stacks.get(frames_id, []))
+
+
+def replay(path, until_ns=None):
+    """(accounts by (layer, device), spaces by (layer, device, space), sites by trace)"""
+    rows = list(read_snapshot.read(path))
+    clock = Clock(rows)
+    accounts, spaces = collections.defaultdict(amounts), collections.defaultdict(amounts)
+    sites, blocks = collections.defaultdict(amounts), {}
+    for event in ordered(rows):
+        if until_ns is not None and clock.time_ns(event["stamp"]) > until_ns:
+            break
+        key = LAYERS[event["layer"]], event["address"]
+        if event["kind"] == 1:
+            device = HOST if event["space"] == PINNED else event["device"]
+            account = LAYERS[event["layer"]], device
+            site = (*account, SPACES[event["space"]], event["stack"], event["frames"])
+            blocks[key] = event["size_bytes"], account, site
+            sign = 1
+        elif event["kind"] == 2 and key in blocks:
+            sign = -1
+        else:
+            continue
+        size, account, site = blocks[key] if sign > 0 else blocks.pop(key)
+        for book in accounts[account], spaces[(*account, site[2])], sites[site]:
+            book["live_bytes"] += sign * size
+            book["live_blocks"] += sign
+            book["alloc_count" if sign > 0 else "free_count"] += 1
+            book["total_alloc_bytes"] += size if sign > 0 else 0
+            book["max_live_bytes"] = max(book.get("max_live_bytes", 0), book["live_bytes"])
+        if accounts[account]["live_bytes"] > accounts[account]["peak_bytes"]:
+            accounts[account]["peak_bytes"] = accounts[account]["live_bytes"]
+            accounts[account]["peak_time_ns"] = clock.time_ns(event["stamp"])
+            for other, book in sites.items():
+                if other[:2] == account:
+                    book["peak_bytes"] = book["live_bytes"]
+    return accounts, spaces, sites
