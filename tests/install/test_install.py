@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""The build folder, a copy of it and an installation each work from anywhere."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tap
+from snapshots import BUILD, SIMCUDA, report
+
+PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "busy-threads")
+
+
+def run(command, folder, **variables):
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, **variables})
+
+
+class Install(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-install.")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def check(self, cli):
+        work = os.path.join(self.folder, "work")
+        os.mkdir(work)
+        done = run([cli, "run", "--output=x.gmt.gz", "--", PROGRAM, "1", "10"], work)
+        self.assertEqual((done.returncode, done.stdout), (0, "10\n"), done.stderr)
+        self.assertIn("gpumemtrace report x.gmt.gz", done.stderr)
+        path = os.path.join(work, "x.gmt.gz")
+        self.assertEqual(report(path)["devices"][0]["layers"][0]["alloc_count"], 10)
+
+        line = run([cli, "env"], work).stdout.strip()
+        self.assertTrue(line.startswith("LD_PRELOAD="), line)
+        done = run(["sh", "-c", f"{line} exec '{PROGRAM}' 1 10"], work, GPUMEMTRACE_OPTIONS="output=y.gmt.gz")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(report(os.path.join(work, "y.gmt.gz"))["events"]["recorded"], 20)
+        modules = subprocess.run([cli, "dump", "--record", "module", path], capture_output=True, text=True, check=True)
+        return modules.stdout
+
+    def test_the_build_folder_works(self):
+        self.check(os.path.join(BUILD, "tools", "gpumemtrace"))
+
+    def test_a_copy_of_the_build_folder_works_and_brings_its_libunwind(self):
+        copy = os.path.join(self.folder, "copy")
+        for part in ("tools", "preload"):
+            shutil.copytree(os.path.join(BUILD, part), os.path.join(copy, part), symlinks=True,
+                            ignore=shutil.ignore_patterns("*.p"))
+        modules = self.check(os.path.join(copy, "tools", "gpumemtrace"))
+        self.assertIn(f'path="{copy}/preload/libgpumemtrace.so"', modules)
+        self.assertIn(f'path="{copy}/preload/libunwind.so.8"', modules)
+
+    def test_an_installation_works(self):
+        root = os.path.join(self.folder, "root")
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
+                       check=True, capture_output=True)
+        (cli,) = [os.path.join(folder, "gpumemtrace") for folder, _, files in os.walk(root)
+                  if folder.endswith("/bin") and "gpumemtrace" in files]
+        modules = self.check(cli)
+        self.assertIn(f'path="{root}', modules)
+        self.assertNotIn(f'path="{BUILD}/preload', modules)
+
+
+if __name__ == "__main__":
+    tap.main()
