@@ -4,7 +4,7 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording
+from snapshots import SHIM, Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 WITNESS = [os.path.join(PROGRAMS, "stack-witness")]
@@ -31,6 +31,11 @@ class Stacks(unittest.TestCase):
 
     def test_every_frame_is_the_one_that_glibc_sees(self):
         self.check_against_glibc({})
+
+    def test_the_libunwind_beside_the_shim_is_the_one_that_is_used(self):
+        paths = [row["path"] for row in Recording(WITNESS).records("module")]
+        self.assertIn(os.path.join(os.path.dirname(SHIM), "libunwind.so.8"), paths)
+        self.assertEqual(sum("libunwind" in path for path in paths), 1)
 
     def test_functions_files_and_lines_are_found(self):
         run = Recording(WITNESS)
