@@ -27,7 +27,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	  "look for symbols in this folder too, by build-id; may be repeated" },
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
-	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "sites in a list (default: 10; JSON: all)" },
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
 	  "native frames: all but the Python interpreter's own (default), all, or none where there are Python frames" },
@@ -96,7 +96,7 @@ static enum gmt_status render(struct parts *parts, const struct report_options *
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats,
 		.has_until = options->until != UINT64_MAX,
-		.limit = options->limit == UINT64_MAX && !options->json ? 10 : options->limit,
+		.limit = options->limit,
 		.frames = options->frames,
 		.all_lists = options->sort == UNSET || options->sort == SORT_ALL,
 		.key = options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE :

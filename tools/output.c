@@ -2,6 +2,7 @@
 #include "tools/output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +27,14 @@ FILE *gmt_output_open(const char *path)
 	return file;
 }
 
-/* The errno of the first write that failed may be gone; what flushing says now is near enough. */
+/* Whether the other end of the pipe is closed: the errno of the write that found out may be gone. */
+static bool reader_is_gone(int fd)
+{
+	struct pollfd end = { .fd = fd, .events = POLLOUT };
+
+	return poll(&end, 1, 0) == 1 && (end.revents & POLLERR);
+}
+
 static int failed(const char *name, int why)
 {
 	if (why == EPIPE)
@@ -58,7 +66,11 @@ int gmt_output_finish_stdout(int code)
 	if (errno == EBADF && !had_error)
 		return code;
 
-	int answer = failed("standard output", had_error && !errno ? EPIPE : errno);
+	int why = errno;
+	if (!why && reader_is_gone(STDOUT_FILENO))
+		why = EPIPE;
+
+	int answer = failed("standard output", why);
 	return answer ? answer : code;
 }
 

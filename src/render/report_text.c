@@ -115,7 +115,7 @@ static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
-/* Leaf first; the user's own line is marked, and stands for the run that it is in. */
+/* Leaf first; the user's own line, which stands above already, is left out as a leaf and else marked. */
 static bool write_stack(struct writer *writer, const struct gmt_site *site)
 {
 	const struct gmt_report *report = writer->report;
@@ -125,13 +125,14 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 	if (!gmt_outline_make(&writer->outline, report->traces, site->stack))
 		return false;
 
+	const struct gmt_outline_line *line = writer->outline.lines.items;
 	size_t lines = writer->outline.lines.count;
-	if (lines < 2)
-		return true;
+	if (lines && line->frame == site->own_line && !line->hidden) {
+		line++;
+		lines--;
+	}
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-	for (size_t i = 0; i < lines && i < report->frames; i++) {
-		const struct gmt_outline_line *line = &writer->outline.lines.items[i];
-
+	for (size_t i = 0; i < lines && i < report->frames; i++, line++) {
 		fputs(line->frame == site->own_line ? "        > " : "          ", writer->file);
 		gmt_plain_place(&writer->plain, report->snapshot, report->traces, places[line->frame]);
 		if (line->hidden)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""run and env: what the program gets, what comes back, and what is said."""
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import cli
+
+FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
+
+
+def install(name, *library):
+    """A copy of the program in a folder of its own, the library where `library` says."""
+    program = cli.place(os.path.join(name, "bin", "gpumemtrace"))
+    os.makedirs(os.path.dirname(program), exist_ok=True)
+    shutil.copy(cli.CLI, program)
+    target = cli.place(os.path.join(name, *library, "libgpumemtrace.so"))
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    shutil.copy(FAKE, target)
+    return program, target
+
+
+class Run(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program, cls.library = install("usual", "lib", "gpumemtrace")
+
+    def setUp(self):
+        self.folder = cli.place(self.id().split(".")[-1])
+        os.makedirs(self.folder, exist_ok=True)
+
+    def run_program(self, *arguments, environment=None, program=None):
+        return subprocess.run([program or self.program, *arguments], capture_output=True, text=True, timeout=60,
+                              cwd=self.folder, env={**cli.PLAIN, **(environment or {})})
+
+    def shell(self, script, *options, **more):
+        return self.run_program("run", *options, "--", "sh", "-c", script, **more)
+
+    def test_the_programs_output_and_exit_code_come_through(self):
+        done = self.shell("echo out; echo err >&2; exit 7")
+        self.assertEqual((done.returncode, done.stdout), (7, "out\n"))
+        self.assertEqual(done.stderr, "err\ngpumemtrace: nothing was recorded: the program did not use CUDA\n")
+
+    def test_a_signal_that_ends_the_program_gives_128_and_its_number(self):
+        self.assertEqual(self.shell("kill -9 $$").returncode, 137)
+        self.assertEqual(self.shell("kill -TERM $$").returncode, 143)
+
+    def test_a_program_that_cannot_be_found_or_executed_gives_127_or_126(self):
+        done = self.run_program("run", "--", "no-such-program")
+        self.assertEqual((done.returncode, done.stderr), (
+            127, "gpumemtrace: error: no-such-program: No such file or directory\n"))
+        path = os.path.join(self.folder, "plain")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("text")
+        done = self.run_program("run", path)
+        self.assertEqual((done.returncode, done.stderr), (126, f"gpumemtrace: error: {path}: Permission denied\n"))
+
+    def test_own_failures_give_125(self):
+        self.assertEqual(self.run_program("run").returncode, 125)
+        self.assertEqual(self.run_program("run", "--nonsense", "true").returncode, 125)
+        program, library = install("bare", "lib", "gpumemtrace")
+        os.unlink(library)
+        done = self.run_program("run", "true", program=program)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("libgpumemtrace.so is not where this program looks for it", done.stderr)
+
+    def test_the_recorder_is_put_in_front_of_what_was_preloaded(self):
+        done = self.shell("echo $LD_PRELOAD", environment={"LD_PRELOAD": "libm.so.6"})
+        self.assertEqual(done.stdout, f"{self.library}:libm.so.6\n")
+        self.assertEqual(self.shell("echo $LD_PRELOAD").stdout, f"{self.library}\n")
+
+    def test_options_reach_the_recorder_behind_those_of_the_environment(self):
+        told = os.path.join(self.folder, "told")
+        done = self.run_program(
+            "run", "--stacks=python", "--free-stacks=on", "-o", "a:'b\".gz", "true",
+            environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": "depth=9"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(told, encoding="utf-8") as file:
+            self.assertEqual(file.read(),
+                             """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
+
+    def test_options_behind_the_program_are_its_own(self):
+        self.assertEqual(self.run_program("run", "echo", "--stacks=x", "-q").stdout, "--stacks=x -q\n")
+        self.assertEqual(self.run_program("run", "--", "echo", "--", "-o").stdout, "-- -o\n")
+
+    def test_the_next_command_names_the_file_that_is_new(self):
+        for name in "gpumemtrace.a.b.1.gmt.gz", "other.gmt.gz":
+            with open(os.path.join(self.folder, name), "w", encoding="utf-8"):
+                pass
+        done = self.shell("touch gpumemtrace.sh.node.r3.77.gmt.gz")
+        self.assertEqual(done.stderr, "next: gpumemtrace report gpumemtrace.sh.node.r3.77.gmt.gz\n")
+        done = self.shell("touch gpumemtrace.sh.node.r3.77.gmt.gz.1 gpumemtrace.x.y.2.gmt.gz")
+        self.assertEqual(done.stderr,
+                         "next: gpumemtrace report gpumemtrace.sh.node.r3.77.gmt.gz.1 gpumemtrace.x.y.2.gmt.gz\n")
+
+    def test_the_next_command_follows_the_output_option_wherever_it_is_given(self):
+        os.makedirs(os.path.join(self.folder, "x[1]"))
+        done = self.shell("touch 'x[1]/12.100%.gz'", "-o", "x[1]/%p.100%%.gz")
+        self.assertEqual(done.stderr, "next: gpumemtrace report 'x[1]/12.100%.gz'\n")
+        done = self.shell("touch q.me.gz", environment={"GPUMEMTRACE_OPTIONS": "output='q.%q{USER}.gz':depth=4"})
+        self.assertEqual(done.stderr, "next: gpumemtrace report q.me.gz\n")
+
+    def test_many_files_are_named_by_their_pattern(self):
+        done = self.shell("for i in 1 2 3 4 5 6 7 8 9; do touch $i.gz; done", "-o", "%p.gz")
+        self.assertEqual(done.stderr, "gpumemtrace: 9 files were recorded\nnext: gpumemtrace report *.gz*\n")
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.shell("true", "-q").stderr, "")
+        self.assertEqual(self.shell("touch gpumemtrace.sh.a.1.gmt.gz", "--quiet").stderr, "")
+
+    def start(self, script):
+        process = subprocess.Popen([self.program, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, cwd=self.folder, env=cli.PLAIN,
+                                   start_new_session=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        return process
+
+    def test_signals_sent_to_run_go_on_to_the_program(self):
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1:
+            name = number.name.removeprefix("SIG")
+            process = self.start(f"trap 'echo got {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done")
+            process.send_signal(number)
+            out, _ = process.communicate(timeout=30)
+            self.assertEqual((process.returncode, out), (5, f"got {name}\n"))
+
+    def test_a_signal_of_the_terminal_reaches_the_program_once(self):
+        main, secondary = os.openpty()
+        process = subprocess.Popen(
+            [self.program, "run", "-q", "--", "sh", "-c",
+             "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; while [ $i -lt 12 ]; do sleep 0.05; i=$((i+1)); done; echo $n"],
+            stdin=secondary, stdout=subprocess.PIPE, text=True, cwd=self.folder, env=cli.PLAIN,
+            preexec_fn=lambda: take_terminal(secondary))
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        time.sleep(0.1)
+        os.write(main, b"\x03")
+        out, _ = process.communicate(timeout=30)
+        os.close(main)
+        os.close(secondary)
+        self.assertEqual(out, "1\n")
+
+    def test_what_the_caller_ignores_stays_ignored(self):
+        script = "trap '' HUP; exec \"$0\" run -q -- sh -c 'kill -HUP $$; echo alive'"
+        done = subprocess.run(["sh", "-c", script, self.program], capture_output=True, text=True, timeout=60,
+                              cwd=self.folder, env=cli.PLAIN)
+        self.assertEqual(done.stdout, "alive\n")
+
+    def test_the_library_is_found_beside_in_a_build_folder_and_installed(self):
+        for place in (["bin"], ["preload"], ["lib", "gpumemtrace"], ["lib64", "gpumemtrace"]):
+            program, library = install("at-" + "-".join(place), *place)
+            self.assertEqual(self.run_program("env", program=program).stdout, f"LD_PRELOAD={library}\n")
+
+    def test_through_a_link_the_library_is_found_too(self):
+        link = os.path.join(self.folder, "gmt")
+        os.symlink(self.program, link)
+        self.assertEqual(self.run_program("env", program=link).stdout, f"LD_PRELOAD={self.library}\n")
+
+    def test_a_path_that_ld_preload_cannot_name_is_refused_with_a_hint(self):
+        program, library = install("with space", "lib", "gpumemtrace")
+        done = self.run_program("run", "true", program=program)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(f"{library}: LD_PRELOAD cannot name a path with a space", done.stderr)
+        self.assertIn("hint: ", done.stderr)
+
+    def test_env_prints_words_that_env_takes_and_a_shell_can_eval(self):
+        told = os.path.join(self.folder, "told")
+        line = self.run_program("env", "--stacks=native").stdout
+        self.assertEqual(line, f"LD_PRELOAD={self.library} GPUMEMTRACE_OPTIONS=stacks=native\n")
+        subprocess.run(["env", *line.split(), "true"], check=True, env={**cli.PLAIN, "FAKE_RECORDER": told})
+        with open(told, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "stacks=native")
+
+        line = self.run_program("env", "--export", "--output=%p *.gz").stdout
+        done = subprocess.run(["sh", "-c", f"{line}echo $LD_PRELOAD \"$GPUMEMTRACE_OPTIONS\""], capture_output=True,
+                              text=True, check=True, env={**cli.PLAIN, "LD_PRELOAD": "libm.so.6"})
+        self.assertEqual(done.stdout, f"{self.library}:libm.so.6 output=%p *.gz\n")
+
+
+def take_terminal(terminal):
+    os.setsid()
+    import fcntl
+    import termios
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+if __name__ == "__main__":
+    cli.main()
