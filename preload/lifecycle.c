@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "capture/native.h"
 #include "capture/python.h"
@@ -115,3 +117,17 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 {
 	gmt_session_end();
 }
+
+/*
+ * The end without destructors, which is how every child of Python's multiprocessing ends. The child of
+ * a vfork comes here too, in its parent's memory: gmt_session_end tells them apart. exit() itself does
+ * not call this by name.
+ */
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
+{
+	gmt_session_end();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"), noreturn, alias("_exit"))) void _Exit(int status);

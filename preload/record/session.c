@@ -100,6 +100,7 @@ static bool begin(void)
 	char why[1024], folder[4352];
 
 	pthread_once(&thread_key_once, make_thread_key);
+	input.pid = getpid();
 	gmt_identity_init(&input.identity);
 	ask_devices();
 	input.fd = gmt_output_create(gmt_config.output, &input.identity, input.path, sizeof(input.path), why, sizeof(why));
@@ -236,6 +237,9 @@ void gmt_session_note(const char *text)
 
 void gmt_session_end(void)
 {
+	if (atomic_load(&state) == NONE || getpid() != input.pid)
+		return;
+
 	uint32_t was = atomic_exchange(&state, OVER);
 
 	/* Also where writing failed: the writer is still to be ended. */

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "capture/depot.h"
 #include "record/area.h"
@@ -25,6 +26,7 @@ struct gmt_writer_input {
 	struct gmt_area *area;
 	struct gmt_depot *depot;
 	int fd;
+	pid_t pid;
 	char path[4352];
 	struct gmt_identity identity;
 	uint32_t device_count;

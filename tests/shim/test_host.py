@@ -97,6 +97,36 @@ class Host(unittest.TestCase):
         ticks = (clocks[-1]["stamp"] - clocks[0]["stamp"]) / (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"])
         self.assertGreater((last - first) / ticks, 1.5e9)
 
+    def allocating_python(self, *lines):
+        return ["python3", "-c", "\n".join([
+            "import ctypes, os, subprocess, sys",
+            "runtime = ctypes.CDLL('libcudart.so.13')",
+            "def allocate(size):",
+            "    block = ctypes.c_void_p()",
+            "    assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(size)) == 0",
+            *lines])]
+
+    def test_an_end_without_destructors_is_an_end_in_order(self):
+        run = Recording(self.allocating_python("allocate(1234)", "os._exit(5)"))
+        self.assertEqual(run.code, 5)
+        self.assertEqual([event["size_bytes"] for event in run.records("event")], [1234])
+        self.assertTrue(run.report()["complete"])
+
+    def test_children_that_cannot_run_their_program_do_not_end_the_recording(self):
+        run = Recording(self.allocating_python(
+            "allocate(1)",
+            "for close in (True, False):",
+            "    try:",
+            "        subprocess.run(['/nonexistent'], close_fds=close)",
+            "    except FileNotFoundError:",
+            "        allocate(2)",
+            "os.posix_spawnp('true', ['true'], os.environ)",
+            "os.wait()",
+            "allocate(3)"))
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assertEqual([event["size_bytes"] for event in run.records("event")], [1, 2, 2, 3])
+        self.assertTrue(run.report()["complete"])
+
     def test_the_next_preload_in_line_sees_its_calls_too(self):
         self.assertIn("gpumemtrace", SHIM)
         run = Recording([program("busy-threads"), "1", "100"], preload=f"{SHIM}:{program('libinterposer.so')}")
