@@ -67,11 +67,6 @@ static void look_for_python(void)
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
 
-void gmt_lifecycle_look_again(void)
-{
-	look_for_python();
-}
-
 void gmt_lifecycle_reach_driver(void)
 {
 	bool expected = false;
@@ -82,6 +77,7 @@ void gmt_lifecycle_reach_driver(void)
 	gmt_config_warn();
 	look_for_unwinder();
 	look_for_python();
+	gmt_session_call_now_and_then(look_for_python);
 }
 
 static void in_child_of_fork(void)

@@ -15,7 +15,4 @@
 /* The process reaches the driver: cuInit or cuGetProcAddress was called. Idempotent, any thread. */
 void gmt_lifecycle_reach_driver(void);
 
-/* What may have changed since: an interpreter that came later. From the writer, now and then. */
-void gmt_lifecycle_look_again(void);
-
 #endif

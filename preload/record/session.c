@@ -15,7 +15,6 @@
 #include "capture/native.h"
 #include "config.h"
 #include "diag.h"
-#include "lifecycle.h"
 #include "record/area.h"
 #include "record/clock.h"
 #include "record/ring.h"
@@ -35,6 +34,7 @@ static _Atomic uint32_t number = 1; /* of the recording, for threads that hold a
 static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1 };
 static struct gmt_writer_input input = { .fd = -1 };
+static struct gmt_writer_listener listener;
 static pthread_key_t thread_key;
 static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
 
@@ -88,7 +88,8 @@ static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
 	input.area = &area;
 	input.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
 		atomic_load(&area.depot_ready_bytes));
-	if (input.depot && gmt_writer_start(&input, writer_failed))
+	listener.failed = writer_failed;
+	if (input.depot && gmt_writer_start(&input, listener))
 		return true;
 	snprintf(ret_why, why_bytes, "no memory or no thread for the recorder");
 	gmt_area_unlink(&area);
@@ -233,6 +234,11 @@ void gmt_session_note(const char *text)
 	while (atomic_load(&input.note_count) != index)
 		sched_yield();
 	atomic_store_explicit(&input.note_count, index + 1, memory_order_release);
+}
+
+void gmt_session_call_now_and_then(void (*work)(void))
+{
+	listener.before_sync = work;
 }
 
 void gmt_session_end(void)

@@ -33,6 +33,9 @@ void gmt_session_count_loss(enum gmt_loss loss);
 /* A line for the report's reader, kept until the file is there. Text is copied. */
 void gmt_session_note(const char *text);
 
+/* `work` is called by the writer's thread about once a second, from now on. */
+void gmt_session_call_now_and_then(void (*work)(void));
+
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);
 

@@ -18,7 +18,6 @@
 #include "config.h"
 #include "diag.h"
 #include "hooks.h"
-#include "lifecycle.h"
 #include "record/clock.h"
 #include "record/definitions.h"
 #include "record/modules.h"
@@ -39,7 +38,7 @@ enum {
 
 static struct writer {
 	struct gmt_writer_input *input;
-	void (*failed)(void);
+	struct gmt_writer_listener listener;
 	pthread_t thread;
 	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
 	_Atomic bool stopping;
@@ -69,7 +68,7 @@ static void check(enum gmt_status status, const struct gmt_error *error)
 		return;
 	writer.write_failed = true;
 	gmt_diag_warn("%s: %s; recording has stopped, the program goes on", writer.input->path, error->text);
-	writer.failed();
+	writer.listener.failed();
 }
 
 static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
@@ -337,7 +336,8 @@ static void sync_point(void)
 {
 	struct gmt_error error;
 
-	gmt_lifecycle_look_again();
+	if (writer.listener.before_sync)
+		writer.listener.before_sync();
 	write_modules();
 	write_notes();
 	write_losses();
@@ -415,14 +415,14 @@ static void *run(void *unused)
 	return NULL;
 }
 
-bool gmt_writer_start(struct gmt_writer_input *input, void (*failed)(void))
+bool gmt_writer_start(struct gmt_writer_input *input, struct gmt_writer_listener listener)
 {
 	pthread_attr_t attributes;
 	sigset_t all, before;
 
 	memset(&writer, 0, sizeof(writer));
 	writer.input = input;
-	writer.failed = failed;
+	writer.listener = listener;
 	writer.definitions.depot = input->depot;
 
 	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */

@@ -36,11 +36,14 @@ struct gmt_writer_input {
 	_Atomic uint64_t losses[GMT_LOSS_COUNT];
 };
 
-/*
- * Starts the thread. False when it cannot be made. `stopped` (may be called from the writer thread)
- * is told when the file can no longer be written.
- */
-bool gmt_writer_start(struct gmt_writer_input *input, void (*failed)(void));
+/* What the writer tells, from its own thread. */
+struct gmt_writer_listener {
+	void (*failed)(void);     /* the file can no longer be written */
+	void (*before_sync)(void); /* a sync point is near: a good moment for rare work; may be NULL */
+};
+
+/* Starts the thread. False when it cannot be made. */
+bool gmt_writer_start(struct gmt_writer_input *input, struct gmt_writer_listener listener);
 
 /* A ring wants to be emptied soon. Any thread; one system call. */
 void gmt_writer_wake(void);

@@ -1,27 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "routes/dlclose.h"
-
 #include <dlfcn.h>
-#include <stdatomic.h>
-#include <stddef.h>
+#include <stdint.h>
 
 #include "record/modules.h"
 #include "record/session.h"
 #include "routes/real.h"
 #include "thread.h"
 
-int gmt_real_dlclose(void *handle)
-{
-	static int (*_Atomic real)(void *);
-	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
-
-	if (!next) {
-		*(void **)&next = gmt_real_dlsym(RTLD_NEXT, "dlclose");
-		atomic_store_explicit(&real, next, memory_order_relaxed);
-	}
-	return next ? next(handle) : -1;
-}
-
+/*
+ * dlclose is taken over because an object that goes takes its addresses along: what is loaded is noted
+ * down first, stacks taken afterwards belong to a new module map, and calling objects are looked up
+ * anew. dlopen is left alone: taking it over would change whose RUNPATH applies.
+ */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
 	if (gmt_this_thread.is_ours || !gmt_session_is_on())

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "routes/dlclose.h"
 #include "routes/objects.h"
 
 void *(*gmt_dlsym_next)(void *, const char *);
@@ -51,6 +50,18 @@ void *gmt_real_dlsym(void *handle, const char *name)
 	if (!gmt_dlsym_next)
 		gmt_real_init();
 	return gmt_dlsym_next ? gmt_dlsym_next(handle, name) : NULL;
+}
+
+int gmt_real_dlclose(void *handle)
+{
+	static int (*_Atomic real)(void *);
+	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
+
+	if (!next) {
+		*(void **)&next = gmt_real_dlsym(RTLD_NEXT, "dlclose");
+		atomic_store_explicit(&real, next, memory_order_relaxed);
+	}
+	return next ? next(handle) : -1;
 }
 
 static bool is_ours(const void *function)

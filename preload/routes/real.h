@@ -21,6 +21,9 @@ void gmt_real_init(void);
 /* The C library's dlsym, called as ourselves: RTLD_NEXT means "after this library". */
 void *gmt_real_dlsym(void *handle, const char *name);
 
+/* The C library's dlclose, for the recorder's own handles: ours would start a new module map. */
+int gmt_real_dlclose(void *handle);
+
 /* What the assembly stub jumps to: the same function. */
 extern void *(*gmt_dlsym_next)(void *, const char *);
 
