@@ -20,17 +20,20 @@ enum { SORT_PEAK, SORT_LIVE, SORT_TOTAL, SORT_ALL };
 
 #define AT(field) offsetof(struct report_options, field)
 const struct gmt_option_row gmt_table_report[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with every site and whole stacks" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
+	  "JSON instead of text, with every site and whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
 	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
 	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
 	  "look for symbols in this folder too, by build-id; may be repeated" },
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
-	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
+	  "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
-	  "native frames: all but the Python interpreter's own (default), all, or none where there are Python frames" },
+	  "native frames: all but the Python interpreter's own (default), all, or none where there are "
+	  "Python frames" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
@@ -89,8 +92,8 @@ static enum gmt_status make_parts(struct parts *parts, const struct report_optio
 	return gmt_caveats_init(&parts->caveats, parts->snapshot, &parts->replay, &parts->traces, error);
 }
 
-static enum gmt_status render(struct parts *parts, const struct report_options *options, struct gmt_json *json,
-	FILE *file, struct gmt_error *error)
+static enum gmt_status render(struct parts *parts, const struct report_options *options,
+	struct gmt_json *json, FILE *file, struct gmt_error *error)
 {
 	struct gmt_report report = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
@@ -112,8 +115,8 @@ static enum gmt_status render(struct parts *parts, const struct report_options *
 }
 
 /* Returns the exit code; *ret_incomplete is set, never cleared. */
-static int report_file(const char *path, const struct report_options *options, struct gmt_json *json, FILE *file,
-	bool *ret_incomplete)
+static int report_file(const char *path, const struct report_options *options, struct gmt_json *json,
+	FILE *file, bool *ret_incomplete)
 {
 	struct parts parts = { 0 };
 	struct gmt_error error = { 0 };

@@ -17,7 +17,8 @@ struct run_options {
 
 #define AT(field) offsetof(struct run_options, field)
 const struct gmt_option_row gmt_table_run[] = {
-	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet), "do not say what was recorded and what to type next" },
+	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
+	  "do not say what was recorded and what to type next" },
 #define GMT_OPTION(name, fallback, values, meaning) GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "wire/recorder_options.def"
 #undef GMT_OPTION
@@ -54,7 +55,8 @@ static void say_next(const glob_t *before, const char *pattern)
 	if (!count) {
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 	} else if (count > NAMES_SHOWN) {
-		fprintf(stderr, "gpumemtrace: %zu files were recorded\nnext: gpumemtrace report %s\n", count, pattern);
+		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", count);
+		fprintf(stderr, "next: gpumemtrace report %s\n", pattern);
 	} else {
 		fputs("next: gpumemtrace report", stderr);
 		for (size_t i = 0; i < after.gl_pathc; i++)

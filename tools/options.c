@@ -229,8 +229,9 @@ void gmt_options_help(const struct gmt_command *command)
 			continue;
 		if (row->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
-		snprintf(left, sizeof(left), "  %s--%s%s%s", letter, row->name,
-			row->kind == GMT_OPTION_FLAG ? "" : "=", row->kind == GMT_OPTION_FLAG ? "" : row->values);
+		bool is_flag = row->kind == GMT_OPTION_FLAG;
+		snprintf(left, sizeof(left), "  %s--%s%s%s", letter, row->name, is_flag ? "" : "=",
+			is_flag ? "" : row->values);
 		printf("%-27s ", left);
 		if (strlen(left) > 27)
 			printf("\n%28s", "");

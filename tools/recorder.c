@@ -48,8 +48,9 @@ char *gmt_recorder_preload(const char *library, const char *before)
 	char *value;
 	bool has_before = before && *before;
 
-	return asprintf(&value, "%s%s%s", library, has_before ? ":" : "", has_before ? before : "") < 0 ? NULL :
-		value;
+	if (asprintf(&value, "%s%s%s", library, has_before ? ":" : "", has_before ? before : "") < 0)
+		return NULL;
+	return value;
 }
 
 /* A value in quotes where ':' or a quote is in it. */

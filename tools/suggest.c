@@ -27,7 +27,8 @@ static unsigned distance_of(const char *from, const char *to)
 		for (size_t i = 1; i <= width; i++) {
 			unsigned above = row[i];
 
-			row[i] = smallest(above + 1, row[i - 1] + 1, diagonal + (from[line - 1] != to[i - 1]));
+			row[i] = smallest(above + 1, row[i - 1] + 1,
+				diagonal + (from[line - 1] != to[i - 1]));
 			diagonal = above;
 		}
 	}

@@ -44,7 +44,8 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 	if (snapshot->counts_differ)
 		add(lister, GMT_CAVEAT_INCOMPLETE,
 			"events are missing: the file says it holds %s, it holds %s",
-			gmt_text_count(snapshot->promised_events).text, gmt_text_count(snapshot->seen_events).text);
+			gmt_text_count(snapshot->promised_events).text,
+			gmt_text_count(snapshot->seen_events).text);
 	for (size_t i = 0; i < snapshot->drops.count; i++) {
 		const struct gmt_snapshot_drop *drop = &snapshot->drops.items[i];
 		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, drop->thread);
@@ -66,13 +67,13 @@ static void judge_totals(struct lister *lister, const struct gmt_books_account *
 		return;
 	if (account->unseen_bytes > 0)
 		add(lister, GMT_CAVEAT_INCOMPLETE,
-			"GPU %d: PyTorch says it has allocated %" PRId64 " bytes more than its recorded blocks hold: "
-			"some were allocated before recording began, or were not seen",
+			"GPU %d: PyTorch says it has allocated %" PRId64
+			" bytes more than its recorded blocks hold: some were allocated before recording began, or were not seen",
 			account->device, account->unseen_bytes);
 	else
 		add(lister, GMT_CAVEAT_INCOMPLETE,
-			"GPU %d: PyTorch says it has allocated %" PRIu64 " bytes less than its recorded blocks hold: "
-			"some frees were not seen",
+			"GPU %d: PyTorch says it has allocated %" PRIu64
+			" bytes less than its recorded blocks hold: some frees were not seen",
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
@@ -98,7 +99,8 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 		add(lister, GMT_CAVEAT_REMARK, "no symbols of %.300s: %s", traces->problems.items[i].module,
 			traces->problems.items[i].why);
 	if (traces->mismatches)
-		add(lister, GMT_CAVEAT_REMARK, "in %s stacks the native and the Python half do not fit together",
+		add(lister, GMT_CAVEAT_REMARK,
+			"in %s stacks the native and the Python half do not fit together",
 			gmt_text_count(traces->mismatches).text);
 	if (traces->missing)
 		add(lister, GMT_CAVEAT_REMARK, "%s stacks or frames are not in the file",

@@ -25,6 +25,11 @@ static const char *skip_brackets(const char *at, char open, char close)
 	return at;
 }
 
+static bool at_operator(const char *at)
+{
+	return strncmp(at, "operator", 8) == 0 && strchr(" ()<>=!+-*/%^&|~,[", at[8]);
+}
+
 /* "operator" and what it is the operator of: nothing in that is a bracket or a return type. */
 static const char *copy_operator(const char *at, char *name, size_t *length, size_t size)
 {
@@ -47,7 +52,7 @@ void gmt_names_function(const char *function, char *ret_name, size_t size)
 		if (at_anonymous(at)) {
 			at += sizeof(anonymous) - 1;
 			at += strncmp(at, "::", 2) == 0 ? 2 : 0;
-		} else if (is_start && strncmp(at, "operator", 8) == 0 && strchr(" ()<>=!+-*/%^&|~,[", at[8])) {
+		} else if (is_start && at_operator(at)) {
 			at = copy_operator(at, ret_name, &length, size);
 		} else if (*at == '<' && length) {
 			at = skip_brackets(at, '<', '>');

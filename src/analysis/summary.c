@@ -23,7 +23,8 @@ static struct gmt_summary_device *get_device(struct summarizer *summarizer, int3
 	if (device)
 		*device = (struct gmt_summary_device){
 			.device = ordinal,
-			.info = ordinal < 0 ? NULL : gmt_snapshot_device(summarizer->snapshot, (uint32_t)ordinal),
+			.info = ordinal < 0 ? NULL :
+				gmt_snapshot_device(summarizer->snapshot, (uint32_t)ordinal),
 		};
 	return device;
 }

@@ -23,7 +23,9 @@ static bool get_account(struct gmt_books *books, uint8_t layer, int16_t device, 
 		if (!gmt_vec_reserve(&books->accounts, 1) ||
 			!gmt_map_put(&books->account_ids, account_key(layer, device), id))
 			return false;
-		*gmt_vec_push(&books->accounts) = (struct gmt_books_account){ .layer = layer, .device = device };
+		*gmt_vec_push(&books->accounts) = (struct gmt_books_account){
+			.layer = layer, .device = device,
+		};
 	}
 	*ret_account = (uint32_t)id;
 	return true;
@@ -38,7 +40,9 @@ static bool get_space(struct gmt_books *books, uint32_t account, uint8_t space, 
 		id = books->spaces.count;
 		if (!gmt_vec_reserve(&books->spaces, 1) || !gmt_map_put(&books->space_ids, key, id))
 			return false;
-		*gmt_vec_push(&books->spaces) = (struct gmt_books_space){ .account = account, .space = space };
+		*gmt_vec_push(&books->spaces) = (struct gmt_books_space){
+			.account = account, .space = space,
+		};
 	}
 	*ret_space = (uint32_t)id;
 	return true;
@@ -82,7 +86,8 @@ struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint3
 	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
 }
 
-static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes, uint64_t stamp)
+static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes,
+	uint64_t stamp)
 {
 	struct gmt_books_account *account = &books->accounts.items[site->account];
 	struct gmt_books_space *space = &books->spaces.items[site->space];

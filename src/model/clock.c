@@ -103,7 +103,8 @@ uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_
 	};
 
 	if (snapshot->clocks.count < 2)
-		return epoch_ns > snapshot->process.start_time_ns ? epoch_ns - snapshot->process.start_time_ns : 0;
+		return epoch_ns > snapshot->process.start_time_ns ?
+			epoch_ns - snapshot->process.start_time_ns : 0;
 
 	int64_t start = monotonic_of_stamp(snapshot, snapshot->process.start_stamp);
 	int64_t then = interpolate(snapshot, axes, epoch_ns);

@@ -160,7 +160,8 @@ static bool clamp_stamp(struct loader *loader, uint32_t thread, uint64_t *stamp)
 
 		if (!gmt_map_find(&loader->clamp_ids, thread, &index)) {
 			index = loader->clamps.count;
-			if (!gmt_vec_reserve(&loader->clamps, 1) || !gmt_map_put(&loader->clamp_ids, thread, index))
+			if (!gmt_vec_reserve(&loader->clamps, 1) ||
+				!gmt_map_put(&loader->clamp_ids, thread, index))
 				return false;
 			loader->clamps.items[loader->clamps.count++] = 0;
 		}
@@ -354,13 +355,14 @@ static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status stat
 
 		if (status == GMT_DAMAGED && error)
 			why = *error;
-		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %.512s", snapshot->path,
-			why.text);
+		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %.512s",
+			snapshot->path, why.text);
 	}
 	snapshot->damage = "";
 	if (status == GMT_DAMAGED) {
 		snapshot->damaged = true;
-		snapshot->damage = error ? gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
+		snapshot->damage = error ?
+			gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
 	}
 	/* Events behind the last count, in a file that says it is whole. */
 	if (snapshot->has_end && snapshot->seen_events != snapshot->promised_events)

@@ -71,7 +71,9 @@ static bool is_sorted(const struct gmt_snapshot *snapshot)
 bool gmt_order_events(struct gmt_snapshot *snapshot)
 {
 	size_t bytes = snapshot->events.count * sizeof(uint32_t);
-	struct sorter sorter = { .events = snapshot->events.items, .count = (uint32_t)snapshot->events.count };
+	struct sorter sorter = {
+		.events = snapshot->events.items, .count = (uint32_t)snapshot->events.count,
+	};
 
 	if (is_sorted(snapshot))
 		return true;

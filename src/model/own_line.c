@@ -37,7 +37,8 @@ static enum ownership of_python(const char *file)
 		return OWN_PYTHON;
 	if (*file == '<')
 		return OWN_GENERATED;
-	if (!*file || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") || in_standard_library(file))
+	if (!*file || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
+		in_standard_library(file))
 		return OWN_PYTHON;
 	return OWN_SCRIPT;
 }

@@ -47,7 +47,8 @@ static int16_t play_free(struct gmt_books *books, const struct gmt_snapshot_even
 {
 	uint32_t site = gmt_books_free(books, event->layer, event->address, event->size_bytes);
 
-	return site == UINT32_MAX ? event->device : books->accounts.items[books->sites.items[site].account].device;
+	return site == UINT32_MAX ? event->device :
+		books->accounts.items[books->sites.items[site].account].device;
 }
 
 static bool play_refusal(struct player *player, const struct gmt_snapshot_event *event, size_t index)

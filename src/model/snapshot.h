@@ -81,7 +81,8 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_drop) drops;
 	GMT_VEC(const char *) notes;
 	/* Id to index, for each kind of record that has ids. */
-	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids, stack_ids;
+	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
+		stack_ids;
 
 	GMT_VEC(struct gmt_snapshot_event) events; /* in the order of the file */
 	uint32_t *order;      /* indices of events in order of time; NULL: the file's order is it */

@@ -144,7 +144,8 @@ static bool try_file(void *user, const char *path)
 }
 
 /* The module's path on this machine. */
-static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_module *module, char ret_path[PATH_MAX])
+static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_module *module,
+	char ret_path[PATH_MAX])
 {
 	const char *path = module->path.text;
 	const char *directory = *path == '/' ? "" : snapshot->directory;
@@ -177,7 +178,8 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 		opened->state = is_other ? GMT_SYMBOLS_OTHER_FILE : GMT_SYMBOLS_NO_FILE;
 }
 
-static void find_in_module(struct gmt_symbols *symbols, struct opened *opened, struct gmt_symbols_answer *answer)
+static void find_in_module(struct gmt_symbols *symbols, struct opened *opened,
+	struct gmt_symbols_answer *answer)
 {
 	struct gmt_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
 	size_t count = 0;
@@ -191,7 +193,9 @@ static void find_in_module(struct gmt_symbols *symbols, struct opened *opened, s
 	if (opened->lines)
 		count = gmt_dwarf_find(opened->lines, answer->file_address, lines, GMT_SYMBOLS_MAX_FRAMES);
 	for (size_t i = 0; i < count; i++)
-		answer->frames[i] = (struct gmt_symbols_frame){ lines[i].function, lines[i].file, lines[i].line };
+		answer->frames[i] = (struct gmt_symbols_frame){
+			lines[i].function, lines[i].file, lines[i].line,
+		};
 	answer->count = count ? count : 1;
 
 	/* The symbol table knows the real function's full name; DWARF often only "operator()". */

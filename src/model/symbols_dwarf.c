@@ -59,7 +59,8 @@ static void add_ranges(struct range **items, size_t *count, size_t *capacity, Dw
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (start < end && gmt_vec_reserve_bytes((void **)items, capacity, *count, 1, sizeof(**items)))
+		if (start < end &&
+			gmt_vec_reserve_bytes((void **)items, capacity, *count, 1, sizeof(**items)))
 			(*items)[(*count)++] = (struct range){ start, end, value };
 }
 
@@ -132,7 +133,8 @@ static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t a
 		if (dwarf_offdie(dwarf->dwarf, unit->die, &unit_die))
 			list_functions_below(unit, &unit_die, 0);
 		if (unit->functions.count)
-			qsort(unit->functions.items, unit->functions.count, sizeof(*unit->functions.items), by_start);
+			qsort(unit->functions.items, unit->functions.count, sizeof(*unit->functions.items),
+				by_start);
 	}
 
 	const struct range *range = find_range(unit->functions.items, unit->functions.count, address);

@@ -144,7 +144,8 @@ static void add_functions(struct gmt_elf *elf, Elf_Scn *section, const GElf_Shdr
 	for (size_t i = 0; i < count && gelf_getsym(data, (int)i, &symbol); i++) {
 		unsigned type = GELF_ST_TYPE(symbol.st_info);
 
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF || !symbol.st_value)
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+			!symbol.st_value)
 			continue;
 
 		const char *name = elf_strptr(elf->elf, header->sh_link, symbol.st_name);

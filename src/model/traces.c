@@ -235,8 +235,8 @@ static bool is_internal(const struct merger *merger, const struct resolved *reso
 		return false;
 
 	/* A program that has the interpreter linked in: only the interpreter's own names are hidden. */
-	const struct gmt_place *place =
-		gmt_traces_place(merger->traces, merger->resolved_places.items[resolved->first + resolved->count - 1]);
+	uint32_t outer = merger->resolved_places.items[resolved->first + resolved->count - 1];
+	const struct gmt_place *place = gmt_traces_place(merger->traces, outer);
 	const char *function = gmt_traces_string(merger->traces, place->function);
 	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
 }
@@ -328,11 +328,12 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 	ret_traces->trace_count = snapshot->traces.count;
 	ret_traces->stack_of_trace =
 		gmt_pages_grow(NULL, 0, (snapshot->traces.count + 1) * sizeof(*ret_traces->stack_of_trace));
-	merger.symbols = gmt_symbols_open(snapshot, options->symbol_directories, options->symbol_directory_count);
+	merger.symbols = gmt_symbols_open(snapshot, options->symbol_directories,
+		options->symbol_directory_count);
 
 	bool done = ret_traces->stack_of_trace && merger.symbols &&
-		gmt_intern_text(&ret_traces->strings, "", &empty) && resolve_all(&merger) && merge_all(&merger) &&
-		list_problems(&merger);
+		gmt_intern_text(&ret_traces->strings, "", &empty) && resolve_all(&merger) &&
+		merge_all(&merger) && list_problems(&merger);
 
 	gmt_symbols_close(merger.symbols);
 	gmt_intern_fini(&merger.addresses);

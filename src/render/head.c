@@ -31,10 +31,12 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 	gmt_plain_text(plain, snapshot->host);
 	if (process->rank >= 0)
 		fprintf(plain->file, ", rank %d", process->rank);
-	fprintf(plain->file, ", %zu GPU%s\n", snapshot->devices.count, snapshot->devices.count == 1 ? "" : "s");
+	fprintf(plain->file, ", %zu GPU%s\n", snapshot->devices.count,
+		snapshot->devices.count == 1 ? "" : "s");
 	fputs("  recorded  ", plain->file);
 	gmt_plain_date(plain, process->start_time_ns);
-	fprintf(plain->file, ", for %s, %s events, ", gmt_text_duration(gmt_snapshot_duration_ns(snapshot)).text,
+	fprintf(plain->file, ", for %s, %s events, ",
+		gmt_text_duration(gmt_snapshot_duration_ns(snapshot)).text,
 		gmt_text_count(snapshot->seen_events).text);
 	if (gmt_snapshot_complete(snapshot)) {
 		fputs("complete\n", plain->file);

@@ -28,8 +28,8 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 		gmt_plain_text(plain, device->uuid.text);
 		fputc('\n', plain->file);
 	}
-	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s\n", "events by function", "allocs", "frees", "refused",
-		"bad free");
+	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s\n", "events by function", "allocs", "frees",
+		"refused", "bad free");
 	for (size_t i = 0; i < info->census->apis.count; i++) {
 		const struct gmt_census_api *row = &info->census->apis.items[i];
 		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
@@ -76,8 +76,8 @@ void gmt_info_text(const struct gmt_info *info, FILE *file)
 		gmt_plain_text(&plain, snapshot->options.items[i].value.text);
 	}
 	fprintf(file, "\n  stacks    %zu native, %zu Python, %zu pairs; %zu modules, %zu Python functions\n",
-		snapshot->stacks.count, snapshot->frames.count, snapshot->traces.count, snapshot->modules.count,
-		snapshot->codes.count);
+		snapshot->stacks.count, snapshot->frames.count, snapshot->traces.count,
+		snapshot->modules.count, snapshot->codes.count);
 	write_tables(info, &plain);
 	fputs("\nnext: gpumemtrace report ", file);
 	gmt_plain_argument(&plain, snapshot->path);
@@ -148,7 +148,8 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_key(json, "options");
 	gmt_json_begin_object(json);
 	for (size_t i = 0; i < snapshot->options.count; i++)
-		gmt_json_key_text(json, snapshot->options.items[i].key.text, snapshot->options.items[i].value.text);
+		gmt_json_key_text(json, snapshot->options.items[i].key.text,
+			snapshot->options.items[i].value.text);
 	gmt_json_end_object(json);
 	render_lists(info, json);
 	gmt_json_key(json, "remarks");

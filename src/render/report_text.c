@@ -109,7 +109,8 @@ static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t
 
 	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
 	if (count)
-		gmt_plain_place(&writer->plain, writer->report->snapshot, writer->report->traces, places[own_line]);
+		gmt_plain_place(&writer->plain, writer->report->snapshot, writer->report->traces,
+			places[own_line]);
 	else
 		fputs("(no stack)", writer->file);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
@@ -176,7 +177,8 @@ static void write_refusals(const struct writer *writer)
 }
 
 /* One line of a list, and the stack when this site is shown for the first time. */
-static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key, uint64_t whole)
+static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key,
+	uint64_t whole)
 {
 	uint64_t bytes = gmt_sites_value(site, key);
 	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks :
@@ -276,7 +278,8 @@ static bool write_all_lists(struct writer *writer)
 		const struct gmt_summary_device *device = &summary->devices.items[i];
 		char where[24];
 
-		snprintf(where, sizeof(where), device->device < 0 ? "an unknown GPU" : "GPU %d", device->device);
+		snprintf(where, sizeof(where), device->device < 0 ? "an unknown GPU" : "GPU %d",
+			device->device);
 		for (size_t layer = device->layers.count; layer-- > 0;)
 			if (!write_lists(writer, &device->layers.items[layer], where))
 				return false;

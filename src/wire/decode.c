@@ -45,7 +45,8 @@ static bool get_slice(struct cursor *cursor, struct gmt_slice *ret_slice)
 {
 	uint64_t length;
 
-	if (!gmt_varint_get(&cursor->at, cursor->end, &length) || length > (uint64_t)(cursor->end - cursor->at))
+	if (!gmt_varint_get(&cursor->at, cursor->end, &length) ||
+		length > (uint64_t)(cursor->end - cursor->at))
 		return false;
 	*ret_slice = (struct gmt_slice){ .text = (const char *)cursor->at, .length = (uint32_t)length };
 	cursor->at += length;
@@ -60,10 +61,13 @@ static bool get_list(struct gmt_decoder *decoder, struct cursor *cursor, struct 
 {
 	uint64_t count, difference, item = 0;
 
-	if (!gmt_varint_get(&cursor->at, cursor->end, &count) || count > (uint64_t)(cursor->end - cursor->at) ||
+	if (!gmt_varint_get(&cursor->at, cursor->end, &count) ||
+		count > (uint64_t)(cursor->end - cursor->at) ||
 		!gmt_vec_reserve(&decoder->items, count))
 		return false;
-	*ret_list = (struct gmt_list){ .items = (const uint64_t *)decoder->items.count, .count = (uint32_t)count };
+	*ret_list = (struct gmt_list){
+		.items = (const uint64_t *)decoder->items.count, .count = (uint32_t)count,
+	};
 	for (uint64_t i = 0; i < count; i++) {
 		if (!gmt_varint_get(&cursor->at, cursor->end, &difference))
 			return false;
@@ -148,7 +152,8 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 
 		if (!whole || !decode_column(decoder, record, &record->fields[f],
 				(struct cursor){ payload.at, payload.at + length }, block->rows))
-			return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded",
+			return gmt_error_set(error, GMT_DAMAGED,
+			"column `%s` of a `%s` block cannot be decoded",
 				record->fields[f].name, record->name);
 		payload.at += length;
 	}

@@ -135,7 +135,8 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 	encoder->block.count = GMT_BLOCK_HEADER_BYTES;
 
 	for (uint32_t i = 0; i < record->field_count; i++)
-		if (!encode_column(encoder, record, &record->fields[i], rows, count) || !append_column(encoder))
+		if (!encode_column(encoder, record, &record->fields[i], rows, count) ||
+			!append_column(encoder))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
 	if (count > GMT_BLOCK_MAX_ROWS || encoder->block.count > GMT_BLOCK_HEADER_BYTES + GMT_BLOCK_MAX_BYTES)

@@ -99,7 +99,8 @@ static enum gmt_status deflate_all(struct gmt_sink *sink, int flush, struct gmt_
 	}
 }
 
-enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length, struct gmt_error *error)
+enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length,
+	struct gmt_error *error)
 {
 	sink->pushed_bytes += length;
 	if (sink->failed)

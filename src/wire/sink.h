@@ -24,7 +24,8 @@ struct gmt_sink;
 enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error);
 
 /* Appends bytes. */
-enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length, struct gmt_error *error);
+enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length,
+	struct gmt_error *error);
 
 /* Makes all that was pushed readable in the file. */
 enum gmt_status gmt_sink_sync(struct gmt_sink *sink, struct gmt_error *error);

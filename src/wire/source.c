@@ -143,7 +143,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 		return gmt_error_set(error, GMT_FORMAT, "%s: %s", source->path,
 			source->failed ? source->failure : "is empty");
 	if (source->stream.avail_in < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
-		return gmt_error_set(error, GMT_FORMAT, "%s: is not a gzip file, so not a gpumemtrace snapshot",
+		return gmt_error_set(error, GMT_FORMAT,
+			"%s: is not a gzip file, so not a gpumemtrace snapshot",
 			source->path);
 	if (inflate_some(source, header, sizeof(header)) < sizeof(header))
 		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
@@ -155,7 +156,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
 	if (get_u16(header + 8) > GMT_FORMAT_MAJOR || (get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
-			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): use the newer program",
+			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): "
+			"use the newer program",
 			source->path, get_u16(header + 8), get_u16(header + 10), get_u32(header + 12),
 			GMT_FORMAT_MAJOR);
 	return GMT_OK;
@@ -197,7 +199,8 @@ static enum gmt_status damaged(const struct gmt_source *source, const char *what
 
 #define CUT "it ends in the middle: the process was killed, or the file was cut"
 
-enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
+enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
+	struct gmt_error *error)
 {
 	uint8_t header[GMT_BLOCK_HEADER_BYTES];
 	size_t got = inflate_some(source, header, sizeof(header));

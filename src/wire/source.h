@@ -35,7 +35,8 @@ enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source
  * The next block, good until the next call. GMT_END: the file ended where a block ends. GMT_DAMAGED:
  * from here on it is cut or damaged, the text says how (without the path); all before was good.
  */
-enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error);
+enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
+	struct gmt_error *error);
 
 struct gmt_source_progress gmt_source_progress(const struct gmt_source *source);
 

@@ -123,15 +123,17 @@ static void report(struct gmt_snapshot *snapshot, FILE *out, uint64_t until_ns, 
 
 	if (gmt_traces_init(&traces, snapshot, &options, NULL) ||
 		gmt_replay_init(&replay, snapshot, &traces, until_ns, NULL) ||
-		gmt_summary_init(&summary, snapshot, &replay, NULL) || gmt_sites_init(&sites, &replay, &traces, NULL) ||
+		gmt_summary_init(&summary, snapshot, &replay, NULL) ||
+		gmt_sites_init(&sites, &replay, &traces, NULL) ||
 		gmt_caveats_init(&caveats, snapshot, &replay, &traces, NULL) ||
 		gmt_census_init(&census, snapshot, NULL))
 		abort();
 	check_sums(&replay.books);
 
 	struct gmt_report whole = {
-		.snapshot = snapshot, .traces = &traces, .replay = &replay, .summary = &summary, .sites = &sites,
-		.caveats = &caveats, .limit = UINT64_MAX, .frames = 6, .all_lists = true, .color = true,
+		.snapshot = snapshot, .traces = &traces, .replay = &replay, .summary = &summary,
+		.sites = &sites, .caveats = &caveats, .limit = UINT64_MAX, .frames = 6, .all_lists = true,
+		.color = true,
 	};
 	struct gmt_info info = { .snapshot = snapshot, .census = &census, .caveats = &caveats };
 	struct gmt_json json = { .file = out, .pretty = true, .inline_depth = 2 };

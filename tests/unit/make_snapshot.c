@@ -87,8 +87,10 @@ static void put_names(struct maker *maker)
 		{ 4, slice("cuMemHostAlloc"), slice("cuda") }, { 5, slice("cuMemFreeHost"), slice("cuda") },
 	};
 	struct gmt_module modules[] = {
-		{ 1, 0, 0x7f0000000000, 0x7f0000100000, 0x7f0000000000, slice("/opt/app/libmodel.so"), slice("aa55") },
-		{ 2, 0, 0x7f0000200000, 0x7f0000300000, 0x7f0000200000, slice("/opt/app/libtorch.so"), slice("") },
+		{ .id = 1, .start = 0x7f0000000000, .end = 0x7f0000100000, .bias = 0x7f0000000000,
+		  .path = slice("/opt/app/libmodel.so"), .build_id = slice("aa55") },
+		{ .id = 2, .start = 0x7f0000200000, .end = 0x7f0000300000, .bias = 0x7f0000200000,
+		  .path = slice("/opt/app/libtorch.so"), .build_id = slice("") },
 	};
 
 	snapshot_file_put(&maker->file, GMT_RECORD_API, apis, sizeof(apis) / sizeof(*apis));
@@ -134,8 +136,8 @@ static void put_site(struct maker *maker, uint32_t site)
 		items[i] = (uint64_t)of * 2 + (i + 1 == depth);
 		addresses[i] = 0x7f0000000000 + (i % 2) * 0x200000 + (site * 64 + i) % 0x100000;
 	}
-	snapshot_file_put(&maker->file, GMT_RECORD_FRAMES, &(struct gmt_frames){ site, 0, { items, depth } }, 1);
-	snapshot_file_put(&maker->file, GMT_RECORD_STACK, &(struct gmt_stack){ site, 0, 0, { addresses, depth } }, 1);
+	SNAPSHOT_PUT(&maker->file, FRAMES, gmt_frames, .id = site, .items = { items, depth });
+	SNAPSHOT_PUT(&maker->file, STACK, gmt_stack, .id = site, .items = { addresses, depth });
 }
 
 static void put_events(struct maker *maker, struct thread_state *thread)
@@ -151,7 +153,7 @@ static void put_all_events(struct maker *maker)
 {
 	for (uint64_t i = 0; i < maker->settings.threads; i++)
 		put_events(maker, &maker->threads[i]);
-	snapshot_file_put(&maker->file, GMT_RECORD_SYNC, &(struct gmt_sync){ maker->stamp, maker->written }, 1);
+	SNAPSHOT_PUT(&maker->file, SYNC, gmt_sync, .stamp = maker->stamp, .events = maker->written);
 	put_clock(maker, maker->stamp);
 	snapshot_file_sync(&maker->file);
 }
@@ -194,7 +196,8 @@ static void add_event(struct maker *maker, const struct block_state *block, bool
 		.kind = is_free ? GMT_KIND_FREE : GMT_KIND_ALLOC,
 		.layer = block->layer,
 		.space = block->space,
-		.device = is_host ? GMT_DEVICE_HOST : is_free && !is_torch ? GMT_DEVICE_UNKNOWN : (int16_t)block->device,
+		.device = is_host ? GMT_DEVICE_HOST :
+			is_free && !is_torch ? GMT_DEVICE_UNKNOWN : (int16_t)block->device,
 		.api = is_torch ? 3 : is_host ? 4 + is_free : 1 + is_free,
 		.address = block->address,
 		.size_bytes = is_free && !is_torch ? 0 : block->size_bytes,
@@ -264,7 +267,7 @@ static void make(struct maker *maker)
 		snapshot_file_put(&maker->file, GMT_RECORD_DROP,
 			&(struct gmt_drop){ 1, slice("the ring was full"), maker->settings.drop }, 1);
 	if (maker->settings.end)
-		snapshot_file_put(&maker->file, GMT_RECORD_END, &(struct gmt_end){ maker->stamp, maker->written }, 1);
+		SNAPSHOT_PUT(&maker->file, END, gmt_end, .stamp = maker->stamp, .events = maker->written);
 }
 
 int main(int argc, char **argv)

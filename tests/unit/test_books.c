@@ -110,7 +110,8 @@ static void over_random_events_every_number_equals_plain_bookkeeping(void **stat
 	for (int step = 0; step < STEPS; step++) {
 		random = gmt_hash_u64(random);
 
-		uint64_t block = random % BLOCKS, size = random >> 20 & 0xffff, address = 0x1000 * (block + 1);
+		uint64_t block = random % BLOCKS, address = 0x1000 * (block + 1);
+		uint64_t size = random >> 20 & 0xffff;
 		uint32_t site = (uint32_t)(random >> 50) % SITES;
 		if (plain.blocks[block].is_live) {
 			site = plain.blocks[block].site;

@@ -17,8 +17,9 @@ static struct snapshot_file file;
 static void begin(void)
 {
 	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_time_ns = 1000000, .start_stamp = 500,
-		.host = slice("here"), .executable = slice("/bin/x"), .command = slice("x"), .directory = slice("/"));
+	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_time_ns = 1000000,
+		.start_stamp = 500, .host = slice("here"), .executable = slice("/bin/x"),
+		.command = slice("x"), .directory = slice("/"));
 }
 
 static struct gmt_snapshot *load(void)
@@ -31,10 +32,12 @@ static struct gmt_snapshot *load(void)
 	return snapshot;
 }
 
-static void put_event(uint64_t stamp, uint32_t thread, enum gmt_kind kind, uint64_t address, uint64_t size_bytes)
+static void put_event(uint64_t stamp, uint32_t thread, enum gmt_kind kind, uint64_t address,
+	uint64_t size_bytes)
 {
 	SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = stamp, .thread = thread, .kind = kind,
-		.layer = GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE, .address = address, .size_bytes = size_bytes);
+		.layer = GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE, .address = address,
+		.size_bytes = size_bytes);
 }
 
 static void events_of_all_threads_come_in_the_order_of_time(void **state)
@@ -82,11 +85,13 @@ static void many_threads_are_merged_into_one_order(void **state)
 	begin();
 	for (uint32_t thread = 1; thread <= THREADS; thread++)
 		for (uint64_t i = 0; i < EVENTS; i++)
-			put_event(1000 + i * 100 + (thread * 29) % 100, thread, GMT_KIND_ALLOC, 1 + thread + i * 1000, 1);
+			put_event(1000 + i * 100 + (thread * 29) % 100, thread, GMT_KIND_ALLOC,
+				1 + thread + i * 1000, 1);
 	snapshot = load();
 	assert_int_equal(snapshot->events.count, THREADS * EVENTS);
 	for (size_t i = 1; i < snapshot->events.count; i++)
-		assert_true(gmt_snapshot_event(snapshot, i - 1)->stamp <= gmt_snapshot_event(snapshot, i)->stamp);
+		assert_true(gmt_snapshot_event(snapshot, i - 1)->stamp <=
+			gmt_snapshot_event(snapshot, i)->stamp);
 	gmt_snapshot_free(snapshot);
 }
 
@@ -112,7 +117,8 @@ static void stamps_become_time_between_and_beyond_the_clock_records(void **state
 	assert_int_equal(gmt_clock_time_ns(snapshot, 1500), 500);
 	assert_int_equal(gmt_clock_time_ns(snapshot, 2000), 1000);
 	assert_int_equal(gmt_clock_time_ns(snapshot, 2500), 1500);
-	assert_int_equal(gmt_clock_time_ns(snapshot, 4500), 3000); /* beyond: the average rate, 2000 in 1500 */
+	/* Beyond: the average rate, 2000 ticks in 1500 ns. */
+	assert_int_equal(gmt_clock_time_ns(snapshot, 4500), 3000);
 	assert_int_equal(gmt_clock_time_ns(snapshot, 0), 0);
 	assert_int_equal(gmt_clock_time_of_epoch_ns(snapshot, 1000250), 250);
 	assert_int_equal(gmt_clock_time_of_epoch_ns(snapshot, 1001000), 1000);
@@ -280,9 +286,11 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 		struct gmt_traces_options options = { 0 };
 
 		assert_int_equal(gmt_traces_init(&traces, snapshot, &options, &error), GMT_OK);
-		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces, rows[i].until_ns, &error), GMT_OK);
+		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces, rows[i].until_ns, &error),
+			GMT_OK);
 		assert_int_equal(replay.events, rows[i].events);
-		const struct gmt_books_account *account = gmt_books_find_account(&replay.books, GMT_LAYER_CUDA, 0);
+		const struct gmt_books_account *account =
+			gmt_books_find_account(&replay.books, GMT_LAYER_CUDA, 0);
 		assert_int_equal(account ? account->live_bytes : 0, rows[i].live_bytes);
 		gmt_replay_fini(&replay);
 		gmt_traces_fini(&traces);

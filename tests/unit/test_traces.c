@@ -66,8 +66,8 @@ static void put_module(const struct library *library, uint32_t generation, const
 	const char *build_id)
 {
 	SNAPSHOT_PUT(&file, MODULE, gmt_module, .id = ++next_module, .generation = generation,
-		.start = library->start, .end = library->end, .bias = library->bias, .path = slice(module_path),
-		.build_id = slice(build_id));
+		.start = library->start, .end = library->end, .bias = library->bias,
+		.path = slice(module_path), .build_id = slice(build_id));
 }
 
 static void begin_without_modules(void)
@@ -78,7 +78,8 @@ static void begin_without_modules(void)
 	for (uint32_t id = 1; id <= 5; id++) {
 		char name[8] = { 'f', (char)('0' + id), 0 };
 
-		SNAPSHOT_PUT(&file, CODE, gmt_code, .id = id, .function = slice(name), .file = slice("/home/me/t.py"));
+		SNAPSHOT_PUT(&file, CODE, gmt_code, .id = id, .function = slice(name),
+			.file = slice("/home/me/t.py"));
 		SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = id, .code = id, .line = id * 10);
 	}
 }
@@ -96,7 +97,8 @@ static void put_trace(const uint64_t *addresses, uint32_t address_count, const u
 {
 	uint32_t id = ++next_stack;
 
-	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = id, .truncated = truncated, .items = { addresses, address_count });
+	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = id, .truncated = truncated,
+		.items = { addresses, address_count });
 	SNAPSHOT_PUT(&file, FRAMES, gmt_frames, .id = id, .items = { frames, frame_count });
 	SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = id, .thread = 1, .kind = GMT_KIND_ALLOC,
 		.layer = GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE, .address = id * 4096, .size_bytes = 1,
@@ -106,7 +108,8 @@ static void put_trace(const uint64_t *addresses, uint32_t address_count, const u
 static void make_traces(enum gmt_traces_native native, const char *directory)
 {
 	struct gmt_traces_options options = {
-		.native = native, .symbol_directories = &directory, .symbol_directory_count = directory ? 1 : 0,
+		.native = native, .symbol_directories = &directory,
+		.symbol_directory_count = directory ? 1 : 0,
 	};
 	struct gmt_error error;
 
@@ -140,8 +143,8 @@ static const char *functions(size_t trace)
 	for (uint32_t i = 0; i < count; i++) {
 		char name[200];
 
-		gmt_names_function(gmt_traces_string(&traces, gmt_traces_place(&traces, places[i])->function), name,
-			sizeof(name));
+		const struct gmt_place *place = gmt_traces_place(&traces, places[i]);
+		gmt_names_function(gmt_traces_string(&traces, place->function), name, sizeof(name));
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", name);
 	}
 	return text;
@@ -166,7 +169,8 @@ static void each_frame_of_the_interpreter_becomes_the_python_frames_it_ran(void 
 	gmt_traces_fini(&traces);
 
 	make_traces(GMT_TRACES_ALL, NULL);
-	assert_string_equal(functions(0), "at::_ops::mm::call cfunction_vectorcall_NOARGS f1 f2 at::_ops::mm::call "
+	assert_string_equal(functions(0),
+		"at::_ops::mm::call cfunction_vectorcall_NOARGS f1 f2 at::_ops::mm::call "
 		"f3 cfunction_vectorcall_NOARGS");
 	gmt_traces_fini(&traces);
 
@@ -178,7 +182,8 @@ static void each_frame_of_the_interpreter_becomes_the_python_frames_it_ran(void 
 static void halves_that_do_not_fit_are_kept_whole_and_counted(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval(), fake_eval() };
-	uint64_t few[] = { FRAME(1) | ENTRY }, many[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, FRAME(3) | ENTRY };
+	uint64_t few[] = { FRAME(1) | ENTRY };
+	uint64_t many[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, FRAME(3) | ENTRY };
 
 	(void)state;
 	begin();
@@ -207,7 +212,8 @@ static void a_native_stack_that_was_cut_is_no_riddle(void **state)
 
 static void one_half_alone_is_the_whole_stack(void **state)
 {
-	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval() }, frames[] = { FRAME(4) | ENTRY };
+	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval() },
+		frames[] = { FRAME(4) | ENTRY };
 
 	(void)state;
 	begin();
@@ -215,7 +221,8 @@ static void one_half_alone_is_the_whole_stack(void **state)
 	put_trace(NULL, 0, frames, 1, false);
 	put_trace(NULL, 0, NULL, 0, false);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "at::_ops::mm::call cfunction_vectorcall_NOARGS _PyEval_EvalFrameDefault");
+	assert_string_equal(functions(0),
+		"at::_ops::mm::call cfunction_vectorcall_NOARGS _PyEval_EvalFrameDefault");
 	assert_string_equal(functions(1), "f4");
 	assert_string_equal(functions(2), "");
 	assert_int_equal(traces.mismatches, 0);
@@ -336,7 +343,8 @@ static void the_own_line_is_the_users_innermost_one(void **state)
 		const char *leaf, *middle, *root;
 		uint32_t own;
 	} rows[] = {
-		{ "/env/lib/python3.11/site-packages/torch/nn.py", "/home/me/model.py", "/home/me/train.py", 1 },
+		{ "/env/lib/python3.11/site-packages/torch/nn.py", "/home/me/model.py", "/home/me/train.py",
+		  1 },
 		{ "/usr/lib/python3.11/threading.py", "/home/me/t.py", "/usr/lib/python3.11/runpy.py", 1 },
 		{ "<frozen importlib._bootstrap>", "/usr/lib/python3/dist-packages/a.py", "<string>", 2 },
 		{ "/usr/lib/python3/dist-packages/a.py", "<frozen runpy>", "/usr/lib/python3.11/a.py", 0 },
@@ -350,7 +358,8 @@ static void the_own_line_is_the_users_innermost_one(void **state)
 
 		begin();
 		for (uint32_t f = 0; f < 3; f++) {
-			SNAPSHOT_PUT(&file, CODE, gmt_code, .id = 11 + f, .function = slice("f"), .file = slice(files[f]));
+			SNAPSHOT_PUT(&file, CODE, gmt_code, .id = 11 + f, .function = slice("f"),
+				.file = slice(files[f]));
 			SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = 11 + f, .code = 11 + f, .line = 1);
 		}
 		put_trace(NULL, 0, frames, 3, false);

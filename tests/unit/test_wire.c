@@ -52,7 +52,8 @@ static void a_number_of_more_than_64_bits_is_refused(void **state)
 }
 
 /* The rows of a kind that stand in the file; only kinds with one block. */
-static const void *read_rows(uint32_t kind, struct gmt_decoder *decoder, struct gmt_source **source, uint32_t *count)
+static const void *read_rows(uint32_t kind, struct gmt_decoder *decoder, struct gmt_source **source,
+	uint32_t *count)
 {
 	struct gmt_error error = { 0 };
 	struct gmt_block block;
@@ -132,13 +133,13 @@ static void every_record_comes_back_as_it_was_written(void **state)
 static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
 {
 	struct gmt_event rows[] = {
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 512, .allocated_bytes = 1512,
-		  .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 512,
+		  .allocated_bytes = 1512, .reserved_bytes = 4096 },
 		{ .layer = GMT_LAYER_CUDA, .kind = GMT_KIND_ALLOC, .size_bytes = 77 },
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 100, .allocated_bytes = 1612,
-		  .reserved_bytes = 4096 },
-		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC_FAILED, .size_bytes = 9, .allocated_bytes = 1612,
-		  .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC, .size_bytes = 100,
+		  .allocated_bytes = 1612, .reserved_bytes = 4096 },
+		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_ALLOC_FAILED, .size_bytes = 9,
+		  .allocated_bytes = 1612, .reserved_bytes = 4096 },
 		{ .layer = GMT_LAYER_TORCH, .kind = GMT_KIND_FREE, .size_bytes = 512, .allocated_bytes = 1100,
 		  .reserved_bytes = 2048 },
 	};
@@ -229,10 +230,10 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_int_equal(decode_raw(bad[i].kind, bad[i].rows, bad[i].payload, bad[i].length, &decoder, &rows),
-			GMT_DAMAGED);
-	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14, &decoder, &rows),
-		GMT_OK);
+		assert_int_equal(decode_raw(bad[i].kind, bad[i].rows, bad[i].payload, bad[i].length, &decoder,
+			&rows), GMT_DAMAGED);
+	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14, &decoder,
+		&rows), GMT_OK);
 	assert_int_equal(((const struct gmt_event *)rows)->device, INT16_MIN);
 	gmt_decoder_fini(&decoder);
 }
