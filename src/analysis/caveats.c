@@ -8,6 +8,9 @@
 
 #include "base/text.h"
 
+/* One line for each thread and reason, up to this. */
+enum { DROPS_SHOWN = 20 };
+
 struct lister {
 	struct gmt_caveats *caveats;
 	bool failed;
@@ -46,7 +49,7 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 			"events are missing: the file says it holds %s, it holds %s",
 			gmt_text_count(snapshot->promised_events).text,
 			gmt_text_count(snapshot->seen_events).text);
-	for (size_t i = 0; i < snapshot->drops.count; i++) {
+	for (size_t i = 0; i < snapshot->drops.count && i < DROPS_SHOWN; i++) {
 		const struct gmt_snapshot_drop *drop = &snapshot->drops.items[i];
 		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, drop->thread);
 
@@ -55,6 +58,10 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 				gmt_text_count(drop->count).text, drop->reason,
 				thread ? thread->name.text : "not known");
 	}
+	if (snapshot->drops.count > DROPS_SHOWN)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "events were lost in %s more ways; in all %s",
+			gmt_text_count(snapshot->drops.count - DROPS_SHOWN).text,
+			gmt_text_count(gmt_snapshot_dropped(snapshot)).text);
 	if (snapshot->unknown_events)
 		add(lister, GMT_CAVEAT_INCOMPLETE,
 			"%s events are of a kind that this version does not know, and left out",

@@ -11,6 +11,7 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 	for (uint32_t id = 0; id < books->sites.count; id++) {
 		const struct gmt_books_site *site = &books->sites.items[id];
 		const struct gmt_books_account *account = &books->accounts.items[site->account];
+		const struct gmt_replay_maker *maker = &replay->site_makers.items[id];
 		struct gmt_books_amount peak = gmt_books_site_peak(books, id);
 
 		if (!site->alloc_count)
@@ -28,6 +29,7 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 			.space = books->spaces.items[site->space].space,
 			.stack = replay->site_stacks.items[id],
 			.own_line = gmt_traces_own_line(traces, replay->site_stacks.items[id]),
+			.thread = maker->several ? 0 : maker->thread,
 			.live_bytes = site->live_bytes,
 			.live_blocks = site->live_blocks,
 			.peak_bytes = peak.bytes,

@@ -9,24 +9,102 @@ struct summarizer {
 	struct gmt_summary *summary;
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_books *books;
+	struct gmt_map device_ids; /* ordinal, as uint16_t, to index in summary->devices */
 };
 
-static struct gmt_summary_device *get_device(struct summarizer *summarizer, int32_t ordinal)
+static bool add_device(struct summarizer *summarizer, int16_t ordinal)
 {
 	struct gmt_summary *summary = summarizer->summary;
+	uint64_t index;
 
-	for (size_t i = 0; i < summary->devices.count; i++)
-		if (summary->devices.items[i].device == ordinal)
-			return &summary->devices.items[i];
+	if (gmt_map_find(&summarizer->device_ids, (uint16_t)ordinal, &index))
+		return true;
 
 	struct gmt_summary_device *device = gmt_vec_push(&summary->devices);
-	if (device)
-		*device = (struct gmt_summary_device){
-			.device = ordinal,
-			.info = ordinal < 0 ? NULL :
-				gmt_snapshot_device(summarizer->snapshot, (uint32_t)ordinal),
-		};
-	return device;
+	if (!device)
+		return false;
+	*device = (struct gmt_summary_device){
+		.device = ordinal,
+		.info = ordinal < 0 ? NULL : gmt_snapshot_device(summarizer->snapshot, (uint32_t)ordinal),
+	};
+	return gmt_map_put(&summarizer->device_ids, (uint16_t)ordinal, 0);
+}
+
+static int by_ordinal(const void *left, const void *right)
+{
+	const struct gmt_summary_device *a = left, *b = right;
+
+	return (a->device > b->device) - (a->device < b->device);
+}
+
+/* Devices that were recorded, and those that had events, sorted. */
+static bool list_devices(struct summarizer *summarizer)
+{
+	const struct gmt_snapshot *snapshot = summarizer->snapshot;
+	const struct gmt_books *books = summarizer->books;
+	struct gmt_summary *summary = summarizer->summary;
+
+	for (size_t i = 0; i < snapshot->devices.count; i++)
+		if (snapshot->devices.items[i].ordinal <= INT16_MAX &&
+			!add_device(summarizer, (int16_t)snapshot->devices.items[i].ordinal))
+			return false;
+	for (size_t i = 0; i < books->accounts.count; i++)
+		if (books->accounts.items[i].device != GMT_DEVICE_HOST &&
+			!add_device(summarizer, books->accounts.items[i].device))
+			return false;
+	if (summary->devices.count)
+		qsort(summary->devices.items, summary->devices.count, sizeof(*summary->devices.items),
+			by_ordinal);
+	for (size_t i = 0; i < summary->devices.count; i++)
+		if (!gmt_map_put(&summarizer->device_ids, (uint16_t)summary->devices.items[i].device, i))
+			return false;
+	return true;
+}
+
+static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_layer *layer, uint32_t number,
+	int16_t device)
+{
+	const struct gmt_books_account *account =
+		gmt_books_find_account(summarizer->books, (uint8_t)number, device);
+
+	*layer = (struct gmt_summary_layer){ .layer = number };
+	if (!account)
+		return;
+	layer->account = *account;
+	layer->peak_time_ns = account->epoch ?
+		gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
+}
+
+static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_device *device)
+{
+	for (uint32_t number = 1; number < GMT_BOOKS_LAYERS; number++) {
+		if (number != GMT_LAYER_CUDA &&
+			!gmt_books_find_account(summarizer->books, (uint8_t)number, (int16_t)device->device))
+			continue;
+
+		struct gmt_summary_layer *layer = gmt_vec_push(&device->layers);
+		if (!layer)
+			return false;
+		fill_layer(summarizer, layer, number, (int16_t)device->device);
+	}
+	return true;
+}
+
+/* Where an account is shown; NULL: nowhere (another layer's host memory). */
+static struct gmt_summary_layer *layer_of(const struct summarizer *summarizer,
+	const struct gmt_books_account *account)
+{
+	struct gmt_summary *summary = summarizer->summary;
+	uint64_t index;
+
+	if (account->device == GMT_DEVICE_HOST)
+		return account->layer == GMT_LAYER_CUDA ? &summary->host : NULL;
+	if (!gmt_map_find(&summarizer->device_ids, (uint16_t)account->device, &index))
+		return NULL;
+	for (size_t i = 0; i < summary->devices.items[index].layers.count; i++)
+		if (summary->devices.items[index].layers.items[i].layer == account->layer)
+			return &summary->devices.items[index].layers.items[i];
+	return NULL;
 }
 
 static int by_space(const void *left, const void *right)
@@ -36,25 +114,17 @@ static int by_space(const void *left, const void *right)
 	return (a->space > b->space) - (a->space < b->space);
 }
 
-static bool fill_layer(struct summarizer *summarizer, struct gmt_summary_layer *layer, uint32_t number,
-	int16_t device)
+static bool fill_spaces(const struct summarizer *summarizer)
 {
 	const struct gmt_books *books = summarizer->books;
-	const struct gmt_books_account *account = gmt_books_find_account(books, (uint8_t)number, device);
 
-	*layer = (struct gmt_summary_layer){ .layer = number };
-	if (!account)
-		return true;
-	layer->account = *account;
-	layer->peak_time_ns = account->epoch ?
-		gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
 	for (size_t i = 0; i < books->spaces.count; i++) {
 		const struct gmt_books_space *space = &books->spaces.items[i];
+		struct gmt_summary_layer *layer = layer_of(summarizer, &books->accounts.items[space->account]);
+		struct gmt_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
 
-		if (space->account != (size_t)(account - books->accounts.items))
+		if (!layer)
 			continue;
-
-		struct gmt_summary_space *row = gmt_vec_push(&layer->spaces);
 		if (!row)
 			return false;
 		*row = (struct gmt_summary_space){
@@ -65,46 +135,8 @@ static bool fill_layer(struct summarizer *summarizer, struct gmt_summary_layer *
 			.peak_time_ns = space->peak_bytes ?
 				gmt_clock_time_ns(summarizer->snapshot, space->peak_stamp) : 0,
 		};
-	}
-	if (layer->spaces.count)
 		qsort(layer->spaces.items, layer->spaces.count, sizeof(*layer->spaces.items), by_space);
-	return true;
-}
-
-static bool fill_device(struct summarizer *summarizer, struct gmt_summary_device *device)
-{
-	for (uint32_t number = 1; number < GMT_BOOKS_LAYERS; number++) {
-		if (number != GMT_LAYER_CUDA &&
-			!gmt_books_find_account(summarizer->books, (uint8_t)number, (int16_t)device->device))
-			continue;
-
-		struct gmt_summary_layer *layer = gmt_vec_push(&device->layers);
-		if (!layer || !fill_layer(summarizer, layer, number, (int16_t)device->device))
-			return false;
 	}
-	return true;
-}
-
-static int by_ordinal(const void *left, const void *right)
-{
-	const struct gmt_summary_device *a = left, *b = right;
-
-	return (a->device > b->device) - (a->device < b->device);
-}
-
-static bool list_devices(struct summarizer *summarizer)
-{
-	const struct gmt_snapshot *snapshot = summarizer->snapshot;
-	const struct gmt_books *books = summarizer->books;
-
-	for (size_t i = 0; i < snapshot->devices.count; i++)
-		if (snapshot->devices.items[i].ordinal <= INT16_MAX &&
-			!get_device(summarizer, (int32_t)snapshot->devices.items[i].ordinal))
-			return false;
-	for (size_t i = 0; i < books->accounts.count; i++)
-		if (books->accounts.items[i].device != GMT_DEVICE_HOST &&
-			!get_device(summarizer, books->accounts.items[i].device))
-			return false;
 	return true;
 }
 
@@ -114,14 +146,13 @@ enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary, const struct g
 	struct summarizer summarizer = {
 		.summary = ret_summary, .snapshot = snapshot, .books = &replay->books,
 	};
-	bool done = list_devices(&summarizer) &&
-		fill_layer(&summarizer, &ret_summary->host, GMT_LAYER_CUDA, GMT_DEVICE_HOST);
+	bool done = list_devices(&summarizer);
 
-	if (ret_summary->devices.count)
-		qsort(ret_summary->devices.items, ret_summary->devices.count,
-			sizeof(*ret_summary->devices.items), by_ordinal);
+	fill_layer(&summarizer, &ret_summary->host, GMT_LAYER_CUDA, GMT_DEVICE_HOST);
 	for (size_t i = 0; done && i < ret_summary->devices.count; i++)
 		done = fill_device(&summarizer, &ret_summary->devices.items[i]);
+	done = done && fill_spaces(&summarizer);
+	gmt_map_fini(&summarizer.device_ids);
 	if (done)
 		return GMT_OK;
 	gmt_summary_fini(ret_summary);

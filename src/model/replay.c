@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/replay.h"
 
+#include <string.h>
+
 #include "model/clock.h"
 
 struct player {
@@ -25,10 +27,30 @@ static bool site_of(struct player *player, const struct gmt_snapshot_event *even
 	}
 
 	uint32_t *slot = gmt_vec_push(&replay->site_stacks);
-	if (!slot || !gmt_books_add_site(&replay->books, event->layer, device, event->space, ret_site))
+	if (!slot || !gmt_vec_reserve(&replay->site_makers, 1) ||
+		!gmt_books_add_site(&replay->books, event->layer, device, event->space, ret_site))
 		return false;
 	*slot = stack;
+	replay->site_makers.count++; /* zeroed */
 	return gmt_map_put(&player->site_ids, key, *ret_site);
+}
+
+static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
+{
+	const struct gmt_thread *left = gmt_snapshot_thread(snapshot, a), *right = gmt_snapshot_thread(snapshot, b);
+
+	return left && right && left->name.length == right->name.length &&
+		memcmp(left->name.text, right->name.text, left->name.length) == 0;
+}
+
+static void note_maker(struct player *player, uint32_t site, uint32_t thread)
+{
+	struct gmt_replay_maker *maker = &player->replay->site_makers.items[site];
+
+	if (!maker->thread)
+		maker->thread = thread;
+	else if (maker->thread != thread && !maker->several)
+		maker->several = !have_one_name(player->snapshot, maker->thread, thread);
 }
 
 static bool play_totals(struct player *player, const struct gmt_snapshot_event *event, int16_t device)
@@ -71,8 +93,10 @@ static bool play(struct player *player, size_t index)
 
 	switch (event->kind) {
 	case GMT_KIND_ALLOC:
-		return site_of(player, event, &site) &&
-			gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) &&
+		if (!site_of(player, event, &site))
+			return false;
+		note_maker(player, site, event->thread);
+		return gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) &&
 			play_totals(player, event, event->device);
 	case GMT_KIND_FREE:
 		return play_totals(player, event, play_free(books, event));
@@ -129,5 +153,6 @@ void gmt_replay_fini(struct gmt_replay *replay)
 {
 	gmt_books_fini(&replay->books);
 	gmt_vec_fini(&replay->site_stacks);
+	gmt_vec_fini(&replay->site_makers);
 	gmt_vec_fini(&replay->refusals);
 }

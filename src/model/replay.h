@@ -7,6 +7,7 @@
  * A site is one merged stack in one layer, device and space.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/map.h"
@@ -23,9 +24,16 @@ struct gmt_replay_refusal {
 	uint32_t site;
 };
 
+/* Who made a site's blocks. */
+struct gmt_replay_maker {
+	uint32_t thread; /* id of the first that did; 0: none yet */
+	bool several;    /* others of other names did too */
+};
+
 struct gmt_replay {
 	struct gmt_books books;
 	GMT_VEC(uint32_t) site_stacks; /* by site: id in traces->stacks */
+	GMT_VEC(struct gmt_replay_maker) site_makers; /* by site */
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	uint64_t events;     /* replayed */
 	uint64_t end_time_ns; /* of the last moment that the books speak of */

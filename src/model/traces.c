@@ -10,7 +10,7 @@
 #include "model/symbols.h"
 
 /* Deeper stacks than any recorder writes are cut: a hostile file must not cost more than it holds. */
-enum { MAX_DEPTH = 4096 };
+enum { MAX_DEPTH = 1024 };
 
 /* A native address, looked up. */
 struct resolved {

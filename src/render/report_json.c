@@ -174,6 +174,18 @@ static void render_where(uint32_t layer, int32_t device, uint32_t space, struct 
 	gmt_json_key_text(json, "space", name.text);
 }
 
+/* Name of the thread that made a site's blocks; null when several did, or none is known. */
+static void render_thread(const struct gmt_report *report, uint32_t id, struct gmt_json *json)
+{
+	const struct gmt_thread *thread = gmt_snapshot_thread(report->snapshot, id);
+
+	gmt_json_key(json, "thread");
+	if (thread)
+		gmt_json_bytes(json, thread->name.text, thread->name.length);
+	else
+		gmt_json_null(json);
+}
+
 static void render_site(const struct gmt_report *report, const struct gmt_site *site, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
@@ -186,6 +198,7 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 	gmt_json_key_u64(json, "total_bytes", site->total_bytes);
 	gmt_json_key_u64(json, "allocs", site->alloc_count);
 	gmt_json_key_u64(json, "frees", site->free_count);
+	render_thread(report, site->thread, json);
 	gmt_json_key_u64(json, "own_frame", site->own_line);
 	render_stack(report->traces, site->stack, json);
 	gmt_json_end_object(json);

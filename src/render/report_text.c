@@ -13,6 +13,9 @@
 /* How many of the refused requests are shown: the last ones, for they ended the program. */
 enum { REFUSALS_SHOWN = 5 };
 
+/* No machine has more; a file may say so. */
+enum { DEVICES_SHOWN = 64 };
+
 enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 
 struct writer {
@@ -176,6 +179,21 @@ static void write_refusals(const struct writer *writer)
 	}
 }
 
+/* The main thread goes without saying. */
+static void write_thread(const struct writer *writer, const struct gmt_site *site)
+{
+	const struct gmt_snapshot *snapshot = writer->report->snapshot;
+	const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, site->thread);
+	char name[64];
+
+	if (!thread || !thread->name.length || thread->tid == snapshot->process.pid)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)thread->name.length, thread->name.text);
+	fputs(" (thread ", writer->file);
+	gmt_plain_text(&writer->plain, name);
+	fputc(')', writer->file);
+}
+
 /* One line of a list, and the stack when this site is shown for the first time. */
 static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key,
 	uint64_t whole)
@@ -191,6 +209,7 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 	fprintf(writer->file, "  %10s %5.1f %%  %9s x  #%u ", gmt_text_size(bytes).text,
 		whole ? 100.0 * (double)bytes / (double)whole : 0.0, gmt_text_count(count).text, *number);
 	write_own_line(writer, site->stack, site->own_line);
+	write_thread(writer, site);
 	if (strcmp(gmt_space_text(site->space).text, "device") != 0)
 		fprintf(writer->file, " [%s]", gmt_space_text(site->space).text);
 	if (!is_new)
@@ -274,7 +293,7 @@ static bool write_all_lists(struct writer *writer)
 {
 	const struct gmt_summary *summary = writer->report->summary;
 
-	for (size_t i = 0; i < summary->devices.count; i++) {
+	for (size_t i = 0; i < summary->devices.count && i < DEVICES_SHOWN; i++) {
 		const struct gmt_summary_device *device = &summary->devices.items[i];
 		char where[24];
 
@@ -315,8 +334,11 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 				gmt_text_duration(report->replay->end_time_ns).text,
 				gmt_text_count(report->replay->events).text,
 				gmt_text_count(report->snapshot->events.count).text);
-		for (size_t i = 0; i < report->summary->devices.count; i++)
+		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
 			write_device(&writer, &report->summary->devices.items[i]);
+		if (report->summary->devices.count > DEVICES_SHOWN)
+			fprintf(file, "\nand %zu more GPUs: see --json\n",
+				report->summary->devices.count - DEVICES_SHOWN);
 		write_host(&writer);
 		write_refusals(&writer);
 		done = write_all_lists(&writer);
