@@ -120,7 +120,8 @@ static bool fill_spaces(const struct summarizer *summarizer)
 
 	for (size_t i = 0; i < books->spaces.count; i++) {
 		const struct gmt_books_space *space = &books->spaces.items[i];
-		struct gmt_summary_layer *layer = layer_of(summarizer, &books->accounts.items[space->account]);
+		struct gmt_summary_layer *layer = layer_of(summarizer,
+			&books->accounts.items[space->account]);
 		struct gmt_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
 
 		if (!layer)

@@ -37,7 +37,8 @@ static bool site_of(struct player *player, const struct gmt_snapshot_event *even
 
 static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
 {
-	const struct gmt_thread *left = gmt_snapshot_thread(snapshot, a), *right = gmt_snapshot_thread(snapshot, b);
+	const struct gmt_thread *left = gmt_snapshot_thread(snapshot, a),
+		*right = gmt_snapshot_thread(snapshot, b);
 
 	return left && right && left->name.length == right->name.length &&
 		memcmp(left->name.text, right->name.text, left->name.length) == 0;

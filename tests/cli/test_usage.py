@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 import unittest
 
 import cli
@@ -146,6 +147,28 @@ class Usage(unittest.TestCase):
         self.assertFalse(colored(CLICOLOR_FORCE="1", NO_COLOR="1"))
         self.assertFalse(colored("--color=never", CLICOLOR_FORCE="1"))
         self.assertTrue(colored("--color=always", NO_COLOR="1"))
+
+    def test_work_that_takes_longer_than_half_a_second_shows_progress_on_a_terminal_only(self):
+        path, pipe = cli.make("slow.gmt.gz", events=20000), cli.place("slow")
+        with open(path, "rb") as file:
+            data = file.read()
+        os.mkfifo(pipe)
+        for on_terminal in True, False:
+            main, secondary = os.openpty()
+            with subprocess.Popen([cli.CLI, "report", pipe], stdout=subprocess.DEVNULL, env=cli.PLAIN,
+                                  stderr=secondary if on_terminal else subprocess.PIPE) as process:
+                with open(pipe, "wb") as file:
+                    for part in range(8):
+                        file.write(data[len(data) * part // 8:len(data) * (part + 1) // 8])
+                        file.flush()
+                        time.sleep(0.12)
+                if on_terminal:
+                    self.assertIn(b"\rreading", os.read(main, 10000))
+                else:
+                    self.assertEqual(process.stderr.read(), b"")
+            self.assertEqual(process.returncode, 0)
+            os.close(secondary)
+            os.close(main)
 
     def test_on_a_terminal_there_are_colours_unless_it_is_dumb(self):
         path = cli.make("tty.gmt.gz")
