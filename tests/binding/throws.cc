@@ -27,13 +27,13 @@ double now_ns()
 {
 	timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
 } // namespace
 
-/* Throws and catches `count` exceptions across nine frames. Returns the nanoseconds of one. */
+/* Throws and catches `count` exceptions across nine frames. Returns one's processor time in nanoseconds. */
 extern "C" __attribute__((visibility("default"))) double throw_many(int count)
 {
 	double start = now_ns();
