@@ -131,7 +131,7 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 
 	const struct gmt_outline_line *line = writer->outline.lines.items;
 	size_t lines = writer->outline.lines.count;
-	if (lines && line->frame == site->own_line && !line->hidden) {
+	if (lines && line->frame == site->own_line && (!line->hidden || lines == 1)) {
 		line++;
 		lines--;
 	}
