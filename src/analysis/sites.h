@@ -6,6 +6,7 @@
  * What each site holds, held and has had, as a table that can be sorted. A pure function of a replay.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"
@@ -29,6 +30,7 @@ struct gmt_site {
 
 struct gmt_sites {
 	GMT_VEC(struct gmt_site) rows; /* only sites that had a block */
+	bool grouped; /* those of one layer and device stand together */
 };
 
 enum gmt_sites_key { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
@@ -39,6 +41,13 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 
 /* Largest first; the order of equal ones depends on the snapshot alone. */
 void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_key key);
+
+/*
+ * The sites of one layer on one device, sorted likewise: *ret_count rows of `sites`, whose order
+ * changes, good until the next sort.
+ */
+const struct gmt_site *gmt_sites_of(struct gmt_sites *sites, uint32_t layer, int32_t device,
+	enum gmt_sites_key key, size_t *ret_count);
 
 /* The number that `key` sorts by. */
 uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_key key);

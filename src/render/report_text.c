@@ -218,11 +218,6 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 	return !is_new || write_stack(writer, site);
 }
 
-static bool is_of(const struct gmt_site *site, const struct gmt_books_account *account)
-{
-	return site->layer == account->layer && site->device == account->device;
-}
-
 /* The first list is what most people came for; the later ones are shorter unless they said a number. */
 static uint64_t list_limit(struct writer *writer)
 {
@@ -238,18 +233,20 @@ static bool write_list(struct writer *writer, const struct gmt_books_account *ac
 {
 	const struct gmt_report *report = writer->report;
 	uint64_t shown = 0, left = 0, left_bytes = 0, limit;
+	size_t count;
 
 	if (!whole)
 		return true;
 	limit = list_limit(writer);
 	heading(writer, title);
-	gmt_sites_sort(report->sites, key);
-	for (size_t i = 0; i < report->sites->rows.count; i++) {
-		const struct gmt_site *site = &report->sites->rows.items[i];
+
+	const struct gmt_site *site =
+		gmt_sites_of(report->sites, account->layer, account->device, key, &count);
+	for (const struct gmt_site *end = site + count; site < end; site++) {
 		uint64_t bytes = gmt_sites_value(site, key);
 
-		if (!is_of(site, account) || !bytes)
-			continue;
+		if (!bytes)
+			break;
 		if (shown < limit) {
 			shown++;
 			if (!write_site(writer, site, key, whole))
