@@ -44,8 +44,10 @@ static void complain(const char *format, const char *a, const char *b)
 
 static bool is_word_of(const char *value, const char *words)
 {
-	size_t length = strlen(value);
+	size_t length = strcspn(value, "|");
 
+	if (value[length])
+		return false; /* two words are none */
 	for (const char *at = words; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
 		if (strncmp(at, value, length) == 0 && (at[length] == '|' || !at[length]))
 			return length != 0;

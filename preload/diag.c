@@ -2,18 +2,19 @@
 #include "diag.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
 
-void gmt_diag_print(const char *text)
+/* A pipe without a reader must not end the host by our line: SIGPIPE is held back and taken. */
+static void write_line(const char *text, size_t left)
 {
-	int kept_errno = errno;
-	size_t left = strlen(text);
-
 	while (left) {
 		ssize_t written = write(STDERR_FILENO, text, left);
 
@@ -22,6 +23,22 @@ void gmt_diag_print(const char *text)
 		text += written;
 		left -= (size_t)written;
 	}
+}
+
+void gmt_diag_print(const char *text)
+{
+	int kept_errno = errno;
+	const struct timespec now = { 0 };
+	sigset_t pipe_signal, before, pending;
+
+	sigemptyset(&pipe_signal);
+	sigaddset(&pipe_signal, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+	write_line(text, strlen(text));
+	if (!sigismember(&pending, SIGPIPE))
+		sigtimedwait(&pipe_signal, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = kept_errno;
 }
 

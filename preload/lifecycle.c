@@ -18,16 +18,25 @@
 #include "record/clock.h"
 #include "record/modules.h"
 #include "record/session.h"
+#include "hooks.h"
 #include "routes/dlsym.h"
+#include "routes/driver.h"
 #include "routes/exports.h"
+#include "routes/objects.h"
 #include "routes/real.h"
+#include "routes/symbols.h"
 #include "thread.h"
 
 static _Atomic bool reached;
+static atomic_flag looking = ATOMIC_FLAG_INIT; /* for Python */
 
-static void *find_global(const char *name)
+/*
+ * Also from the writer's thread, so without the loader's lock: whoever exits from a library's
+ * constructor holds it, and waits for the writer.
+ */
+static void *find_anywhere(const char *name)
 {
-	return gmt_real_dlsym(RTLD_DEFAULT, name);
+	return gmt_symbol_in(NULL, name);
 }
 
 static void look_for_unwinder(void)
@@ -52,13 +61,12 @@ static void look_for_unwinder(void)
 /* An interpreter may come later than CUDA, and one that must prove itself first may fail to. */
 static void look_for_python(void)
 {
-	static atomic_flag looking = ATOMIC_FLAG_INIT;
 	static bool told;
 	char why[256] = "", line[320];
 
 	if (!gmt_config.python_stacks || atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
 		return;
-	if (gmt_python_init(find_global, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
+	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
 		told = true;
 		gmt_diag_warn("%s; stacks have no Python frames", why);
 		snprintf(line, sizeof(line), "there are no Python frames: %s", why);
@@ -74,16 +82,34 @@ void gmt_lifecycle_reach_driver(void)
 	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
 		!atomic_compare_exchange_strong(&reached, &expected, true))
 		return;
+	if (!gmt_session_may_begin())
+		return;
 	gmt_config_warn();
 	look_for_unwinder();
 	look_for_python();
+	dlerror(); /* ours, not the program's */
 	gmt_session_call_now_and_then(look_for_python);
 }
 
+static void before_fork(void)
+{
+	gmt_objects_hold();
+}
+
+static void in_parent_of_fork(void)
+{
+	gmt_objects_release();
+}
+
+/* Threads that are not there any more may have held any of these. */
 static void in_child_of_fork(void)
 {
-	gmt_clock_init();
+	gmt_objects_release();
 	gmt_modules_reset_lock();
+	gmt_real_reset_locks();
+	gmt_driver_reset_locks();
+	atomic_flag_clear(&looking);
+	gmt_clock_init();
 	gmt_session_abandon();
 	gmt_python_reset();
 }
@@ -91,20 +117,27 @@ static void in_child_of_fork(void)
 /* A program that was linked to CUDA may make an allocation its first call: be ready before it. */
 static bool is_linked_to_cuda(void)
 {
-	return gmt_real_dlsym(RTLD_NEXT, "cuInit") || gmt_real_dlsym(RTLD_NEXT, "cudaMalloc");
+	return gmt_real_behind(GMT_HOOK_cuInit) || gmt_real_behind(GMT_HOOK_cudaMalloc);
 }
 
 __attribute__((constructor)) static void on_load(void)
 {
-	/* With a set-uid program the environment is not to be trusted. */
-	gmt_config_init(getauxval(AT_SECURE) ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
+	/* A set-uid program has rights that its caller has not: it writes no files for him. */
+	bool is_inert = getauxval(AT_SECURE) != 0;
+
+	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
 	gmt_exports_decide();
+	gmt_object_self();
 	gmt_real_init();
+	gmt_real_look_behind();
 	gmt_dlsym_init();
 	gmt_clock_init();
+	gmt_session_init(!is_inert);
+	if (is_inert)
+		return;
 	if (gmt_config.help)
 		gmt_config_help();
-	pthread_atfork(NULL, NULL, in_child_of_fork);
+	pthread_atfork(before_fork, in_parent_of_fork, in_child_of_fork);
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();
 }

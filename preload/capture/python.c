@@ -203,6 +203,8 @@ void gmt_python_reset(void)
 {
 	if (python.cache)
 		gmt_python_cache_clear(python.cache);
+	/* Who held it is not there any more. */
+	atomic_flag_clear(&python.proving);
 }
 
 const char *gmt_python_version(void)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,9 +16,10 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "record/output.h"
 
 enum {
-	PAGE_BYTES = 4096,
+	PAGE_BYTES = 65536, /* the largest page of any machine that we run on */
 	DEPOT_FIRST_BYTES = 4 << 20,
 	DEPOT_STEP_BYTES = 2 << 20,
 };
@@ -64,17 +66,27 @@ static void remove_orphans(const char *folder)
 		closedir(entries);
 }
 
-static bool allocate(int fd, uint64_t offset, uint64_t bytes)
+static bool is_still_ours(const struct gmt_area *area)
 {
-	int failure;
+	struct stat about;
 
-	if (fd < 0)
-		return true; /* anonymous memory */
-	do
-		failure = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
-	while (failure == EINTR);
+	return !fstat(area->fd, &about) && about.st_dev == area->file_device && about.st_ino == area->file_number;
+}
+
+/* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
+static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+{
+	int failure = 0;
+
+	if (area->fd >= 0) {
+		if (!is_still_ours(area))
+			return false;
+		do
+			failure = posix_fallocate(area->fd, (off_t)offset, (off_t)bytes);
+		while (failure == EINTR);
+	}
 	errno = failure;
-	return !failure;
+	return !failure && !mprotect((char *)area->header + offset, bytes, PROT_READ | PROT_WRITE);
 }
 
 static uint64_t ring_stride(void)
@@ -96,16 +108,21 @@ static bool map(struct gmt_area *area, const struct area_size *size)
 	area->size_bytes = area_bytes(size);
 	if (area->fd >= 0 && ftruncate(area->fd, (off_t)area->size_bytes))
 		return false;
-	if (!allocate(area->fd, 0, depot_offset + DEPOT_FIRST_BYTES))
-		return false;
 
-	void *start = mmap(NULL, area->size_bytes, PROT_READ | PROT_WRITE, sharing, area->fd, 0);
+	/* Not accessible until allocated; so mlockall() of the host's does not make it all resident either. */
+	void *start = mmap(NULL, area->size_bytes, PROT_NONE, sharing, area->fd, 0);
 	if (start == MAP_FAILED)
 		return false;
+	area->header = start;
+	if (!allocate(area, 0, depot_offset + DEPOT_FIRST_BYTES)) {
+		munmap(start, area->size_bytes);
+		area->header = NULL;
+		return false;
+	}
 	/* Core dumps of the host stay the host's own. */
 	madvise(start, area->size_bytes, MADV_DONTDUMP);
 
-	struct gmt_area_header *header = start;
+	struct gmt_area_header *header = area->header;
 	memcpy(header->magic, "GMTAREA\n", 8);
 	header->version = GMT_AREA_VERSION;
 	header->pid = (uint32_t)getpid();
@@ -114,7 +131,6 @@ static bool map(struct gmt_area *area, const struct area_size *size)
 	header->rings_offset = depot_offset + size->depot_bytes;
 	header->ring_stride = ring_stride();
 	header->slots = size->slots;
-	area->header = header;
 	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
 	return true;
 }
@@ -145,6 +161,13 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *name)
 	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (area->fd < 0)
 		return false;
+	area->fd = gmt_output_move_high(area->fd);
+
+	struct stat about;
+	if (!fstat(area->fd, &about)) {
+		area->file_device = about.st_dev;
+		area->file_number = about.st_ino;
+	}
 	if (map_any_size(area))
 		return true;
 
@@ -157,6 +180,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *name)
 
 bool gmt_area_open(struct gmt_area *ret_area, const char *fallback_folder, char *ret_why, uint32_t why_bytes)
 {
+	static char whole_path[PATH_MAX]; /* one caller; stacks may be small */
 	char folder[128], name[64];
 
 	memset(ret_area, 0, sizeof(*ret_area));
@@ -172,8 +196,9 @@ bool gmt_area_open(struct gmt_area *ret_area, const char *fallback_folder, char 
 		if (open_in(ret_area, folder, name))
 			return true;
 	}
+	/* By its whole path: the host may change its folder until the end. */
 	snprintf(name, sizeof(name), ".gpumemtrace-%u.area", (unsigned)getpid());
-	if (open_in(ret_area, fallback_folder, name))
+	if (realpath(fallback_folder, whole_path) && open_in(ret_area, whole_path, name))
 		return true;
 	snprintf(ret_why, why_bytes, "no room for the recorder's memory in /dev/shm or %s: %s", fallback_folder,
 		strerror(errno));
@@ -193,7 +218,7 @@ bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes)
 		uint64_t step = area->header->depot_bytes - ready < DEPOT_STEP_BYTES
 			? area->header->depot_bytes - ready : DEPOT_STEP_BYTES;
 
-		if (!step || !allocate(area->fd, area->header->depot_offset + ready, step))
+		if (!step || !allocate(area, area->header->depot_offset + ready, step))
 			return false;
 		ready += step;
 		atomic_store_explicit(&area->depot_ready_bytes, ready, memory_order_release);
@@ -207,17 +232,19 @@ struct gmt_ring *gmt_area_ring(const struct gmt_area *area, uint32_t index)
 		area->header->ring_stride * index);
 }
 
+bool gmt_area_has_ring(const struct gmt_area *area, uint32_t index)
+{
+	/* Pairs with the release below. */
+	return atomic_load_explicit(&area->ring_ready[index / 64], memory_order_acquire) >> (index % 64) & 1;
+}
+
 static bool give_space(struct gmt_area *area, uint32_t index)
 {
-	uint64_t bit = (uint64_t)1 << (index % 64);
-	_Atomic uint64_t *word = (_Atomic uint64_t *)&area->ring_ready[index / 64];
-
-	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+	if (gmt_area_has_ring(area, index))
 		return true;
-	if (!allocate(area->fd, area->header->rings_offset + area->header->ring_stride * index,
-			area->header->ring_stride))
+	if (!allocate(area, area->header->rings_offset + area->header->ring_stride * index, area->header->ring_stride))
 		return false;
-	atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
+	atomic_fetch_or_explicit(&area->ring_ready[index / 64], (uint64_t)1 << (index % 64), memory_order_release);
 	return true;
 }
 
@@ -253,7 +280,8 @@ void gmt_area_unlink(struct gmt_area *area)
 	if (area->fd < 0)
 		return;
 	unlink(area->path);
-	close(area->fd);
+	if (is_still_ours(area))
+		close(area->fd);
 	area->fd = -1;
 }
 
@@ -261,7 +289,7 @@ void gmt_area_abandon(struct gmt_area *area)
 {
 	if (area->header)
 		munmap(area->header, area->size_bytes);
-	if (area->fd >= 0)
+	if (area->fd >= 0 && is_still_ours(area))
 		close(area->fd);
 	memset(area, 0, sizeof(*area));
 	area->fd = -1;

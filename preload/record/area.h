@@ -43,9 +43,11 @@ struct gmt_area {
 	struct gmt_area_header *header; /* start of the mapping */
 	uint64_t size_bytes;
 	int fd;
+	uint64_t file_device; /* which file `fd` is: the host may close it and open one of its own */
+	uint64_t file_number;
 	_Atomic uint64_t depot_ready_bytes;
-	uint64_t ring_ready[GMT_AREA_RINGS / 64]; /* bit: the slot's disk space is allocated; its owner writes */
-	char path[512];
+	_Atomic uint64_t ring_ready[GMT_AREA_RINGS / 64]; /* bit: the slot's disk space is allocated */
+	char path[4352];
 };
 
 /*
@@ -59,6 +61,9 @@ void *gmt_area_depot(const struct gmt_area *area);
 
 /* Makes at least `bytes` of the depot's arena writable; false when the disk is full. */
 bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes);
+
+/* Whether slot `index` has its disk space: only then may it be looked at. */
+bool gmt_area_has_ring(const struct gmt_area *area, uint32_t index);
 
 /* The ring in slot `index`. */
 struct gmt_ring *gmt_area_ring(const struct gmt_area *area, uint32_t index);

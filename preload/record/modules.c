@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "routes/objects.h"
 
 enum { LOCK_TRIES = 2000 };
 
@@ -49,7 +50,7 @@ uint64_t gmt_modules_unload_count(void)
 {
 	uint64_t count = 0;
 
-	dl_iterate_phdr(read_unload_count, &count);
+	gmt_objects_visit(read_unload_count, &count);
 	return count;
 }
 
@@ -100,12 +101,18 @@ static void describe(const struct dl_phdr_info *info, struct gmt_module_info *mo
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uint64_t low = info->dlpi_addr + segment->p_vaddr;
 
-		if (segment->p_type == PT_NOTE && !module->build_id[0])
-			read_build_id(segment, info->dlpi_addr, module);
 		if (segment->p_type != PT_LOAD)
 			continue;
 		module->start = low < module->start ? low : module->start;
 		module->end = low + segment->p_memsz > module->end ? low + segment->p_memsz : module->end;
+	}
+	for (unsigned i = 0; i < info->dlpi_phnum && !module->build_id[0]; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t low = info->dlpi_addr + segment->p_vaddr;
+
+		/* Only what is mapped can be read. */
+		if (segment->p_type == PT_NOTE && low >= module->start && low + segment->p_memsz <= module->end)
+			read_build_id(segment, info->dlpi_addr, module);
 	}
 }
 
@@ -177,7 +184,7 @@ void gmt_modules_scan(void)
 
 	if (!lock())
 		return;
-	dl_iterate_phdr(note_down, &first);
+	gmt_objects_visit(note_down, &first);
 	unlock();
 }
 

@@ -38,7 +38,7 @@ static int32_t first_number(const char *const *names, size_t count)
 
 void gmt_identity_init(struct gmt_identity *ret_identity)
 {
-	char executable[4096];
+	static char executable[4096]; /* one caller; stacks may be small */
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 
 	memset(ret_identity, 0, sizeof(*ret_identity));
@@ -193,6 +193,21 @@ static void make_folders(char *path)
 	}
 }
 
+int gmt_output_move_high(int fd)
+{
+	static const int numbers[] = { 900, 200, 3 }; /* RLIMIT_NOFILE may be low */
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		int high = fcntl(fd, F_DUPFD_CLOEXEC, numbers[i]);
+
+		if (high >= 0) {
+			close(fd);
+			return high;
+		}
+	}
+	return fd;
+}
+
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes)
 {
@@ -207,7 +222,7 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 
 		int fd = open(ret_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0)
-			return fd;
+			return gmt_output_move_high(fd);
 		if (errno != EEXIST)
 			break;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/ring.h"
 
-#include <assert.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 uint64_t gmt_ring_size_bytes(uint32_t capacity)
 {
@@ -11,15 +11,28 @@ uint64_t gmt_ring_size_bytes(uint32_t capacity)
 
 struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread, uint32_t tid)
 {
-	assert(capacity != 0 && (capacity & (capacity - 1)) == 0);
-
 	struct gmt_ring *ring = memory;
-	memset(ring, 0, sizeof(*ring));
-	ring->magic = GMT_RING_MAGIC;
+
+	/* The memory may hold a ring of before, which a consumer looks at: unmake that first. */
+	atomic_store_explicit(&ring->magic, 0, memory_order_release);
+	memset((char *)ring + sizeof(ring->magic), 0, sizeof(*ring) - sizeof(ring->magic));
 	ring->capacity = capacity;
 	ring->thread = thread;
 	ring->tid = tid;
+	prctl(PR_GET_NAME, ring->thread_name, 0, 0, 0);
+	/* Pairs with the acquire in gmt_ring_is_made. */
+	atomic_store_explicit(&ring->magic, GMT_RING_MAGIC, memory_order_release);
 	return ring;
+}
+
+bool gmt_ring_is_made(const struct gmt_ring *ring)
+{
+	return atomic_load_explicit(&ring->magic, memory_order_acquire) == GMT_RING_MAGIC;
+}
+
+void gmt_ring_fini(struct gmt_ring *ring)
+{
+	atomic_store_explicit(&ring->magic, 0, memory_order_relaxed);
 }
 
 bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)

@@ -29,7 +29,7 @@ enum { GMT_RING_MAGIC = 0x31474e52 }; /* "RNG1" in the file, little endian */
  * one line, each push would take the line away from the writer's core and back.
  */
 struct gmt_ring {
-	uint32_t magic;
+	_Atomic uint32_t magic;            /* set last: the ring is whole */
 	uint32_t capacity;                 /* events; a power of two */
 	uint32_t thread;                   /* what the file calls the thread */
 	uint32_t tid;                      /* kernel's, for the report */
@@ -45,10 +45,16 @@ struct gmt_ring {
 uint64_t gmt_ring_size_bytes(uint32_t capacity);
 
 /*
- * Makes an empty ring in `memory` (64-byte aligned, gmt_ring_size_bytes(capacity) long), which stays
+ * Makes an empty ring of the calling thread in `memory` (64-byte aligned, gmt_ring_size_bytes(capacity) long), which stays
  * the caller's. Returns `memory` as a ring.
  */
 struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread, uint32_t tid);
+
+/* Consumer. Whether gmt_ring_init has been through with this memory, and gmt_ring_fini has not. */
+bool gmt_ring_is_made(const struct gmt_ring *ring);
+
+/* Consumer, when the producer has gone: the memory may become another ring. */
+void gmt_ring_fini(struct gmt_ring *ring);
 
 /* Producer only. Copies `event` in; false when the ring is full. */
 bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event);

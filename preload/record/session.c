@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 
 enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
+	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
 	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
 };
 
@@ -36,7 +36,7 @@ static struct gmt_area area = { .fd = -1 };
 static struct gmt_writer_input input = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static pthread_key_t thread_key;
-static pthread_once_t thread_key_once = PTHREAD_ONCE_INIT;
+static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
 
 __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
 
@@ -47,13 +47,24 @@ static void leave_ring(void *slot_plus_1)
 
 	if (thread->ring && thread->session == atomic_load(&number))
 		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
+	/* Soon, so that the next thread finds this slot free instead of taking another one. */
+	if (thread->ring)
+		gmt_writer_wake();
 	/* Destructors of other keys may still free CUDA memory: they get a new ring. */
 	thread->ring = NULL;
 }
 
-static void make_thread_key(void)
+void gmt_session_init(bool may_begin)
 {
+	/* Early, for the first keys need no memory of the host's heap when a thread sets them. */
 	pthread_key_create(&thread_key, leave_ring);
+	if (!may_begin)
+		atomic_store(&state, OVER);
+}
+
+bool gmt_session_may_begin(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) != OVER;
 }
 
 /* The folder part of `path`, for memory that /dev/shm has no room for. */
@@ -98,9 +109,8 @@ static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
 
 static bool begin(void)
 {
-	char why[1024], folder[4352];
+	static char why[1024], folder[4352]; /* one caller; stacks may be small */
 
-	pthread_once(&thread_key_once, make_thread_key);
 	input.pid = getpid();
 	gmt_identity_init(&input.identity);
 	ask_devices();
@@ -119,6 +129,15 @@ static bool begin(void)
 	return false;
 }
 
+static void wait_while_starting(void)
+{
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + START_WAIT_NS;
+
+	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING &&
+		gmt_clock_monotonic_ns() < deadline_ns)
+		sched_yield();
+}
+
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
 static bool begin_once(void)
 {
@@ -128,16 +147,17 @@ static bool begin_once(void)
 		return true;
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
 		uint32_t starting = STARTING;
-		bool begun = begin();
+		int cancelling;
 
+		/* Files are opened here; a thread that is cancelled in the middle would leave it half done. */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+		bool begun = begin();
+		pthread_setcancelstate(cancelling, NULL);
 		/* The process may have come to its end meanwhile. */
 		atomic_compare_exchange_strong(&state, &starting, begun ? ON : OVER);
 		return begun && starting == STARTING;
 	}
-
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + START_WAIT_NS;
-	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING && gmt_clock_monotonic_ns() < deadline_ns)
-		sched_yield();
+	wait_while_starting();
 	return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
 
@@ -162,8 +182,6 @@ static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 
 	struct gmt_ring *ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS,
 		atomic_fetch_add(&last_thread, 1) + 1, (uint32_t)syscall(SYS_gettid));
-	prctl(PR_GET_NAME, ring->thread_name, 0, 0, 0);
-
 	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
 	uint32_t used = atomic_load(&area.header->slots_used);
 	while (used <= slot && !atomic_compare_exchange_weak(&area.header->slots_used, &used, slot + 1))
@@ -241,21 +259,33 @@ void gmt_session_call_now_and_then(void (*work)(void))
 	listener.before_sync = work;
 }
 
+/* One thread ends the recording; others that end the process wait until it has. */
+static bool is_first_to_end(void)
+{
+	uint32_t not_yet = 0;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + END_WAIT_NS;
+
+	if (atomic_compare_exchange_strong(&ending, &not_yet, 1))
+		return true;
+	while (atomic_load(&ending) == 1 && gmt_clock_monotonic_ns() < deadline_ns)
+		usleep(1000);
+	return false;
+}
+
 void gmt_session_end(void)
 {
-	if (atomic_load(&state) == NONE || getpid() != input.pid)
+	if (atomic_load(&state) == NONE || getpid() != input.pid || gmt_this_thread.is_ours || !is_first_to_end())
 		return;
-
-	uint32_t was = atomic_exchange(&state, OVER);
-
-	/* Also where writing failed: the writer is still to be ended. */
-	if (was != ON && !(was == OVER && input.fd >= 0))
-		return;
-	gmt_writer_stop();
-	gmt_area_unlink(&area);
-	close(input.fd);
-	input.fd = -1;
-	gmt_diag_tell("recorded to %s", input.path);
+	/* A recording that has hardly begun is ended too, once its files are there. */
+	wait_while_starting();
+	atomic_store(&state, OVER);
+	if (input.fd >= 0) {
+		/* Also where writing failed: the writer is still to be ended. */
+		gmt_writer_stop();
+		gmt_area_unlink(&area);
+		gmt_diag_tell("recorded to %s", input.path);
+	}
+	atomic_store(&ending, 2);
 }
 
 void gmt_session_abandon(void)
@@ -270,8 +300,12 @@ void gmt_session_abandon(void)
 		if (input.fd >= 0)
 			close(input.fd);
 	}
-	memset(&input, 0, sizeof(input));
+	/* What was noted down holds for the child too. */
+	input.depot = NULL;
 	input.fd = -1;
+	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
+		atomic_store(&input.losses[loss], 0);
+	atomic_store(&ending, 0);
 	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
 	atomic_fetch_add(&number, 1);
 	atomic_store(&last_thread, 0);

@@ -14,6 +14,12 @@
 #include "capture/depot.h"
 #include "record/event.h"
 
+/* From the constructor. Without `may_begin` (a set-uid program) nothing will ever be recorded. */
+void gmt_session_init(bool may_begin);
+
+/* False when nothing will be recorded any more. */
+bool gmt_session_may_begin(void);
+
 /*
  * The depot of the recording, which is begun when there is none yet. NULL when nothing is recorded
  * (any more): the caller goes on as if it had recorded. Any thread, from hooks.

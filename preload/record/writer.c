@@ -7,8 +7,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -31,9 +33,8 @@ enum {
 	SLEEP_MS = 250,
 	SYNC_MS = 700,       /* and at most SLEEP_MS later: a sync point every second */
 	SYNC_BYTES = 1 << 20,
-	STOP_WAIT_S = 20,
+	STOP_WAIT_S = 10,
 	GZIP_LEVEL = 1,
-	STACK_BYTES = 256 << 10,
 };
 
 static struct writer {
@@ -55,6 +56,7 @@ static struct writer {
 	bool api_written[GMT_HOOK_COUNT];
 	struct {
 		uint32_t thread;     /* the ring's owner when it was last emptied */
+		bool is_written;     /* the thread has its record */
 		uint64_t dropped;    /* as last written */
 	} slots[GMT_AREA_RINGS];
 	struct gmt_ring_event batch[BATCH_EVENTS];
@@ -293,14 +295,18 @@ static void drain_slot(uint32_t index, bool all)
 	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
 	struct gmt_ring *ring = gmt_area_ring(area, index);
 
-	if (state == GMT_SLOT_FREE || ring->magic != GMT_RING_MAGIC)
+	if (state == GMT_SLOT_FREE || !gmt_area_has_ring(area, index) || !gmt_ring_is_made(ring))
 		return;
+	if (writer.slots[index].thread != ring->thread) {
+		writer.slots[index].thread = ring->thread;
+		writer.slots[index].is_written = false;
+		writer.slots[index].dropped = 0;
+	}
 	for (uint64_t ready; (ready = gmt_ring_ready(ring)) >= (all || state == GMT_SLOT_LEFT ? 1 : BATCH_EVENTS);) {
 		uint32_t count = gmt_ring_pop(ring, writer.batch, BATCH_EVENTS);
 
-		if (writer.slots[index].thread != ring->thread) {
-			writer.slots[index].thread = ring->thread;
-			writer.slots[index].dropped = 0;
+		if (!writer.slots[index].is_written) {
+			writer.slots[index].is_written = true;
 			write_thread(ring);
 		}
 		write_events(count, ring->thread);
@@ -314,7 +320,7 @@ static void drain_slot(uint32_t index, bool all)
 		write_drop(ring->thread, "the thread's ring was full", dropped);
 	}
 	if (state == GMT_SLOT_LEFT && !gmt_ring_ready(ring)) {
-		ring->magic = 0;
+		gmt_ring_fini(ring);
 		/* Pairs with the acquire in gmt_area_claim_ring. */
 		atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
 	}
@@ -336,8 +342,6 @@ static void sync_point(void)
 {
 	struct gmt_error error;
 
-	if (writer.listener.before_sync)
-		writer.listener.before_sync();
 	write_modules();
 	write_notes();
 	write_losses();
@@ -386,6 +390,44 @@ static void sleep_until_wanted(uint32_t seen)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 }
 
+static bool is_sync_due(void)
+{
+	return gmt_clock_monotonic_ns() - writer.synced_ns >= (uint64_t)SYNC_MS * 1000000 ||
+		gmt_sink_pushed_bytes(writer.sink) - writer.synced_bytes >= SYNC_BYTES;
+}
+
+/*
+ * A process lives until its last thread ends, and that must not be this one. The main thread may have
+ * ended before the others (pthread_exit); the kernel then keeps it as a zombie.
+ */
+static bool is_alone(void)
+{
+	char path[64], text[512];
+	struct stat tasks;
+
+	/* Two links, and one for each thread. */
+	if (stat("/proc/self/task", &tasks) || tasks.st_nlink > 4)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = 0;
+
+	const char *state = strrchr(text, ')'); /* behind the name */
+	return state && strncmp(state, ") Z", 3) == 0;
+}
+
+/* As the last thread of the host would have done. */
+static void end_process(void)
+{
+	finish();
+	gmt_area_unlink(writer.input->area);
+	exit(0);
+}
+
 static void *run(void *unused)
 {
 	(void)unused;
@@ -403,11 +445,17 @@ static void *run(void *unused)
 	sync_point();
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
-		bool due = gmt_clock_monotonic_ns() - writer.synced_ns >= (uint64_t)SYNC_MS * 1000000;
 
-		drain(due);
-		if (due || gmt_sink_pushed_bytes(writer.sink) - writer.synced_bytes >= SYNC_BYTES)
+		drain(false);
+		if (is_sync_due()) {
+			if (writer.listener.before_sync)
+				writer.listener.before_sync();
+			/* What a sync point promises is all up to now, of slow threads too. */
+			drain(true);
 			sync_point();
+			if (is_alone())
+				end_process();
+		}
 		if (!atomic_load_explicit(&writer.stopping, memory_order_acquire))
 			sleep_until_wanted(seen);
 	}
@@ -417,7 +465,6 @@ static void *run(void *unused)
 
 bool gmt_writer_start(struct gmt_writer_input *input, struct gmt_writer_listener listener)
 {
-	pthread_attr_t attributes;
 	sigset_t all, before;
 
 	memset(&writer, 0, sizeof(writer));
@@ -428,10 +475,8 @@ bool gmt_writer_start(struct gmt_writer_input *input, struct gmt_writer_listener
 	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attributes);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	int failure = pthread_create(&writer.thread, &attributes, run, NULL);
-	pthread_attr_destroy(&attributes);
+	/* The default size: the host's thread-local data lies on the stack too, and may be large. */
+	int failure = pthread_create(&writer.thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return !failure;
 }

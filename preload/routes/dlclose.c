@@ -14,11 +14,12 @@
  */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
-	if (gmt_this_thread.is_ours || !gmt_session_is_on())
+	if (gmt_this_thread.is_ours)
 		return gmt_real_dlclose(handle);
 
 	uint64_t before = gmt_modules_unload_count();
-	gmt_modules_scan();
+	if (gmt_session_is_on())
+		gmt_modules_scan();
 
 	int result = gmt_real_dlclose(handle);
 	/* Most handles are not the last one to their object. */

@@ -9,6 +9,7 @@
 #include "hooks.h"
 #include "routes/objects.h"
 #include "routes/real.h"
+#include "routes/symbols.h"
 
 static void *program_handle;
 
@@ -51,7 +52,7 @@ static struct gmt_dlsym_verdict substitute(enum gmt_hook hook, void *found, cons
 		gmt_real_set(hook, found);
 		return answer(gmt_hooks[hook].wrapper);
 	case GMT_LIBRARY_CUDART:
-		if (!gmt_path_names(object.path, "libcudart.so") || !gmt_real_adopt(hook, found))
+		if (!gmt_is_runtime(object.path) || !gmt_real_adopt(hook, found))
 			return pass;
 		return answer(gmt_hooks[hook].wrapper);
 	case GMT_LIBRARY_C10:
@@ -60,11 +61,26 @@ static struct gmt_dlsym_verdict substitute(enum gmt_hook hook, void *found, cons
 	return pass;
 }
 
+static bool is_program(const void *caller)
+{
+	struct gmt_object object;
+
+	return gmt_object_of(caller, &object) && object.is_program;
+}
+
+/* RTLD_DEFAULT means the caller's own libraries too, where it was loaded locally. */
+static void *find_in_scope_of_caller(const char *name, const void *caller)
+{
+	struct gmt_object object;
+
+	return gmt_object_of(caller, &object) ? gmt_symbol_in_scope_of(&object, name) : NULL;
+}
+
 struct gmt_dlsym_verdict gmt_dlsym_filter(void *handle, const char *name, const void *caller)
 {
 	if (!gmt_dlsym_next)
 		gmt_real_init();
-	if (!name || handle == RTLD_NEXT)
+	if (!name)
 		return pass;
 
 	enum gmt_hook hook = gmt_hook_by_symbol(name);
@@ -72,12 +88,17 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(void *handle, const char *name, const 
 		return pass;
 
 	/*
-	 * In the global scope our own export is the first that a look-up meets. Without another one
-	 * behind it there is no CUDA here, and a program that probes for it must be told so.
+	 * In the global scope our own export is the first that a look-up meets, also that of the program for
+	 * what comes after itself. Without another one behind it there is no CUDA here, and a program that
+	 * probes for it must be told so.
 	 */
-	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle)) {
+	if (handle == RTLD_NEXT && !is_program(caller))
+		return pass;
+	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle)) {
 		void *next = gmt_real_dlsym(RTLD_NEXT, name);
 
+		if (!next && handle == RTLD_DEFAULT)
+			next = find_in_scope_of_caller(name, caller);
 		return next ? substitute(hook, next, caller) : answer(NULL);
 	}
 

@@ -73,6 +73,13 @@ void gmt_driver_learn(const void *function)
 	atomic_store_explicit(&state, 2, memory_order_release);
 }
 
+void gmt_driver_reset_locks(void)
+{
+	int learning = 1;
+
+	atomic_compare_exchange_strong(&state, &learning, 0);
+}
+
 static bool is_learnt(void)
 {
 	return atomic_load_explicit(&state, memory_order_acquire) == 2;

@@ -17,6 +17,9 @@
  */
 void gmt_driver_learn(const void *function);
 
+/* In the child of a fork: who was learning is not there any more. */
+void gmt_driver_reset_locks(void);
+
 /* Whether `function` is exactly where the driver exports something that has no row in hooks.def. */
 bool gmt_driver_exports_unhooked(const void *function);
 

@@ -2,8 +2,38 @@
 #include "routes/objects.h"
 
 #include <link.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+
+enum { HOLD_TRIES = 10000 };
+
+static atomic_flag visiting = ATOMIC_FLAG_INIT;
+/* A visit inside a visit, by a thread that is in one already, needs no second permission. */
+static __thread int visits __attribute__((tls_model("initial-exec")));
+
+void gmt_objects_hold(void)
+{
+	for (int tries = 0; tries < HOLD_TRIES; tries++) {
+		if (!atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
+			return;
+		sched_yield();
+	}
+}
+
+void gmt_objects_release(void)
+{
+	atomic_flag_clear_explicit(&visiting, memory_order_release);
+}
+
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+{
+	if (!visits++)
+		gmt_objects_hold();
+	dl_iterate_phdr(look, argument);
+	if (!--visits)
+		gmt_objects_release();
+}
 
 struct search {
 	uint64_t address;
@@ -54,28 +84,17 @@ bool gmt_object_of(const void *address, struct gmt_object *ret_object)
 {
 	struct search search = { .address = (uint64_t)address, .found = ret_object, .is_first = true };
 
-	dl_iterate_phdr(look_at, &search);
+	gmt_objects_visit(look_at, &search);
 	return search.done;
 }
 
 const struct gmt_object *gmt_object_self(void)
 {
 	static struct gmt_object self;
-	static _Atomic int ready; /* 0 unknown, 1 being filled, 2 filled */
-	struct gmt_object mine;
 
-	/* Pairs with the release below. */
-	if (atomic_load_explicit(&ready, memory_order_acquire) == 2)
-		return &self;
-
-	int expected = 0;
-	gmt_object_of((const void *)gmt_object_self, &mine);
-	if (atomic_compare_exchange_strong(&ready, &expected, 1)) {
-		self = mine;
-		atomic_store_explicit(&ready, 2, memory_order_release);
-	}
-	while (atomic_load_explicit(&ready, memory_order_acquire) != 2)
-		;
+	/* The constructor comes first, before there is a second thread. */
+	if (!self.end)
+		gmt_object_of((const void *)gmt_object_self, &self);
 	return &self;
 }
 

@@ -20,10 +20,22 @@ struct gmt_object {
 	char path[GMT_OBJECT_PATH_BYTES]; /* as the loader names it; "" for the program */
 };
 
+struct dl_phdr_info;
+
+/*
+ * dl_iterate_phdr, by one of our threads at a time: it takes a lock of the loader that glibc does not
+ * reset in the child of a fork, so a fork waits until nobody of us is in it (gmt_objects_hold).
+ */
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument);
+
+/* Keeps all visits out, or gives up after a bounded wait; and lets them in again. Around a fork. */
+void gmt_objects_hold(void);
+void gmt_objects_release(void);
+
 /* False when no loaded object holds `address`. */
 bool gmt_object_of(const void *address, struct gmt_object *ret_object);
 
-/* The address range of this library itself. */
+/* The address range of this library itself. First called from the constructor. */
 const struct gmt_object *gmt_object_self(void);
 
 /* Whether the last part of `path` begins with `prefix`: "libcuda.so", "libcudart.so". */

@@ -22,9 +22,11 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 {
 	enum gmt_hook hook = gmt_driver_hook_at(answered);
 
-	if (hook == GMT_HOOK_NONE && symbol && version >= 0 && !gmt_driver_exports_unhooked(answered)) {
+	if (hook == GMT_HOOK_NONE && symbol && version >= 0) {
 		hook = gmt_hook_by_base(symbol, (uint32_t)version,
 			flags & FLAG_PER_THREAD_STREAM ? GMT_MODE_PTDS : GMT_MODE_LEGACY);
+		if (hook != GMT_HOOK_NONE && gmt_driver_exports_unhooked(answered))
+			hook = GMT_HOOK_NONE;
 		if (hook != GMT_HOOK_NONE)
 			gmt_real_set(hook, answered);
 	}

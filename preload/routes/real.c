@@ -8,8 +8,15 @@
 #include <string.h>
 
 #include "routes/objects.h"
+#include "routes/symbols.h"
 
 void *(*gmt_dlsym_next)(void *, const char *);
+
+/*
+ * What stands behind this library in the global scope when the process starts: interposers, and what
+ * the program was linked to. Asked once, from the constructor, because asking takes the loader's lock.
+ */
+static void *next_at_start[GMT_HOOK_COUNT];
 
 /* Set by routes that see the function itself; for the driver that is final. */
 static _Atomic(void *) known[GMT_HOOK_COUNT];
@@ -18,7 +25,7 @@ static _Atomic(void *) known[GMT_HOOK_COUNT];
  * Per hook, the calling objects seen. Written under `writing` (try-lock: who does not get it goes
  * without the cache), read without a lock: `version` is odd while an entry changes.
  */
-enum { CALLERS = 8 };
+enum { CALLERS = 32 };
 
 struct caller {
 	_Atomic uint32_t version;
@@ -45,6 +52,39 @@ void gmt_real_init(void)
 		gmt_dlsym_next = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", versions[i]);
 }
 
+static bool is_ours(const void *function)
+{
+	const struct gmt_object *self = gmt_object_self();
+
+	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
+}
+
+void gmt_real_look_behind(void)
+{
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		void *next = gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol);
+
+		next_at_start[hook] = next && is_ours(next) ? NULL : next;
+	}
+	dlerror(); /* ours, not the program's */
+}
+
+void *gmt_real_behind(enum gmt_hook hook)
+{
+	return next_at_start[hook];
+}
+
+bool gmt_is_runtime(const char *path)
+{
+	/* Wheels that bring a copy rename it: libcudart-8b6a.so.12. */
+	return gmt_path_names(path, "libcudart.") || gmt_path_names(path, "libcudart-");
+}
+
+void gmt_real_reset_locks(void)
+{
+	atomic_flag_clear(&writing);
+}
+
 void *gmt_real_dlsym(void *handle, const char *name)
 {
 	if (!gmt_dlsym_next)
@@ -62,13 +102,6 @@ int gmt_real_dlclose(void *handle)
 		atomic_store_explicit(&real, next, memory_order_relaxed);
 	}
 	return next ? next(handle) : -1;
-}
-
-static bool is_ours(const void *function)
-{
-	const struct gmt_object *self = gmt_object_self();
-
-	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
 }
 
 void gmt_real_set(enum gmt_hook hook, void *real)
@@ -89,6 +122,9 @@ bool gmt_real_adopt(enum gmt_hook hook, void *real)
 {
 	void *expected = NULL;
 
+	/* A program that was linked to another runtime calls that one by the same wrapper. */
+	if (next_at_start[hook] && next_at_start[hook] != real)
+		return is_ours(real);
 	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
 }
 
@@ -136,20 +172,6 @@ static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32
 	atomic_flag_clear_explicit(&writing, memory_order_release);
 }
 
-/* In the scope of the calling object: itself and what it was linked to, loaded locally or not. */
-static void *find_in_scope_of(const struct gmt_object *object, const char *symbol)
-{
-	void *handle = dlopen(object->path, RTLD_LAZY | RTLD_NOLOAD);
-
-	if (!handle)
-		return NULL;
-
-	void *real = gmt_real_dlsym(handle, symbol);
-	/* The object stays loaded: it is calling us. */
-	gmt_real_dlclose(handle);
-	return real;
-}
-
 /* Whether both lie in libraries of one kind: two CUDA runtimes, say. */
 static bool are_rivals(const void *a, const void *b)
 {
@@ -157,46 +179,54 @@ static bool are_rivals(const void *a, const void *b)
 
 	if (!gmt_object_of(a, &first) || !gmt_object_of(b, &second))
 		return false;
-	return gmt_path_names(first.path, "libcudart.so") && gmt_path_names(second.path, "libcudart.so");
+	return gmt_is_runtime(first.path) && gmt_is_runtime(second.path);
 }
 
 /*
  * What the caller would have been bound to: an interposer behind us in the global scope first; but
  * when that is only another CUDA runtime, the caller's own, because symbol versions keep the two
- * apart in a way that dlsym(RTLD_NEXT) does not.
+ * apart in a way that RTLD_NEXT does not.
  */
-static void *find_for(const struct gmt_object *object, const char *symbol)
+static void *find_for(enum gmt_hook hook, const struct gmt_object *object)
 {
-	void *next = gmt_real_dlsym(RTLD_NEXT, symbol);
-	void *own = object->is_program ? NULL : find_in_scope_of(object, symbol);
+	void *next = next_at_start[hook];
+	void *own = object->is_program ? NULL : gmt_symbol_in_scope_of(object, gmt_hooks[hook].symbol);
 
-	if (own && is_ours(own))
-		own = NULL;
-	if (next && is_ours(next))
-		next = NULL;
 	if (own && next && own != next && are_rivals(own, next))
 		return own;
 	return next ? next : own;
+}
+
+/*
+ * The last resort: a call that was made by a jump (`return cudaMalloc(...)`, optimized) leaves its
+ * caller's caller as the return address, whose scope need not have the function.
+ */
+static void *find_anywhere(enum gmt_hook hook)
+{
+	static const char *const files[][3] = {
+		[GMT_LIBRARY_CUDA] = { "libcuda.so" },
+		[GMT_LIBRARY_CUDART] = { "libcudart.", "libcudart-" },
+		[GMT_LIBRARY_C10] = { "libc10" },
+	};
+	void *found = gmt_symbol_in(files[gmt_hooks[hook].library], gmt_hooks[hook].symbol);
+
+	return found ? found : gmt_symbol_in(NULL, gmt_hooks[hook].symbol);
 }
 
 static void *find_slowly(enum gmt_hook hook, const void *caller)
 {
 	uint32_t of = atomic_load_explicit(&generation, memory_order_acquire);
 	struct gmt_object object;
-	void *real = NULL;
+	bool has_object = gmt_object_of(caller, &object);
+	/* Code that no object holds was made at run time. */
+	void *real = has_object ? find_for(hook, &object) : next_at_start[hook];
 
-	if (gmt_object_of(caller, &object)) {
-		real = find_for(&object, gmt_hooks[hook].symbol);
-		if (!real)
-			real = gmt_real_known(hook);
-		if (real)
-			remember(hook, &object, of, real);
-	} else {
-		/* Code that no object holds, made at run time: the runtime that dlsym handed out. */
+	if (!real)
 		real = gmt_real_known(hook);
-		if (!real)
-			real = gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol);
-	}
+	if (!real)
+		real = find_anywhere(hook);
+	if (real && has_object)
+		remember(hook, &object, of, real);
 	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		gmt_real_set(hook, real);
 	return real;

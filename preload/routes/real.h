@@ -18,6 +18,18 @@
 /* Finds the C library's own dlsym. Idempotent; called before anything else here. */
 void gmt_real_init(void);
 
+/* Looks what stands behind this library in the global scope. Once, from the constructor. */
+void gmt_real_look_behind(void);
+
+/* What that found for a hook, or NULL. */
+void *gmt_real_behind(enum gmt_hook hook);
+
+/* Whether a file is a CUDA runtime, by its name. */
+bool gmt_is_runtime(const char *path);
+
+/* In the child of a fork: a thread that is not there any more may have held a lock. */
+void gmt_real_reset_locks(void);
+
 /* The C library's dlsym, called as ourselves: RTLD_NEXT means "after this library". */
 void *gmt_real_dlsym(void *handle, const char *name);
 

@@ -7,7 +7,8 @@
  * before it can be read back, also from a file that is cut right there. One thread.
  *
  * A sink that failed once (full disk, vanished directory) stays failed and swallows what follows, so
- * that a recorder need not look at each call.
+ * that a recorder need not look at each call. A descriptor that was closed and given to another file
+ * counts as failed: nothing is ever written to a file that is not the sink's.
  */
 
 #include <stddef.h>
