@@ -33,7 +33,7 @@ static _Atomic uint32_t state; /* enum session_state */
 static _Atomic uint32_t number = 1; /* of the recording, for threads that hold a ring of another one */
 static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1 };
-static struct gmt_writer_input input = { .fd = -1 };
+static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static pthread_key_t thread_key;
 static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
@@ -82,9 +82,9 @@ static void ask_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
 
-	input.device_count = count < GMT_WRITER_DEVICES ? count : GMT_WRITER_DEVICES;
-	for (uint32_t i = 0; i < input.device_count; i++)
-		gmt_driver_device_info(i, &input.devices[i]);
+	recording.device_count = count < GMT_RECORDING_DEVICES ? count : GMT_RECORDING_DEVICES;
+	for (uint32_t i = 0; i < recording.device_count; i++)
+		gmt_driver_device_info(i, &recording.devices[i]);
 }
 
 static void writer_failed(void)
@@ -96,11 +96,11 @@ static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
 {
 	if (!gmt_area_open(&area, folder, ret_why, why_bytes))
 		return false;
-	input.area = &area;
-	input.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
+	recording.area = &area;
+	recording.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
 		atomic_load(&area.depot_ready_bytes));
 	listener.failed = writer_failed;
-	if (input.depot && gmt_writer_start(&input, listener))
+	if (recording.depot && gmt_writer_start(&recording, listener))
 		return true;
 	snprintf(ret_why, why_bytes, "no memory or no thread for the recorder");
 	gmt_area_unlink(&area);
@@ -111,19 +111,19 @@ static bool begin(void)
 {
 	static char why[1024], folder[4352]; /* one caller; stacks may be small */
 
-	input.pid = getpid();
-	gmt_identity_init(&input.identity);
+	recording.pid = getpid();
+	gmt_identity_init(&recording.identity);
 	ask_devices();
-	input.fd = gmt_output_create(gmt_config.output, &input.identity, input.path, sizeof(input.path), why, sizeof(why));
-	if (input.fd >= 0) {
-		folder_of(input.path, folder, sizeof(folder));
+	recording.fd = gmt_output_create(gmt_config.output, &recording.identity, recording.path, sizeof(recording.path), why, sizeof(why));
+	if (recording.fd >= 0) {
+		folder_of(recording.path, folder, sizeof(folder));
 		if (open_area(folder, why, sizeof(why))) {
-			gmt_diag_tell("recording to %s", input.path);
+			gmt_diag_tell("recording to %s", recording.path);
 			return true;
 		}
-		unlink(input.path);
-		close(input.fd);
-		input.fd = -1;
+		unlink(recording.path);
+		close(recording.fd);
+		recording.fd = -1;
 	}
 	gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
 	return false;
@@ -168,7 +168,7 @@ bool gmt_session_is_on(void)
 
 struct gmt_depot *gmt_session_depot(void)
 {
-	return begin_once() ? input.depot : NULL;
+	return begin_once() ? recording.depot : NULL;
 }
 
 static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
@@ -237,7 +237,7 @@ void gmt_session_push(const struct gmt_ring_event *event)
 
 void gmt_session_count_loss(enum gmt_loss loss)
 {
-	atomic_fetch_add_explicit(&input.losses[loss], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&recording.losses[loss], 1, memory_order_relaxed);
 }
 
 void gmt_session_note(const char *text)
@@ -245,13 +245,13 @@ void gmt_session_note(const char *text)
 	static _Atomic uint32_t taken;
 	uint32_t index = atomic_fetch_add(&taken, 1);
 
-	if (index >= GMT_WRITER_NOTES)
+	if (index >= GMT_RECORDING_NOTES)
 		return;
-	snprintf(input.notes[index], GMT_WRITER_NOTE_BYTES, "%s", text);
+	snprintf(recording.notes[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
 	/* Pairs with the acquire in the writer. Notes are rare: two at one moment wait for each other. */
-	while (atomic_load(&input.note_count) != index)
+	while (atomic_load(&recording.note_count) != index)
 		sched_yield();
-	atomic_store_explicit(&input.note_count, index + 1, memory_order_release);
+	atomic_store_explicit(&recording.note_count, index + 1, memory_order_release);
 }
 
 void gmt_session_call_now_and_then(void (*work)(void))
@@ -274,16 +274,16 @@ static bool is_first_to_end(void)
 
 void gmt_session_end(void)
 {
-	if (atomic_load(&state) == NONE || getpid() != input.pid || gmt_this_thread.is_ours || !is_first_to_end())
+	if (atomic_load(&state) == NONE || getpid() != recording.pid || gmt_this_thread.is_ours || !is_first_to_end())
 		return;
 	/* A recording that has hardly begun is ended too, once its files are there. */
 	wait_while_starting();
 	atomic_store(&state, OVER);
-	if (input.fd >= 0) {
+	if (recording.fd >= 0) {
 		/* Also where writing failed: the writer is still to be ended. */
 		gmt_writer_stop();
 		gmt_area_unlink(&area);
-		gmt_diag_tell("recorded to %s", input.path);
+		gmt_diag_tell("recorded to %s", recording.path);
 	}
 	atomic_store(&ending, 2);
 }
@@ -294,17 +294,17 @@ void gmt_session_abandon(void)
 
 	/* The parent's rings must not live on because of a child that knows nothing of them. */
 	if (was != NONE) {
-		if (input.depot)
-			gmt_depot_close(input.depot);
+		if (recording.depot)
+			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area);
-		if (input.fd >= 0)
-			close(input.fd);
+		if (recording.fd >= 0)
+			close(recording.fd);
 	}
 	/* What was noted down holds for the child too. */
-	input.depot = NULL;
-	input.fd = -1;
+	recording.depot = NULL;
+	recording.fd = -1;
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
-		atomic_store(&input.losses[loss], 0);
+		atomic_store(&recording.losses[loss], 0);
 	atomic_store(&ending, 0);
 	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
 	atomic_fetch_add(&number, 1);

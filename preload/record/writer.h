@@ -10,31 +10,8 @@
  */
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
-#include "capture/depot.h"
-#include "record/area.h"
-#include "record/output.h"
-#include "record/session.h"
-#include "routes/driver.h"
-
-enum { GMT_WRITER_DEVICES = 64, GMT_WRITER_NOTES = 16, GMT_WRITER_NOTE_BYTES = 256 };
-
-/* What the writer reads of its session; the session outlives it. */
-struct gmt_writer_input {
-	struct gmt_area *area;
-	struct gmt_depot *depot;
-	int fd;
-	pid_t pid;
-	char path[4352];
-	struct gmt_identity identity;
-	uint32_t device_count;
-	struct gmt_driver_device_info devices[GMT_WRITER_DEVICES];
-	_Atomic uint32_t note_count;
-	char notes[GMT_WRITER_NOTES][GMT_WRITER_NOTE_BYTES];
-	_Atomic uint64_t losses[GMT_LOSS_COUNT];
-};
+#include "record/recording.h"
 
 /* What the writer tells, from its own thread. */
 struct gmt_writer_listener {
@@ -43,7 +20,7 @@ struct gmt_writer_listener {
 };
 
 /* Starts the thread. False when it cannot be made. */
-bool gmt_writer_start(struct gmt_writer_input *input, struct gmt_writer_listener listener);
+bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listener listener);
 
 /* A ring wants to be emptied soon. Any thread; one system call. */
 void gmt_writer_wake(void);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/facts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "record/clock.h"
+#include "record/modules.h"
+
+static struct gmt_slice slice(const char *text)
+{
+	return (struct gmt_slice){ text, (uint32_t)strlen(text) };
+}
+
+/* The arguments as the kernel keeps them, each ended by a NUL. */
+static struct gmt_slice read_command(char *to, size_t bytes)
+{
+	size_t length = 0;
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	for (ssize_t got = 1; fd >= 0 && got > 0 && length < bytes;) {
+		got = read(fd, to + length, bytes - length);
+		length += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return (struct gmt_slice){ to, (uint32_t)length };
+}
+
+static void write_option(void *context, const char *key, const char *value)
+{
+	struct gmt_option row = { slice(key), slice(value) };
+
+	const struct gmt_facts *facts = context;
+
+	facts->write(NULL, GMT_RECORD_OPTION, &row, 1);
+}
+
+static void write_process(const struct gmt_facts *facts)
+{
+	static char command[64 << 10], executable[4096], directory[4096];
+	const struct gmt_recording *recording = facts->recording;
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	struct utsname machine;
+
+	executable[length > 0 ? length : 0] = 0;
+	if (!getcwd(directory, sizeof(directory)))
+		directory[0] = 0;
+	if (uname(&machine))
+		machine.machine[0] = 0;
+
+	struct gmt_process row = {
+		.pid = (uint32_t)getpid(),
+		.parent_pid = (uint32_t)getppid(),
+		.rank = recording->identity.rank,
+		.local_rank = recording->identity.local_rank,
+		.start_time_ns = gmt_clock_start.realtime_ns,
+		.start_stamp = gmt_clock_start.stamp,
+		.host = slice(recording->identity.host),
+		.executable = slice(executable),
+		.command = read_command(command, sizeof(command)),
+		.directory = slice(directory),
+		.shim_version = slice(GMT_PROGRAM_VERSION),
+		.machine = slice(machine.machine),
+	};
+	facts->write(NULL, GMT_RECORD_PROCESS, &row, 1);
+}
+
+static void write_devices(const struct gmt_facts *facts)
+{
+	for (uint32_t i = 0; i < facts->recording->device_count; i++) {
+		const struct gmt_driver_device_info *info = &facts->recording->devices[i];
+		struct gmt_device row = {
+			.ordinal = i,
+			.name = slice(info->name),
+			.uuid = slice(info->uuid),
+			.total_bytes = info->total_bytes,
+		};
+
+		facts->write(NULL, GMT_RECORD_DEVICE, &row, 1);
+	}
+}
+
+static void write_modules(struct gmt_facts *facts)
+{
+	static struct gmt_module_info info;
+
+	gmt_modules_scan();
+	while (gmt_modules_get(facts->modules_written, &info)) {
+		struct gmt_module row = {
+			.id = ++facts->modules_written,
+			.generation = info.generation,
+			.start = info.start,
+			.end = info.end,
+			.bias = info.bias,
+			.path = slice(info.path),
+			.build_id = slice(info.build_id),
+		};
+
+		facts->write(NULL, GMT_RECORD_MODULE, &row, 1);
+	}
+}
+
+static void write_notes(struct gmt_facts *facts)
+{
+	/* Pairs with the release in gmt_session_note. */
+	uint32_t count = atomic_load_explicit(&facts->recording->note_count, memory_order_acquire);
+
+	for (; facts->notes_written < count; facts->notes_written++) {
+		struct gmt_note row = { slice(facts->recording->notes[facts->notes_written]) };
+
+		facts->write(NULL, GMT_RECORD_NOTE, &row, 1);
+	}
+}
+
+static void write_clock(const struct gmt_facts *facts)
+{
+	struct gmt_clock_moment now = gmt_clock_now();
+	struct gmt_clock row = { now.stamp, now.monotonic_ns, now.realtime_ns };
+
+	facts->write(NULL, GMT_RECORD_CLOCK, &row, 1);
+}
+
+void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count)
+{
+	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
+
+	facts->write(NULL, GMT_RECORD_DROP, &row, 1);
+}
+
+static void write_losses(struct gmt_facts *facts)
+{
+	static const char *const reasons[] = {
+		[GMT_LOSS_NO_RING] = "no ring for the thread",
+		[GMT_LOSS_REENTERED] = "made in a signal handler while the recorder ran",
+	};
+	char text[GMT_RECORDING_NOTE_BYTES];
+
+	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
+		uint64_t count = atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
+
+		if (count == facts->losses_written[loss])
+			continue;
+		facts->losses_written[loss] = count;
+		if (loss != GMT_LOSS_STACK) {
+			gmt_facts_drop(facts, 0, reasons[loss], count);
+			continue;
+		}
+		snprintf(text, sizeof(text), "%llu stacks did not fit into the recorder's memory; "
+			"their events are there without a stack", (unsigned long long)count);
+		struct gmt_note row = { slice(text) };
+		facts->write(NULL, GMT_RECORD_NOTE, &row, 1);
+	}
+}
+
+void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
+{
+	if (facts->api_written[hook])
+		return;
+
+	struct gmt_api row = {
+		.id = hook,
+		.name = slice(gmt_hooks[hook].library == GMT_LIBRARY_C10 ? gmt_hooks[hook].base : gmt_hooks[hook].symbol),
+		.library = slice(gmt_library_name(gmt_hooks[hook].library)),
+	};
+
+	facts->api_written[hook] = true;
+	facts->write(NULL, GMT_RECORD_API, &row, 1);
+}
+
+void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring)
+{
+	struct gmt_thread row = {
+		.id = ring->thread,
+		.tid = ring->tid,
+		.name = { ring->thread_name, (uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
+	};
+
+	facts->write(NULL, GMT_RECORD_THREAD, &row, 1);
+}
+
+void gmt_facts_begin(struct gmt_facts *facts)
+{
+	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns, gmt_clock_start.realtime_ns };
+
+	write_process(facts);
+	gmt_config_list(write_option, facts);
+	write_devices(facts);
+	facts->write(NULL, GMT_RECORD_CLOCK, &start, 1);
+}
+
+void gmt_facts_update(struct gmt_facts *facts)
+{
+	write_modules(facts);
+	write_notes(facts);
+	write_losses(facts);
+	write_clock(facts);
+}

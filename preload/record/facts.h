@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_FACTS_H
+#define GMT_RECORD_FACTS_H
+
+/*
+ * What the file says besides events and their stacks: the process, its options and devices, the loaded
+ * modules, clocks, notes, losses, names of functions and threads. Used by the writer alone.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hooks.h"
+#include "record/recording.h"
+#include "record/ring.h"
+#include "wire/format.h"
+
+struct gmt_facts {
+	struct gmt_recording *recording;
+	/* Puts rows into the file; `context` is NULL. */
+	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
+	uint32_t modules_written;
+	uint32_t notes_written;
+	uint64_t losses_written[GMT_LOSS_COUNT];
+	bool api_written[GMT_HOOK_COUNT];
+};
+
+/* What is known at the start; the file's first records. */
+void gmt_facts_begin(struct gmt_facts *facts);
+
+/* What is new since the last time, and the time itself. Before each sync point. */
+void gmt_facts_update(struct gmt_facts *facts);
+
+/* The name of a function, when it is met for the first time. */
+void gmt_facts_api(struct gmt_facts *facts, uint16_t hook);
+
+/* The thread that has this ring. */
+void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring);
+
+/* Events that were lost: `count` in all, by the thread of that id (0: none). */
+void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count);
+
+#endif

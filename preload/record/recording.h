@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_RECORDING_H
+#define GMT_RECORD_RECORDING_H
+
+/* What one recording has and knows: the session fills it in, the writer and facts.c read it. */
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/depot.h"
+#include "record/area.h"
+#include "record/output.h"
+#include "record/session.h"
+#include "routes/driver.h"
+
+enum { GMT_RECORDING_DEVICES = 64, GMT_RECORDING_NOTES = 16, GMT_RECORDING_NOTE_BYTES = 256 };
+
+/* Made by the session, which outlives the writer. */
+struct gmt_recording {
+	struct gmt_area *area;
+	struct gmt_depot *depot;
+	int fd;
+	pid_t pid;
+	char path[4352];
+	struct gmt_identity identity;
+	uint32_t device_count;
+	struct gmt_driver_device_info devices[GMT_RECORDING_DEVICES];
+	_Atomic uint32_t note_count;
+	char notes[GMT_RECORDING_NOTES][GMT_RECORDING_NOTE_BYTES];
+	_Atomic uint64_t losses[GMT_LOSS_COUNT];
+};
+
+#endif
