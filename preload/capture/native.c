@@ -37,9 +37,14 @@ static bool open_libunwind(void)
 {
 	void *handle;
 
-	/* libunwind needs liblzma by name only: opened first, ours is found even when the system has none. */
-	open_beside("liblzma.so.5");
-	handle = open_beside("libunwind.so.8");
+	/*
+	 * The copies that the build made, under names of our own; then what somebody put there. libunwind
+	 * needs liblzma by name only: opened first, it is found even when the system has none.
+	 */
+	open_beside("libgmtl.so.5");
+	handle = open_beside("libgmtunw.so.8");
+	if (!handle)
+		handle = open_beside("libunwind.so.8");
 	if (!handle)
 		handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 	if (!handle)

@@ -49,7 +49,7 @@ class Install(unittest.TestCase):
                             ignore=shutil.ignore_patterns("*.p"))
         modules = self.check(os.path.join(copy, "tools", "gpumemtrace"))
         self.assertIn(f'path="{copy}/preload/libgpumemtrace.so"', modules)
-        self.assertIn(f'path="{copy}/preload/libunwind.so.8"', modules)
+        self.assertIn(f'path="{copy}/preload/libgmtunw.so.8"', modules)
 
     def test_an_installation_works(self):
         root = os.path.join(self.folder, "root")

@@ -34,8 +34,18 @@ class Stacks(unittest.TestCase):
 
     def test_the_libunwind_beside_the_shim_is_the_one_that_is_used(self):
         paths = [row["path"] for row in Recording(WITNESS).records("module")]
-        self.assertIn(os.path.join(os.path.dirname(SHIM), "libunwind.so.8"), paths)
-        self.assertEqual(sum("libunwind" in path for path in paths), 1)
+        self.assertIn(os.path.join(os.path.dirname(SHIM), "libgmtunw.so.8"), paths)
+        self.assertEqual([path for path in paths if "libunwind" in path or "liblzma" in path], [])
+
+    def test_a_host_that_asks_for_its_own_liblzma_gets_it(self):
+        run = Recording(["python3", "-c", "\n".join([
+            "import ctypes",
+            "block = ctypes.c_void_p()",
+            "ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1))",
+            "ctypes.CDLL('liblzma.so.5')",
+            "print([line.split()[-1] for line in open('/proc/self/maps') if 'liblzma' in line][0])"])])
+        self.assertFalse(run.out.startswith(os.path.dirname(SHIM)), run.out)
+        self.assertEqual(len(run.records("stack")), 1)
 
     def test_functions_files_and_lines_are_found(self):
         run = Recording(WITNESS)
