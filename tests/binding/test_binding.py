@@ -19,11 +19,11 @@ PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 UNWINDER = "_Unwind_RaiseException"
-STRANGERS = ("libunwind.so.8", "liblzma.so.5")
+STRANGERS = ("libgmtunw.so.8", "libgmtl.so.5")
 
 # Without one beside the shim (meson.build warns then) there may still be one in the system, or none.
-BESIDE = os.path.join(os.path.dirname(SHIM), "libunwind.so.8")
-needs_libunwind = unittest.skipUnless(os.path.exists(BESIDE), "no libunwind.so.8 was built beside the shim")
+BESIDE = os.path.join(os.path.dirname(SHIM), "libgmtunw.so.8")
+needs_libunwind = unittest.skipUnless(os.path.exists(BESIDE), "no libunwind was built beside the shim")
 
 Binding = collections.namedtuple("Binding", "by to symbol")
 
@@ -75,7 +75,7 @@ class Exceptions(unittest.TestCase):
     def test_the_shims_unwinder_was_there_when_they_were_thrown(self):
         (allocation, _) = self.loading.recording.records("event")
         self.assertNotEqual(allocation["stack"], 0)
-        self.assertIn("libunwind.so.8", {binding.to for binding in self.loading.bindings})
+        self.assertIn("libgmtunw.so.8", {binding.to for binding in self.loading.bindings})
 
     def test_no_symbol_of_the_unwinder_enters_the_global_scope(self):
         self.assertIn("libgpumemtrace.so", self.loading.global_scope)
@@ -88,8 +88,8 @@ class Exceptions(unittest.TestCase):
     @needs_libunwind
     def test_a_shim_that_were_linked_to_libunwind_would_be_noticed(self):
         loading = Loading(f"{SHIM}:{BESIDE}")
-        self.assertEqual(loading.unwinders(), {"libunwind.so.8"})
-        self.assertIn("libunwind.so.8", loading.global_scope)
+        self.assertEqual(loading.unwinders(), {"libgmtunw.so.8"})
+        self.assertIn("libgmtunw.so.8", loading.global_scope)
 
 
 class Object(unittest.TestCase):
