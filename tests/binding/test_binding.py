@@ -87,7 +87,8 @@ class Exceptions(unittest.TestCase):
 
     @needs_libunwind
     def test_a_shim_that_were_linked_to_libunwind_would_be_noticed(self):
-        loading = Loading(f"{SHIM}:{BESIDE}")
+        needed_by_it = os.path.join(os.path.dirname(SHIM), "libgmtl.so.5")
+        loading = Loading(f"{SHIM}:{needed_by_it}:{BESIDE}")
         self.assertEqual(loading.unwinders(), {"libgmtunw.so.8"})
         self.assertIn("libgmtunw.so.8", loading.global_scope)
 
