@@ -108,7 +108,8 @@ class Threads(OddHosts):
         run = self.host("many-threads")
         self.check_recorded(run, 500)
         self.assertEqual(len(run.records("thread")), 500)
-        self.assertLess(int(run.out), 16 << 20)
+        # Each by itself would take a megabyte. On a busy machine the writer is some threads behind.
+        self.assertLess(int(run.out), 64 << 20)
 
     def test_a_thread_cancelled_at_the_first_event_holds_up_no_other(self):
         run = self.host("cancelled")
