@@ -14,6 +14,7 @@ struct gmt_thread_state {
 	bool busy;            /* the recorder itself runs: a signal handler must not enter it again */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
 	int kept_errno;       /* the host's, while the recorder runs */
+	int kept_cancelling;  /* likewise, whether it may be cancelled */
 	bool refused;         /* no ring could be had; do not try at each event */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "record/output.h"
+#include "descriptor.h"
 
 enum {
 	PAGE_BYTES = 65536, /* the largest page of any machine that we run on */
@@ -161,7 +161,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *name)
 	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (area->fd < 0)
 		return false;
-	area->fd = gmt_output_move_high(area->fd);
+	area->fd = gmt_descriptor_move_high(area->fd);
 
 	struct stat about;
 	if (!fstat(area->fd, &about)) {

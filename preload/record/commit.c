@@ -2,6 +2,7 @@
 #include "record/commit.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "capture/native.h"
 #include "capture/python.h"
@@ -23,6 +24,11 @@ bool gmt_commit_begin(void)
 	}
 	thread->busy = true;
 	thread->kept_errno = errno;
+	/*
+	 * open, close and write are cancellation points, also those that libunwind makes: a thread that
+	 * ended in the middle would leave files half made and locks held.
+	 */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &thread->kept_cancelling);
 	return true;
 }
 
@@ -48,6 +54,7 @@ void gmt_commit_end(struct gmt_ring_event *event, bool wants_stack)
 			capture(depot, event);
 		gmt_session_push(event);
 	}
+	pthread_setcancelstate(thread->kept_cancelling, NULL);
 	errno = thread->kept_errno;
 	thread->busy = false;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "descriptor.h"
 
 enum { TRIES = 10000 };
 
@@ -193,21 +194,6 @@ static void make_folders(char *path)
 	}
 }
 
-int gmt_output_move_high(int fd)
-{
-	static const int numbers[] = { 900, 200, 3 }; /* RLIMIT_NOFILE may be low */
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-		int high = fcntl(fd, F_DUPFD_CLOEXEC, numbers[i]);
-
-		if (high >= 0) {
-			close(fd);
-			return high;
-		}
-	}
-	return fd;
-}
-
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes)
 {
@@ -222,7 +208,7 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 
 		int fd = open(ret_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 		if (fd >= 0)
-			return gmt_output_move_high(fd);
+			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)
 			break;
 	}

@@ -38,10 +38,4 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes);
 
-/*
- * Moves a descriptor to a high number, where the host neither expects one (0 to 2 may be closed, and
- * are then the next to be given) nor looks for its own. The new one, close-on-exec, or `fd` itself.
- */
-int gmt_output_move_high(int fd);
-
 #endif

@@ -147,12 +147,8 @@ static bool begin_once(void)
 		return true;
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
 		uint32_t starting = STARTING;
-		int cancelling;
-
-		/* Files are opened here; a thread that is cancelled in the middle would leave it half done. */
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
 		bool begun = begin();
-		pthread_setcancelstate(cancelling, NULL);
+
 		/* The process may have come to its end meanwhile. */
 		atomic_compare_exchange_strong(&state, &starting, begun ? ON : OVER);
 		return begun && starting == STARTING;
