@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,6 +256,8 @@ static void *run(void *unused)
 	(void)unused;
 	gmt_this_thread.is_ours = true;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
+	/* Waking up, it takes the processor from no thread of the host's. */
+	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
 	if (!open_sink())
 		return NULL;
