@@ -66,20 +66,13 @@ static void remove_orphans(const char *folder)
 		closedir(entries);
 }
 
-static bool is_still_ours(const struct gmt_area *area)
-{
-	struct stat about;
-
-	return !fstat(area->fd, &about) && about.st_dev == area->file_device && about.st_ino == area->file_number;
-}
-
 /* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
 static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 {
 	int failure = 0;
 
 	if (area->fd >= 0) {
-		if (!is_still_ours(area))
+		if (!gmt_file_identity_holds(area->fd, &area->file))
 			return false;
 		do
 			failure = posix_fallocate(area->fd, (off_t)offset, (off_t)bytes);
@@ -162,12 +155,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *name)
 	if (area->fd < 0)
 		return false;
 	area->fd = gmt_descriptor_move_high(area->fd);
-
-	struct stat about;
-	if (!fstat(area->fd, &about)) {
-		area->file_device = about.st_dev;
-		area->file_number = about.st_ino;
-	}
+	gmt_file_identity_of(area->fd, &area->file);
 	if (map_any_size(area))
 		return true;
 
@@ -280,7 +268,7 @@ void gmt_area_unlink(struct gmt_area *area)
 	if (area->fd < 0)
 		return;
 	unlink(area->path);
-	if (is_still_ours(area))
+	if (gmt_file_identity_holds(area->fd, &area->file))
 		close(area->fd);
 	area->fd = -1;
 }
@@ -289,7 +277,7 @@ void gmt_area_abandon(struct gmt_area *area)
 {
 	if (area->header)
 		munmap(area->header, area->size_bytes);
-	if (area->fd >= 0 && is_still_ours(area))
+	if (area->fd >= 0 && gmt_file_identity_holds(area->fd, &area->file))
 		close(area->fd);
 	memset(area, 0, sizeof(*area));
 	area->fd = -1;

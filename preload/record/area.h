@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/file_identity.h"
 #include "record/ring.h"
 
 enum {
@@ -43,8 +44,7 @@ struct gmt_area {
 	struct gmt_area_header *header; /* start of the mapping */
 	uint64_t size_bytes;
 	int fd;
-	uint64_t file_device; /* which file `fd` is: the host may close it and open one of its own */
-	uint64_t file_number;
+	struct gmt_file_identity file; /* what `fd` means */
 	_Atomic uint64_t depot_ready_bytes;
 	_Atomic uint64_t ring_ready[GMT_AREA_RINGS / 64]; /* bit: the slot's disk space is allocated */
 	char path[4352];

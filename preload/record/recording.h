@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/file_identity.h"
 #include "capture/depot.h"
 #include "record/area.h"
 #include "record/output.h"
@@ -21,6 +22,7 @@ struct gmt_recording {
 	struct gmt_area *area;
 	struct gmt_depot *depot;
 	int fd;
+	struct gmt_file_identity file; /* what `fd` means */
 	pid_t pid;
 	char path[4352];
 	struct gmt_identity identity;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/session.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "capture/native.h"
 #include "config.h"
 #include "diag.h"
 #include "record/area.h"
@@ -116,6 +113,7 @@ static bool begin(void)
 	ask_devices();
 	recording.fd = gmt_output_create(gmt_config.output, &recording.identity, recording.path, sizeof(recording.path), why, sizeof(why));
 	if (recording.fd >= 0) {
+		gmt_file_identity_of(recording.fd, &recording.file);
 		folder_of(recording.path, folder, sizeof(folder));
 		if (open_area(folder, why, sizeof(why))) {
 			gmt_diag_tell("recording to %s", recording.path);
@@ -293,7 +291,7 @@ void gmt_session_abandon(void)
 		if (recording.depot)
 			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area);
-		if (recording.fd >= 0)
+		if (recording.fd >= 0 && gmt_file_identity_holds(recording.fd, &recording.file))
 			close(recording.fd);
 	}
 	/* What was noted down holds for the child too. */

@@ -5,19 +5,18 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/arena.h"
+#include "base/file_identity.h"
 #include "base/pages.h"
 
 enum { OUT_BYTES = 64 << 10 };
 
 struct gmt_sink {
 	int fd;
-	dev_t file_device; /* which file `fd` is */
-	ino_t file_number;
+	struct gmt_file_identity file; /* what `fd` means */
 	bool failed;
 	uint64_t pushed_bytes;
 	z_stream stream;
@@ -46,18 +45,15 @@ static void free_sink(struct gmt_sink *sink)
 enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error)
 {
 	struct gmt_sink *sink = gmt_pages_grow(NULL, 0, sizeof(*sink));
-	struct stat about;
 
 	*ret_sink = NULL;
 	if (!sink)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	sink->fd = fd;
-	if (fstat(fd, &about)) {
+	if (!gmt_file_identity_of(fd, &sink->file)) {
 		free_sink(sink);
 		return gmt_error_set(error, GMT_WRITE, "%s", strerror(errno));
 	}
-	sink->file_device = about.st_dev;
-	sink->file_number = about.st_ino;
 	sink->stream.zalloc = zlib_alloc;
 	sink->stream.zfree = zlib_free;
 	sink->stream.opaque = &sink->zlib_memory;
@@ -72,23 +68,12 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
 	return GMT_OK;
 }
 
-/*
- * A host that closes all descriptors that it does not know (to become a daemon, say) closes this one,
- * and the next file that it opens may get the number: that one is not ours to write to.
- */
-static bool is_still_our_file(const struct gmt_sink *sink)
-{
-	struct stat about;
-
-	return !fstat(sink->fd, &about) && about.st_dev == sink->file_device && about.st_ino == sink->file_number;
-}
-
 static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 {
 	const uint8_t *at = sink->out;
 	size_t left = OUT_BYTES - sink->stream.avail_out;
 
-	if (left && !is_still_our_file(sink)) {
+	if (left && !gmt_file_identity_holds(sink->fd, &sink->file)) {
 		sink->failed = true;
 		return gmt_error_set(error, GMT_WRITE, "the program has closed its descriptor");
 	}

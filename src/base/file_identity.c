@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/file_identity.h"
+
+#include <sys/stat.h>
+
+bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity)
+{
+	struct stat about;
+
+	if (fstat(fd, &about))
+		return false;
+	*ret_identity = (struct gmt_file_identity){ .device = about.st_dev, .number = about.st_ino };
+	return true;
+}
+
+bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity)
+{
+	struct gmt_file_identity now;
+
+	return gmt_file_identity_of(fd, &now) && now.device == identity->device && now.number == identity->number;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_BASE_FILE_IDENTITY_H
+#define GMT_BASE_FILE_IDENTITY_H
+
+/*
+ * Which file a descriptor means. A host that closes all descriptors that it does not know (to become a
+ * daemon, say) closes ours too, and the next file that it opens may get the number: that one is not ours
+ * to write to, to grow or to close. No state; any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gmt_file_identity {
+	uint64_t device;
+	uint64_t number;
+};
+
+/* What `fd` means now; false, with errno, when it is not open. */
+bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity);
+
+/* Whether `fd` still means that file. */
+bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity);
+
+#endif
