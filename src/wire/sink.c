@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/file_identity.h"
 #include "base/pages.h"
+#include "wire/zlib_memory.h"
 
 enum { OUT_BYTES = 64 << 10 };
 
@@ -23,18 +24,6 @@ struct gmt_sink {
 	struct gmt_arena zlib_memory;
 	uint8_t out[OUT_BYTES];
 };
-
-/* zlib must not use the host's malloc (pages.h). It allocates at the start only and frees at the end. */
-static voidpf zlib_alloc(voidpf arena, uInt items, uInt size)
-{
-	return gmt_arena_alloc(arena, (size_t)items * size);
-}
-
-static void zlib_free(voidpf arena, voidpf block)
-{
-	(void)arena;
-	(void)block;
-}
 
 static void free_sink(struct gmt_sink *sink)
 {
@@ -54,9 +43,7 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
 		free_sink(sink);
 		return gmt_error_set(error, GMT_WRITE, "%s", strerror(errno));
 	}
-	sink->stream.zalloc = zlib_alloc;
-	sink->stream.zfree = zlib_free;
-	sink->stream.opaque = &sink->zlib_memory;
+	gmt_zlib_use_arena(&sink->stream, &sink->zlib_memory);
 	/* 15 bits of window, + 16: a gzip header. */
 	if (deflateInit2(&sink->stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free_sink(sink);

@@ -14,6 +14,7 @@
 #include "base/pages.h"
 #include "base/vec.h"
 #include "wire/format.h"
+#include "wire/zlib_memory.h"
 
 enum { IN_BYTES = 64 << 10 };
 
@@ -31,17 +32,6 @@ struct gmt_source {
 	uint8_t in[IN_BYTES];
 	char path_copy[4096];
 };
-
-static voidpf zlib_alloc(voidpf arena, uInt items, uInt size)
-{
-	return gmt_arena_alloc(arena, (size_t)items * size);
-}
-
-static void zlib_free(voidpf arena, voidpf block)
-{
-	(void)arena;
-	(void)block;
-}
 
 static uint32_t get_u32(const uint8_t *at)
 {
@@ -177,9 +167,7 @@ enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source
 	source->path = strcpy(source->path_copy, path);
 	source->fd = -1;
 	source->in_member = true;
-	source->stream.zalloc = zlib_alloc;
-	source->stream.zfree = zlib_free;
-	source->stream.opaque = &source->zlib_memory;
+	gmt_zlib_use_arena(&source->stream, &source->zlib_memory);
 	if (inflateInit2(&source->stream, 15 + 16) != Z_OK)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	else if (!(status = open_file(source, error)))
