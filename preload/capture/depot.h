@@ -4,7 +4,7 @@
 
 /*
  * The depot keeps one copy of everything that events refer to by number: native stacks, Python
- * stacks, Python frames, Python functions. In the flow: capture -> depot -> (id in the event) ->
+ * stacks, Python frames, Python functions, names of marks. In the flow: capture -> depot -> (id in the event) ->
  * writer, which looks an id up when an event first names it.
  *
  * Any thread may intern at any time, also several at once: no lock, no allocation, no system call.
@@ -24,6 +24,7 @@ enum gmt_depot_kind {
 	GMT_DEPOT_FRAMES,    /* struct gmt_depot_frames */
 	GMT_DEPOT_FRAME,     /* struct gmt_depot_frame */
 	GMT_DEPOT_CODE,      /* struct gmt_depot_code */
+	GMT_DEPOT_NAME,      /* text */
 };
 
 /* A native stack. */

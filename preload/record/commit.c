@@ -50,7 +50,7 @@ void gmt_commit_end(struct gmt_ring_event *event, bool wants_stack)
 	struct gmt_depot *depot = gmt_session_depot();
 
 	if (depot) {
-		if (wants_stack || gmt_config.free_stacks)
+		if (wants_stack || (gmt_config.free_stacks && event->kind < GMT_RING_MARK))
 			capture(depot, event);
 		gmt_session_push(event);
 	}

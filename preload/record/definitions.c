@@ -109,6 +109,25 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 	return row->id;
 }
 
+uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id)
+{
+	if (!id)
+		return 0;
+
+	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+	if (file_id(entry))
+		return file_id(entry);
+
+	struct gmt_name *row = gmt_vec_push(&definitions->names);
+	if (!row)
+		return 0;
+	*row = (struct gmt_name){
+		.id = give_id(entry, &definitions->last_name),
+		.text = { bytes_of(entry), entry->length },
+	};
+	return row->id;
+}
+
 #define FLUSH(kind, rows) \
 	do { \
 		if ((rows).count) \
@@ -123,6 +142,7 @@ void gmt_definitions_flush(struct gmt_definitions *definitions,
 	FLUSH(GMT_RECORD_FRAME, definitions->frame);
 	FLUSH(GMT_RECORD_FRAMES, definitions->frames);
 	FLUSH(GMT_RECORD_STACK, definitions->stacks);
+	FLUSH(GMT_RECORD_NAME, definitions->names);
 	gmt_arena_fini(&definitions->lists);
 }
 
@@ -133,4 +153,5 @@ void gmt_definitions_fini(struct gmt_definitions *definitions)
 	gmt_vec_fini(&definitions->frame);
 	gmt_vec_fini(&definitions->frames);
 	gmt_vec_fini(&definitions->stacks);
+	gmt_vec_fini(&definitions->names);
 }

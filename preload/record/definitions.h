@@ -23,11 +23,13 @@ struct gmt_definitions {
 	uint32_t last_frames;
 	uint32_t last_frame;
 	uint32_t last_code;
+	uint32_t last_name;
 	struct gmt_arena lists; /* of the frames below */
 	GMT_VEC(struct gmt_code) codes; /* met, and not yet in the file */
 	GMT_VEC(struct gmt_frame) frame;
 	GMT_VEC(struct gmt_frames) frames;
 	GMT_VEC(struct gmt_stack) stacks;
+	GMT_VEC(struct gmt_name) names;
 };
 
 /* The file's id for a depot id of a native stack (0 for 0); noted as to be defined when it is new. */
@@ -35,6 +37,9 @@ uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 
 /* Likewise for a Python stack, with its frames and their functions. */
 uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id);
+
+/* Likewise for the name of a mark. */
+uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id);
 
 /*
  * Hands what is to be defined to `write`, a kind at a time and in the order in which a reader needs

@@ -5,6 +5,12 @@
 #include <assert.h>
 #include <stdint.h>
 
+/* What waits in a ring besides events; numbers that no enum gmt_kind has. */
+enum {
+	GMT_RING_MARK = 0x80, /* struct gmt_mark: stack is the depot id of its name, address its object */
+	GMT_RING_OOM,         /* struct gmt_oom: address is what is free, size_bytes what there is */
+};
+
 /*
  * One call, as it waits in a ring: plain data, one cache line, no pointer into the process. The
  * writer turns it into the file's struct gmt_event (wire/records.def), which says what each means.
@@ -24,8 +30,8 @@ struct gmt_ring_event {
 	uint16_t api;              /* enum gmt_hook */
 	int16_t device;
 	uint8_t kind;              /* enum gmt_kind */
-	uint8_t layer;             /* enum gmt_layer */
-	uint8_t space;             /* enum gmt_space */
+	uint8_t layer;             /* enum gmt_layer; of a mark: enum gmt_mark_kind */
+	uint8_t space;             /* enum gmt_space; of a mark: enum gmt_mark_source */
 	uint8_t reserved[5];
 };
 

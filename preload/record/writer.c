@@ -55,6 +55,8 @@ static struct writer {
 	} slots[GMT_AREA_RINGS];
 	struct gmt_ring_event batch[BATCH_EVENTS];
 	struct gmt_event rows[BATCH_EVENTS];
+	struct gmt_mark marks[BATCH_EVENTS];
+	struct gmt_oom ooms[BATCH_EVENTS];
 } writer;
 
 /* A failed write is told once; what follows is swallowed by the sink. */
@@ -101,16 +103,55 @@ static void convert(const struct gmt_ring_event *event, uint32_t thread, struct 
 	};
 }
 
-static void write_events(uint32_t count, uint32_t thread)
+static void convert_mark(const struct gmt_ring_event *event, uint32_t thread, struct gmt_mark *row)
 {
+	*row = (struct gmt_mark){
+		.stamp = event->stamp,
+		.thread = thread,
+		.kind = event->layer,
+		.source = event->space,
+		.name = gmt_definitions_name(&writer.definitions, event->stack),
+		.object = event->address,
+	};
+}
+
+static void convert_oom(const struct gmt_ring_event *event, uint32_t thread, struct gmt_oom *row)
+{
+	*row = (struct gmt_oom){
+		.stamp = event->stamp,
+		.thread = thread,
+		.device = event->device,
+		.free_bytes = event->address,
+		.total_bytes = event->size_bytes,
+	};
+}
+
+/* Writes the first `count` of the batch, each kind as a block of its own. */
+static void write_batch(uint32_t count, uint32_t thread)
+{
+	uint32_t events = 0, marks = 0, ooms = 0;
+
 	for (uint32_t i = 0; i < count; i++) {
-		convert(&writer.batch[i], thread, &writer.rows[i]);
-		gmt_facts_api(&writer.facts, writer.batch[i].api);
+		const struct gmt_ring_event *event = &writer.batch[i];
+
+		if (event->kind == GMT_RING_MARK) {
+			convert_mark(event, thread, &writer.marks[marks++]);
+		} else if (event->kind == GMT_RING_OOM) {
+			convert_oom(event, thread, &writer.ooms[ooms++]);
+		} else {
+			convert(event, thread, &writer.rows[events++]);
+			gmt_facts_api(&writer.facts, event->api);
+		}
 	}
 	gmt_definitions_flush(&writer.definitions, write_rows, NULL);
-	gmt_event_totals_to_differences(writer.rows, count);
-	write_rows(NULL, GMT_RECORD_EVENT, writer.rows, count);
-	writer.events += count;
+	gmt_event_totals_to_differences(writer.rows, events);
+	if (events)
+		write_rows(NULL, GMT_RECORD_EVENT, writer.rows, events);
+	if (marks)
+		write_rows(NULL, GMT_RECORD_MARK, writer.marks, marks);
+	if (ooms)
+		write_rows(NULL, GMT_RECORD_OOM, writer.ooms, ooms);
+	writer.events += events;
 }
 
 /* Empties one ring; without `all` only in whole blocks. */
@@ -135,7 +176,7 @@ static void drain_slot(uint32_t index, bool all)
 			writer.slots[index].is_written = true;
 			gmt_facts_thread(&writer.facts, ring);
 		}
-		write_events(count, ring->thread);
+		write_batch(count, ring->thread);
 		if (ready <= BATCH_EVENTS)
 			break; /* what came meanwhile waits for its own block */
 	}

@@ -45,6 +45,8 @@ static const struct kept *kept_of(uint32_t kind)
 		KEPT_BY_ID(FRAME, frame_places, frame_ids, id, gmt_frame),
 		KEPT_BY_ID(FRAMES, frames, frames_ids, id, gmt_frames),
 		KEPT_BY_ID(STACK, stacks, stack_ids, id, gmt_stack),
+		KEPT_BY_ID(NAME, names, name_ids, id, gmt_name),
+		KEPT(OOM, ooms, NO_IDS, NO_IDS, gmt_oom),
 	};
 #undef KEPT
 #undef KEPT_BY_ID
@@ -261,6 +263,30 @@ static bool load_clock(struct gmt_snapshot *snapshot, const struct gmt_clock *ro
 	return clock;
 }
 
+static bool load_mark(struct gmt_snapshot *snapshot, const struct gmt_mark *row)
+{
+	uint64_t index;
+
+	if (!gmt_mark_kind_name(row->kind) || !gmt_mark_source_name(row->source)) {
+		snapshot->unknown_marks++;
+		return true;
+	}
+
+	struct gmt_snapshot_mark *mark = gmt_vec_push(&snapshot->marks);
+	if (!mark)
+		return false;
+	*mark = (struct gmt_snapshot_mark){
+		.stamp = row->stamp, .object = row->object, .thread = row->thread,
+		.kind = row->kind, .source = row->source,
+		.position = (uint32_t)snapshot->marks.count,
+		/* Its name is in the file before it. */
+		.name = gmt_map_find(&snapshot->name_ids, row->name, &index) ?
+			snapshot->names.items[index].text.text : "",
+	};
+	see_stamp(snapshot, row->stamp);
+	return true;
+}
+
 static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t events)
 {
 	see_stamp(snapshot, stamp);
@@ -288,6 +314,8 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 		return load_note(snapshot, (const struct gmt_note *)row);
 	case GMT_RECORD_CLOCK:
 		return load_clock(snapshot, (const struct gmt_clock *)row);
+	case GMT_RECORD_MARK:
+		return load_mark(snapshot, (const struct gmt_mark *)row);
 	case GMT_RECORD_SYNC:
 		sync = (const struct gmt_sync *)row;
 		check_count(snapshot, sync->stamp, sync->events);
@@ -368,6 +396,7 @@ static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status stat
 	if (snapshot->has_end && snapshot->seen_events != snapshot->promised_events)
 		snapshot->counts_differ = true;
 	gmt_clock_prepare(snapshot);
+	gmt_order_marks(snapshot);
 	if (!snapshot->damage || !gmt_order_events(snapshot))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;

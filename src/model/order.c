@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/order.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/pages.h"
@@ -97,4 +98,19 @@ bool gmt_order_events(struct gmt_snapshot *snapshot)
 	snapshot->order = sorter.from;
 	gmt_pages_free(sorter.to, bytes);
 	return true;
+}
+
+static int by_stamp(const void *left, const void *right)
+{
+	const struct gmt_snapshot_mark *a = left, *b = right;
+
+	if (a->stamp != b->stamp)
+		return a->stamp < b->stamp ? -1 : 1;
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+void gmt_order_marks(struct gmt_snapshot *snapshot)
+{
+	if (snapshot->marks.count)
+		qsort(snapshot->marks.items, snapshot->marks.count, sizeof(*snapshot->marks.items), by_stamp);
 }

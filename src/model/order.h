@@ -13,4 +13,7 @@
  */
 bool gmt_order_events(struct gmt_snapshot *snapshot);
 
+/* Sorts snapshot->marks likewise. */
+void gmt_order_marks(struct gmt_snapshot *snapshot);
+
 #endif

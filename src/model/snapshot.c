@@ -86,6 +86,7 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_map_fini(&snapshot->frame_ids);
 	gmt_map_fini(&snapshot->frames_ids);
 	gmt_map_fini(&snapshot->stack_ids);
+	gmt_map_fini(&snapshot->name_ids);
 	gmt_vec_fini(&snapshot->command);
 	gmt_vec_fini(&snapshot->options);
 	gmt_vec_fini(&snapshot->apis);
@@ -99,6 +100,9 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->clocks);
 	gmt_vec_fini(&snapshot->drops);
 	gmt_vec_fini(&snapshot->notes);
+	gmt_vec_fini(&snapshot->names);
+	gmt_vec_fini(&snapshot->marks);
+	gmt_vec_fini(&snapshot->ooms);
 	gmt_pages_free(snapshot->order, snapshot->events.count * sizeof(*snapshot->order));
 	gmt_vec_fini(&snapshot->events);
 	gmt_vec_fini(&snapshot->totals);

@@ -58,6 +58,16 @@ struct gmt_snapshot_clock {
 	uint64_t realtime_ns;
 };
 
+/* What the program, or what watches it, said; by stamp once loaded. */
+struct gmt_snapshot_mark {
+	uint64_t stamp;
+	uint64_t object; /* 0: none */
+	const char *name; /* "" when it has none */
+	uint32_t thread;  /* id */
+	uint32_t position; /* in the file */
+	uint8_t kind, source; /* enum gmt_mark_kind, enum gmt_mark_source */
+};
+
 struct gmt_snapshot {
 	struct gmt_arena arena;
 	const char *path;
@@ -80,9 +90,12 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_clock) clocks;
 	GMT_VEC(struct gmt_snapshot_drop) drops;
 	GMT_VEC(const char *) notes;
+	GMT_VEC(struct gmt_name) names;
+	GMT_VEC(struct gmt_snapshot_mark) marks;
+	GMT_VEC(struct gmt_oom) ooms; /* what the driver said at refusals; see the event of that stamp */
 	/* Id to index, for each kind of record that has ids. */
 	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
-		stack_ids;
+		stack_ids, name_ids;
 
 	GMT_VEC(struct gmt_snapshot_event) events; /* in the order of the file */
 	uint32_t *order;      /* indices of events in order of time; NULL: the file's order is it */
@@ -99,6 +112,7 @@ struct gmt_snapshot {
 	const char *damage;       /* what is wrong with the file; "" when !damaged */
 	uint64_t unknown_blocks;  /* of records that this version does not know, skipped */
 	uint64_t unknown_events;  /* of layers or kinds that this version does not know, left out */
+	uint64_t unknown_marks;   /* likewise, of kinds or sources */
 	uint64_t repeated_ids;  /* records whose id was given before, left out */
 };
 

@@ -72,6 +72,28 @@ const char *gmt_kind_name(unsigned kind)
 	return NAME_OR_NULL(names, kind);
 }
 
+const char *gmt_mark_kind_name(unsigned kind)
+{
+	static const char *const names[] = {
+#define GMT_MARK_KIND(number, NAME, name, meaning) [number] = name,
+#include "wire/mark_kinds.def"
+#undef GMT_MARK_KIND
+	};
+
+	return NAME_OR_NULL(names, kind);
+}
+
+const char *gmt_mark_source_name(unsigned source)
+{
+	static const char *const names[] = {
+#define GMT_MARK_SOURCE(number, NAME, name, meaning) [number] = name,
+#include "wire/mark_sources.def"
+#undef GMT_MARK_SOURCE
+	};
+
+	return NAME_OR_NULL(names, source);
+}
+
 enum gmt_side gmt_space_side(unsigned space)
 {
 	switch (space) {

@@ -23,7 +23,7 @@
 
 enum {
 	GMT_FORMAT_MAJOR = 1, /* readers refuse a larger one */
-	GMT_FORMAT_MINOR = 0, /* a larger one only adds */
+	GMT_FORMAT_MINOR = 1, /* a larger one only adds */
 	GMT_FILE_HEADER_BYTES = 20,
 	GMT_BLOCK_HEADER_BYTES = 16,
 	GMT_BLOCK_MAX_BYTES = 64 << 20, /* payload; readers refuse more */
@@ -80,6 +80,18 @@ enum gmt_kind {
 #undef GMT_KIND
 };
 
+enum gmt_mark_kind {
+#define GMT_MARK_KIND(number, NAME, name, meaning) GMT_MARK_KIND_##NAME = number,
+#include "wire/mark_kinds.def"
+#undef GMT_MARK_KIND
+};
+
+enum gmt_mark_source {
+#define GMT_MARK_SOURCE(number, NAME, name, meaning) GMT_MARK_SOURCE_##NAME = number,
+#include "wire/mark_sources.def"
+#undef GMT_MARK_SOURCE
+};
+
 enum {
 	GMT_DEVICE_HOST = -1,    /* host memory belongs to no device */
 	GMT_DEVICE_UNKNOWN = -2, /* the event does not say; a free finds it in the block */
@@ -91,6 +103,8 @@ enum gmt_side { GMT_SIDE_DEVICE, GMT_SIDE_HOST };
 const char *gmt_layer_name(unsigned layer);
 const char *gmt_space_name(unsigned space);
 const char *gmt_kind_name(unsigned kind);
+const char *gmt_mark_kind_name(unsigned kind);
+const char *gmt_mark_source_name(unsigned source);
 /* Unknown spaces count as the device's. */
 enum gmt_side gmt_space_side(unsigned space);
 

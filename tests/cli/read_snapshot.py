@@ -33,6 +33,11 @@ RECORDS = {
     14: ("note", (("text", "S", 0),)),
     15: ("sync", (("stamp", "U", 64), ("events", "U", 64))),
     16: ("end", (("stamp", "U", 64), ("events", "U", 64))),
+    17: ("name", (("id", "U", 32), ("text", "S", 0))),
+    18: ("mark", (("stamp", "D", 64), ("thread", "U", 32), ("kind", "U", 8), ("source", "U", 8),
+                  ("name", "U", 32), ("object", "U", 64))),
+    19: ("oom", (("stamp", "D", 64), ("thread", "U", 32), ("device", "I", 16), ("free_bytes", "U", 64),
+                 ("total_bytes", "U", 64))),
 }
 ALLOC, FREE = 1, 2
 CUDA, TORCH = 1, 2

@@ -49,7 +49,7 @@ class Format(unittest.TestCase):
 
     def test_the_document_has_every_layer_space_and_kind(self):
         text = lines("docs", "snapshot-format.md")
-        for table in ("layers", "spaces", "kinds"):
+        for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
             rows = re.findall(r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?',
                               lines("src", "wire", f"{table}.def"), re.M)
             self.assertTrue(rows)

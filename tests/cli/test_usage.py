@@ -66,7 +66,7 @@ class Usage(unittest.TestCase):
 
     def test_the_version_is_said_in_every_spelling(self):
         done = cli.run("version")
-        self.assertRegex(done.stdout, r"^gpumemtrace \d+\.\d+\.\d+, snapshot format 1\.0\n$")
+        self.assertRegex(done.stdout, r"^gpumemtrace \d+\.\d+\.\d+, snapshot format 1\.\d+\n$")
         for spelling in "--version", "-V":
             self.assertEqual(cli.run(spelling).stdout, done.stdout)
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_MARK_H
+#define GMT_RECORD_MARK_H
+
+/*
+ * A mark of the calling thread: a step ended, a phase begins or ends (wire/mark_kinds.def). In the
+ * flow: observers of the program -> mark -> ring. Any thread, any time; does what a hook may do.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/format.h"
+
+enum { GMT_MARK_NAME_BYTES = 255 }; /* longer names are cut */
+
+/*
+ * `name` (may be NULL) is copied. Where nothing is recorded yet, this does nothing: marks do not begin
+ * a recording.
+ */
+void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object);
+
+#endif
