@@ -81,11 +81,11 @@ static enum gmt_status make_parts(struct parts *parts, const struct report_optio
 		.symbol_directories = options->symbol_paths.items,
 		.symbol_directory_count = options->symbol_paths.count,
 	};
+	struct gmt_replay_options replay = { .until_ns = until_of(options, parts->snapshot) };
 	enum gmt_status status;
 
 	if ((status = gmt_traces_init(&parts->traces, parts->snapshot, &traces, error)) ||
-		(status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces,
-			until_of(options, parts->snapshot), error)) ||
+		(status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &replay, error)) ||
 		(status = gmt_summary_init(&parts->summary, parts->snapshot, &parts->replay, error)) ||
 		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)))
 		return status;

@@ -133,20 +133,21 @@ static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint
 	account->live_blocks--;
 }
 
-/* Takes the block at `address` out of the table; false when there is none. */
-static bool close_block(struct gmt_books *books, uint8_t layer, uint64_t address,
-	struct gmt_books_block *ret_block)
+/* Takes the block at `address` out of the table, to books->ended; false when there is none. */
+static bool close_block(struct gmt_books *books, uint8_t layer, uint64_t address)
 {
 	uint64_t index;
 
+	books->has_ended = false;
 	if (!gmt_map_remove(&books->blocks[layer], address, &index))
 		return false;
 
 	struct gmt_books_block *block = &books->block_table.items[index];
-	*ret_block = *block;
+	books->ended = *block;
+	books->has_ended = true;
 	block->next_free = books->first_free_plus_1;
 	books->first_free_plus_1 = (uint32_t)index + 1;
-	book_free(books, &books->sites.items[ret_block->site], ret_block->size_bytes);
+	book_free(books, &books->sites.items[books->ended.site], books->ended.size_bytes);
 	return true;
 }
 
@@ -155,9 +156,9 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 {
 	struct gmt_books_site *site = &books->sites.items[site_id];
 	const struct gmt_books_account *account = &books->accounts.items[site->account];
-	struct gmt_books_block older;
 	uint64_t index;
 
+	books->has_ended = false;
 	if (!address || size_bytes > GMT_BOOKS_MAX_BYTES - account->live_bytes) {
 		books->anomalies.impossible_sizes++;
 		return true;
@@ -166,7 +167,7 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 		return false;
 	/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
 	if (gmt_map_find(&books->blocks[account->layer], address, &index) &&
-		close_block(books, account->layer, address, &older))
+		close_block(books, account->layer, address))
 		books->anomalies.missed_frees++;
 
 	index = books->first_free_plus_1 ? books->first_free_plus_1 - 1 : books->block_table.count;
@@ -184,20 +185,20 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 
 uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint64_t address, uint64_t size_bytes)
 {
-	struct gmt_books_block block;
+	const struct gmt_books_block *block = &books->ended;
 
 	assert(layer < GMT_BOOKS_LAYERS);
-	if (!close_block(books, layer, address, &block)) {
+	if (!close_block(books, layer, address)) {
 		/* Every allocator takes a free of nothing and does nothing. */
 		books->anomalies.unknown_frees += address != 0;
 		return UINT32_MAX;
 	}
-	books->anomalies.size_mismatches += size_bytes && size_bytes != block.size_bytes;
+	books->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
 
-	struct gmt_books_site *site = &books->sites.items[block.site];
+	struct gmt_books_site *site = &books->sites.items[block->site];
 	site->free_count++;
 	books->accounts.items[site->account].free_count++;
-	return block.site;
+	return block->site;
 }
 
 void gmt_books_refuse(struct gmt_books *books, uint32_t site_id)
@@ -243,6 +244,23 @@ const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *b
 	if (!gmt_map_find(&books->account_ids, account_key(layer, device), &id))
 		return NULL;
 	return &books->accounts.items[id];
+}
+
+bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *cursor,
+	struct gmt_books_place *ret_place)
+{
+	const struct gmt_map *blocks = &books->blocks[layer];
+
+	while (*cursor < blocks->capacity) {
+		const struct gmt_map_slot *slot = &blocks->slots[(*cursor)++];
+
+		if (slot->value_plus_1) {
+			ret_place->address = slot->key;
+			ret_place->block = books->block_table.items[slot->value_plus_1 - 1];
+			return true;
+		}
+	}
+	return false;
 }
 
 void gmt_books_fini(struct gmt_books *books)

@@ -100,6 +100,9 @@ struct gmt_books {
 	GMT_VEC(struct gmt_books_space) spaces;
 	GMT_VEC(struct gmt_books_site) sites;
 	struct gmt_books_anomalies anomalies;
+	/* The block that the last gmt_books_alloc or gmt_books_free ended, when has_ended. */
+	struct gmt_books_block ended;
+	bool has_ended;
 };
 
 /*
@@ -144,6 +147,19 @@ struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint3
 /* The account of a layer on a device; NULL when it had no event. */
 const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *books, uint8_t layer,
 	int16_t device);
+
+/* A live block and where it is. */
+struct gmt_books_place {
+	uint64_t address;
+	struct gmt_books_block block;
+};
+
+/*
+ * The live blocks of a layer, one at each call and in no order. *cursor is 0 at first; nothing may be
+ * booked in between. False when there are no more.
+ */
+bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *cursor,
+	struct gmt_books_place *ret_place);
 
 void gmt_books_fini(struct gmt_books *books);
 

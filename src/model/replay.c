@@ -9,8 +9,33 @@ struct player {
 	struct gmt_replay *replay;
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
+	const struct gmt_replay_options *options;
 	struct gmt_map site_ids; /* stack, layer, device, space to site */
 };
+
+/* Calls a function of every observer that has it. */
+#define TELL(player, function, ...) \
+	do { \
+		for (size_t o = 0; o < (player)->options->observer_count; o++) { \
+			const struct gmt_replay_observer *observer = &(player)->options->observers[o]; \
+			if (observer->function && \
+				!observer->function(observer->user, (player)->replay, ##__VA_ARGS__)) \
+				return false; \
+		} \
+	} while (0)
+
+static bool tell_ended(const struct player *player, const struct gmt_snapshot_event *event)
+{
+	if (player->replay->books.has_ended)
+		TELL(player, ended, event, &player->replay->books.ended);
+	return true;
+}
+
+static bool tell_finished(const struct player *player)
+{
+	TELL(player, finished);
+	return true;
+}
 
 static bool site_of(struct player *player, const struct gmt_snapshot_event *event, uint32_t *ret_site)
 {
@@ -65,13 +90,33 @@ static bool play_totals(struct player *player, const struct gmt_snapshot_event *
 		totals->reserved_bytes);
 }
 
-/* Books a free. A free need not say of which device: the block knows. */
-static int16_t play_free(struct gmt_books *books, const struct gmt_snapshot_event *event)
+static bool play_alloc(struct player *player, const struct gmt_snapshot_event *event)
 {
-	uint32_t site = gmt_books_free(books, event->layer, event->address, event->size_bytes);
+	struct gmt_books *books = &player->replay->books;
+	uint64_t before;
+	uint32_t site;
 
-	return site == UINT32_MAX ? event->device :
+	if (!site_of(player, event, &site))
+		return false;
+	note_maker(player, site, event->thread);
+	before = books->sites.items[site].alloc_count;
+	if (!gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) ||
+		!tell_ended(player, event) || !play_totals(player, event, event->device))
+		return false;
+	if (books->sites.items[site].alloc_count != before)
+		TELL(player, began, event, site);
+	return true;
+}
+
+static bool play_free(struct player *player, const struct gmt_snapshot_event *event)
+{
+	struct gmt_books *books = &player->replay->books;
+	uint32_t site = gmt_books_free(books, event->layer, event->address, event->size_bytes);
+	/* A free need not say of which device: the block knows. */
+	int16_t device = site == UINT32_MAX ? event->device :
 		books->accounts.items[books->sites.items[site].account].device;
+
+	return tell_ended(player, event) && play_totals(player, event, device);
 }
 
 static bool play_refusal(struct player *player, const struct gmt_snapshot_event *event, size_t index)
@@ -90,17 +135,13 @@ static bool play(struct player *player, size_t index)
 {
 	struct gmt_books *books = &player->replay->books;
 	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
-	uint32_t site;
 
+	TELL(player, before, event, index);
 	switch (event->kind) {
 	case GMT_KIND_ALLOC:
-		if (!site_of(player, event, &site))
-			return false;
-		note_maker(player, site, event->thread);
-		return gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) &&
-			play_totals(player, event, event->device);
+		return play_alloc(player, event);
 	case GMT_KIND_FREE:
-		return play_totals(player, event, play_free(books, event));
+		return play_free(player, event);
 	case GMT_KIND_ALLOC_FAILED:
 		return play_refusal(player, event, index) && play_totals(player, event, event->device);
 	case GMT_KIND_FREE_FAILED:
@@ -129,24 +170,25 @@ static size_t count_until(const struct gmt_snapshot *snapshot, uint64_t until_ns
 }
 
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint64_t until_ns, struct gmt_error *error)
+	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error)
 {
-	struct player player = { .replay = ret_replay, .snapshot = snapshot, .traces = traces };
-	size_t count = count_until(snapshot, until_ns);
+	struct player player = {
+		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
+	};
+	size_t count = count_until(snapshot, options->until_ns);
 	bool done = true;
 
 	for (size_t i = 0; i < count && done; i++)
 		done = play(&player, i);
+	ret_replay->events = count;
+	ret_replay->end_time_ns = options->until_ns != GMT_REPLAY_TO_END ? options->until_ns :
+		gmt_snapshot_duration_ns(snapshot);
+	done = done && tell_finished(&player);
 	gmt_map_fini(&player.site_ids);
 	if (!done) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
-	ret_replay->events = count;
-	if (until_ns != GMT_REPLAY_TO_END)
-		ret_replay->end_time_ns = until_ns;
-	else
-		ret_replay->end_time_ns = gmt_snapshot_duration_ns(snapshot);
 	return GMT_OK;
 }
 

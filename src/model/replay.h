@@ -39,12 +39,38 @@ struct gmt_replay {
 	uint64_t end_time_ns; /* of the last moment that the books speak of */
 };
 
+struct gmt_replay;
+
 /*
- * Replays all events up to and including `until_ns` (from the start of the recording). Fails only
- * for lack of memory. `ret_replay` (zeroed) is the caller's; end it with gmt_replay_fini.
+ * Looks on while events are played; any function may be NULL. Each answers false when it is out of
+ * memory, which ends the replay.
+ */
+struct gmt_replay_observer {
+	/* Before the event number `index` is booked: the books speak of the moment before it. */
+	bool (*before)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+		size_t index);
+	/* The event ended this block (also one whose free was missed); it is out of the books. */
+	bool (*ended)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+		const struct gmt_books_block *block);
+	/* The event made a block of this site; it is in the books. */
+	bool (*began)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+		uint32_t site);
+	/* Behind the last event. */
+	bool (*finished)(void *user, const struct gmt_replay *replay);
+	void *user;
+};
+
+struct gmt_replay_options {
+	uint64_t until_ns; /* from the start of the recording; events up to and including it */
+	const struct gmt_replay_observer *observers;
+	size_t observer_count;
+};
+
+/*
+ * Replays all events that `options` name. Fails only for lack of memory. `ret_replay` (zeroed) is the caller's; end it with gmt_replay_fini.
  */
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint64_t until_ns, struct gmt_error *error);
+	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);
 
 void gmt_replay_fini(struct gmt_replay *replay);
 

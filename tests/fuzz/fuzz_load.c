@@ -122,7 +122,7 @@ static void report(struct gmt_snapshot *snapshot, FILE *out, uint64_t until_ns, 
 	struct gmt_census census = { 0 };
 
 	if (gmt_traces_init(&traces, snapshot, &options, NULL) ||
-		gmt_replay_init(&replay, snapshot, &traces, until_ns, NULL) ||
+		gmt_replay_init(&replay, snapshot, &traces, &(struct gmt_replay_options){ .until_ns = until_ns }, NULL) ||
 		gmt_summary_init(&summary, snapshot, &replay, NULL) ||
 		gmt_sites_init(&sites, &replay, &traces, NULL) ||
 		gmt_caveats_init(&caveats, snapshot, &replay, &traces, NULL) ||

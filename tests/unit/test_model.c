@@ -286,7 +286,7 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 		struct gmt_traces_options options = { 0 };
 
 		assert_int_equal(gmt_traces_init(&traces, snapshot, &options, &error), GMT_OK);
-		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces, rows[i].until_ns, &error),
+		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces, &(struct gmt_replay_options){ .until_ns = rows[i].until_ns }, &error),
 			GMT_OK);
 		assert_int_equal(replay.events, rows[i].events);
 		const struct gmt_books_account *account =
