@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_HISTORY_H
+#define GMT_ANALYSIS_HISTORY_H
+
+/*
+ * What happened from step to step, noted down while the events are replayed: what each account held,
+ * what each site held at the ends of steps, what the parts of a step left behind, which blocks lived
+ * at the end of the program's work. In the flow: replay -> history -> leaks, breakdown.
+ *
+ *	gmt_history_init(&history, snapshot, traces, timeline, error);
+ *	options.observers = &history.observer;
+ *	gmt_replay_init(&replay, snapshot, traces, &options, error);
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/replay.h"
+#include "model/timeline.h"
+
+enum { GMT_HISTORY_SAMPLES = 256 }; /* at most so many ends of steps are kept for each site */
+
+/* What an account did in one step. */
+struct gmt_history_step {
+	uint64_t peak_bytes;
+	uint64_t end_live_bytes;
+};
+
+/* What a site held at the end of a sampled step; kept when it changed. */
+struct gmt_history_sample {
+	uint32_t sample; /* number: steps 0, stride, 2 * stride ... */
+	uint64_t live_bytes;
+};
+
+/* A block that lived at the end of the program's work. */
+struct gmt_history_block {
+	uint64_t stamp; /* of its allocation */
+	uint64_t address;
+	uint64_t size_bytes;
+	uint32_t site;
+	uint8_t layer;
+};
+
+/* Where in a step an event happened, told from its stack (analysis/parts.h). */
+enum gmt_part {
+#define GMT_PART(NAME, name, meaning) GMT_PART_##NAME,
+#include "analysis/parts.def"
+#undef GMT_PART
+	GMT_PARTS,
+};
+
+struct gmt_history_part {
+	uint64_t made_bytes;  /* allocated in this part of the step */
+	uint64_t left_bytes;  /* of that, alive at the end of the step */
+	uint64_t peak_bytes;  /* most that the account held in this part */
+};
+
+/* What a site's blocks did over the recording. */
+struct gmt_history_site {
+	uint64_t brief_count;  /* made and freed in one step of the first series */
+	uint64_t brief_bytes;
+	uint64_t brief_largest_bytes;
+	uint64_t kept_count;   /* freed in a later step than they were made in */
+	uint32_t freed_trace_plus_1; /* the first trace that freed one of its blocks, where frees have stacks */
+	uint32_t burst_blocks; /* most blocks, made in different steps, that ended between two allocations */
+	GMT_VEC(struct gmt_history_sample) samples[GMT_TIMELINE_SERIES];
+};
+
+struct gmt_history_series {
+	uint32_t stride; /* steps from sample to sample */
+	GMT_VEC(struct gmt_history_step) steps;  /* [account * step_count + step] once finished */
+	GMT_VEC(struct gmt_history_part) parts;  /* [account][step][part], likewise */
+	size_t step_count;
+	size_t account_count;
+};
+
+struct gmt_history {
+	struct gmt_replay_observer observer; /* for the replay */
+	struct gmt_history_series series[GMT_TIMELINE_SERIES];
+	GMT_VEC(struct gmt_history_site) sites; /* by site id */
+	GMT_VEC(struct gmt_history_block) blocks; /* alive at the end of the work */
+	GMT_VEC(struct gmt_books_account) accounts; /* at that moment */
+	void *state; /* of the observer */
+};
+
+/* Fails only for lack of memory. All that is given must live until the replay is over. */
+enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
+
+void gmt_history_fini(struct gmt_history *history);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_LEAKS_H
+#define GMT_ANALYSIS_LEAKS_H
+
+/*
+ * Leaks, each by a named definition and with its evidence. Findings are grouped by the user's own
+ * line that allocated what is retained (gmt_traces_own_line), in one layer and space on one device.
+ *
+ *   growth  live bytes rise over the steps behind the warm-up, to the end
+ *   phase   made in a phase that the program marked, alive after it
+ *   age     alive longer than so many steps or seconds at the end of the program's work
+ *   exit    alive at the end of the program's work
+ *
+ * What PyTorch's allocators hold for reuse is no leak: `cached` says how much that is. Without
+ * `definitions`, layer torch is judged by growth and phase, everything else by growth, phase and exit.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/history.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "model/replay.h"
+#include "model/timeline.h"
+#include "model/traces.h"
+
+enum gmt_leak_definition {
+#define GMT_LEAK_DEFINITION(NAME, name, meaning) GMT_LEAK_##NAME,
+#include "analysis/leak_definitions.def"
+#undef GMT_LEAK_DEFINITION
+	GMT_LEAK_DEFINITIONS,
+};
+
+/* Blocks that are still there, by the step that made them. */
+struct gmt_leak_birth {
+	uint32_t first_step, last_step; /* of the finding's series */
+	uint64_t bytes, blocks;
+};
+
+struct gmt_leak {
+	enum gmt_leak_definition definition;
+	uint32_t layer;
+	int32_t device; /* GMT_DEVICE_HOST: host memory */
+	uint32_t space;
+	uint32_t stack;    /* id in traces->stacks: of the group's largest site */
+	uint32_t own_line; /* index of a frame in it */
+	uint32_t category; /* enum gmt_category, of that site */
+	uint64_t bytes, blocks; /* retained */
+	uint32_t sites;    /* stacks in the group */
+	/* growth */
+	double bytes_per_step; /* below 0: not known */
+	double confidence;     /* 0..1; below 0: not known */
+	uint32_t series;       /* index in timeline->series; what the steps are */
+	uint32_t first_step;   /* the first that left something */
+	uint32_t steps;        /* that were looked at */
+	uint64_t steps_to_oom; /* UINT64_MAX: not known, or never */
+	GMT_VEC(struct gmt_leak_birth) births;
+	const char *phase;     /* definition phase: its name; else NULL */
+	const char *hint;      /* the usual cause that fits the evidence; NULL when none does */
+	uint32_t freed_stack_plus_1; /* where other blocks of the group are freed most often, if recorded */
+	bool suppressed;       /* by a suppression that the caller gave: it is no finding */
+};
+
+/* What a caching allocator holds without a live block in it. */
+struct gmt_leak_cached {
+	int32_t device;
+	uint64_t bytes;
+};
+
+struct gmt_leaks_options {
+	uint32_t definitions;  /* bits by enum gmt_leak_definition; 0: as said above */
+	uint32_t warmup_steps; /* UINT32_MAX: a fifth of the steps, 1 to 10 */
+	uint32_t age_steps;    /* UINT32_MAX: not by steps */
+	uint64_t age_ns;       /* UINT64_MAX: not by time */
+};
+
+struct gmt_leaks {
+	struct gmt_arena arena;
+	GMT_VEC(struct gmt_leak) rows; /* strongest first */
+	GMT_VEC(struct gmt_leak_cached) cached;
+	const char *no_growth; /* why growth could not be judged; NULL when it was */
+};
+
+/*
+ * `history` observed `replay`, which went on to the end. Fails only for lack of memory. `ret_leaks`
+ * (zeroed) is the caller's; end it with gmt_leaks_fini.
+ */
+enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
+	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error);
+
+void gmt_leaks_fini(struct gmt_leaks *leaks);
+
+const char *gmt_leak_definition_name(enum gmt_leak_definition definition);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_TIMELINE_H
+#define GMT_MODEL_TIMELINE_H
+
+/*
+ * Steps and phases of a recording. In the flow: snapshot + traces -> timeline -> replay observers,
+ * analyses. docs/steps.md says the rules in words.
+ *
+ * Steps come from the first of these that has any: the program's own marks, NVTX ranges that are
+ * called a step, PyTorch's optimizers. The parts of the program that have none of them (evaluation,
+ * inference) get a counter of their own: outermost calls of a module, told from the stacks.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "model/snapshot.h"
+#include "model/traces.h"
+
+enum gmt_step_source {
+	GMT_STEPS_PROGRAM,
+	GMT_STEPS_NVTX,
+	GMT_STEPS_OPTIMIZER,
+	GMT_STEPS_FORWARD,
+	GMT_STEPS_SOURCES,
+};
+
+/* A step's events have stamps above `begin` and up to `end`. Steps do not overlap and are in order. */
+struct gmt_step {
+	uint64_t begin, end; /* stamps */
+};
+
+/* A counter of steps. */
+struct gmt_step_series {
+	enum gmt_step_source source;
+	const char *name; /* what counts: the optimizer's class, the range's name; "" for the program's own */
+	GMT_VEC(struct gmt_step) steps;
+};
+
+struct gmt_phase {
+	const char *name;
+	uint64_t begin, end; /* stamps; `end` is the recording's where it was never closed */
+	uint32_t thread;     /* id of the thread that opened it */
+	uint32_t depth;      /* how many phases of its source and thread it lies in */
+	uint8_t source;      /* enum gmt_mark_source */
+	bool open;           /* never closed */
+};
+
+enum { GMT_TIMELINE_SERIES = 2 }; /* the program's steps, and forward calls outside of them */
+
+struct gmt_timeline {
+	struct gmt_arena arena;
+	struct gmt_step_series series[GMT_TIMELINE_SERIES];
+	size_t series_count; /* 0: no steps were found */
+	const char *why_none; /* then: why, for the reader */
+	GMT_VEC(struct gmt_phase) phases; /* by begin */
+	uint64_t work_end;   /* stamp: what follows is teardown; UINT64_MAX when nothing says so */
+};
+
+/* Fails only for lack of memory. `ret_timeline` (zeroed) is the caller's; end it with gmt_timeline_fini. */
+enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, struct gmt_error *error);
+
+void gmt_timeline_fini(struct gmt_timeline *timeline);
+
+/* "program", "nvtx", "optimizer", "forward". */
+const char *gmt_step_source_name(enum gmt_step_source source);
+
+/* The step of a series that a stamp lies in; false when it lies in none. */
+bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step);
+
+#endif
