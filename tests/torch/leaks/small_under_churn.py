@@ -35,7 +35,7 @@ def main():
         allocated.append(torch.cuda.memory_allocated())
     print('largest norm:', float(max(norms)))
     common.report(allocated, expected_line=common.marked_line('# leaks here'),
-                  churn_bytes=torch.cuda.memory_stats()['allocated_bytes.all.freed'])
+                  churn_bytes_per_step=torch.cuda.memory_stats()['allocated_bytes.all.freed'] // steps)
 
 
 if __name__ == '__main__':
