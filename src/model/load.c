@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "base/pages.h"
 #include "books/books.h"
+#include "model/backward.h"
 #include "model/clock.h"
 #include "model/order.h"
 #include "model/snapshot.h"
@@ -397,7 +398,7 @@ static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status stat
 		snapshot->counts_differ = true;
 	gmt_clock_prepare(snapshot);
 	gmt_order_marks(snapshot);
-	if (!snapshot->damage || !gmt_order_events(snapshot))
+	if (!snapshot->damage || !gmt_order_events(snapshot) || !gmt_backward_adopt(snapshot))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;
 }

@@ -43,6 +43,7 @@ struct gmt_snapshot_totals {
 struct gmt_snapshot_trace {
 	uint32_t stack;  /* id; 0: none */
 	uint32_t frames; /* id; 0: none */
+	uint32_t caller; /* Python stack of the thread that this one works for (model/backward.h); 0: none */
 };
 
 struct gmt_snapshot_drop {

@@ -39,6 +39,7 @@ struct merger {
 	struct gmt_map python_places;  /* frame id to place */
 	GMT_VEC(struct python_frame) python; /* of the trace at hand, leaf first */
 	GMT_VEC(uint32_t) merged;
+	uint32_t landmarks; /* of the trace at hand */
 };
 
 static const char *base_name(const char *path)
@@ -50,7 +51,20 @@ static const char *base_name(const char *path)
 
 static bool intern_place(struct merger *merger, const struct gmt_place *place, uint32_t *ret_place)
 {
-	return gmt_intern(&merger->traces->places, place, sizeof(*place), ret_place);
+	struct gmt_traces *traces = merger->traces;
+	bool is_python = place->kind == GMT_PLACE_PYTHON;
+	uint32_t *landmarks;
+
+	if (!gmt_intern(&traces->places, place, sizeof(*place), ret_place))
+		return false;
+	if (*ret_place < traces->place_landmarks.count)
+		return true;
+	landmarks = gmt_vec_push(&traces->place_landmarks);
+	if (landmarks)
+		*landmarks = gmt_landmarks(is_python,
+			gmt_traces_string(traces, is_python ? place->file : place->module),
+			gmt_traces_string(traces, place->function));
+	return landmarks;
 }
 
 /* A name for an address without one, which addr2line understands. */
@@ -197,6 +211,7 @@ static bool list_python(struct merger *merger, const struct gmt_frames *frames)
 
 		if (!slot || !python_place(merger, (uint32_t)(item >> 1), &slot->place))
 			return false;
+		merger->landmarks |= merger->traces->place_landmarks.items[slot->place];
 		slot->is_entry = item & 1;
 	}
 	return true;
@@ -257,6 +272,9 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 			return false;
 
 		const struct resolved *resolved = &merger->resolved.items[id];
+		for (uint32_t place = 0; place < resolved->count; place++)
+			merger->landmarks |= merger->traces->place_landmarks.items[
+				merger->resolved_places.items[resolved->first + place]];
 		evals += resolved->is_eval;
 		if (has_python && resolved->is_eval && python_at < merger->python.count) {
 			if (!append_python(merger, &python_at, false))
@@ -280,6 +298,44 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 	return append_python(merger, &python_at, true);
 }
 
+/*
+ * Appends the Python frames of the thread that called the backward pass, from that call on: what is
+ * above it only prepared the call.
+ */
+static bool append_caller(struct merger *merger, const struct gmt_frames *frames)
+{
+	size_t from = 0;
+
+	if (!frames)
+		return true;
+
+	uint32_t own = merger->landmarks;
+	if (!list_python(merger, frames))
+		return false;
+	merger->landmarks = own; /* the caller's module is not this stack's */
+	for (size_t i = 0; i < merger->python.count; i++)
+		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &
+			GMT_LANDMARK_BIT(BACKWARD_CALL))
+			from = i;
+	return append_python(merger, &from, true);
+}
+
+/* The merged stack at hand among all, with its landmarks. */
+static bool keep_stack(struct merger *merger, uint32_t *ret_stack)
+{
+	struct gmt_traces *traces = merger->traces;
+
+	if (!gmt_intern(&traces->stacks, merger->merged.items,
+			merger->merged.count * sizeof(*merger->merged.items), ret_stack))
+		return false;
+	if (!gmt_vec_reserve(&traces->stack_landmarks, 1))
+		return false;
+	/* New entries are zero. */
+	traces->stack_landmarks.count += *ret_stack == traces->stack_landmarks.count;
+	traces->stack_landmarks.items[*ret_stack] |= merger->landmarks;
+	return true;
+}
+
 static bool merge_all(struct merger *merger)
 {
 	const struct gmt_snapshot *snapshot = merger->snapshot;
@@ -290,10 +346,10 @@ static bool merge_all(struct merger *merger)
 		const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, trace->frames);
 
 		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
+		merger->landmarks = 0;
 		if (!list_python(merger, frames) || !merge(merger, stack, frames) ||
-			!gmt_intern(&merger->traces->stacks, merger->merged.items,
-				merger->merged.count * sizeof(*merger->merged.items),
-				&merger->traces->stack_of_trace[t]))
+			!append_caller(merger, gmt_snapshot_frames(snapshot, trace->caller)) ||
+			!keep_stack(merger, &merger->traces->stack_of_trace[t]))
 			return false;
 	}
 	return true;
@@ -375,4 +431,6 @@ void gmt_traces_fini(struct gmt_traces *traces)
 	gmt_pages_free(traces->stack_of_trace, (traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
 	traces->stack_of_trace = NULL;
 	gmt_vec_fini(&traces->problems);
+	gmt_vec_fini(&traces->stack_landmarks);
+	gmt_vec_fini(&traces->place_landmarks);
 }

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "base/intern.h"
+#include "base/vec.h"
+#include "model/landmarks.h"
 #include "model/snapshot.h"
 
 enum gmt_place_kind { GMT_PLACE_NATIVE, GMT_PLACE_PYTHON };
@@ -50,6 +52,8 @@ struct gmt_traces {
 	struct gmt_intern stacks; /* arrays of place ids, leaf first */
 	uint32_t *stack_of_trace; /* by index of snapshot->traces: id in stacks */
 	size_t trace_count;
+	GMT_VEC(uint32_t) stack_landmarks; /* by stack: bits of its frames, of hidden ones too (landmarks.h) */
+	GMT_VEC(uint32_t) place_landmarks; /* by place */
 
 	uint64_t addresses;  /* different native ones */
 	uint64_t named;      /* of them, with a function */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_LANDMARKS_H
+#define GMT_MODEL_LANDMARKS_H
+
+/* What a frame says about the stack that it is in: the rows of landmarks.def. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Bit numbers. */
+enum gmt_landmark {
+#define GMT_LANDMARK_NAME(NAME, meaning) GMT_LANDMARK_##NAME,
+#define GMT_LANDMARK(NAME, kind, where, what)
+#include "model/landmarks.def"
+#undef GMT_LANDMARK_NAME
+#undef GMT_LANDMARK
+};
+
+#define GMT_LANDMARK_BIT(NAME) (UINT32_C(1) << GMT_LANDMARK_##NAME)
+
+/* The landmarks of a frame, as bits. `where` is its file if it is of Python, else its module's path. */
+uint32_t gmt_landmarks(bool is_python, const char *where, const char *function);
+
+#endif
