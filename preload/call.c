@@ -3,6 +3,7 @@
 
 #include "record/clock.h"
 #include "record/commit.h"
+#include "record/oom.h"
 #include "routes/driver.h"
 
 static int16_t device_of(enum gmt_space space, uint64_t stream)
@@ -31,7 +32,10 @@ void gmt_call_alloc(enum gmt_hook hook, uint32_t result, enum gmt_space space, u
 	if (!gmt_commit_begin())
 		return;
 	event.device = device_of(space, stream);
-	gmt_commit_end(&event, true);
+	if (result == GMT_OOM_RESULT)
+		gmt_oom_end(&event);
+	else
+		gmt_commit_end(&event, true);
 }
 
 void gmt_call_free(enum gmt_hook hook, uint32_t result, enum gmt_space space, uint64_t address,

@@ -18,6 +18,7 @@
 #include "hooks.h"
 #include "record/clock.h"
 #include "record/commit.h"
+#include "record/oom.h"
 #include "routes/real.h"
 #include "wire/format.h"
 
@@ -45,7 +46,11 @@ static void record(enum gmt_hook hook, enum gmt_kind kind, uint64_t address, uin
 		.device = device.index,
 	};
 
-	if (gmt_commit_begin())
+	if (!gmt_commit_begin())
+		return;
+	if (kind == GMT_KIND_ALLOC_FAILED)
+		gmt_oom_end(&event);
+	else
 		gmt_commit_end(&event, kind != GMT_KIND_FREE);
 }
 

@@ -39,6 +39,8 @@ static struct writer {
 	struct gmt_writer_listener listener;
 	pthread_t thread;
 	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
+	_Atomic uint32_t syncs_asked;
+	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
 	_Atomic bool stopping;
 	bool write_failed;
 	struct gmt_sink *sink;
@@ -260,6 +262,12 @@ static bool is_sync_due(void)
 		gmt_sink_pushed_bytes(writer.sink) - writer.synced_bytes >= SYNC_BYTES;
 }
 
+static void tell_synced(uint32_t asked)
+{
+	if (atomic_exchange_explicit(&writer.syncs_done, asked, memory_order_release) != asked)
+		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
 /*
  * A process lives until its last thread ends, and that must not be this one. The main thread may have
  * ended before the others (pthread_exit); the kernel then keeps it as a zombie.
@@ -306,14 +314,17 @@ static void *run(void *unused)
 	sync_point();
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
+		/* Before the rings are emptied: what the asking thread pushed is in them. Pairs with gmt_writer_sync. */
+		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
 		drain(false);
-		if (is_sync_due()) {
+		if (asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) || is_sync_due()) {
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
 			sync_point();
+			tell_synced(asked);
 			if (is_alone())
 				end_process();
 		}
@@ -348,6 +359,24 @@ void gmt_writer_wake(void)
 {
 	atomic_fetch_add_explicit(&writer.wanted, 1, memory_order_release);
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void gmt_writer_sync(uint32_t wait_ms)
+{
+	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000, now_ns;
+	uint32_t done;
+
+	if (!wait_ms)
+		return;
+	gmt_writer_wake();
+	/* Numbers may pass zero. */
+	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
+		(now_ns = gmt_clock_monotonic_ns()) < deadline_ns) {
+		struct timespec limit = { .tv_nsec = (long)(deadline_ns - now_ns) };
+
+		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
+	}
 }
 
 void gmt_writer_stop(void)

@@ -10,6 +10,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "record/recording.h"
 
@@ -24,6 +25,12 @@ bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listene
 
 /* A ring wants to be emptied soon. Any thread; one system call. */
 void gmt_writer_wake(void);
+
+/*
+ * The file shall be readable up to now, soon. Waits at most `wait_ms` until it is; with 0 the writer
+ * does it when it next wakes. Any thread but the writer; for rare moments.
+ */
+void gmt_writer_sync(uint32_t wait_ms);
 
 /* Tells the writer to empty everything and end the file; waits for it, but not for ever. */
 void gmt_writer_stop(void);

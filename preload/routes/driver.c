@@ -22,6 +22,8 @@ static struct {
 	int (*device_name)(char *, int, int);
 	int (*device_uuid)(unsigned char *, int);
 	int (*device_memory)(size_t *, int);
+	int (*memory_info)(size_t *, size_t *);
+	int (*exchange_capture_mode)(int *);
 } ask;
 
 /* Where the driver exports each hooked function; written once, before `state` says so. */
@@ -38,6 +40,8 @@ static void find_questions(void *handle)
 	*(void **)&ask.device_count = gmt_real_dlsym(handle, "cuDeviceGetCount");
 	*(void **)&ask.device_name = gmt_real_dlsym(handle, "cuDeviceGetName");
 	*(void **)&ask.device_memory = gmt_real_dlsym(handle, "cuDeviceTotalMem_v2");
+	*(void **)&ask.memory_info = gmt_real_dlsym(handle, "cuMemGetInfo_v2");
+	*(void **)&ask.exchange_capture_mode = gmt_real_dlsym(handle, "cuThreadExchangeStreamCaptureMode");
 	/* _v2 (11.4) names MIG instances as nvidia-smi does. */
 	*(void **)&ask.device_uuid = gmt_real_dlsym(handle, "cuDeviceGetUuid_v2");
 	if (!ask.device_uuid)
@@ -133,6 +137,24 @@ int gmt_driver_device(uint64_t stream)
 		return GMT_DEVICE_UNKNOWN;
 	/* 1 and 2 stand for the two default streams, which are the current context's. */
 	return stream <= 2 ? current_device() : device_of_stream((void *)stream);
+}
+
+bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED: whatever the driver thinks of the question, no capture minds */
+	size_t free_bytes, total_bytes;
+
+	if (!is_learnt() || !ask.memory_info || !ask.exchange_capture_mode || current_device() != device ||
+		ask.exchange_capture_mode(&mode))
+		return false;
+
+	bool answered = !ask.memory_info(&free_bytes, &total_bytes);
+	ask.exchange_capture_mode(&mode);
+	if (!answered)
+		return false;
+	*ret_free_bytes = free_bytes;
+	*ret_total_bytes = total_bytes;
+	return true;
 }
 
 unsigned gmt_driver_device_count(void)

@@ -4,8 +4,8 @@
 
 /*
  * The one libcuda of this process: where its functions are, and the few questions that the recorder
- * itself asks it. None of those questions is among the ones that invalidate a stream capture, none
- * needs memory, and none is asked while the process exits.
+ * itself asks it. None of those questions invalidates a stream capture, none needs memory, and none is
+ * asked while the process exits.
  */
 
 #include <stdbool.h>
@@ -37,6 +37,12 @@ struct gmt_driver_device_info {
 	char uuid[48]; /* GPU-... */
 	uint64_t total_bytes;
 };
+
+/*
+ * What the driver says is free, and is there in all, on the device of this thread's current context. False,
+ * and nothing set, when that is not `device`: another device would need a context of its own.
+ */
+bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /* How many devices there are; 0 when the driver does not say. */
 unsigned gmt_driver_device_count(void);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/oom.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "record/clock.h"
+#include "record/commit.h"
+#include "record/session.h"
+#include "record/writer.h"
+#include "routes/driver.h"
+#include "wire/format.h"
+
+/*
+ * A program may probe for memory by failing, thousands of times: waits are rationed. Four in a row,
+ * because PyTorch's last words are up to three refusals by the driver and its own; then four a second.
+ */
+enum {
+	WAIT_MS = 50,
+	WAITS_IN_A_ROW = 4,
+	WAIT_EVERY_NS = 250000000,
+};
+
+/* When all waits so far would have been due, one every WAIT_EVERY_NS. */
+static _Atomic uint64_t due_ns;
+
+static bool may_wait(void)
+{
+	uint64_t now_ns = gmt_clock_monotonic_ns();
+	uint64_t due = atomic_load_explicit(&due_ns, memory_order_relaxed);
+	uint64_t start;
+
+	do {
+		start = due > now_ns ? due : now_ns;
+		if (start - now_ns > (uint64_t)(WAITS_IN_A_ROW - 1) * WAIT_EVERY_NS)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&due_ns, &due, start + WAIT_EVERY_NS,
+		memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
+
+void gmt_oom_end(struct gmt_ring_event *event)
+{
+	struct gmt_ring_event facts = {
+		.stamp = event->stamp,
+		.kind = GMT_RING_OOM,
+		.device = event->device,
+	};
+	int kept_errno;
+
+	/* Asked before the stack is taken: other threads go on allocating. */
+	if (event->device >= 0)
+		gmt_driver_memory(event->device, &facts.address, &facts.size_bytes);
+	gmt_commit_end(event, true);
+	if (!gmt_commit_begin())
+		return;
+	gmt_commit_end(&facts, false);
+
+	/* Outside the recorder: what a signal handler allocates meanwhile is recorded. */
+	kept_errno = errno;
+	if (gmt_session_is_on())
+		gmt_writer_sync(may_wait() ? WAIT_MS : 0);
+	errno = kept_errno;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_OOM_H
+#define GMT_RECORD_OOM_H
+
+/*
+ * A request that was refused for lack of memory. In the flow: hooks -> oom -> commit -> ring. What the
+ * driver has left follows the event into the ring, and the file is made readable up to here at once: many
+ * a process dies of this.
+ */
+
+#include <stdint.h>
+
+#include "record/event.h"
+
+/* CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation; all else is no lack of memory. */
+enum { GMT_OOM_RESULT = 2 };
+
+/*
+ * In place of gmt_commit_end for such an event. Leaves the recorder, then may wait a few milliseconds
+ * for the writer, at most 50 and only for the first refusals in a row. errno, CUDA's last error, the
+ * current context and captures that go on are as before.
+ */
+void gmt_oom_end(struct gmt_ring_event *event);
+
+#endif
