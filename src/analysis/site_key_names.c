@@ -120,24 +120,32 @@ static bool ends_with(const char *text, size_t length, const char *end)
 	return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
 }
 
-/* Where the version begins with which these `length` letters end: "-2.31", "-9335f6a2", "_v12", "3.11". */
+/* Without "digits" at the end, and dots between. */
+static size_t cut_numbers(const char *name, size_t length)
+{
+	while (length && (isdigit((unsigned char)name[length - 1]) || name[length - 1] == '.'))
+		length--;
+	return length;
+}
+
+/* Where the version begins with which these `length` letters end: "-2.31", "-9335f6a2.3", "_v12", "3.11". */
 static size_t cut_version(const char *name, size_t length, bool is_extension)
 {
-	size_t at = length;
+	size_t at = cut_numbers(name, length);
 
-	while (at && (isdigit((unsigned char)name[at - 1]) || name[at - 1] == '.'))
-		at--;
+	if (ends_with(name, at, "libpython") || (at == strlen("python") && ends_with(name, at, "python")))
+		return at;
 	if (at && at < length && name[at - 1] == '-')
 		return at - 1;
 	/* PyTorch numbers an extension that it builds again. */
-	if (is_extension && at > 2 && at < length && name[at - 1] == 'v' && name[at - 2] == '_')
+	if (is_extension && at < length && ends_with(name, at, "_v"))
 		return at - 2;
-	if (at < length && (ends_with(name, at, "libpython") || (at == 6 && memcmp(name, "python", 6) == 0)))
-		return at;
-	/* auditwheel, which puts a library into a wheel, gives it a hash. */
-	for (at = length; at && isxdigit((unsigned char)name[at - 1]);)
+	/* auditwheel, which puts a library into a wheel, gives it a hash; a version may stand behind it. */
+	const char *dot = memchr(name, '.', length);
+	size_t hashed = dot && cut_numbers(dot, (size_t)(name + length - dot)) == 0 ? (size_t)(dot - name) : length;
+	for (at = hashed; at && isxdigit((unsigned char)name[at - 1]);)
 		at--;
-	return at && length - at == 8 && name[at - 1] == '-' ? at - 1 : length;
+	return at && hashed - at == 8 && name[at - 1] == '-' ? at - 1 : length;
 }
 
 void gmt_site_key_module(const char *path, char *ret_name, size_t size)
