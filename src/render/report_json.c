@@ -3,6 +3,7 @@
 
 #include "model/clock.h"
 #include "render/space.h"
+#include "render/stack_json.h"
 
 static void render_events(const struct gmt_report *report, struct gmt_json *json)
 {
@@ -130,37 +131,6 @@ static void render_device(const struct gmt_summary_device *device, struct gmt_js
 	gmt_json_end_object(json);
 }
 
-static void render_frame(const struct gmt_traces *traces, uint32_t id, struct gmt_json *json)
-{
-	const struct gmt_place *place = gmt_traces_place(traces, id);
-	const char *file = gmt_traces_string(traces, place->file);
-	const char *module = gmt_traces_string(traces, place->module);
-
-	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "kind", place->kind == GMT_PLACE_PYTHON ? "python" : "native");
-	gmt_json_key_text(json, "function", gmt_traces_string(traces, place->function));
-	gmt_json_key_text(json, "file", *file ? file : NULL);
-	gmt_json_key(json, "line");
-	if (place->line)
-		gmt_json_u64(json, place->line);
-	else
-		gmt_json_null(json);
-	gmt_json_key_text(json, "module", *module ? module : NULL);
-	gmt_json_end_object(json);
-}
-
-static void render_stack(const struct gmt_traces *traces, uint32_t stack, struct gmt_json *json)
-{
-	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
-
-	gmt_json_key(json, "stack");
-	gmt_json_begin_array(json);
-	for (uint32_t i = 0; i < count; i++)
-		render_frame(traces, places[i], json);
-	gmt_json_end_array(json);
-}
-
 static void render_where(uint32_t layer, int32_t device, uint32_t space, struct gmt_json *json)
 {
 	struct gmt_space_text name = gmt_space_text(space);
@@ -200,7 +170,7 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 	gmt_json_key_u64(json, "frees", site->free_count);
 	render_thread(report, site->thread, json);
 	gmt_json_key_u64(json, "own_frame", site->own_line);
-	render_stack(report->traces, site->stack, json);
+	gmt_stack_json(report->traces, site->stack, json);
 	gmt_json_end_object(json);
 }
 
@@ -223,7 +193,7 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 		gmt_json_key_u64(json, "size_bytes", event->size_bytes);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
 		gmt_json_key_u64(json, "result", event->result);
-		render_stack(report->traces, replay->site_stacks.items[refusal->site], json);
+		gmt_stack_json(report->traces, replay->site_stacks.items[refusal->site], json);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/stack_json.h"
+
+static void render_frame(const struct gmt_traces *traces, uint32_t id, struct gmt_json *json)
+{
+	const struct gmt_place *place = gmt_traces_place(traces, id);
+	const char *file = gmt_traces_string(traces, place->file);
+	const char *module = gmt_traces_string(traces, place->module);
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "kind", place->kind == GMT_PLACE_PYTHON ? "python" : "native");
+	gmt_json_key_text(json, "function", gmt_traces_string(traces, place->function));
+	gmt_json_key_text(json, "file", *file ? file : NULL);
+	gmt_json_key(json, "line");
+	if (place->line)
+		gmt_json_u64(json, place->line);
+	else
+		gmt_json_null(json);
+	gmt_json_key_text(json, "module", *module ? module : NULL);
+	gmt_json_end_object(json);
+}
+
+void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_json *json)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	gmt_json_key(json, "stack");
+	gmt_json_begin_array(json);
+	for (uint32_t i = 0; i < count; i++)
+		render_frame(traces, places[i], json);
+	gmt_json_end_array(json);
+}

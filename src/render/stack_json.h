@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RENDER_STACK_JSON_H
+#define GMT_RENDER_STACK_JSON_H
+
+/* A merged stack as docs/report-json.md has it: the same wherever JSON has one. */
+
+#include <stdint.h>
+
+#include "model/traces.h"
+#include "render/json.h"
+
+/* The key "stack" and its list of frames, leaf first, into the object that is open. */
+void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_json *json);
+
+#endif
