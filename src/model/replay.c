@@ -151,8 +151,7 @@ static bool play(struct player *player, size_t index)
 	return true;
 }
 
-/* How many events lie at or before `until_ns`. */
-static size_t count_until(const struct gmt_snapshot *snapshot, uint64_t until_ns)
+size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
 {
 	size_t low = 0, high = snapshot->events.count;
 
@@ -175,7 +174,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	struct player player = {
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
 	};
-	size_t count = count_until(snapshot, options->until_ns);
+	size_t count = gmt_replay_count(snapshot, options->until_ns);
 	bool done = true;
 
 	for (size_t i = 0; i < count && done; i++)

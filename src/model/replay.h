@@ -72,6 +72,9 @@ struct gmt_replay_options {
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);
 
+/* How many events lie at or before `until_ns`: those that a replay until then plays. */
+size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns);
+
 void gmt_replay_fini(struct gmt_replay *replay);
 
 #endif
