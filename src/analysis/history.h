@@ -43,7 +43,7 @@ struct gmt_history_block {
 	uint8_t layer;
 };
 
-/* Where in a step an event happened, told from its stack (analysis/parts.h). */
+/* Where in a step an event happened, told from its stack: the first rule of parts.def that fits. */
 enum gmt_part {
 #define GMT_PART(NAME, name, meaning) GMT_PART_##NAME,
 #include "analysis/parts.def"
@@ -62,32 +62,54 @@ struct gmt_history_site {
 	uint64_t brief_count;  /* made and freed in one step of the first series */
 	uint64_t brief_bytes;
 	uint64_t brief_largest_bytes;
-	uint64_t kept_count;   /* freed in a later step than they were made in */
+	uint64_t kept_count;   /* lived on into a later step than they were made in */
 	uint32_t freed_trace_plus_1; /* the first trace that freed one of its blocks, where frees have stacks */
 	uint32_t burst_blocks; /* most blocks, made in different steps, that ended between two allocations */
-	GMT_VEC(struct gmt_history_sample) samples[GMT_TIMELINE_SERIES];
+	/* Its samples: of each series so many from there on in gmt_history_series.samples. */
+	size_t first_sample[GMT_TIMELINE_SERIES];
+	uint32_t sample_count[GMT_TIMELINE_SERIES];
 };
 
+/*
+ * One series. `steps` and `parts` hold what gmt_history_step_of and gmt_history_part_of find: a row
+ * for each account that was there at the end of the step.
+ */
 struct gmt_history_series {
 	uint32_t stride; /* steps from sample to sample */
-	GMT_VEC(struct gmt_history_step) steps;  /* [account * step_count + step] once finished */
-	GMT_VEC(struct gmt_history_part) parts;  /* [account][step][part], likewise */
-	size_t step_count;
-	size_t account_count;
+	size_t step_count;   /* that ended within the replay */
+	size_t sample_count; /* ends of steps that were sampled */
+	GMT_VEC(struct gmt_history_step) steps;
+	GMT_VEC(size_t) step_rows;      /* by step: its first in `steps`; one more behind the last */
+	GMT_VEC(struct gmt_history_part) parts; /* of sampled steps, GMT_PARTS for each account */
+	GMT_VEC(size_t) part_rows;      /* by sample, likewise */
+	GMT_VEC(struct gmt_history_sample) samples; /* of all sites */
 };
 
 struct gmt_history {
 	struct gmt_replay_observer observer; /* for the replay */
 	struct gmt_history_series series[GMT_TIMELINE_SERIES];
-	GMT_VEC(struct gmt_history_site) sites; /* by site id */
+	GMT_VEC(struct gmt_history_site) sites; /* by site id; what has a row was allocated from */
 	GMT_VEC(struct gmt_history_block) blocks; /* alive at the end of the work */
-	GMT_VEC(struct gmt_books_account) accounts; /* at that moment */
+	GMT_VEC(struct gmt_books_account) accounts; /* by index in the books, at that moment */
+	uint64_t work_end_ns; /* that moment */
 	void *state; /* of the observer */
 };
 
 /* Fails only for lack of memory. All that is given must live until the replay is over. */
 enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
+
+/* What an account (index in the replay's books) did in a step; zero where it was not there yet. */
+struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account);
+
+/* The parts of a sampled step (number sample * stride); NULL where the account was not there yet. */
+const struct gmt_history_part *gmt_history_parts_of(const struct gmt_history_series *series, size_t sample,
+	size_t account);
+
+/* The part of a step that an allocation with these landmarks belongs to. */
+enum gmt_part gmt_part_of(uint32_t landmarks);
+
+const char *gmt_part_name(enum gmt_part part);
 
 void gmt_history_fini(struct gmt_history *history);
 

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history.h"
+
+#include "base/pages.h"
+#include "model/clock.h"
+#include "model/landmarks.h"
+
+/* What an account does in the step that is going on. */
+struct running {
+	uint64_t peak_bytes;
+	struct gmt_history_part parts[GMT_PARTS];
+};
+
+/* A series while it is followed. */
+struct follower {
+	const struct gmt_step_series *steps;
+	struct gmt_history_series *series;
+	size_t cursor;  /* the step that is going on, or the next one */
+	bool inside;    /* it has begun */
+	GMT_VEC(struct running) accounts;
+	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
+	GMT_VEC(uint8_t) is_touched;  /* by site */
+	GMT_VEC(uint32_t) log_sites;  /* by row of series->samples, until they are sorted */
+};
+
+/* Blocks of a site that ended one after the other, with no allocation between. */
+struct burst {
+	uint64_t allocations; /* of the whole process before it */
+	uint32_t last_step, count;
+};
+
+struct state {
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	const struct gmt_timeline *timeline;
+	struct gmt_history *history;
+	struct follower followers[GMT_TIMELINE_SERIES];
+	GMT_VEC(uint8_t) site_parts;
+	GMT_VEC(struct burst) bursts;
+	uint64_t allocations;
+	bool work_has_ended;
+};
+
+enum gmt_part gmt_part_of(uint32_t landmarks)
+{
+#define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
+	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
+		return GMT_PART_BACKWARD;
+	if (HAS(OPTIMIZER) && !HAS(SCHEDULE))
+		return GMT_PART_OPTIMIZER;
+	return HAS(MODULE_CALL) ? GMT_PART_FORWARD : GMT_PART_OTHER;
+#undef HAS
+}
+
+const char *gmt_part_name(enum gmt_part part)
+{
+	static const char *const names[] = {
+#define GMT_PART(NAME, name, rule) name,
+#include "analysis/parts.def"
+#undef GMT_PART
+	};
+
+	return names[part];
+}
+
+/* Makes rows for sites and accounts up to the books' own. */
+static bool make_room(struct state *state, const struct gmt_books *books)
+{
+	struct gmt_history *history = state->history;
+	size_t sites = books->sites.count;
+
+#define GROW(vec, to) \
+	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
+	/* What is new is zero. */
+	if (!GROW(&history->sites, sites) || !GROW(&state->site_parts, sites) || !GROW(&state->bursts, sites))
+		return false;
+	for (size_t i = 0; i < state->timeline->series_count; i++)
+		if (!GROW(&state->followers[i].is_touched, sites) ||
+			!GROW(&state->followers[i].accounts, books->accounts.count))
+			return false;
+#undef GROW
+	return true;
+}
+
+static bool touch(struct follower *follower, uint32_t site)
+{
+	if (follower->is_touched.items[site])
+		return true;
+
+	uint32_t *slot = gmt_vec_push(&follower->touched);
+	if (!slot)
+		return false;
+	*slot = site;
+	follower->is_touched.items[site] = 1;
+	return true;
+}
+
+static void begin_step(struct follower *follower, const struct gmt_books *books)
+{
+	follower->inside = true;
+	for (size_t i = 0; i < follower->accounts.count; i++)
+		follower->accounts.items[i] = (struct running){
+			.peak_bytes = books->accounts.items[i].live_bytes,
+		};
+}
+
+static bool sample(struct follower *follower, const struct gmt_books *books)
+{
+	struct gmt_history_series *series = follower->series;
+	size_t *row = gmt_vec_push(&series->part_rows);
+
+	if (!row)
+		return false;
+	*row = series->parts.count;
+	for (size_t i = 0; i < follower->accounts.count; i++) {
+		if (!gmt_vec_reserve(&series->parts, GMT_PARTS))
+			return false;
+		for (int part = 0; part < GMT_PARTS; part++)
+			series->parts.items[series->parts.count++] = follower->accounts.items[i].parts[part];
+	}
+	for (size_t i = 0; i < follower->touched.count; i++) {
+		uint32_t site = follower->touched.items[i];
+		struct gmt_history_sample *slot = gmt_vec_push(&series->samples);
+		uint32_t *owner = gmt_vec_push(&follower->log_sites);
+
+		if (!slot || !owner)
+			return false;
+		*slot = (struct gmt_history_sample){
+			.sample = (uint32_t)series->sample_count, .live_bytes = books->sites.items[site].live_bytes,
+		};
+		*owner = site;
+		follower->is_touched.items[site] = 0;
+	}
+	follower->touched.count = 0;
+	series->sample_count++;
+	return true;
+}
+
+static bool end_step(struct follower *follower, const struct gmt_books *books)
+{
+	struct gmt_history_series *series = follower->series;
+	size_t *first = gmt_vec_push(&series->step_rows);
+
+	if (!first)
+		return false;
+	if (!follower->inside)
+		begin_step(follower, books);
+	*first = series->steps.count;
+	for (size_t i = 0; i < follower->accounts.count; i++) {
+		struct gmt_history_step *row = gmt_vec_push(&series->steps);
+
+		if (!row)
+			return false;
+		*row = (struct gmt_history_step){
+			.peak_bytes = follower->accounts.items[i].peak_bytes,
+			.end_live_bytes = books->accounts.items[i].live_bytes,
+		};
+	}
+	if (follower->cursor % series->stride == 0 && !sample(follower, books))
+		return false;
+	follower->cursor++;
+	follower->inside = false;
+	series->step_count = follower->cursor;
+	return true;
+}
+
+/* Goes on to the step in which `stamp` lies. */
+static bool follow(struct follower *follower, const struct gmt_books *books, uint64_t stamp)
+{
+	const struct gmt_step_series *steps = follower->steps;
+
+	while (follower->cursor < steps->steps.count && steps->steps.items[follower->cursor].end < stamp)
+		if (!end_step(follower, books))
+			return false;
+	if (!follower->inside && follower->cursor < steps->steps.count &&
+		steps->steps.items[follower->cursor].begin < stamp)
+		begin_step(follower, books);
+	return true;
+}
+
+/* Notes down what lives when the program's work ends. */
+static bool end_work(struct state *state, const struct gmt_books *books, uint64_t now_ns)
+{
+	struct gmt_history *history = state->history;
+
+	state->work_has_ended = true;
+	history->work_end_ns = now_ns;
+	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
+		struct gmt_books_place place;
+
+		for (size_t cursor = 0; gmt_books_next_block(books, layer, &cursor, &place);) {
+			struct gmt_history_block *block = gmt_vec_push(&history->blocks);
+
+			if (!block)
+				return false;
+			*block = (struct gmt_history_block){
+				.stamp = place.block.stamp, .address = place.address,
+				.size_bytes = place.block.size_bytes, .site = place.block.site, .layer = layer,
+			};
+		}
+	}
+	for (size_t i = 0; i < books->accounts.count; i++) {
+		struct gmt_books_account *account = gmt_vec_push(&history->accounts);
+
+		if (!account)
+			return false;
+		*account = books->accounts.items[i];
+	}
+	return true;
+}
+
+static bool before_event(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct state *state = user;
+
+	(void)index;
+	for (size_t i = 0; i < state->timeline->series_count; i++)
+		if (!follow(&state->followers[i], &replay->books, event->stamp))
+			return false;
+	if (!state->work_has_ended && event->stamp > state->timeline->work_end)
+		return end_work(state, &replay->books,
+			gmt_clock_time_ns(state->snapshot, state->timeline->work_end));
+	return true;
+}
+
+static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint32_t site)
+{
+	struct state *state = user;
+	const struct gmt_books *books = &replay->books;
+	uint32_t account = books->sites.items[site].account;
+	uint64_t live_bytes = books->accounts.items[account].live_bytes;
+
+	state->allocations++;
+	if (!make_room(state, books))
+		return false;
+	if (!state->site_parts.items[site])
+		state->site_parts.items[site] = (uint8_t)(1 + gmt_part_of(
+			state->traces->stack_landmarks.items[replay->site_stacks.items[site]]));
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		struct follower *follower = &state->followers[i];
+		struct running *running = &follower->accounts.items[account];
+		struct gmt_history_part *part = &running->parts[state->site_parts.items[site] - 1];
+
+		if (!touch(follower, site))
+			return false;
+		if (!follower->inside)
+			continue;
+		part->made_bytes += event->size_bytes;
+		part->left_bytes += event->size_bytes;
+		if (live_bytes > part->peak_bytes)
+			part->peak_bytes = live_bytes;
+		if (live_bytes > running->peak_bytes)
+			running->peak_bytes = live_bytes;
+	}
+	return true;
+}
+
+/* Counts blocks of different steps that end at one go: how a collector's pass looks. */
+static void note_burst(struct state *state, const struct gmt_books_block *block)
+{
+	struct burst *burst = &state->bursts.items[block->site];
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+	uint32_t step;
+
+	if (!gmt_series_find(&state->timeline->series[0], block->stamp, &step))
+		return;
+	if (burst->allocations != state->allocations)
+		*burst = (struct burst){ .allocations = state->allocations, .last_step = step, .count = 1 };
+	else if (burst->last_step != step)
+		*burst = (struct burst){ state->allocations, step, burst->count + 1 };
+	if (burst->count > site->burst_blocks)
+		site->burst_blocks = burst->count;
+}
+
+static bool is_current(const struct follower *follower, uint64_t stamp)
+{
+	return follower->inside && stamp > follower->steps->steps.items[follower->cursor].begin;
+}
+
+static void note_lifetime(struct state *state, const struct gmt_books_block *block)
+{
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+
+	if (!state->timeline->series_count)
+		return;
+	if (!is_current(&state->followers[0], block->stamp)) {
+		site->kept_count++;
+		note_burst(state, block);
+		return;
+	}
+	site->brief_count++;
+	site->brief_bytes += block->size_bytes;
+	if (block->size_bytes > site->brief_largest_bytes)
+		site->brief_largest_bytes = block->size_bytes;
+}
+
+static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct state *state = user;
+	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+	uint32_t account = replay->books.sites.items[block->site].account;
+
+	/* What the interpreter takes apart at the end says nothing of the program. */
+	if (!state->work_has_ended)
+		note_lifetime(state, block);
+	if (event->kind == GMT_KIND_FREE && !state->work_has_ended && !site->freed_trace_plus_1 &&
+		(trace->stack || trace->frames))
+		site->freed_trace_plus_1 = event->trace + 1;
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		struct follower *follower = &state->followers[i];
+
+		if (!touch(follower, block->site))
+			return false;
+		if (is_current(follower, block->stamp))
+			follower->accounts.items[account].parts[state->site_parts.items[block->site] - 1]
+				.left_bytes -= block->size_bytes;
+	}
+	return true;
+}
+
+/* Puts the samples of each site next to each other. */
+static bool sort_samples(struct state *state, size_t index)
+{
+	struct follower *follower = &state->followers[index];
+	struct gmt_history_series *series = follower->series;
+	GMT_VEC(struct gmt_history_sample) sorted = { 0 };
+	size_t first = 0;
+
+	if (!gmt_vec_reserve(&sorted, series->samples.count))
+		return false;
+	for (size_t i = 0; i < series->samples.count; i++)
+		state->history->sites.items[follower->log_sites.items[i]].sample_count[index]++;
+	for (size_t i = 0; i < state->history->sites.count; i++) {
+		struct gmt_history_site *site = &state->history->sites.items[i];
+
+		site->first_sample[index] = first;
+		first += site->sample_count[index];
+		site->sample_count[index] = 0;
+	}
+	for (size_t i = 0; i < series->samples.count; i++) {
+		struct gmt_history_site *site = &state->history->sites.items[follower->log_sites.items[i]];
+
+		sorted.items[site->first_sample[index] + site->sample_count[index]++] =
+			series->samples.items[i];
+	}
+	gmt_vec_fini(&series->samples);
+	series->samples.items = sorted.items;
+	series->samples.count = first;
+	series->samples.capacity = sorted.capacity;
+	return true;
+}
+
+/* Blocks that live on at the end were kept, if a step ended since. */
+static void note_kept(struct state *state)
+{
+	struct gmt_history *history = state->history;
+	size_t steps = history->series[0].step_count;
+
+	for (size_t i = 0; steps && i < history->blocks.count; i++)
+		history->sites.items[history->blocks.items[i].site].kept_count +=
+			history->blocks.items[i].stamp <= state->followers[0].steps->steps.items[steps - 1].end;
+}
+
+static bool finished(void *user, const struct gmt_replay *replay)
+{
+	struct state *state = user;
+
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		struct follower *follower = &state->followers[i];
+		size_t *row;
+
+		while (follower->cursor < follower->steps->steps.count &&
+			gmt_clock_time_ns(state->snapshot, follower->steps->steps.items[follower->cursor].end) <=
+				replay->end_time_ns)
+			if (!end_step(follower, &replay->books))
+				return false;
+		row = gmt_vec_push(&follower->series->step_rows);
+		if (!row)
+			return false;
+		*row = follower->series->steps.count;
+		row = gmt_vec_push(&follower->series->part_rows);
+		if (!row || !sort_samples(state, i))
+			return false;
+		*row = follower->series->parts.count;
+	}
+	if (!state->work_has_ended && !end_work(state, &replay->books, replay->end_time_ns))
+		return false;
+	note_kept(state);
+	return true;
+}
+
+enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
+{
+	struct state *state = gmt_pages_grow(NULL, 0, sizeof(*state));
+
+	if (!state)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	state->snapshot = snapshot;
+	state->traces = traces;
+	state->timeline = timeline;
+	state->history = ret_history;
+	for (size_t i = 0; i < timeline->series_count; i++) {
+		size_t steps = timeline->series[i].steps.count;
+
+		state->followers[i].steps = &timeline->series[i];
+		state->followers[i].series = &ret_history->series[i];
+		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
+		ret_history->series[i].stride += !ret_history->series[i].stride;
+	}
+	ret_history->state = state;
+	ret_history->observer = (struct gmt_replay_observer){
+		.before = before_event, .began = began, .ended = ended, .finished = finished, .user = state,
+	};
+	return GMT_OK;
+}
+
+struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account)
+{
+	size_t row = series->step_rows.items[step] + account;
+
+	return row < series->step_rows.items[step + 1] ? series->steps.items[row] :
+		(struct gmt_history_step){ 0 };
+}
+
+const struct gmt_history_part *gmt_history_parts_of(const struct gmt_history_series *series, size_t sample_number,
+	size_t account)
+{
+	size_t row = series->part_rows.items[sample_number] + account * GMT_PARTS;
+
+	return row < series->part_rows.items[sample_number + 1] ? &series->parts.items[row] : NULL;
+}
+
+void gmt_history_fini(struct gmt_history *history)
+{
+	struct state *state = history->state;
+
+	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++) {
+		gmt_vec_fini(&history->series[i].steps);
+		gmt_vec_fini(&history->series[i].step_rows);
+		gmt_vec_fini(&history->series[i].parts);
+		gmt_vec_fini(&history->series[i].part_rows);
+		gmt_vec_fini(&history->series[i].samples);
+		if (!state)
+			continue;
+		gmt_vec_fini(&state->followers[i].accounts);
+		gmt_vec_fini(&state->followers[i].touched);
+		gmt_vec_fini(&state->followers[i].is_touched);
+		gmt_vec_fini(&state->followers[i].log_sites);
+	}
+	gmt_vec_fini(&history->sites);
+	gmt_vec_fini(&history->blocks);
+	gmt_vec_fini(&history->accounts);
+	if (!state)
+		return;
+	gmt_vec_fini(&state->site_parts);
+	gmt_vec_fini(&state->bursts);
+	gmt_pages_free(state, sizeof(*state));
+	history->state = NULL;
+}
