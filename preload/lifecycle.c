@@ -15,6 +15,9 @@
 #include "capture/python.h"
 #include "config.h"
 #include "diag.h"
+#include "observe/optimizer.h"
+#include "observe/environment.h"
+#include "observe/phases.h"
 #include "record/clock.h"
 #include "record/modules.h"
 #include "record/session.h"
@@ -111,7 +114,9 @@ static void in_child_of_fork(void)
 	atomic_flag_clear(&looking);
 	gmt_clock_init();
 	gmt_session_abandon();
+	gmt_phase_reset();
 	gmt_python_reset();
+	gmt_optimizer_forget_threads();
 }
 
 /* A program that was linked to CUDA may make an allocation its first call: be ready before it. */
@@ -133,10 +138,12 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_dlsym_init();
 	gmt_clock_init();
 	gmt_session_init(!is_inert);
+	gmt_environment_init(!is_inert);
 	if (is_inert)
 		return;
 	if (gmt_config.help)
 		gmt_config_help();
+	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, in_child_of_fork);
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();
@@ -144,6 +151,7 @@ __attribute__((constructor)) static void on_load(void)
 
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
+	gmt_phase_end();
 	gmt_session_end();
 }
 
@@ -154,6 +162,7 @@ __attribute__((destructor)) static void on_exit_of_process(void)
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
+	gmt_phase_end();
 	gmt_session_end();
 	for (;;)
 		syscall(SYS_exit_group, status);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "hooks.h"
+#include "observe/optimizer.h"
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/oom.h"
@@ -65,6 +66,7 @@ static void on_usage(enum gmt_hook hook, void *address, int64_t size_bytes, uint
 	else
 		record(hook, GMT_KIND_FREE, (uint64_t)address, 0 - (uint64_t)size_bytes, allocated_bytes,
 			reserved_bytes, device);
+	gmt_optimizer_see_block();
 }
 
 static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t allocated_bytes,
