@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/ooms.h"
+
+#include "analysis/oom_fates.h"
+#include "analysis/oom_moment.h"
+#include "model/clock.h"
+
+/* CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation. */
+enum { RESULT_OUT_OF_MEMORY = 2 };
+
+bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
+{
+	/* PyTorch reports no other refusals, and no codes. */
+	return event->kind == GMT_KIND_ALLOC_FAILED &&
+		(event->layer == GMT_LAYER_TORCH || event->result == RESULT_OUT_OF_MEMORY);
+}
+
+bool gmt_oom_would_fit(const struct gmt_oom_row *row)
+{
+	if (!row->has_driver)
+		return false;
+	return row->requested_bytes <= row->free_bytes ||
+		row->requested_bytes - row->free_bytes <= row->cached_bytes;
+}
+
+static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal)
+{
+	const struct gmt_snapshot_event *event = gmt_snapshot_event(ooms->snapshot, refusal->event);
+	struct gmt_oom_row *row = gmt_vec_push(&ooms->rows);
+
+	if (!row)
+		return false;
+	*row = (struct gmt_oom_row){
+		.event = refusal->event,
+		.stamp = event->stamp,
+		.time_ns = gmt_clock_time_ns(ooms->snapshot, event->stamp),
+		.layer = event->layer,
+		.device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
+		.requested_bytes = event->size_bytes,
+		.recovered = refusal->fate == GMT_OOM_RETRY,
+		.driver_refusals = refusal->parts,
+	};
+	return true;
+}
+
+/* Rows are found by stamp; two threads may share one. */
+static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
+{
+	size_t low = 0, high = ooms->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ooms->rows.items[middle].stamp < oom->stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < ooms->rows.count && ooms->rows.items[low].stamp == oom->stamp; low++) {
+		struct gmt_oom_row *row = &ooms->rows.items[low];
+
+		if (gmt_snapshot_event(ooms->snapshot, row->event)->thread != oom->thread ||
+			row->device != oom->device || !oom->total_bytes)
+			continue;
+		row->has_driver = true;
+		row->free_bytes = oom->free_bytes;
+		row->total_bytes = oom->total_bytes;
+	}
+}
+
+/* Of each fate the last ones get a row, and the first failure: the later ones may come of it. */
+static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_fates *fates)
+{
+	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
+
+	for (size_t i = 0; i < fates->refusals.count; i++)
+		if (fates->refusals.items[i].fate != GMT_OOM_PART)
+			counts[fates->refusals.items[i].fate]++;
+	for (size_t i = 0; i < fates->refusals.count; i++) {
+		const struct gmt_oom_refusal *refusal = &fates->refusals.items[i];
+
+		if (refusal->fate == GMT_OOM_PART)
+			continue;
+
+		uint64_t number = seen[refusal->fate]++;
+		if ((refusal->fate == GMT_OOM_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
+			if (!add_row(ooms, refusal))
+				return false;
+		} else {
+			ooms->left_out++;
+		}
+	}
+	ooms->failures = counts[GMT_OOM_FAILED];
+	ooms->retries = counts[GMT_OOM_RETRY];
+	return true;
+}
+
+enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
+	uint64_t until_ns, struct gmt_error *error)
+{
+	struct gmt_oom_fates fates = { 0 };
+
+	ret_ooms->snapshot = snapshot;
+
+	bool done = gmt_oom_fates_find(&fates, snapshot, gmt_replay_count(snapshot, until_ns)) &&
+		add_rows(ret_ooms, &fates);
+	gmt_oom_fates_fini(&fates);
+	if (!done) {
+		gmt_ooms_fini(ret_ooms);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	for (size_t i = 0; i < snapshot->ooms.count; i++)
+		note_driver(ret_ooms, &snapshot->ooms.items[i]);
+	return GMT_OK;
+}
+
+static bool before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct gmt_ooms *ooms = user;
+
+	if (ooms->next == ooms->rows.count || ooms->rows.items[ooms->next].event != index)
+		return true;
+	return gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms->snapshot, &replay->books, event);
+}
+
+/* The sites of refusals are known once they are booked. */
+static bool finished(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_ooms *ooms = user;
+	size_t refusal = 0;
+
+	for (size_t i = 0; i < ooms->rows.count; i++) {
+		struct gmt_oom_row *row = &ooms->rows.items[i];
+
+		while (refusal < replay->refusals.count && replay->refusals.items[refusal].event < row->event)
+			refusal++;
+		if (refusal == replay->refusals.count)
+			break;
+		row->site = replay->refusals.items[refusal].site;
+		row->stack = replay->site_stacks.items[row->site];
+	}
+	return true;
+}
+
+struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
+{
+	return (struct gmt_replay_observer){ .before = before, .finished = finished, .user = ooms };
+}
+
+void gmt_ooms_fini(struct gmt_ooms *ooms)
+{
+	gmt_vec_fini(&ooms->rows);
+}
