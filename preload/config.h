@@ -23,6 +23,7 @@ struct gmt_config {
 	bool block_when_full; /* wait at most 1 ms for room in the ring, then drop; else drop at once */
 	bool exports;
 	bool steps; /* found automatically (observe/optimizer.h) */
+	bool nvtx; /* NVTX is recorded */
 	uint32_t depth;
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool help;

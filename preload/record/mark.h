@@ -21,4 +21,15 @@ enum { GMT_MARK_NAME_BYTES = 255 }; /* longer names are cut */
 void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t object);
 
+/* Likewise for what happened at `stamp`. */
+void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object, uint64_t stamp);
+
+/* Likewise, for work of gmt_session_call_at_first alone: the thread is in the recorder. */
+void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object, uint64_t stamp);
+
+/* How much of a name is kept: GMT_MARK_NAME_BYTES at most, whole characters of UTF-8. */
+size_t gmt_mark_name_length(const char *name, size_t length);
+
 #endif

@@ -32,6 +32,7 @@ static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1 };
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
+static void (*at_first)(void);
 static pthread_key_t thread_key;
 static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
 
@@ -183,6 +184,8 @@ static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = ring;
 	thread->session = atomic_load(&number);
+	if (at_first)
+		at_first();
 	return ring;
 }
 
@@ -251,6 +254,11 @@ void gmt_session_note(const char *text)
 void gmt_session_call_now_and_then(void (*work)(void))
 {
 	listener.before_sync = work;
+}
+
+void gmt_session_call_at_first(void (*work)(void))
+{
+	at_first = work;
 }
 
 /* One thread ends the recording; others that end the process wait until it has. */

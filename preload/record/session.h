@@ -42,6 +42,9 @@ void gmt_session_note(const char *text);
 /* `work` is called by the writer's thread about once a second, from now on. */
 void gmt_session_call_now_and_then(void (*work)(void));
 
+/* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
+void gmt_session_call_at_first(void (*work)(void));
+
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);
 
