@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "analysis/ooms.h"
+#include "model/replay.h"
+#include "model/snapshot.h"
+#include "model/traces.h"
+#include "snapshot_file.h"
+#include "temporary.h"
+
+enum { MIB = 1 << 20, OUT_OF_MEMORY = 2 };
+
+static struct snapshot_file file;
+static uint64_t now;
+
+/* What a test looks at. */
+static struct {
+	struct gmt_snapshot *snapshot;
+	struct gmt_traces traces;
+	struct gmt_replay replay;
+	struct gmt_ooms ooms;
+} made;
+
+static void begin(void)
+{
+	now = 1000;
+	snapshot_file_open(&file, path, 6);
+	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_time_ns = 1000000,
+		.start_stamp = 1000, .host = slice("here"), .executable = slice("/bin/x"),
+		.command = slice("x"), .directory = slice("/"));
+}
+
+static void make_until(uint64_t until_ns)
+{
+	struct gmt_error error;
+
+	snapshot_file_close(&file);
+	memset(&made, 0, sizeof(made));
+	assert_int_equal(gmt_snapshot_load(path, NULL, &made.snapshot, &error), GMT_OK);
+	assert_int_equal(gmt_traces_init(&made.traces, made.snapshot, &(struct gmt_traces_options){ 0 }, &error), GMT_OK);
+	assert_int_equal(gmt_ooms_init(&made.ooms, made.snapshot, until_ns, &error), GMT_OK);
+
+	struct gmt_replay_observer observer = gmt_ooms_observer(&made.ooms);
+	struct gmt_replay_options options = { .until_ns = until_ns, .observers = &observer, .observer_count = 1 };
+	assert_int_equal(gmt_replay_init(&made.replay, made.snapshot, &made.traces, &options, &error), GMT_OK);
+}
+
+static void make(void)
+{
+	make_until(GMT_REPLAY_TO_END);
+}
+
+static void unmake(void)
+{
+	gmt_ooms_fini(&made.ooms);
+	gmt_replay_fini(&made.replay);
+	gmt_traces_fini(&made.traces);
+	gmt_snapshot_free(made.snapshot);
+}
+
+static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint64_t address, uint64_t size_bytes)
+{
+	return (struct gmt_event){
+		.stamp = ++now, .thread = 1, .kind = kind, .layer = layer, .space = GMT_SPACE_DEVICE,
+		.address = address, .size_bytes = size_bytes,
+		.result = kind == GMT_KIND_ALLOC_FAILED && layer == GMT_LAYER_CUDA ? OUT_OF_MEMORY : 0,
+	};
+}
+
+#define PUT(kind, layer, address, size_bytes, ...) \
+	do { \
+		struct gmt_event row = event_of(GMT_KIND_##kind, GMT_LAYER_##layer, (address), (size_bytes)); \
+		__VA_ARGS__; \
+		snapshot_file_put(&file, GMT_RECORD_EVENT, &row, 1); \
+	} while (0)
+
+/* What the driver had at the event before. */
+static void put_facts(int16_t device, uint64_t free_bytes, uint64_t total_bytes)
+{
+	SNAPSHOT_PUT(&file, OOM, gmt_oom, .stamp = now, .thread = 1, .device = device, .free_bytes = free_bytes,
+		.total_bytes = total_bytes);
+}
+
+static void expect_counts(uint64_t failures, uint64_t retries)
+{
+	assert_int_equal(made.ooms.failures, failures);
+	assert_int_equal(made.ooms.retries, retries);
+}
+
+static void a_refusal_says_what_there_was(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC, CUDA, 0x1000000, 10 * MIB);
+	PUT(ALLOC, CUDA, 0x9000000, 3 * MIB, row.device = 1);
+	PUT(ALLOC_FAILED, CUDA, 0, 7 * MIB);
+	put_facts(0, 2 * MIB, 16 * MIB);
+	PUT(FREE, CUDA, 0x1000000, 0);
+	make();
+	expect_counts(1, 0);
+
+	const struct gmt_oom_row *row = &made.ooms.rows.items[0];
+	assert_int_equal(made.ooms.rows.count, 1);
+	assert_int_equal(row->requested_bytes, 7 * MIB);
+	assert_true(row->has_driver);
+	assert_int_equal(row->free_bytes, 2 * MIB);
+	assert_int_equal(row->total_bytes, 16 * MIB);
+	assert_int_equal(row->live_bytes, 10 * MIB);
+	assert_int_equal(row->layer, GMT_LAYER_CUDA);
+	assert_int_equal(row->device, 0);
+	assert_int_equal(row->time_ns, 3);
+	assert_int_equal(row->site, made.replay.refusals.items[0].site);
+	assert_false(row->has_cache);
+	assert_false(row->has_hole);
+	assert_false(row->recovered);
+	assert_false(gmt_oom_would_fit(row));
+	assert_int_equal(row->holder_count, 1);
+	assert_int_equal(row->holders[0].bytes, 10 * MIB);
+	unmake();
+}
+
+static void facts_of_another_thread_or_device_are_not_taken(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC_FAILED, CUDA, 0, MIB, row.thread = 2);
+	put_facts(0, 1, 2);
+	PUT(ALLOC_FAILED, CUDA, 0, MIB);
+	put_facts(1, 1, 2);
+	PUT(ALLOC_FAILED, CUDA, 0, MIB);
+	put_facts(0, 0, 0);
+	make();
+	expect_counts(3, 0);
+	for (size_t i = 0; i < 3; i++)
+		assert_false(made.ooms.rows.items[i].has_driver);
+	unmake();
+}
+
+static void a_request_that_makes_no_sense_is_not_among_them(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC_FAILED, CUDA, 0, 0, row.result = 1);
+	make();
+	expect_counts(0, 0);
+	unmake();
+}
+
+/* PyTorch has a segment of `size_bytes` and gives up another before the driver lets it have one of 8 MiB. */
+static void put_retry(uint64_t refusals, uint64_t second_bytes, uint64_t torch_address)
+{
+	begin();
+	PUT(ALLOC, CUDA, 0x1000000, 10 * MIB);
+	PUT(ALLOC, TORCH, 0x1000000, 10 * MIB, row.allocated_bytes = row.reserved_bytes = 10 * MIB);
+	PUT(FREE, TORCH, 0x1000000, 10 * MIB, row.reserved_bytes = 10 * MIB);
+	for (uint64_t i = 0; i < refusals; i++) {
+		PUT(ALLOC_FAILED, CUDA, 0, 8 * MIB);
+		put_facts(0, 6 * MIB, 16 * MIB);
+	}
+	PUT(FREE, CUDA, 0x1000000, 0);
+	PUT(ALLOC, CUDA, 0x2000000, second_bytes);
+	PUT(ALLOC, TORCH, torch_address, 7 * MIB, row.allocated_bytes = 7 * MIB, row.reserved_bytes = second_bytes);
+}
+
+static void what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry(void **state)
+{
+	(void)state;
+	for (uint64_t refusals = 1; refusals <= 3; refusals++) {
+		put_retry(refusals, 8 * MIB, 0x2000000 + MIB);
+		make();
+		expect_counts(0, 1);
+
+		const struct gmt_oom_row *row = &made.ooms.rows.items[0];
+		assert_int_equal(made.ooms.rows.count, 1);
+		assert_true(row->recovered);
+		assert_int_equal(row->driver_refusals, refusals);
+		assert_int_equal(row->time_ns, 4);
+		assert_int_equal(row->cached_bytes, 10 * MIB);
+		assert_true(gmt_oom_would_fit(row));
+		unmake();
+	}
+}
+
+static void a_program_that_tries_again_itself_was_refused(void **state)
+{
+	(void)state;
+	put_retry(1, 8 * MIB, 0x5000000); /* PyTorch's block lies elsewhere */
+	make();
+	expect_counts(1, 0);
+	unmake();
+	put_retry(1, 4 * MIB, 0x2000000 + MIB); /* it asked for less */
+	make();
+	expect_counts(1, 0);
+	unmake();
+	begin();
+	PUT(ALLOC_FAILED, CUDA, 0, 8 * MIB);
+	PUT(ALLOC, CUDA, 0x2000000, 8 * MIB); /* there is no PyTorch */
+	make();
+	expect_counts(1, 0);
+	unmake();
+}
+
+static void other_threads_and_devices_do_not_recover_it(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC_FAILED, CUDA, 0, 8 * MIB);
+	PUT(ALLOC, CUDA, 0x2000000, 8 * MIB, row.thread = 2);
+	PUT(ALLOC, TORCH, 0x2000000, 8 * MIB, row.thread = 2);
+	PUT(ALLOC, CUDA, 0x3000000, 8 * MIB, row.device = 1);
+	PUT(ALLOC, TORCH, 0x3000000, 8 * MIB, row.device = 1);
+	make();
+	expect_counts(1, 0);
+	unmake();
+}
+
+static void the_drivers_last_three_refusals_belong_to_pytorchs_own(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 5; i++)
+		PUT(ALLOC_FAILED, CUDA, 0, 8 * MIB);
+	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB, row.allocated_bytes = 3 * MIB, row.reserved_bytes = 4 * MIB);
+	make();
+	expect_counts(3, 0);
+	assert_int_equal(made.ooms.rows.count, 3);
+	assert_int_equal(made.ooms.rows.items[0].driver_refusals, 1);
+	assert_int_equal(made.ooms.rows.items[2].layer, GMT_LAYER_TORCH);
+	assert_int_equal(made.ooms.rows.items[2].driver_refusals, 3);
+	assert_int_equal(made.ooms.rows.items[2].requested_bytes, 7 * MIB);
+	assert_int_equal(made.ooms.rows.items[2].cached_bytes, MIB);
+	assert_int_equal(made.ooms.rows.items[2].reserved_bytes, 4 * MIB);
+	unmake();
+}
+
+static void a_smaller_refusal_before_pytorchs_own_is_another_one(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC_FAILED, CUDA, 0, 6 * MIB);
+	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB);
+	make();
+	expect_counts(2, 0);
+	assert_int_equal(made.ooms.rows.items[1].driver_refusals, 0);
+	unmake();
+}
+
+static void the_largest_gap_is_looked_for_in_pytorchs_segments_alone(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC, CUDA, 0x1000000, 10 * MIB);
+	PUT(ALLOC, TORCH, 0x1000000 + 1 * MIB, 2 * MIB);
+	PUT(ALLOC, TORCH, 0x1000000 + 6 * MIB, 2 * MIB); /* gaps of 1, 3 and 2 MiB */
+	PUT(ALLOC, CUDA, 0x3000000, 12 * MIB);           /* somebody else's */
+	PUT(ALLOC, CUDA, 0x5000000, 4 * MIB);
+	PUT(ALLOC, TORCH, 0x5000000, 2 * MIB);           /* a gap of 2 MiB */
+	PUT(ALLOC, CUDA, 0x9000000, 9 * MIB, row.device = 1);
+	PUT(ALLOC, TORCH, 0x9000000, 1 * MIB, row.device = 1);
+	PUT(ALLOC_FAILED, TORCH, 0, 7 * MIB, row.allocated_bytes = 6 * MIB, row.reserved_bytes = 14 * MIB);
+	put_facts(0, 0, 26 * MIB);
+	make();
+
+	const struct gmt_oom_row *row = &made.ooms.rows.items[0];
+	assert_true(row->has_hole);
+	assert_int_equal(row->hole_bytes, 3 * MIB);
+	assert_int_equal(row->cached_bytes, 8 * MIB);
+	assert_int_equal(row->cuda_bytes, 26 * MIB);
+	assert_true(gmt_oom_would_fit(row));
+	unmake();
+}
+
+static void it_would_fit_up_to_the_last_byte(void **state)
+{
+	struct gmt_oom_row row = { .has_driver = true, .requested_bytes = 10, .free_bytes = 4, .cached_bytes = 6 };
+
+	(void)state;
+	assert_true(gmt_oom_would_fit(&row));
+	row.requested_bytes = 11;
+	assert_false(gmt_oom_would_fit(&row));
+	row.free_bytes = UINT64_MAX;
+	row.cached_bytes = UINT64_MAX;
+	assert_true(gmt_oom_would_fit(&row));
+	row.has_driver = false;
+	assert_false(gmt_oom_would_fit(&row));
+}
+
+static void put_stack(uint32_t id)
+{
+	uint64_t items[] = { id * 16 };
+
+	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = id, .items = { items, 1 });
+}
+
+static void holders_are_the_largest_ten_at_that_moment_and_pytorchs_where_it_has_any(void **state)
+{
+	(void)state;
+	begin();
+	for (uint32_t id = 1; id <= 20; id++)
+		put_stack(id);
+	PUT(ALLOC, CUDA, 0x10000000, 100 * MIB, row.stack = 20);
+	for (uint32_t id = 1; id <= 12; id++)
+		PUT(ALLOC, TORCH, 0x10000000 + id * 0x10000, (id * 5 % 13) * 256, row.stack = id);
+	PUT(ALLOC_FAILED, CUDA, 0, 200 * MIB);
+	for (uint32_t id = 1; id <= 12; id++)
+		PUT(FREE, TORCH, 0x10000000 + id * 0x10000, 0);
+	make();
+
+	const struct gmt_oom_row *row = &made.ooms.rows.items[0];
+	assert_int_equal(row->layer, GMT_LAYER_CUDA);
+	assert_int_equal(row->holders_layer, GMT_LAYER_TORCH);
+	assert_int_equal(row->live_bytes, 100 * MIB);
+	assert_int_equal(row->held_bytes, 78 * 256);
+	assert_int_equal(row->holder_count, GMT_OOMS_HOLDERS);
+	for (uint32_t i = 0; i < GMT_OOMS_HOLDERS; i++) {
+		assert_int_equal(row->holders[i].bytes, (12 - i) * 256);
+		assert_int_equal(row->holders[i].blocks, 1);
+	}
+	unmake();
+}
+
+static void of_many_the_first_and_the_last_have_a_row_and_the_rest_are_counted(void **state)
+{
+	enum { MANY = 1000 };
+
+	(void)state;
+	begin();
+	for (uint64_t i = 0; i < MANY; i++)
+		PUT(ALLOC_FAILED, CUDA, 0, MIB + i);
+	make();
+	expect_counts(MANY, 0);
+	assert_int_equal(made.ooms.rows.count, GMT_OOMS_KEPT + 1);
+	assert_int_equal(made.ooms.left_out, MANY - GMT_OOMS_KEPT - 1);
+	assert_int_equal(made.ooms.rows.items[0].requested_bytes, MIB);
+	assert_int_equal(made.ooms.rows.items[1].requested_bytes, MIB + MANY - GMT_OOMS_KEPT);
+	assert_int_equal(made.ooms.rows.items[GMT_OOMS_KEPT].requested_bytes, MIB + MANY - 1);
+	for (size_t i = 0; i < made.ooms.rows.count; i++)
+		assert_int_equal(made.replay.refusals.items[made.ooms.rows.items[i].event].site, made.ooms.rows.items[i].site);
+	unmake();
+}
+
+static void what_comes_behind_the_end_of_the_replay_is_not_known(void **state)
+{
+	(void)state;
+	put_retry(1, 8 * MIB, 0x2000000 + MIB);
+	make_until(5); /* the cache is freed, nothing else yet */
+	expect_counts(1, 0);
+	unmake();
+}
+
+static void host_memory_has_holders_of_its_own(void **state)
+{
+	(void)state;
+	begin();
+	PUT(ALLOC, TORCH, 0x1000000, 10 * MIB);
+	PUT(ALLOC, CUDA, 0x7000000, 3 * MIB, row.space = GMT_SPACE_PINNED, row.device = GMT_DEVICE_HOST);
+	PUT(ALLOC_FAILED, CUDA, 0, 7 * MIB, row.space = GMT_SPACE_PINNED, row.device = GMT_DEVICE_HOST);
+	make();
+	expect_counts(1, 0);
+	assert_int_equal(made.ooms.rows.items[0].device, GMT_DEVICE_HOST);
+	assert_int_equal(made.ooms.rows.items[0].live_bytes, 3 * MIB);
+	assert_int_equal(made.ooms.rows.items[0].holders_layer, GMT_LAYER_CUDA);
+	assert_int_equal(made.ooms.rows.items[0].held_bytes, 3 * MIB);
+	unmake();
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, path_setup, path_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_refusal_says_what_there_was),
+		TEST(facts_of_another_thread_or_device_are_not_taken),
+		TEST(a_request_that_makes_no_sense_is_not_among_them),
+		TEST(what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry),
+		TEST(a_program_that_tries_again_itself_was_refused),
+		TEST(other_threads_and_devices_do_not_recover_it),
+		TEST(the_drivers_last_three_refusals_belong_to_pytorchs_own),
+		TEST(a_smaller_refusal_before_pytorchs_own_is_another_one),
+		TEST(the_largest_gap_is_looked_for_in_pytorchs_segments_alone),
+		TEST(it_would_fit_up_to_the_last_byte),
+		TEST(holders_are_the_largest_ten_at_that_moment_and_pytorchs_where_it_has_any),
+		TEST(of_many_the_first_and_the_last_have_a_row_and_the_rest_are_counted),
+		TEST(what_comes_behind_the_end_of_the_replay_is_not_known),
+		TEST(host_memory_has_holders_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
