@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/diff.h"
+
+static const char *const side_names[] = { "base", "new" };
+
+static void render_recording(const struct gmt_diff *diff, int side, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
+	const struct gmt_caveats *caveats = diff->sides[side].caveats;
+
+	gmt_json_key(json, side_names[side]);
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "file", snapshot->path);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
+	gmt_json_key_u64(json, "events", snapshot->seen_events);
+	gmt_json_key(json, "command");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < snapshot->command.count; i++)
+		gmt_json_text(json, snapshot->command.items[i]);
+	gmt_json_end_array(json);
+	gmt_json_key_text(json, "directory", snapshot->directory);
+	gmt_json_key_text(json, "host", snapshot->host);
+	gmt_json_key_u64(json, "pid", snapshot->process.pid);
+	gmt_json_key(json, "rank");
+	if (snapshot->process.rank < 0)
+		gmt_json_null(json);
+	else
+		gmt_json_i64(json, snapshot->process.rank);
+	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);
+	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
+	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
+	gmt_json_key(json, "remarks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < caveats->rows.count; i++)
+		gmt_json_text(json, caveats->rows.items[i].text);
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+static void render_pair(const char *key, const struct gmt_diff_pair *pair, struct gmt_json *json)
+{
+	gmt_json_key(json, key);
+	gmt_json_begin_object(json);
+	for (int side = 0; side < GMT_DIFF_SIDES; side++)
+		gmt_json_key_u64(json, side_names[side], pair->sides[side]);
+	gmt_json_key(json, "difference");
+	gmt_json_i64(json, gmt_diff_difference(pair));
+	gmt_json_end_object(json);
+}
+
+static void render_amounts(const struct gmt_diff_pair *amounts, struct gmt_json *json)
+{
+	for (int amount = 0; amount < GMT_DIFF_AMOUNTS; amount++)
+		render_pair(gmt_diff_amount_name(amount), &amounts[amount], json);
+}
+
+/* The names of the frames, leaf first, of the largest stack. */
+static void render_stack(const struct gmt_diff *diff, const struct gmt_diff_row *row, struct gmt_json *json)
+{
+	int side = row->largest[GMT_DIFF_NEW] ? GMT_DIFF_NEW : GMT_DIFF_BASE;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(diff->sides[side].traces, row->largest[side]->stack, &count);
+
+	gmt_json_key(json, "stack");
+	gmt_json_begin_array(json);
+	for (uint32_t i = 0; i < count; i++)
+		gmt_json_text(json, gmt_site_keys_place(&diff->keys[side], places[i]));
+	gmt_json_end_array(json);
+}
+
+static void render_row(const struct gmt_diff *diff, const struct gmt_diff_row *row, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "change", gmt_diff_change_name(row->change));
+	gmt_json_key_text(json, "site", row->name);
+	gmt_json_key_text(json, "hash",
+		diff->options.by == GMT_DIFF_BY_STACK ? gmt_site_key_text(row->hash).text : NULL);
+	render_amounts(row->amounts, json);
+	render_pair("stacks", &row->sites, json);
+	render_stack(diff, row, json);
+	gmt_json_end_object(json);
+}
+
+static void render_hidden(const struct gmt_diff *diff, const struct gmt_diff_account *account, size_t shown,
+	struct gmt_json *json)
+{
+	struct gmt_diff_hidden cut = { 0 };
+
+	for (size_t i = shown; i < account->row_count; i++) {
+		cut.rows++;
+		cut.difference += gmt_diff_difference(&account->rows[i].amounts[diff->amount]);
+	}
+	gmt_json_key(json, "hidden");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "rows", cut.rows);
+	gmt_json_key(json, "difference");
+	gmt_json_i64(json, cut.difference);
+	gmt_json_end_object(json);
+}
+
+static void render_account(const struct gmt_diff *diff, const struct gmt_diff_account *account,
+	const struct gmt_diff_style *style, struct gmt_json *json)
+{
+	size_t shown = diff->options.threshold_bytes ? account->shown_count : account->row_count;
+
+	shown = style->limit < shown ? (size_t)style->limit : shown;
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "layer", gmt_layer_name(account->layer));
+	gmt_json_key(json, "device");
+	if (account->device == GMT_DEVICE_HOST)
+		gmt_json_null(json);
+	else
+		gmt_json_i64(json, account->device);
+	render_amounts(account->amounts, json);
+	render_pair("peak_time_ns", &account->peak_time_ns, json);
+	render_pair("refused", &account->refused, json);
+	if (account->has_reserved)
+		render_pair("reserved_peak_bytes", &account->reserved_peak_bytes, json);
+	gmt_json_key(json, "changes");
+	gmt_json_begin_object(json);
+	for (int change = 0; change < GMT_DIFF_CHANGES; change++)
+		gmt_json_key_u64(json, gmt_diff_change_name(change), account->changes[change]);
+	gmt_json_end_object(json);
+	gmt_json_key(json, "rows");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < shown; i++)
+		render_row(diff, &account->rows[i], json);
+	gmt_json_end_array(json);
+	render_hidden(diff, account, shown, json);
+	gmt_json_end_object(json);
+}
+
+void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *style, struct gmt_json *json)
+{
+	static const char *const by[] = { "group", "stack", "line" }, *const keys[] = { "peak", "live", "total" };
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.diff/1");
+	gmt_json_key_text(json, "by", by[diff->options.by]);
+	gmt_json_key_text(json, "sort", keys[diff->options.key]);
+	gmt_json_key_u64(json, "threshold_bytes", diff->options.threshold_bytes);
+	gmt_json_key_u64(json, "site_key_version", GMT_SITE_KEY_VERSION);
+	gmt_json_key(json, "differs");
+	gmt_json_bool(json, diff->differs);
+	for (int side = 0; side < GMT_DIFF_SIDES; side++)
+		render_recording(diff, side, json);
+	gmt_json_key(json, "doubts");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < diff->doubts.count; i++)
+		gmt_json_text(json, diff->doubts.items[i]);
+	gmt_json_end_array(json);
+	gmt_json_key(json, "accounts");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < diff->accounts.count; i++)
+		render_account(diff, &diff->accounts.items[i], style, json);
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/diff.h"
+
+#include "base/text.h"
+#include "render/head.h"
+#include "render/plain.h"
+
+/* A page's worth. */
+enum { ROWS_SHOWN = 20 };
+
+/* No machine has more; a file may say so. */
+enum { ACCOUNTS_SHOWN = 128 };
+
+struct writer {
+	const struct gmt_diff *diff;
+	const struct gmt_diff_style *style;
+	struct gmt_plain plain;
+	FILE *file;
+	struct gmt_outline outline;
+};
+
+struct signed_text {
+	char text[40];
+};
+
+/* "+1.50 MiB", "-139 MiB", "0 B" */
+static struct signed_text signed_size(int64_t difference)
+{
+	struct signed_text text;
+	uint64_t size = difference < 0 ? -(uint64_t)difference : (uint64_t)difference;
+
+	snprintf(text.text, sizeof(text.text), "%s%s", difference < 0 ? "-" : difference ? "+" : "",
+		gmt_text_size(size).text);
+	return text;
+}
+
+static struct signed_text signed_count(int64_t difference)
+{
+	struct signed_text text;
+	uint64_t count = difference < 0 ? -(uint64_t)difference : (uint64_t)difference;
+
+	snprintf(text.text, sizeof(text.text), "%s%s", difference < 0 ? "-" : difference ? "+" : "",
+		gmt_text_count(count).text);
+	return text;
+}
+
+/* "-24.9 %"; nothing where the base has nothing. */
+static struct signed_text percent(const struct gmt_diff_pair *pair)
+{
+	struct signed_text text = { "" };
+
+	if (pair->sides[GMT_DIFF_BASE])
+		snprintf(text.text, sizeof(text.text), "%+.1f %%", 100.0 *
+			(double)gmt_diff_difference(pair) / (double)pair->sides[GMT_DIFF_BASE]);
+	return text;
+}
+
+static void heading(const struct writer *writer, const char *text)
+{
+	fputc('\n', writer->file);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
+	gmt_plain_text(&writer->plain, text);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	fputc('\n', writer->file);
+}
+
+static void write_head(const struct writer *writer)
+{
+	static const char *const titles[] = { "base  ", "new   " };
+	const struct gmt_diff *diff = writer->diff;
+
+	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
+		fputs(titles[side], writer->file);
+		gmt_head_text(&writer->plain, diff->sides[side].snapshot, diff->sides[side].caveats);
+	}
+	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
+	for (size_t i = 0; i < diff->doubts.count; i++) {
+		fputs("beware: ", writer->file);
+		gmt_plain_text(&writer->plain, diff->doubts.items[i]);
+		fputc('\n', writer->file);
+	}
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+static const char *place_of(const struct gmt_diff_account *account, char *text, size_t size)
+{
+	if (account->device == GMT_DEVICE_HOST)
+		snprintf(text, size, "the host");
+	else if (account->device < 0)
+		snprintf(text, size, "an unknown GPU");
+	else
+		snprintf(text, size, "GPU %d", account->device);
+	return text;
+}
+
+static void write_pair(const struct writer *writer, const char *name, const struct gmt_diff_pair *pair,
+	bool is_size)
+{
+	int64_t difference = gmt_diff_difference(pair);
+	uint64_t base = pair->sides[GMT_DIFF_BASE], now = pair->sides[GMT_DIFF_NEW];
+
+	fprintf(writer->file, "  %-10s %12s %12s %12s%s%s\n", name,
+		is_size ? gmt_text_size(base).text : gmt_text_count(base).text,
+		is_size ? gmt_text_size(now).text : gmt_text_count(now).text,
+		is_size ? signed_size(difference).text : signed_count(difference).text,
+		difference && *percent(pair).text ? "  " : "", difference ? percent(pair).text : "");
+}
+
+static void write_account(const struct writer *writer, const struct gmt_diff_account *account)
+{
+	char where[32], title[200];
+	const struct gmt_diff_pair *amounts = account->amounts;
+
+	snprintf(title, sizeof(title), "%s on %s", gmt_layer_name(account->layer),
+		place_of(account, where, sizeof(where)));
+	heading(writer, title);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	fprintf(writer->file, "  %-10s %12s %12s %12s\n", "", "base", "new", "difference");
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	write_pair(writer, "peak", &amounts[GMT_DIFF_PEAK_BYTES], true);
+	if (account->has_reserved)
+		write_pair(writer, "reserved", &account->reserved_peak_bytes, true);
+	write_pair(writer, "live", &amounts[GMT_DIFF_LIVE_BYTES], true);
+	write_pair(writer, "in all", &amounts[GMT_DIFF_TOTAL_BYTES], true);
+	write_pair(writer, "allocs", &amounts[GMT_DIFF_ALLOCS], false);
+	write_pair(writer, "frees", &amounts[GMT_DIFF_FREES], false);
+	if (account->refused.sides[GMT_DIFF_BASE] || account->refused.sides[GMT_DIFF_NEW])
+		write_pair(writer, "refused", &account->refused, false);
+}
+
+static bool write_stack(struct writer *writer, const struct gmt_diff_row *row)
+{
+	int side = row->largest[GMT_DIFF_NEW] ? GMT_DIFF_NEW : GMT_DIFF_BASE;
+	const struct gmt_diff_side *from = &writer->diff->sides[side];
+	const struct gmt_site *site = row->largest[side];
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(from->traces, site->stack, &count);
+
+	if (!writer->style->frames)
+		return true;
+	if (!gmt_outline_make(&writer->outline, from->traces, site->stack))
+		return false;
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	for (size_t i = 0; i < writer->outline.lines.count && i < writer->style->frames; i++) {
+		const struct gmt_outline_line *line = &writer->outline.lines.items[i];
+
+		fputs(line->frame == site->own_line ? "            > " : "              ", writer->file);
+		gmt_plain_place(&writer->plain, from->snapshot, from->traces, places[line->frame]);
+		fputc('\n', writer->file);
+	}
+	if (writer->outline.lines.count > writer->style->frames)
+		fprintf(writer->file, "              ... %zu more lines\n",
+			(size_t)(writer->outline.lines.count - writer->style->frames));
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	return true;
+}
+
+static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
+{
+	const struct gmt_diff_pair *bytes = &row->amounts[writer->diff->amount];
+	const struct gmt_diff_pair *blocks = &row->amounts[writer->diff->count];
+	int64_t difference = gmt_diff_difference(bytes);
+	char counts[72];
+
+	snprintf(counts, sizeof(counts), "%s -> %s", gmt_text_count(blocks->sides[GMT_DIFF_BASE]).text,
+		gmt_text_count(blocks->sides[GMT_DIFF_NEW]).text);
+	gmt_plain_style(&writer->plain, difference > 0 ? GMT_PLAIN_WARN : GMT_PLAIN_NORMAL);
+	fprintf(writer->file, "  %12s", signed_size(difference).text);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	fprintf(writer->file, " %10s %10s  %14s  %-6s  ", gmt_text_size(bytes->sides[GMT_DIFF_BASE]).text,
+		gmt_text_size(bytes->sides[GMT_DIFF_NEW]).text, counts, gmt_diff_change_name(row->change));
+	gmt_plain_text(&writer->plain, *row->name ? row->name : "(no stack)");
+	if (writer->diff->options.by == GMT_DIFF_BY_STACK)
+		fprintf(writer->file, "  %s", gmt_site_key_text(row->hash).text);
+	fputc('\n', writer->file);
+	return write_stack(writer, row);
+}
+
+/* "40 lines: 2 new, 1 gone, 3 grown, 30 unchanged (120 MiB)" */
+static void write_counts(const struct writer *writer, const struct gmt_diff_account *account)
+{
+	const char *separator = ": ";
+
+	fprintf(writer->file, "  %s %s%s", gmt_text_count(account->row_count).text,
+		writer->diff->options.by == GMT_DIFF_BY_STACK ? "stack" :
+		writer->diff->options.by == GMT_DIFF_BY_LINE ? "line" : "function",
+		account->row_count == 1 ? "" : "s");
+	for (int change = 0; change < GMT_DIFF_CHANGES; change++) {
+		if (!account->changes[change])
+			continue;
+		fprintf(writer->file, "%s%s %s", separator, gmt_text_count(account->changes[change]).text,
+			gmt_diff_change_name(change));
+		separator = ", ";
+	}
+	if (account->same_bytes)
+		fprintf(writer->file, "; %s without a difference", gmt_text_size(account->same_bytes).text);
+	fputc('\n', writer->file);
+}
+
+static bool write_rows(struct writer *writer, const struct gmt_diff_account *account)
+{
+	uint64_t limit = writer->style->limit == UINT64_MAX ? ROWS_SHOWN : writer->style->limit;
+	struct gmt_diff_hidden cut = { 0 };
+
+	if (account->shown_count) {
+		gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+		fprintf(writer->file, "  %12s %10s %10s  %14s\n", "difference", "base", "new",
+			writer->diff->options.key == GMT_SITES_BY_TOTAL ? "allocs" : "blocks");
+		gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	}
+	for (size_t i = 0; i < account->shown_count; i++) {
+		const struct gmt_diff_row *row = &account->rows[i];
+
+		if (i < limit) {
+			if (!write_row(writer, row))
+				return false;
+		} else {
+			cut.rows++;
+			cut.difference += gmt_diff_difference(&row->amounts[writer->diff->amount]);
+		}
+	}
+	if (cut.rows)
+		fprintf(writer->file, "  %12s  in %s more (--limit)\n", signed_size(cut.difference).text,
+			gmt_text_count(cut.rows).text);
+	if (account->hidden.rows)
+		fprintf(writer->file, "  %12s  in %s that differ by less than %s each (--threshold)\n",
+			signed_size(account->hidden.difference).text, gmt_text_count(account->hidden.rows).text,
+			gmt_text_size(writer->diff->options.threshold_bytes).text);
+	write_counts(writer, account);
+	return true;
+}
+
+static bool write_list(struct writer *writer, const struct gmt_diff_account *account)
+{
+	static const char *const titles[] = {
+		[GMT_SITES_BY_PEAK] = "Peak of %s on %s: %s -> %s, %s%s%s%s",
+		[GMT_SITES_BY_LIVE] = "Live %s blocks on %s at the end: %s -> %s, %s%s%s%s",
+		[GMT_SITES_BY_TOTAL] = "All %s allocations on %s: %s -> %s, %s%s%s%s",
+	};
+	const struct gmt_diff_pair *pair = &account->amounts[writer->diff->amount];
+	struct signed_text part = percent(pair);
+	int64_t difference = gmt_diff_difference(pair);
+	char where[32], title[300];
+
+	if (!pair->sides[GMT_DIFF_BASE] && !pair->sides[GMT_DIFF_NEW])
+		return true;
+	if (!difference)
+		part.text[0] = 0;
+	snprintf(title, sizeof(title), titles[writer->diff->options.key], gmt_layer_name(account->layer),
+		place_of(account, where, sizeof(where)), gmt_text_size(pair->sides[GMT_DIFF_BASE]).text,
+		gmt_text_size(pair->sides[GMT_DIFF_NEW]).text,
+		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "", part.text,
+		*part.text ? ")" : "");
+	heading(writer, title);
+	return write_rows(writer, account);
+}
+
+static void write_hint(const struct writer *writer, const char *verb, const char *meaning, bool with_base)
+{
+	fprintf(writer->file, "gpumemtrace %s ", verb);
+	for (int side = with_base ? GMT_DIFF_BASE : GMT_DIFF_NEW; side < GMT_DIFF_SIDES; side++) {
+		gmt_plain_argument(&writer->plain, writer->diff->sides[side].snapshot->path);
+		fputc(side == GMT_DIFF_NEW ? '\n' : ' ', writer->file);
+	}
+	fprintf(writer->file, "        # %s\n", meaning);
+}
+
+static void write_next(const struct writer *writer)
+{
+	const struct gmt_diff *diff = writer->diff;
+
+	fputs("\nnext: ", writer->file);
+	if (diff->differs && diff->options.by != GMT_DIFF_BY_STACK) {
+		write_hint(writer, "diff --by stack", "each stack by itself", true);
+		fputs("      ", writer->file);
+	}
+	write_hint(writer, "report", "what holds the memory in the new one", false);
+}
+
+bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *style, FILE *file)
+{
+	struct writer writer = { .diff = diff, .style = style, .plain = { file, style->color }, .file = file };
+	size_t accounts = diff->accounts.count < ACCOUNTS_SHOWN ? diff->accounts.count : ACCOUNTS_SHOWN;
+	bool done = true;
+
+	write_head(&writer);
+	for (size_t i = 0; i < accounts; i++)
+		write_account(&writer, &diff->accounts.items[i]);
+	for (size_t i = 0; done && i < accounts; i++)
+		done = write_list(&writer, &diff->accounts.items[i]);
+	if (accounts < diff->accounts.count)
+		fprintf(file, "\nand %zu more: see --json\n", diff->accounts.count - accounts);
+	write_next(&writer);
+	gmt_outline_fini(&writer.outline);
+	return done;
+}
