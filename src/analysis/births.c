@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/births.h"
+
+/* Threads that are asked for the phase of one that has none. */
+enum { THREADS_ASKED = 8 };
+
+static struct gmt_births_row *get_row(struct gmt_births_rows *rows, uint32_t account, uint32_t series,
+	uint32_t number)
+{
+	/* Accounts are below 2^20: 2^16 devices and few layers. */
+	uint64_t key = (uint64_t)account << 34 | (uint64_t)series << 32 | number;
+
+	if (rows->last_key_plus_1 != key + 1) {
+		if (!gmt_map_find(&rows->ids, key, &rows->last_index)) {
+			struct gmt_births_row *row = gmt_vec_push(&rows->items);
+
+			rows->last_key_plus_1 = 0;
+			rows->last_index = rows->items.count - 1;
+			if (!row || !gmt_map_put(&rows->ids, key, rows->last_index))
+				return NULL;
+			row->account = account;
+			row->series = series;
+			row->number = number;
+		}
+		rows->last_key_plus_1 = key + 1;
+	}
+	return &rows->items.items[rows->last_index];
+}
+
+static struct gmt_births_row *step_row(struct gmt_births *births, uint32_t account, uint64_t stamp)
+{
+	const struct gmt_timeline *timeline = births->timeline;
+	uint32_t step = 0, series = 0;
+
+	while (series < timeline->series_count && !gmt_series_find(&timeline->series[series], stamp, &step))
+		series++;
+	if (series == timeline->series_count)
+		return get_row(&births->steps, account, GMT_BIRTHS_NO_SERIES, 0);
+	return get_row(&births->steps, account, series, step);
+}
+
+static struct gmt_births_thread *get_thread(struct gmt_births *births, uint32_t thread)
+{
+	uint64_t index;
+
+	if (!gmt_map_find(&births->thread_ids, thread, &index)) {
+		struct gmt_births_thread *row = gmt_vec_push(&births->threads);
+
+		index = births->threads.count - 1;
+		if (!row || !gmt_map_put(&births->thread_ids, thread, index))
+			return NULL;
+		row->thread = thread;
+	}
+	return &births->threads.items[index];
+}
+
+/* The innermost open phase of the thread, + 1; 0 when it is in none. */
+static uint32_t innermost(const struct gmt_births *births, struct gmt_births_thread *thread, uint64_t stamp)
+{
+	while (thread->phases.count) {
+		uint32_t phase = thread->phases.items[thread->phases.count - 1];
+
+		if (births->timeline->phases.items[phase].end >= stamp)
+			return phase + 1;
+		thread->phases.count--;
+	}
+	return 0;
+}
+
+static uint32_t phase_of_others(struct gmt_births *births, uint64_t stamp)
+{
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < births->threads.count && i < THREADS_ASKED; i++) {
+		uint32_t phase = innermost(births, &births->threads.items[i], stamp);
+
+		if (phase && found)
+			return 0;
+		found = phase ? phase : found;
+	}
+	return found;
+}
+
+static uint32_t phase_of(struct gmt_births *births, uint32_t thread, uint64_t stamp)
+{
+	uint64_t index;
+	uint32_t phase = 0;
+
+	if (gmt_map_find(&births->thread_ids, thread, &index))
+		phase = innermost(births, &births->threads.items[index], stamp);
+	if (!phase)
+		phase = phase_of_others(births, stamp);
+	return phase ? births->phase_ids.items[phase - 1] + 1 : 0;
+}
+
+static void count_birth(struct gmt_births_row *row, uint64_t size_bytes)
+{
+	row->allocs++;
+	row->total_bytes += size_bytes;
+	if (row->total_bytes > INT64_MAX)
+		row->total_bytes = INT64_MAX;
+	if (size_bytes > row->largest_bytes)
+		row->largest_bytes = size_bytes;
+}
+
+static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct gmt_births *births = user;
+	const struct gmt_timeline *timeline = births->timeline;
+
+	(void)replay;
+	(void)index;
+	for (; births->next_phase < timeline->phases.count; births->next_phase++) {
+		const struct gmt_phase *phase = &timeline->phases.items[births->next_phase];
+		struct gmt_births_thread *thread;
+		uint32_t *slot;
+
+		if (phase->begin >= event->stamp)
+			break;
+		if (!(thread = get_thread(births, phase->thread)) || !(slot = gmt_vec_push(&thread->phases)))
+			return false;
+		*slot = (uint32_t)births->next_phase;
+	}
+	return true;
+}
+
+static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint32_t site)
+{
+	struct gmt_births *births = user;
+	uint32_t account = replay->books.sites.items[site].account, number = 0;
+	struct gmt_births_row *step = step_row(births, account, event->stamp), *phase;
+
+	if (births->timeline->phases.count)
+		number = phase_of(births, event->thread, event->stamp);
+	phase = get_row(&births->phases, account, 0, number);
+	if (!step || !phase)
+		return false;
+	count_birth(step, event->size_bytes);
+	count_birth(phase, event->size_bytes);
+	return !number || gmt_map_put(&births->block_phases[event->layer], event->address, number);
+}
+
+static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct gmt_births *births = user;
+
+	(void)replay;
+	(void)block;
+	if (births->block_phases[event->layer].count)
+		gmt_map_remove(&births->block_phases[event->layer], event->address, NULL);
+	return true;
+}
+
+/* The rows that a live block belongs to; false when out of memory. */
+static bool rows_of(struct gmt_births *births, const struct gmt_replay *replay, uint8_t layer,
+	const struct gmt_books_place *place, struct gmt_births_row **ret_step, struct gmt_births_row **ret_phase)
+{
+	uint32_t account = replay->books.sites.items[place->block.site].account;
+	uint64_t number = 0;
+
+	gmt_map_find(&births->block_phases[layer], place->address, &number);
+	*ret_step = step_row(births, account, place->block.stamp);
+	*ret_phase = get_row(&births->phases, account, 0, (uint32_t)number);
+	return *ret_step && *ret_phase;
+}
+
+bool gmt_births_take_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account)
+{
+	uint8_t layer = replay->books.accounts.items[account].layer;
+	struct gmt_births_row *step, *phase;
+	struct gmt_books_place place;
+	size_t cursor = 0;
+
+	while (gmt_books_next_block(&replay->books, layer, &cursor, &place)) {
+		if (replay->books.sites.items[place.block.site].account != account)
+			continue;
+		if (!rows_of(births, replay, layer, &place, &step, &phase))
+			return false;
+		step->peak_bytes += place.block.size_bytes;
+		step->peak_blocks++;
+		phase->peak_bytes += place.block.size_bytes;
+		phase->peak_blocks++;
+	}
+	return true;
+}
+
+static bool on_finished(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_births *births = user;
+	struct gmt_births_row *step, *phase;
+	struct gmt_books_place place;
+
+	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
+		size_t cursor = 0;
+
+		while (gmt_books_next_block(&replay->books, layer, &cursor, &place)) {
+			if (!rows_of(births, replay, layer, &place, &step, &phase))
+				return false;
+			step->live_bytes += place.block.size_bytes;
+			step->live_blocks++;
+			phase->live_bytes += place.block.size_bytes;
+			phase->live_blocks++;
+		}
+	}
+	return true;
+}
+
+bool gmt_births_init(struct gmt_births *births, const struct gmt_timeline *timeline)
+{
+	births->timeline = timeline;
+	births->observer = (struct gmt_replay_observer){
+		.before = timeline->phases.count ? on_before : NULL, .began = on_began, .ended = on_ended,
+		.finished = on_finished, .user = births,
+	};
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		uint32_t *id = gmt_vec_push(&births->phase_ids);
+
+		if (!id || !gmt_intern_text(&births->phase_names, timeline->phases.items[i].name, id))
+			return false;
+	}
+	return true;
+}
+
+void gmt_births_fini(struct gmt_births *births)
+{
+	gmt_vec_fini(&births->steps.items);
+	gmt_map_fini(&births->steps.ids);
+	gmt_vec_fini(&births->phases.items);
+	gmt_map_fini(&births->phases.ids);
+	gmt_intern_fini(&births->phase_names);
+	gmt_vec_fini(&births->phase_ids);
+	for (size_t i = 0; i < births->threads.count; i++)
+		gmt_vec_fini(&births->threads.items[i].phases);
+	gmt_vec_fini(&births->threads);
+	gmt_map_fini(&births->thread_ids);
+	for (size_t i = 0; i < GMT_BOOKS_LAYERS; i++)
+		gmt_map_fini(&births->block_phases[i]);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_BIRTHS_H
+#define GMT_ANALYSIS_BIRTHS_H
+
+/*
+ * Blocks by the step and by the phase that they were made in: how much of each account's peak, of what
+ * lives at the end and of all allocations. In the flow: replay -> births -> tables.
+ *
+ * The phase of a block is the innermost one that its thread was in. A thread that opened none (of a
+ * backward pass, say) is in that of the only thread that is in one.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/replay.h"
+#include "model/timeline.h"
+
+/* In place of a series: blocks that were made outside of all steps. */
+enum { GMT_BIRTHS_NO_SERIES = GMT_TIMELINE_SERIES };
+
+struct gmt_births_row {
+	uint32_t account; /* in the books */
+	uint32_t series;  /* steps: index in the timeline's, or GMT_BIRTHS_NO_SERIES; phases: 0 */
+	uint32_t number;  /* steps: in the series; 0 outside, phases: id in phase_names, + 1; 0: in none */
+	uint64_t peak_bytes, peak_blocks; /* alive when the account peaked */
+	uint64_t live_bytes, live_blocks; /* at the end of the replay */
+	uint64_t total_bytes, allocs, largest_bytes;
+};
+
+struct gmt_births_rows {
+	GMT_VEC(struct gmt_births_row) items;
+	struct gmt_map ids; /* account, series and number to index */
+	uint64_t last_key_plus_1; /* what was looked for last, and where it is */
+	uint64_t last_index;
+};
+
+/* The open phases of a thread, innermost last. */
+struct gmt_births_thread {
+	uint32_t thread;
+	GMT_VEC(uint32_t) phases;
+};
+
+struct gmt_births {
+	struct gmt_replay_observer observer; /* for the replay */
+	const struct gmt_timeline *timeline;
+	struct gmt_births_rows steps, phases;
+	struct gmt_intern phase_names;
+	GMT_VEC(uint32_t) phase_ids; /* by phase of the timeline: id in phase_names */
+	GMT_VEC(struct gmt_births_thread) threads;
+	struct gmt_map thread_ids;
+	size_t next_phase;           /* the first that has not begun */
+	struct gmt_map block_phases[GMT_BOOKS_LAYERS]; /* address to number, of blocks made in one */
+};
+
+/* `births` is zeroed. False when out of memory. */
+bool gmt_births_init(struct gmt_births *births, const struct gmt_timeline *timeline);
+
+/* The account peaks now: its live blocks are what the peak is made of. False when out of memory. */
+bool gmt_births_take_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account);
+
+void gmt_births_fini(struct gmt_births *births);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_SEGMENTS_H
+#define GMT_ANALYSIS_SEGMENTS_H
+
+/*
+ * PyTorch's segments on one device at one moment: how full they are, what holes they have, what keeps
+ * nearly empty ones from being given back, and what the process has from the driver besides. A pure
+ * function of the books and the allocator's tables at that moment.
+ *
+ * Rounding inside of blocks is not in it: the recording has the size that PyTorch rounded to, not the
+ * one that was asked for.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/allocator.h"
+#include "base/vec.h"
+#include "model/replay.h"
+#include "model/traces.h"
+
+enum gmt_segments_moment { GMT_SEGMENTS_AT_PEAK, GMT_SEGMENTS_AT_END };
+
+/* A segment is pinned when its blocks fill less than a tenth of it. */
+enum { GMT_PINNED_TENTHS = 1 };
+
+/* More than this many reserved hundredths for each allocated one is called fragmentation. */
+enum { GMT_FRAGMENTED_PERCENT = 150 };
+
+enum { GMT_HOLE_CLASSES = 6 };
+
+struct gmt_segments_holes {
+	uint64_t below_bytes; /* its holes are smaller; UINT64_MAX: no bound */
+	uint64_t bytes, holes;
+};
+
+/* A line that keeps nearly empty segments from being given back. */
+struct gmt_segments_pin {
+	uint32_t stack;    /* id in traces->stacks: of the largest block that does */
+	uint32_t own_line; /* index of a frame in it */
+	uint64_t segments;
+	uint64_t free_bytes;  /* in these segments */
+	uint64_t block_bytes; /* that its blocks fill in them, with those of others */
+};
+
+/* Memory from the driver that is no segment of PyTorch's, by own line. */
+struct gmt_segments_other {
+	uint32_t stack, own_line, space;
+	uint64_t bytes, blocks;
+};
+
+struct gmt_segments {
+	enum gmt_segments_moment moment;
+	int16_t device;
+	uint64_t stamp;
+	uint64_t segments, reserved_bytes;
+	uint64_t allocated_bytes, blocks; /* in them */
+	uint64_t empty_segments, empty_bytes; /* those without a block: empty_cache() gives them back */
+	uint64_t largest_hole_bytes;      /* of any segment, also of empty ones */
+	struct gmt_segments_holes holes[GMT_HOLE_CLASSES]; /* of segments with blocks */
+	uint64_t hole_bytes;              /* sum of them */
+	uint64_t pinned_segments, pinned_bytes; /* whole segments that little holds */
+	GMT_VEC(struct gmt_segments_pin) pins;  /* most free bytes first */
+	uint64_t outside_blocks, outside_bytes; /* of layer torch in no segment that was seen */
+	uint64_t driver_bytes, driver_blocks;   /* layer cuda */
+	GMT_VEC(struct gmt_segments_other) others; /* largest first; with the segments they sum to that */
+	bool fragmented; /* GMT_FRAGMENTED_PERCENT */
+};
+
+/*
+ * `allocator` and `replay` stand at the moment; `device` is one of PyTorch's. Fails only for lack of
+ * memory. `ret_segments` (zeroed) is the caller's; end it with gmt_segments_fini.
+ */
+bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_allocator *allocator,
+	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device);
+
+void gmt_segments_fini(struct gmt_segments *segments);
+
+/* "peak", "end". */
+const char *gmt_segments_moment_name(enum gmt_segments_moment moment);
+
+#endif
