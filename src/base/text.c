@@ -121,3 +121,20 @@ bool gmt_text_parse_u64(const char *text, uint64_t *ret_value)
 	*ret_value = value;
 	return true;
 }
+
+size_t gmt_text_utf8_length(const unsigned char *at, size_t left)
+{
+	size_t length = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 :
+		*at >= 0xf0 && *at < 0xf5 ? 4 : 0;
+
+	if (!length || length > left)
+		return 0;
+	for (size_t i = 1; i < length; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	/* Overlong forms, surrogates, beyond the last character. */
+	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] >= 0xa0) ||
+		(*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90))
+		return 0;
+	return length;
+}

@@ -33,4 +33,7 @@ bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes);
 /* Reads a whole unsigned decimal number and nothing else. */
 bool gmt_text_parse_u64(const char *text, uint64_t *ret_value);
 
+/* How many bytes at `at` are one character of valid UTF-8; 0: none. At least one byte is there. */
+size_t gmt_text_utf8_length(const unsigned char *at, size_t left);
+
 #endif

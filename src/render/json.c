@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void new_line(struct gmt_json *json)
 {
 	if (!json->pretty || json->depth > json->inline_depth)
@@ -66,24 +68,6 @@ void gmt_json_end_array(struct gmt_json *json)
 	end(json, ']');
 }
 
-/* How many bytes at `at` are one character of valid UTF-8; 0: none. */
-static size_t utf8_length(const unsigned char *at, size_t left)
-{
-	size_t length = *at < 0x80 ? 1 : *at >= 0xc2 && *at < 0xe0 ? 2 : (*at & 0xf0) == 0xe0 ? 3 :
-		*at >= 0xf0 && *at < 0xf5 ? 4 : 0;
-
-	if (!length || length > left)
-		return 0;
-	for (size_t i = 1; i < length; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	/* Overlong forms, surrogates, beyond the last character. */
-	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] >= 0xa0) ||
-		(*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90))
-		return 0;
-	return length;
-}
-
 /* One character that JSON writes in another way. */
 static void put_escaped(FILE *file, unsigned char character)
 {
@@ -120,7 +104,7 @@ static void put_string(FILE *file, const char *text, size_t length)
 		if (at == end)
 			break;
 
-		size_t taken = utf8_length(at, (size_t)(end - at));
+		size_t taken = gmt_text_utf8_length(at, (size_t)(end - at));
 		if (taken == 1)
 			put_escaped(file, *at);
 		else if (taken)
@@ -180,6 +164,17 @@ void gmt_json_i64(struct gmt_json *json, int64_t value)
 
 	snprintf(digits, sizeof(digits), "%" PRId64, value);
 	word(json, digits);
+}
+
+void gmt_json_double(struct gmt_json *json, double value)
+{
+	before_item(json);
+	/* JSON has neither infinity nor NaN. */
+	if (value - value == 0)
+		fprintf(json->file, "%.10g", value);
+	else
+		fputs("null", json->file);
+	json->needs_comma = true;
 }
 
 void gmt_json_bool(struct gmt_json *json, bool value)

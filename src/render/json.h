@@ -34,6 +34,7 @@ void gmt_json_text(struct gmt_json *json, const char *text); /* NULL: null */
 void gmt_json_bytes(struct gmt_json *json, const char *text, size_t length);
 void gmt_json_u64(struct gmt_json *json, uint64_t value);
 void gmt_json_i64(struct gmt_json *json, int64_t value);
+void gmt_json_double(struct gmt_json *json, double value);
 void gmt_json_bool(struct gmt_json *json, bool value);
 void gmt_json_null(struct gmt_json *json);
 
