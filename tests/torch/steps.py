@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+"""Trains in one of several ways and counts its optimizers' steps: steps.py WAY
+
+The last line of output is {"steps": [[address, class, count], ...], ...}: one row for each optimizer.
+"""
+
+import atexit
+import concurrent.futures
+import contextlib
+import copy
+import gc
+import io
+import multiprocessing
+import os
+import pickle
+import sys
+import threading
+
+import torch
+from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+import common
+
+WIDTH = 16
+told = {}
+steps = {}
+kept = []  # optimizers live on: an address means one
+
+
+def count(optimizer):
+    kept.append(optimizer)
+    row = steps.setdefault(id(optimizer), [id(optimizer), type(optimizer).__name__, 0])
+    row[2] += 1
+
+
+def make_model(device='cuda'):
+    return nn.Linear(WIDTH, WIDTH).to(device)
+
+
+def backward(model, device='cuda'):
+    model(torch.ones(4, WIDTH, device=device)).sum().backward()
+
+
+def train(times=3, kind=torch.optim.SGD, **options):
+    model = make_model()
+    optimizer = kind(model.parameters(), **{'lr': 0.1, **options})
+    for _ in range(times):
+        optimizer.zero_grad()
+        backward(model)
+        optimizer.step()
+        count(optimizer)
+    return optimizer
+
+
+def main_thread():
+    train()
+
+
+def worker():
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+
+
+def daemon():
+    done = threading.Event()
+    threading.Thread(target=lambda: (train(), done.set()), daemon=True).start()
+    done.wait()
+
+
+def executor():
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(train, 5) for _ in range(4)]:
+            future.result()
+
+
+def two_optimizers():
+    one, other = make_model(), make_model()
+    first = torch.optim.Adam(one.parameters())
+    second = torch.optim.RMSprop(other.parameters())
+    for turn in range(6):
+        for model, optimizer in [(one, first)] + [(other, second)] * (turn % 2):
+            backward(model)
+            optimizer.step()
+            count(optimizer)
+
+
+def late():
+    """Steps on the CPU first: PyTorch's CUDA allocator has given nothing yet."""
+    model = make_model('cpu')
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(20):
+        backward(model, 'cpu')
+        optimizer.step()
+    train()
+
+
+def raising():
+    class Refusing(torch.optim.SGD):
+        def step(self, closure=None):
+            raise ValueError('no')
+
+    model = make_model()
+    good = torch.optim.SGD(model.parameters(), lr=0.1)
+    bad = Refusing(model.parameters(), lr=0.1)
+    for _ in range(4):
+        backward(model)
+        with contextlib.suppress(ValueError):
+            bad.step()
+        good.step()
+        count(good)
+        try:
+            raise KeyError('on its way')
+        except KeyError:
+            good.step()
+            count(good)
+            assert isinstance(sys.exc_info()[1], KeyError)
+
+
+def subclass():
+    """Steps within steps: PyTorch wraps both classes' step."""
+
+    class Own(torch.optim.SGD):
+        @torch.no_grad()
+        def step(self, closure=None):
+            return super().step(closure)
+
+    class Both(Own):
+        """Its step makes steps of another optimizer, which count by themselves."""
+        def step(self, closure=None):
+            self.inner.step()
+            count(self.inner)
+            return super().step(closure)
+
+    train()
+    train(4, Own)
+    model = make_model()
+    both = Both(model.parameters(), lr=0.1)
+    both.inner = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        backward(model)
+        both.step()
+        count(both)
+
+
+def kinds():
+    for options in {}, {'foreach': True}, {'foreach': False}, {'capturable': True}, {'fused': True}:
+        for kind in torch.optim.Adam, torch.optim.AdamW:
+            train(kind=kind, **options)
+    model = make_model()
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = model(torch.ones(4, WIDTH, device='cuda')).square().sum()
+        loss.backward()
+        return loss
+
+    for _ in range(2):
+        optimizer.step(closure)
+        count(optimizer)
+
+
+def scaler():
+    """Which of its steps the scaler leaves out, PyTorch says itself."""
+    scale = torch.amp.GradScaler('cuda')
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer.register_step_post_hook(lambda own, *_: count(own))
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    for _ in range(4):
+        scale.scale(model(torch.ones(4, WIDTH, device='cuda')).sum()).backward()
+        scale.step(optimizer)
+        scale.update()
+        schedule.step()
+
+
+def copies():
+    """Optimizers, their hooks and copies are what they are without a profiler."""
+    calls = []
+    optimizer = train(2, torch.optim.Adam)
+    optimizer.register_step_post_hook(lambda *_: calls.append('own'))
+    copied = copy.deepcopy(train(2, torch.optim.Adam))
+    loaded = pickle.loads(pickle.dumps(train(2, torch.optim.AdamW)))
+    stored = io.BytesIO()
+    torch.save(optimizer.state_dict(), stored)
+    handle = register_optimizer_step_post_hook(lambda *_: calls.append('global'))
+    for each in copied, loaded, optimizer:
+        each.step()
+        count(each)
+    handle.remove()
+    optimizer.step()
+    count(optimizer)
+    told['calls'] = calls
+
+
+def loader():
+    data = torch.utils.data.TensorDataset(torch.arange(64, dtype=torch.float32).reshape(16, 4))
+    model = nn.Linear(4, 1).to('cuda')
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(2):
+        for (batch,) in torch.utils.data.DataLoader(data, 4, num_workers=2, multiprocessing_context='fork'):
+            optimizer.zero_grad()
+            model(batch.to('cuda')).sum().backward()
+            optimizer.step()
+            count(optimizer)
+
+
+def child_of(method, target=train):
+    child = multiprocessing.get_context(method).Process(target=target)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+
+
+def spawned():
+    train(2)
+    child_of('spawn')
+
+
+def forked():
+    """Before CUDA is there; PyTorch allows no other."""
+    child_of('fork')
+    train(2)
+
+
+def cpu_steps():
+    model = make_model('cpu')
+    model.weight.grad = torch.ones_like(model.weight)  # autograd does not work in such a child
+    torch.optim.SGD(model.parameters(), lr=0.1).step()
+
+
+def forked_later():
+    """The child inherits the hook, but no recording: it uses no CUDA."""
+    train(2)
+    child_of('fork', cpu_steps)
+
+
+def unseen():
+    """Nothing of a profiler shows in what Python tells of itself."""
+    calls = []
+    sys.setprofile(lambda frame, event, argument: calls.append(frame.f_code.co_name))
+    threading.setprofile(sys.getprofile())
+    train()
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    sys.setprofile(None)
+    told.update(
+        registered='register_optimizer_step_post_hook' in calls,
+        threads=[thread.name for thread in threading.enumerate()],
+        frames=len(sys._current_frames()),
+        collecting=gc.isenabled(),
+        tasks=[open(f'/proc/self/task/{task}/comm').read().strip() for task in os.listdir('/proc/self/task')])
+
+
+def unseen_in_worker():
+    thread = threading.Thread(target=unseen)
+    thread.start()
+    thread.join()
+    told['threads'] = [thread.name for thread in threading.enumerate()]
+
+
+def compiled():
+    """A compiled step does what it does, and is a step."""
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    step = torch.compile(optimizer.step, backend='eager')
+    for _ in range(3):
+        backward(model)
+        step()
+        count(optimizer)
+    told['graphs'] = torch._dynamo.utils.counters['stats'].get('unique_graphs')
+
+
+def held():
+    """A block that lives until Python takes the program apart; a callback of the program's before that."""
+    train()
+    atexit.register(lambda: torch.empty(3 << 20, dtype=torch.uint8, device='cuda'))
+    globals()['last'] = torch.empty(5 << 20, dtype=torch.uint8, device='cuda')
+
+
+if __name__ == '__main__':
+    globals()[sys.argv[1]]()
+    common.report(steps=list(steps.values()), **told)

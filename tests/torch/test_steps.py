@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""Steps of a training, found automatically: as many marks as there were calls of optimizer.step()."""
+import collections
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import tap
+from snapshots import SHIM, SIM_PYTHON, Recording, records, sim_python
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.py")
+STEP, TEARDOWN = 1, 7
+OPTIMIZER, INTERPRETER = 3, 4
+FREE, TORCH = 2, 2
+SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6
+
+
+class Steps:
+    """What one recording says of steps."""
+
+    def __init__(self, path):
+        self.path = path
+        self.names = {row["id"]: row["text"] for row in records(path, "name")}
+        self.marks = [mark for mark in records(path, "mark") if mark["source"] in (OPTIMIZER, INTERPRETER)]
+        self.notes = [row["text"] for row in records(path, "note")]
+
+    def counted(self):
+        """[address, class, steps] of each optimizer, sorted."""
+        found = collections.Counter((mark["object"], self.names[mark["name"]])
+                                    for mark in self.marks if mark["kind"] == STEP)
+        return sorted([address, name, count] for (address, name), count in found.items())
+
+    def teardowns(self):
+        return [mark for mark in self.marks if mark["kind"] == TEARDOWN]
+
+
+def record(way, options=None, script=SCRIPT):
+    command, libraries = sim_python(script, way)
+    run = Recording(command, options, libraries=libraries)
+    assert run.code == 0, run.err
+    return run, json.loads(run.out.splitlines()[-1])
+
+
+def own_file(run):
+    """The file of the script itself, not of a child."""
+    return max(run.files, key=os.path.getsize)
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class AutomaticSteps(unittest.TestCase):
+    def check(self, way, least=1):
+        run, told = record(way)
+        found = Steps(own_file(run))
+        self.assertEqual(found.counted(), sorted(told["steps"]))
+        self.assertGreaterEqual(len(told["steps"]), least)
+        self.assertEqual(found.notes, [])
+        return run, told, found
+
+    def test_every_step_of_the_main_thread_is_marked_from_the_first_on(self):
+        self.check("main_thread")
+
+    def test_every_step_of_a_worker_is_marked_while_the_main_thread_waits_for_it(self):
+        self.check("worker")
+
+    def test_every_step_of_a_daemon_thread_is_marked(self):
+        self.check("daemon")
+
+    def test_every_step_in_an_executor_is_marked(self):
+        self.check("executor", 4)
+
+    def test_two_optimizers_have_marks_of_their_own(self):
+        _, told, _ = self.check("two_optimizers", 2)
+        self.assertEqual(sorted(row[1:] for row in told["steps"]), [["Adam", 6], ["RMSprop", 3]])
+
+    def test_steps_count_from_the_first_block_on(self):
+        _, told, _ = self.check("late")
+        self.assertEqual([row[2] for row in told["steps"]], [3])
+
+    def test_a_step_that_raised_is_none_and_does_not_spoil_others(self):
+        _, told, _ = self.check("raising")
+        self.assertEqual([row[1:] for row in told["steps"]], [["SGD", 8]])
+
+    def test_a_step_that_calls_that_of_its_base_class_is_one(self):
+        self.check("subclass", 4)
+
+    def test_optimizers_of_every_kind_are_seen(self):
+        _, told, _ = self.check("kinds", 11)
+        self.assertIn("LBFGS", [row[1] for row in told["steps"]])
+
+    def test_a_gradient_scaler_steps_its_optimizer(self):
+        self.check("scaler")
+
+    def test_copies_of_optimizers_and_their_own_hooks_are_as_without(self):
+        _, told, found = self.check("copies", 5)
+        self.assertEqual(told["calls"], ["global"] * 2 + ["own", "global", "own"])
+        self.assertEqual(len(found.teardowns()), 1)
+
+    def test_loader_workers_change_nothing(self):
+        run, _, _ = self.check("loader")
+        self.assertEqual(len(run.files), 1)
+
+    def test_a_spawned_child_has_steps_of_its_own(self):
+        self.check_child("spawned")
+
+    def test_a_forked_child_has_steps_of_its_own(self):
+        self.check_child("forked")
+
+    def check_child(self, way):
+        run, told = record(way)
+        counts = sorted([row[1:] for row in Steps(path).counted()] for path in run.files)
+        self.assertEqual(counts, [[["SGD", 2]], [["SGD", 3]]])
+        self.assertEqual([row[2] for row in told["steps"]], [2])
+
+    def test_a_child_that_records_nothing_inherits_no_recording(self):
+        run, _, _ = self.check("forked_later")
+        self.assertEqual(len(run.files), 1)
+
+    def test_a_compiled_step_is_a_step(self):
+        _, told, _ = self.check("compiled")
+        self.assertEqual(told["graphs"], record("compiled", {"steps": "off"})[1]["graphs"])
+
+    def test_nothing_of_it_shows_in_python(self):
+        for way, threads in ("unseen", ["MainThread"]), ("unseen_in_worker", ["MainThread"]):
+            with self.subTest(way):
+                _, told, _ = self.check(way)
+                self.assertEqual(told["threads"], threads)
+                self.assertFalse(told["registered"])
+                self.assertTrue(told["collecting"])
+                self.assertNotIn("gmt-python", told["tasks"])
+                self.assertEqual(told["frames"], 1 if way == "unseen" else 2)
+
+    def test_steps_off_marks_nothing(self):
+        for way in "main_thread", "worker":
+            run, _ = record(way, {"steps": "off"})
+            self.assertEqual(Steps(own_file(run)).marks, [])
+
+    def test_the_end_of_python_is_marked_before_the_program_is_taken_apart(self):
+        run, told, found = self.check("held")
+        (teardown,) = found.teardowns()
+        self.assertEqual(teardown["source"], INTERPRETER)
+        stamps = {}
+        for event in records(own_file(run), "event"):
+            if event["layer"] == TORCH and event["size_bytes"] in (3 << 20, 5 << 20):
+                stamps[event["kind"], event["size_bytes"] >> 20] = event["stamp"]
+        self.assertLess(max(mark["stamp"] for mark in found.marks if mark["kind"] == STEP), teardown["stamp"])
+        self.assertLess(stamps[1, 5], teardown["stamp"])
+        self.assertLess(teardown["stamp"], stamps[FREE, 5])
+        # A callback that the program registered later ends earlier: it is still the program.
+        self.assertLess(stamps[FREE, 3], teardown["stamp"])
+
+    def test_a_process_ends_as_it_does_without(self):
+        """PyTorch itself sometimes aborts at the end ("terminate called"): the same is asked without us."""
+        for way in "main_thread", "daemon":
+            with_us = self.failures(way, SHIM)
+            without = self.failures(way, "")
+            self.assertLessEqual(with_us, without + 1, way)
+
+    def failures(self, way, preload):
+        command, libraries = sim_python(SCRIPT, way)
+        failed = 0
+        for _ in range(SHORT_RUNS):
+            ended = subprocess.run(
+                ["env", f"LD_PRELOAD={preload}", *command], timeout=120, capture_output=True,
+                env={**os.environ, "LD_LIBRARY_PATH": libraries, "GPUMEMTRACE_OPTIONS": "output=/dev/null"})
+            failed += ended.returncode != 0
+        return failed
+
+
+if __name__ == "__main__":
+    tap.main()
