@@ -38,7 +38,6 @@ struct state {
 	GMT_VEC(uint8_t) site_parts;
 	GMT_VEC(struct burst) bursts;
 	uint64_t allocations;
-	bool work_has_ended;
 };
 
 enum gmt_part gmt_part_of(uint32_t landmarks)
@@ -178,18 +177,15 @@ static bool follow(struct follower *follower, const struct gmt_books *books, uin
 	return true;
 }
 
-/* Notes down what lives when the program's work ends. */
-static bool end_work(struct state *state, const struct gmt_books *books, uint64_t now_ns)
+/* Notes down what lives now. */
+static bool capture(struct gmt_history_capture *capture, const struct gmt_books *books)
 {
-	struct gmt_history *history = state->history;
-
-	state->work_has_ended = true;
-	history->work_end_ns = now_ns;
+	capture->taken = true;
 	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
 		struct gmt_books_place place;
 
 		for (size_t cursor = 0; gmt_books_next_block(books, layer, &cursor, &place);) {
-			struct gmt_history_block *block = gmt_vec_push(&history->blocks);
+			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);
 
 			if (!block)
 				return false;
@@ -200,13 +196,31 @@ static bool end_work(struct state *state, const struct gmt_books *books, uint64_
 		}
 	}
 	for (size_t i = 0; i < books->accounts.count; i++) {
-		struct gmt_books_account *account = gmt_vec_push(&history->accounts);
+		struct gmt_books_account *account = gmt_vec_push(&capture->accounts);
 
 		if (!account)
 			return false;
 		*account = books->accounts.items[i];
 	}
 	return true;
+}
+
+/* Captures the moments that lie before `stamp`. */
+static bool capture_before(struct state *state, const struct gmt_books *books, uint64_t stamp)
+{
+	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+		struct gmt_history_capture *row = &state->history->captures[moment];
+
+		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
+			!capture(row, books))
+			return false;
+	}
+	return true;
+}
+
+static bool work_has_ended(const struct state *state)
+{
+	return state->history->captures[GMT_MOMENT_WORK_END].taken;
 }
 
 static bool before_event(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -218,10 +232,7 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!follow(&state->followers[i], &replay->books, event->stamp))
 			return false;
-	if (!state->work_has_ended && event->stamp > state->timeline->work_end)
-		return end_work(state, &replay->books,
-			gmt_clock_time_ns(state->snapshot, state->timeline->work_end));
-	return true;
+	return capture_before(state, &replay->books, event->stamp);
 }
 
 static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -305,9 +316,9 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	uint32_t account = replay->books.sites.items[block->site].account;
 
 	/* What the interpreter takes apart at the end says nothing of the program. */
-	if (!state->work_has_ended)
+	if (!work_has_ended(state))
 		note_lifetime(state, block);
-	if (event->kind == GMT_KIND_FREE && !state->work_has_ended && !site->freed_trace_plus_1 &&
+	if (event->kind == GMT_KIND_FREE && !work_has_ended(state) && !site->freed_trace_plus_1 &&
 		(trace->stack || trace->frames))
 		site->freed_trace_plus_1 = event->trace + 1;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
@@ -358,11 +369,12 @@ static bool sort_samples(struct state *state, size_t index)
 static void note_kept(struct state *state)
 {
 	struct gmt_history *history = state->history;
+	const struct gmt_history_capture *end = &history->captures[GMT_MOMENT_WORK_END];
 	size_t steps = history->series[0].step_count;
 
-	for (size_t i = 0; steps && i < history->blocks.count; i++)
-		history->sites.items[history->blocks.items[i].site].kept_count +=
-			history->blocks.items[i].stamp <= state->followers[0].steps->steps.items[steps - 1].end;
+	for (size_t i = 0; steps && i < end->blocks.count; i++)
+		history->sites.items[end->blocks.items[i].site].kept_count +=
+			end->blocks.items[i].stamp <= state->followers[0].steps->steps.items[steps - 1].end;
 }
 
 static bool finished(void *user, const struct gmt_replay *replay)
@@ -387,10 +399,35 @@ static bool finished(void *user, const struct gmt_replay *replay)
 			return false;
 		*row = follower->series->parts.count;
 	}
-	if (!state->work_has_ended && !end_work(state, &replay->books, replay->end_time_ns))
+	if (!capture_before(state, &replay->books, UINT64_MAX))
 		return false;
 	note_kept(state);
 	return true;
+}
+
+static void want(struct gmt_history *history, enum gmt_history_moment moment, uint64_t stamp)
+{
+	struct gmt_history_capture *capture = &history->captures[moment];
+
+	capture->wanted = true;
+	if (stamp > capture->stamp)
+		capture->stamp = stamp;
+}
+
+static void choose_moments(struct gmt_history *history, const struct gmt_timeline *timeline)
+{
+	want(history, GMT_MOMENT_WORK_END, timeline->work_end);
+	for (size_t i = 0; i < timeline->series_count; i++) {
+		const struct gmt_step_series *series = &timeline->series[i];
+
+		want(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
+			series->steps.items[series->steps.count - 1].end);
+	}
+	for (size_t i = 0; i < timeline->phases.count; i++)
+		if (timeline->phases.items[i].source == GMT_MARK_SOURCE_PROGRAM && !timeline->phases.items[i].open)
+			want(history, GMT_MOMENT_LAST_PHASE, timeline->phases.items[i].end);
+	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted && timeline->series_count)
+		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
 }
 
 enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
@@ -412,6 +449,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
 	}
+	choose_moments(ret_history, timeline);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
 		.before = before_event, .began = began, .ended = ended, .finished = finished, .user = state,
@@ -453,8 +491,10 @@ void gmt_history_fini(struct gmt_history *history)
 		gmt_vec_fini(&state->followers[i].log_sites);
 	}
 	gmt_vec_fini(&history->sites);
-	gmt_vec_fini(&history->blocks);
-	gmt_vec_fini(&history->accounts);
+	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+		gmt_vec_fini(&history->captures[moment].blocks);
+		gmt_vec_fini(&history->captures[moment].accounts);
+	}
 	if (!state)
 		return;
 	gmt_vec_fini(&state->site_parts);

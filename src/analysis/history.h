@@ -34,13 +34,30 @@ struct gmt_history_sample {
 	uint64_t live_bytes;
 };
 
-/* A block that lived at the end of the program's work. */
+/* A block that lived at a moment that was captured. */
 struct gmt_history_block {
 	uint64_t stamp; /* of its allocation */
 	uint64_t address;
 	uint64_t size_bytes;
 	uint32_t site;
 	uint8_t layer;
+};
+
+/* The moments whose live blocks are kept. */
+enum gmt_history_moment {
+	GMT_MOMENT_LAST_STEP,  /* the end of the last step of the first series, ... */
+	GMT_MOMENT_LAST_STEP_2, /* ... of the second */
+	GMT_MOMENT_LAST_PHASE, /* the last end of a step or of a phase that the program marked */
+	GMT_MOMENT_WORK_END,   /* the end of the program's work */
+	GMT_MOMENTS,
+};
+
+struct gmt_history_capture {
+	uint64_t stamp; /* of the moment */
+	bool wanted;    /* there is such a moment */
+	bool taken;
+	GMT_VEC(struct gmt_history_block) blocks;
+	GMT_VEC(struct gmt_books_account) accounts; /* by index in the books */
 };
 
 /* Where in a step an event happened, told from its stack: the first rule of parts.def that fits. */
@@ -89,9 +106,7 @@ struct gmt_history {
 	struct gmt_replay_observer observer; /* for the replay */
 	struct gmt_history_series series[GMT_TIMELINE_SERIES];
 	GMT_VEC(struct gmt_history_site) sites; /* by site id; what has a row was allocated from */
-	GMT_VEC(struct gmt_history_block) blocks; /* alive at the end of the work */
-	GMT_VEC(struct gmt_books_account) accounts; /* by index in the books, at that moment */
-	uint64_t work_end_ns; /* that moment */
+	struct gmt_history_capture captures[GMT_MOMENTS];
 	void *state; /* of the observer */
 };
 

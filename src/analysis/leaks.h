@@ -6,10 +6,17 @@
  * Leaks, each by a named definition and with its evidence. Findings are grouped by the user's own
  * line that allocated what is retained (gmt_traces_own_line), in one layer and space on one device.
  *
- *   growth  live bytes rise over the steps behind the warm-up, to the end
- *   phase   made in a phase that the program marked, alive after it
+ *   growth  Blocks are left from three quarters of the steps behind the warm-up, up to the last ones; or
+ *           what the line holds at the ends of steps rises all the time (one block that grows). Bytes
+ *           per step are the median of the slopes between all pairs of steps (Theil and Sen).
+ *   phase   made in a phase that the program marked, alive when the last phase or step was over. The
+ *           newest block of a stack that made several is left out: it is a variable that the next pass
+ *           would have replaced. So are parameters, gradients, optimizer state and workspaces.
  *   age     alive longer than so many steps or seconds at the end of the program's work
  *   exit    alive at the end of the program's work
+ *
+ * A line is reported by the first definition that fits. Segments that PyTorch's allocator holds are
+ * never findings, its pinned host memory and what CUDA's libraries hold are none of exit.
  *
  * What PyTorch's allocators hold for reuse is no leak: `cached` says how much that is. Without
  * `definitions`, layer torch is judged by growth and phase, everything else by growth, phase and exit.
@@ -48,6 +55,7 @@ struct gmt_leak {
 	uint32_t category; /* enum gmt_category, of that site */
 	uint64_t bytes, blocks; /* retained */
 	uint32_t sites;    /* stacks in the group */
+	uint32_t burst_blocks; /* of its largest site: see gmt_history_site */
 	/* growth */
 	double bytes_per_step; /* below 0: not known */
 	double confidence;     /* 0..1; below 0: not known */
@@ -59,7 +67,6 @@ struct gmt_leak {
 	const char *phase;     /* definition phase: its name; else NULL */
 	const char *hint;      /* the usual cause that fits the evidence; NULL when none does */
 	uint32_t freed_stack_plus_1; /* where other blocks of the group are freed most often, if recorded */
-	bool suppressed;       /* by a suppression that the caller gave: it is no finding */
 };
 
 /* What a caching allocator holds without a live block in it. */

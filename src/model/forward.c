@@ -32,6 +32,7 @@ struct token {
 
 struct call {
 	uint64_t stamp; /* of its first allocation */
+	uint64_t last_stamp; /* of the last one of its run */
 	uint32_t context;
 };
 
@@ -242,7 +243,9 @@ static bool add_call(struct finder *finder, const struct run *run, size_t token)
 
 	if (call)
 		*call = (struct call){
-			.stamp = finder->tokens.items[run->first + token].stamp, .context = run->context,
+			.stamp = finder->tokens.items[run->first + token].stamp,
+			.last_stamp = finder->tokens.items[run->first + run->count - 1].stamp,
+			.context = run->context,
 		};
 	return call;
 }
@@ -320,7 +323,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 {
 	struct gmt_counters counters = { 0 };
-	uint64_t limit = least(finder->work_end, finder->snapshot->last_stamp);
+	uint64_t last_stamp = 0;
 	struct gmt_step *before = NULL;
 	bool done = true;
 
@@ -341,9 +344,13 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		done = before;
 		if (done)
 			*before = (struct gmt_step){
-				.begin = begin, .end = least(main_end(finder, call->stamp), limit),
+				.begin = begin, .end = main_end(finder, call->stamp),
 			};
+		last_stamp = call->last_stamp;
 	}
+	/* What comes behind the last call is no part of it: its caller may end, and free what it kept. */
+	if (before)
+		before->end = least(before->end, last_stamp);
 	series->source = GMT_STEPS_FORWARD;
 	series->name = "calls of a module";
 	gmt_counters_fini(&counters);

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "model/counters.h"
 #include "model/forward.h"
+#include "model/phases.h"
 
 const char *gmt_step_source_name(enum gmt_step_source source)
 {
@@ -35,6 +36,25 @@ bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint3
 	}
 	*ret_step = (uint32_t)low;
 	return low < series->steps.count && series->steps.items[low].begin < stamp;
+}
+
+const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp, bool own)
+{
+	const struct gmt_phase_segment *segments = own ? timeline->own_segments.items : timeline->segments.items;
+	size_t low = 0, high = own ? timeline->own_segments.count : timeline->segments.count;
+
+	/* The first segment that begins at or behind the stamp; the one before holds it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (segments[middle].begin < stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !segments[low - 1].phase_plus_1)
+		return NULL;
+	return &timeline->phases.items[segments[low - 1].phase_plus_1 - 1];
 }
 
 static bool add_step(struct gmt_step_series *series, uint64_t begin, uint64_t end)
@@ -149,83 +169,6 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-/* A phase that is open while marks are read. */
-struct open_phase {
-	uint64_t key; /* thread and source, or the number of a range */
-	uint32_t phase; /* index */
-	bool numbered;
-};
-
-struct reader {
-	struct gmt_timeline *timeline;
-	GMT_VEC(struct open_phase) open;
-};
-
-static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key, bool numbered)
-{
-	struct gmt_phase *phase = gmt_vec_push(&reader->timeline->phases);
-	struct open_phase *open = phase ? gmt_vec_push(&reader->open) : NULL;
-	uint32_t depth = 0;
-
-	if (!open)
-		return false;
-	for (size_t i = 0; !numbered && i + 1 < reader->open.count; i++)
-		depth += !reader->open.items[i].numbered && reader->open.items[i].key == key;
-	*open = (struct open_phase){
-		.key = key, .phase = (uint32_t)reader->timeline->phases.count - 1, .numbered = numbered,
-	};
-	*phase = (struct gmt_phase){
-		.name = mark->name, .begin = mark->stamp, .thread = mark->thread, .depth = depth,
-		.source = mark->source, .open = true,
-	};
-	return true;
-}
-
-static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key, bool numbered)
-{
-	for (size_t i = reader->open.count; i-- > 0;) {
-		struct open_phase *open = &reader->open.items[i];
-
-		if (open->key != key || open->numbered != numbered)
-			continue;
-		reader->timeline->phases.items[open->phase].end = mark->stamp;
-		reader->timeline->phases.items[open->phase].open = false;
-		memmove(open, open + 1, (reader->open.count - i - 1) * sizeof(*open));
-		reader->open.count--;
-		return;
-	}
-}
-
-/* More open phases than any program nests: a hostile file must not make this quadratic. */
-enum { MAX_OPEN = 4096 };
-
-static bool read_phases(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
-{
-	struct reader reader = { .timeline = timeline };
-	bool done = true;
-
-	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
-		uint64_t stack_key = (uint64_t)mark->thread << 8 | mark->source;
-		bool has_room = reader.open.count < MAX_OPEN;
-
-		if (mark->kind == GMT_MARK_KIND_PUSH && has_room)
-			done = open_phase(&reader, mark, stack_key, false);
-		else if (mark->kind == GMT_MARK_KIND_START && has_room)
-			done = open_phase(&reader, mark, mark->object, true);
-		else if (mark->kind == GMT_MARK_KIND_POP)
-			close_phase(&reader, mark, stack_key, false);
-		else if (mark->kind == GMT_MARK_KIND_STOP)
-			close_phase(&reader, mark, mark->object, true);
-		else if (mark->kind == GMT_MARK_KIND_TEARDOWN && timeline->work_end == UINT64_MAX)
-			timeline->work_end = mark->stamp;
-	}
-	for (size_t i = 0; i < reader.open.count; i++)
-		timeline->phases.items[reader.open.items[i].phase].end = snapshot->last_stamp;
-	gmt_vec_fini(&reader.open);
-	return done;
-}
-
 static bool has_torch(const struct gmt_snapshot *snapshot)
 {
 	return snapshot->totals.count;
@@ -262,7 +205,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 
 	timeline->work_end = UINT64_MAX;
 	first->name = "";
-	done = read_phases(timeline, snapshot) &&
+	done = gmt_phases_read(timeline, snapshot) &&
 		steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_PROGRAM, GMT_STEPS_PROGRAM);
 	if (done && !first->steps.count)
 		done = steps_of_ranges(timeline);
@@ -290,5 +233,7 @@ void gmt_timeline_fini(struct gmt_timeline *timeline)
 	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++)
 		gmt_vec_fini(&timeline->series[i].steps);
 	gmt_vec_fini(&timeline->phases);
+	gmt_vec_fini(&timeline->segments);
+	gmt_vec_fini(&timeline->own_segments);
 	gmt_arena_fini(&timeline->arena);
 }

@@ -48,6 +48,12 @@ struct gmt_phase {
 	bool open;           /* never closed */
 };
 
+/* From this stamp on, until the next segment, this is the innermost phase. */
+struct gmt_phase_segment {
+	uint64_t begin;
+	uint32_t phase_plus_1; /* index in phases; 0: none */
+};
+
 enum { GMT_TIMELINE_SERIES = 2 }; /* the program's steps, and forward calls outside of them */
 
 struct gmt_timeline {
@@ -56,6 +62,8 @@ struct gmt_timeline {
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* then: why, for the reader */
 	GMT_VEC(struct gmt_phase) phases; /* by begin */
+	GMT_VEC(struct gmt_phase_segment) segments;     /* of all phases */
+	GMT_VEC(struct gmt_phase_segment) own_segments; /* of those that the program marked and ended */
 	uint64_t work_end;   /* stamp: what follows is teardown; UINT64_MAX when nothing says so */
 };
 
@@ -70,5 +78,11 @@ const char *gmt_step_source_name(enum gmt_step_source source);
 
 /* The step of a series that a stamp lies in; false when it lies in none. */
 bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step);
+
+/*
+ * The innermost phase around a stamp, whatever thread opened it (a backward pass works in threads of its
+ * own); with `own` only of those that the program marked itself and ended. NULL when there is none.
+ */
+const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp, bool own);
 
 #endif

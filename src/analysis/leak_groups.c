@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/leak_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/landmarks.h"
+
+/* Lines that are none: a backward pass of which nobody knows who called it, and no stack at all. */
+enum { LINE_AUTOGRAD = UINT32_MAX, LINE_NONE = UINT32_MAX - 1 };
+
+/* What a group is known by; no padding, for it is hashed. */
+struct group_key {
+	uint32_t line; /* place, or one of the above */
+	uint32_t layer;
+	int32_t device;
+	uint32_t space;
+};
+
+static bool has_python(const struct gmt_traces *traces, const uint32_t *places, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (gmt_traces_place(traces, places[i])->kind == GMT_PLACE_PYTHON)
+			return true;
+	return false;
+}
+
+static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	if (!count)
+		return LINE_NONE;
+	if (traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(BACKWARD) && !has_python(traces, places, count))
+		return LINE_AUTOGRAD;
+	return places[gmt_traces_own_line(traces, stack)];
+}
+
+static const char *option_of(const struct gmt_snapshot *snapshot, const char *key)
+{
+	for (size_t i = 0; i < snapshot->options.count; i++)
+		if (strcmp(snapshot->options.items[i].key.text, key) == 0)
+			return snapshot->options.items[i].value.text;
+	return "";
+}
+
+/*
+ * Without native stacks nothing says who called the driver. Where PyTorch was used, its segments are
+ * then told by their size, which is a multiple of 2 MiB.
+ */
+static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site)
+{
+	const struct gmt_books_site *row = &maker->replay->books.sites.items[site];
+	const char *stacks = option_of(maker->snapshot, "stacks");
+
+	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) && maker->snapshot->totals.count &&
+		row->alloc_count && row->total_bytes / row->alloc_count % (2 << 20) == 0;
+}
+
+static bool group_sites(struct gmt_leak_maker *maker)
+{
+	const struct gmt_books *books = &maker->replay->books;
+	struct gmt_intern keys = { 0 };
+	bool done = gmt_vec_reserve(&maker->group_of, books->sites.count + 1);
+
+	for (uint32_t site = 0; done && site < books->sites.count; site++) {
+		const struct gmt_books_account *account =
+			&books->accounts.items[books->sites.items[site].account];
+		uint32_t stack = maker->replay->site_stacks.items[site], id;
+		uint32_t landmarks = maker->traces->stack_landmarks.items[stack];
+		struct group_key key = {
+			.line = line_of(maker->traces, stack), .layer = account->layer,
+			.device = account->device,
+			.space = books->spaces.items[books->sites.items[site].space].space,
+		};
+		bool is_device = key.device != GMT_DEVICE_HOST;
+
+		if (!books->sites.items[site].alloc_count)
+			continue;
+		/* A line may make a segment and memory of its own: two groups. */
+		bool is_cache = key.layer == GMT_LAYER_CUDA && is_device &&
+			(landmarks & GMT_LANDMARK_BIT(CACHE) || looks_like_segment(maker, site));
+		key.layer |= (uint32_t)is_cache << 16;
+		done = gmt_intern(&keys, &key, sizeof(key), &id);
+		if (done && id == maker->groups.count) {
+			struct gmt_leak_group *group = gmt_vec_push(&maker->groups);
+
+			done = group && gmt_vec_reserve(&maker->is_reported, maker->groups.count);
+			if (done)
+				*group = (struct gmt_leak_group){
+					.layer = account->layer, .device = key.device, .space = key.space,
+					.is_cache = is_cache,
+				};
+		}
+		if (!done)
+			break;
+		maker->groups.items[id].landmarks |= landmarks;
+		maker->group_of.items[site] = id + 1;
+	}
+	gmt_intern_fini(&keys);
+	return done;
+}
+
+bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition)
+{
+	const struct gmt_leak_group *row = &maker->groups.items[group];
+	uint32_t wanted = maker->options->definitions;
+
+	if (row->is_cache)
+		return false;
+	/* What is kept for reuse is no leak because the program ends. */
+	if (definition == GMT_LEAK_EXIT && row->layer == GMT_LAYER_CUDA &&
+		row->landmarks & (GMT_LANDMARK_BIT(HOST_CACHE) | GMT_LANDMARK_BIT(LIBRARY)))
+		return false;
+	if (wanted)
+		return wanted >> definition & 1;
+	return definition == GMT_LEAK_GROWTH || definition == GMT_LEAK_PHASE ||
+		(definition == GMT_LEAK_EXIT && row->layer != GMT_LAYER_TORCH);
+}
+
+/* The site of a group that holds most in a finding; its stack stands for the group. */
+struct largest {
+	struct gmt_map bytes; /* by site */
+	uint64_t most;
+	uint32_t site;
+};
+
+static bool add_block(struct largest *largest, const struct gmt_history_block *block)
+{
+	uint64_t bytes = 0;
+
+	gmt_map_find(&largest->bytes, block->site, &bytes);
+	bytes += block->size_bytes;
+	if (bytes > largest->most || (bytes == largest->most && block->site < largest->site)) {
+		largest->most = bytes;
+		largest->site = block->site;
+	}
+	return gmt_map_put(&largest->bytes, block->site, bytes);
+}
+
+bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
+	enum gmt_history_moment moment, gmt_leak_fits *fits, void *context, struct gmt_leak **ret_leak)
+{
+	const struct gmt_leak_group *row = &maker->groups.items[group];
+	struct largest largest = { .site = UINT32_MAX };
+	struct gmt_leak leak = {
+		.definition = definition, .layer = row->layer, .device = row->device, .space = row->space,
+		.bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
+	};
+	bool done = true;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, moment, group, &count);
+
+	*ret_leak = NULL;
+	for (size_t i = 0; done && i < count; i++) {
+		if (fits && !fits(context, &blocks[i]))
+			continue;
+		leak.bytes += blocks[i].size_bytes;
+		leak.blocks++;
+		done = add_block(&largest, &blocks[i]);
+	}
+	leak.sites = (uint32_t)largest.bytes.count;
+	gmt_map_fini(&largest.bytes);
+	if (!done || !leak.blocks)
+		return done;
+
+	const struct gmt_history_site *site = &maker->history->sites.items[largest.site];
+	leak.stack = maker->replay->site_stacks.items[largest.site];
+	leak.own_line = gmt_traces_own_line(maker->traces, leak.stack);
+	leak.category = gmt_category_of(maker->replay, maker->traces, maker->history, largest.site);
+	leak.burst_blocks = site->burst_blocks;
+	if (site->freed_trace_plus_1)
+		leak.freed_stack_plus_1 = maker->traces->stack_of_trace[site->freed_trace_plus_1 - 1] + 1;
+	*ret_leak = gmt_vec_push(&maker->leaks->rows);
+	if (*ret_leak) {
+		**ret_leak = leak;
+		maker->is_reported.items[group] = true;
+	}
+	return *ret_leak;
+}
+
+const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker, enum gmt_history_moment moment,
+	uint32_t group, size_t *ret_count)
+{
+	const struct gmt_leak_sorted *sorted = &maker->sorted[moment];
+
+	*ret_count = sorted->first.count ? sorted->first.items[group + 1] - sorted->first.items[group] : 0;
+	return sorted->first.count ? sorted->blocks.items + sorted->first.items[group] : NULL;
+}
+
+static int by_age(const void *left, const void *right)
+{
+	const struct gmt_history_block *a = left, *b = right;
+
+	if (a->stamp != b->stamp)
+		return a->stamp < b->stamp ? -1 : 1;
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* A counting sort by group, then each group by age. */
+static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment moment)
+{
+	const struct gmt_history_capture *capture = &maker->history->captures[moment];
+	struct gmt_leak_sorted *sorted = &maker->sorted[moment];
+	size_t groups = maker->groups.count;
+	size_t *first;
+
+	if (!capture->taken || !capture->blocks.count)
+		return true;
+	/* Zeroed. */
+	if (!gmt_vec_reserve(&sorted->first, groups + 2) || !gmt_vec_reserve(&sorted->blocks, capture->blocks.count))
+		return false;
+	sorted->first.count = groups + 1;
+	sorted->blocks.count = capture->blocks.count;
+	/* While they are laid out, first[g + 2] counts group g; then first[g + 1] is where its next goes. */
+	first = sorted->first.items;
+	for (size_t i = 0; i < capture->blocks.count; i++)
+		first[maker->group_of.items[capture->blocks.items[i].site] + 1]++;
+	for (size_t g = 1; g < groups + 2; g++)
+		first[g] += first[g - 1];
+	for (size_t i = 0; i < capture->blocks.count; i++)
+		sorted->blocks.items[first[maker->group_of.items[capture->blocks.items[i].site]]++] =
+			capture->blocks.items[i];
+	for (size_t g = 0; g < groups; g++)
+		if (first[g + 1] > first[g])
+			qsort(sorted->blocks.items + first[g], first[g + 1] - first[g],
+				sizeof(*sorted->blocks.items), by_age);
+	return true;
+}
+
+bool gmt_leak_groups_make(struct gmt_leak_maker *maker)
+{
+	bool done = group_sites(maker);
+
+	for (int moment = 0; done && moment < GMT_MOMENTS; moment++)
+		done = sort_capture(maker, (enum gmt_history_moment)moment);
+	return done;
+}
+
+void gmt_leak_groups_fini(struct gmt_leak_maker *maker)
+{
+	gmt_vec_fini(&maker->groups);
+	gmt_vec_fini(&maker->group_of);
+	gmt_vec_fini(&maker->is_reported);
+	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+		gmt_vec_fini(&maker->sorted[moment].blocks);
+		gmt_vec_fini(&maker->sorted[moment].first);
+	}
+}

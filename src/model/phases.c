@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/phases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A phase that is open while marks are read. */
+struct open_phase {
+	uint64_t key; /* thread and source, or the number of a range */
+	uint32_t phase; /* index */
+	bool numbered;
+};
+
+struct reader {
+	struct gmt_timeline *timeline;
+	GMT_VEC(struct open_phase) open;
+};
+
+static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key, bool numbered)
+{
+	struct gmt_phase *phase = gmt_vec_push(&reader->timeline->phases);
+	struct open_phase *open = phase ? gmt_vec_push(&reader->open) : NULL;
+	uint32_t depth = 0;
+
+	if (!open)
+		return false;
+	for (size_t i = 0; !numbered && i + 1 < reader->open.count; i++)
+		depth += !reader->open.items[i].numbered && reader->open.items[i].key == key;
+	*open = (struct open_phase){
+		.key = key, .phase = (uint32_t)reader->timeline->phases.count - 1, .numbered = numbered,
+	};
+	*phase = (struct gmt_phase){
+		.name = mark->name, .begin = mark->stamp, .thread = mark->thread, .depth = depth,
+		.source = mark->source, .open = true,
+	};
+	return true;
+}
+
+static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key, bool numbered)
+{
+	for (size_t i = reader->open.count; i-- > 0;) {
+		struct open_phase *open = &reader->open.items[i];
+
+		if (open->key != key || open->numbered != numbered)
+			continue;
+		reader->timeline->phases.items[open->phase].end = mark->stamp;
+		reader->timeline->phases.items[open->phase].open = false;
+		memmove(open, open + 1, (reader->open.count - i - 1) * sizeof(*open));
+		reader->open.count--;
+		return;
+	}
+}
+
+/* More open phases than any program nests: a hostile file must not make this quadratic. */
+enum { MAX_OPEN = 4096 };
+
+static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
+{
+	struct reader reader = { .timeline = timeline };
+	bool done = true;
+
+	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t stack_key = (uint64_t)mark->thread << 8 | mark->source;
+		bool has_room = reader.open.count < MAX_OPEN;
+
+		if (mark->kind == GMT_MARK_KIND_PUSH && has_room)
+			done = open_phase(&reader, mark, stack_key, false);
+		else if (mark->kind == GMT_MARK_KIND_START && has_room)
+			done = open_phase(&reader, mark, mark->object, true);
+		else if (mark->kind == GMT_MARK_KIND_POP)
+			close_phase(&reader, mark, stack_key, false);
+		else if (mark->kind == GMT_MARK_KIND_STOP)
+			close_phase(&reader, mark, mark->object, true);
+		else if (mark->kind == GMT_MARK_KIND_TEARDOWN && timeline->work_end == UINT64_MAX)
+			timeline->work_end = mark->stamp;
+	}
+	for (size_t i = 0; i < reader.open.count; i++)
+		timeline->phases.items[reader.open.items[i].phase].end = snapshot->last_stamp;
+	gmt_vec_fini(&reader.open);
+	return done;
+}
+
+/* A phase's begin or end. */
+struct edge {
+	uint64_t stamp;
+	uint32_t phase;
+	bool is_end;
+};
+
+static int by_stamp(const void *left, const void *right)
+{
+	const struct edge *a = left, *b = right;
+
+	if (a->stamp != b->stamp)
+		return a->stamp < b->stamp ? -1 : 1;
+	if (a->is_end != b->is_end)
+		return a->is_end ? -1 : 1;
+	return (a->phase > b->phase) - (a->phase < b->phase);
+}
+
+/* The phases as they lie inside each other, cut into stretches with one innermost phase. */
+struct cutter {
+	const struct gmt_timeline *timeline;
+	GMT_VEC(struct edge) edges;
+	GMT_VEC(uint32_t) active; /* phases, outermost first */
+};
+
+static bool list_edges(struct cutter *cutter, bool own)
+{
+	cutter->edges.count = cutter->active.count = 0;
+	for (size_t i = 0; i < cutter->timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &cutter->timeline->phases.items[i];
+
+		if (own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open))
+			continue;
+		if (!gmt_vec_reserve(&cutter->edges, 2))
+			return false;
+		cutter->edges.items[cutter->edges.count++] = (struct edge){ phase->begin, (uint32_t)i, false };
+		cutter->edges.items[cutter->edges.count++] = (struct edge){ phase->end, (uint32_t)i, true };
+	}
+	if (cutter->edges.count)
+		qsort(cutter->edges.items, cutter->edges.count, sizeof(*cutter->edges.items), by_stamp);
+	return true;
+}
+
+static bool apply_edge(struct cutter *cutter, const struct edge *edge)
+{
+	uint32_t *slot;
+
+	if (!edge->is_end) {
+		slot = gmt_vec_push(&cutter->active);
+		if (slot)
+			*slot = edge->phase;
+		return slot;
+	}
+	for (size_t i = cutter->active.count; i-- > 0;) {
+		if (cutter->active.items[i] != edge->phase)
+			continue;
+		memmove(&cutter->active.items[i], &cutter->active.items[i + 1],
+			(cutter->active.count - i - 1) * sizeof(*cutter->active.items));
+		cutter->active.count--;
+		break;
+	}
+	return true;
+}
+
+#define CUT(cutter, own, segments) \
+	do { \
+		if (!list_edges((cutter), (own))) \
+			return false; \
+		for (size_t i = 0; i < (cutter)->edges.count; i++) { \
+			struct gmt_phase_segment *segment = gmt_vec_push(segments); \
+			if (!segment || !apply_edge((cutter), &(cutter)->edges.items[i])) \
+				return false; \
+			*segment = (struct gmt_phase_segment){ \
+				.begin = (cutter)->edges.items[i].stamp, \
+				.phase_plus_1 = (cutter)->active.count ? \
+					(cutter)->active.items[(cutter)->active.count - 1] + 1 : 0, \
+			}; \
+		} \
+	} while (0)
+
+static bool cut(struct cutter *cutter, struct gmt_timeline *timeline)
+{
+	CUT(cutter, false, &timeline->segments);
+	CUT(cutter, true, &timeline->own_segments);
+	return true;
+}
+
+bool gmt_phases_read(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
+{
+	struct cutter cutter = { .timeline = timeline };
+	bool done = read_marks(timeline, snapshot) && cut(&cutter, timeline);
+
+	gmt_vec_fini(&cutter.edges);
+	gmt_vec_fini(&cutter.active);
+	return done;
+}

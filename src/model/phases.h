@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_PHASES_H
+#define GMT_MODEL_PHASES_H
+
+#include "model/timeline.h"
+
+/*
+ * Fills the timeline's phases, segments and work_end from the snapshot's marks. What is closed without
+ * having been opened is passed over. False when out of memory.
+ */
+bool gmt_phases_read(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot);
+
+#endif
