@@ -51,10 +51,12 @@ struct parts {
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_caveats caveats;
+	struct gmt_ooms ooms;
 };
 
 static void free_parts(struct parts *parts)
 {
+	gmt_ooms_fini(&parts->ooms);
 	gmt_caveats_fini(&parts->caveats);
 	gmt_sites_fini(&parts->sites);
 	gmt_summary_fini(&parts->summary);
@@ -81,10 +83,16 @@ static enum gmt_status make_parts(struct parts *parts, const struct report_optio
 		.symbol_directories = options->symbol_paths.items,
 		.symbol_directory_count = options->symbol_paths.count,
 	};
-	struct gmt_replay_options replay = { .until_ns = until_of(options, parts->snapshot) };
+	struct gmt_replay_observer observers[] = { gmt_ooms_observer(&parts->ooms) };
+	struct gmt_replay_options replay = {
+		.until_ns = until_of(options, parts->snapshot),
+		.observers = observers,
+		.observer_count = sizeof(observers) / sizeof(*observers),
+	};
 	enum gmt_status status;
 
 	if ((status = gmt_traces_init(&parts->traces, parts->snapshot, &traces, error)) ||
+		(status = gmt_ooms_init(&parts->ooms, parts->snapshot, replay.until_ns, error)) ||
 		(status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &replay, error)) ||
 		(status = gmt_summary_init(&parts->summary, parts->snapshot, &parts->replay, error)) ||
 		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)))
@@ -97,7 +105,7 @@ static enum gmt_status render(struct parts *parts, const struct report_options *
 {
 	struct gmt_report report = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats,
+		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats, .ooms = &parts->ooms,
 		.has_until = options->until != UINT64_MAX,
 		.limit = options->limit,
 		.frames = options->frames,

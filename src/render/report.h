@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "analysis/caveats.h"
+#include "analysis/ooms.h"
 #include "analysis/sites.h"
 #include "analysis/summary.h"
 #include "render/json.h"
@@ -23,6 +24,7 @@ struct gmt_report {
 	const struct gmt_summary *summary;
 	struct gmt_sites *sites; /* sorted anew for each list */
 	const struct gmt_caveats *caveats;
+	const struct gmt_ooms *ooms;
 	bool has_until; /* the report ends before the recording does */
 	uint64_t limit; /* sites in a list; UINT64_MAX: all in JSON, a page's worth in text */
 	uint64_t frames; /* lines of stack for each site of the text */

@@ -2,6 +2,7 @@
 #include "render/report.h"
 
 #include "model/clock.h"
+#include "render/ooms.h"
 #include "render/space.h"
 #include "render/stack_json.h"
 
@@ -271,6 +272,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_end_array(json);
 
 	render_refusals(report, json);
+	gmt_ooms_json(report, NULL, json);
 	render_doubts(report, json);
 	gmt_json_end_object(json);
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/clock.h"
 #include "render/head.h"
+#include "render/ooms.h"
 #include "render/plain.h"
 #include "render/space.h"
 
@@ -149,23 +150,33 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 	return true;
 }
 
+static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
+{
+	return gmt_oom_is_one(gmt_snapshot_event(report->snapshot, report->replay->refusals.items[refusal].event));
+}
+
+/* Those that made no sense; those for lack of memory have paragraphs. */
 static void write_refusals(const struct writer *writer)
 {
 	const struct gmt_report *report = writer->report;
 	const struct gmt_replay *replay = report->replay;
-	size_t count = replay->refusals.count;
+	size_t count = 0, number = 0;
 	char title[100];
 
+	for (size_t i = 0; i < replay->refusals.count; i++)
+		count += !is_lack_of_memory(report, i);
 	if (!count)
 		return;
 	snprintf(title, sizeof(title), "Refused requests: %s%s", gmt_text_count(count).text,
 		count > REFUSALS_SHOWN ? "; the last of them" : "");
 	heading(writer, title);
-	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
+	for (size_t i = 0; i < replay->refusals.count; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
 		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, refusal->event);
 		uint32_t stack = replay->site_stacks.items[refusal->site];
 
+		if (is_lack_of_memory(report, i) || number++ + REFUSALS_SHOWN < count)
+			continue;
 		fprintf(writer->file, "  %10s  %s, ", gmt_text_size(event->size_bytes).text,
 			gmt_layer_name(event->layer));
 		if (gmt_space_side(event->space) == GMT_SIDE_HOST)
@@ -337,8 +348,9 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 			fprintf(file, "\nand %zu more GPUs: see --json\n",
 				report->summary->devices.count - DEVICES_SHOWN);
 		write_host(&writer);
+		done = gmt_ooms_text(report, NULL, file);
 		write_refusals(&writer);
-		done = write_all_lists(&writer);
+		done = done && write_all_lists(&writer);
 		write_next(&writer);
 	}
 	gmt_vec_fini(&writer.numbers);

@@ -283,6 +283,9 @@ static void it_would_fit_up_to_the_last_byte(void **state)
 	assert_true(gmt_oom_would_fit(&row));
 	row.requested_bytes = 11;
 	assert_false(gmt_oom_would_fit(&row));
+	row.free_bytes = 20;
+	row.cached_bytes = 0;
+	assert_true(gmt_oom_would_fit(&row));
 	row.free_bytes = UINT64_MAX;
 	row.cached_bytes = UINT64_MAX;
 	assert_true(gmt_oom_would_fit(&row));

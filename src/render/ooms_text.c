@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/ooms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "render/plain.h"
+
+enum {
+	LAST_SHOWN = 3, /* paragraphs: of the last failures, for they ended the program, and of the first */
+	HOLDERS_SHOWN = 5,
+	WIDTH = 110,
+	INDENT = 2,
+};
+
+/* What one paragraph is written with: into memory, to be broken into lines. */
+struct writer {
+	const struct gmt_report *report;
+	const struct gmt_ooms_steps *steps;
+	struct gmt_plain plain;
+	FILE *file;
+};
+
+static void write_place(const struct writer *writer, uint32_t stack)
+{
+	const struct gmt_report *report = writer->report;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(report->traces, stack, &count);
+
+	if (count)
+		gmt_plain_place(&writer->plain, report->snapshot, report->traces,
+			places[gmt_traces_own_line(report->traces, stack)]);
+	else
+		fputs("(no stack)", writer->file);
+}
+
+static void write_device(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	if (row->device == GMT_DEVICE_HOST)
+		fputs(" of host memory", writer->file);
+	else if (row->device < 0)
+		fputs(" on an unknown GPU", writer->file);
+	else
+		fprintf(writer->file, " on GPU %d", row->device);
+}
+
+static void write_request(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, row->event);
+	const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
+	uint64_t step;
+
+	fprintf(writer->file, "At %s", gmt_text_duration(row->time_ns).text);
+	if (writer->steps && writer->steps->of_stamp &&
+		writer->steps->of_stamp(writer->steps->user, row->stamp, &step))
+		fprintf(writer->file, ", in step %s", gmt_text_count(step).text);
+	fputs(", ", writer->file);
+	if (row->layer == GMT_LAYER_TORCH)
+		fputs("PyTorch", writer->file);
+	else
+		gmt_plain_text(&writer->plain, api ? api->name.text : "the driver");
+	fprintf(writer->file, " was asked for %s", gmt_text_size(row->requested_bytes).text);
+	write_device(writer, row);
+	fputs(" by ", writer->file);
+	write_place(writer, row->stack);
+	fputs(". ", writer->file);
+}
+
+static void write_verdict(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	uint64_t room = row->free_bytes + row->cached_bytes; /* of no use where it would have fitted */
+
+	if (!gmt_oom_would_fit(row))
+		fprintf(writer->file, ": %s too little%s. ", gmt_text_size(row->requested_bytes - room).text,
+			row->cached_bytes ? ", fragmented or not" : "");
+	else if (row->requested_bytes > row->free_bytes)
+		fputs(": without fragmentation it would have fitted. ", writer->file);
+	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
+		fputs(", which is enough, and no refusal by the driver was seen: a limit of PyTorch's own may have "
+		      "been reached (set_per_process_memory_fraction). ", writer->file);
+	else
+		fputs(", which is enough: it may not be in one piece, or it became free only then. ", writer->file);
+}
+
+static void write_room(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	if (row->has_driver)
+		fprintf(writer->file, "The driver had %s of %s free", gmt_text_size(row->free_bytes).text,
+			gmt_text_size(row->total_bytes).text);
+	else if (row->device != GMT_DEVICE_HOST)
+		fputs("What the driver had free is not known", writer->file);
+	else
+		return;
+	if (row->cached_bytes)
+		fprintf(writer->file, "%s PyTorch had %s cached", row->has_driver ? " and" : ";",
+			gmt_text_size(row->cached_bytes).text);
+	if (row->cached_bytes && row->has_hole)
+		fprintf(writer->file, ", in holes of at most %s", gmt_text_size(row->hole_bytes).text);
+	if (row->has_driver)
+		write_verdict(writer, row);
+	else
+		fputs(". ", writer->file);
+}
+
+/* What neither this process's allocations nor the driver's free memory explain, where it is much. */
+static void write_outside(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	uint64_t known = row->cuda_bytes > row->reserved_bytes ? row->cuda_bytes : row->reserved_bytes;
+	uint64_t used = row->total_bytes - row->free_bytes;
+
+	if (!row->has_driver || row->free_bytes > row->total_bytes || used <= known ||
+		used - known < row->total_bytes / 100)
+		return;
+	fprintf(writer->file, "%s were used by what is not recorded: contexts, code, other processes. ",
+		gmt_text_size(used - known).text);
+}
+
+static void write_holders(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	const struct gmt_replay *replay = writer->report->replay;
+	uint64_t rest = row->held_bytes, step;
+
+	if (!row->holder_count)
+		return;
+	fprintf(writer->file, "%s held %s", row->holders_layer == GMT_LAYER_TORCH ? "PyTorch's blocks" :
+		"The blocks of this process", gmt_text_size(row->held_bytes).text);
+	for (uint32_t i = 0; i < row->holder_count && i < HOLDERS_SHOWN; i++) {
+		const struct gmt_oom_holder *holder = &row->holders[i];
+
+		fprintf(writer->file, "%s%s by ", i ? ", " : ": ", gmt_text_size(holder->bytes).text);
+		write_place(writer, replay->site_stacks.items[holder->site]);
+		if (writer->steps && writer->steps->of_growth &&
+			writer->steps->of_growth(writer->steps->user, holder->site, &step))
+			fprintf(writer->file, " (growing since step %s)", gmt_text_count(step).text);
+		rest -= holder->bytes;
+	}
+	if (rest)
+		fprintf(writer->file, ", %s by others", gmt_text_size(rest).text);
+	fputs(". ", writer->file);
+}
+
+static void write_failure(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	write_request(writer, row);
+	write_room(writer, row);
+	write_outside(writer, row);
+	write_holders(writer, row);
+}
+
+static void write_retries(const struct writer *writer, const struct gmt_oom_row *last)
+{
+	uint64_t count = writer->report->ooms->retries;
+
+	if (count == 1)
+		fputs("Once the driver refused, and PyTorch freed its cache and got it: ", writer->file);
+	else
+		fprintf(writer->file, "%s times the driver refused, and PyTorch freed its cache and got it; the last: ",
+			gmt_text_count(count).text);
+	fprintf(writer->file, "%s at %s for ", gmt_text_size(last->requested_bytes).text,
+		gmt_text_duration(last->time_ns).text);
+	write_place(writer, last->stack);
+	fputs(".", writer->file);
+}
+
+/* Bytes up to where a line may be broken: the next space that does not stand between number and unit. */
+static size_t unbroken(const char *text)
+{
+	size_t length = strcspn(text, " ");
+
+	while (length && text[length] && text[length - 1] >= '0' && text[length - 1] <= '9')
+		length += 1 + strcspn(text + length + 1, " ");
+	return length;
+}
+
+static void wrap(FILE *file, const char *text)
+{
+	size_t column = 0;
+
+	while (*text) {
+		size_t length = unbroken(text);
+
+		if (length && column && column + 1 + length > WIDTH) {
+			fputc('\n', file);
+			column = 0;
+		}
+		if (length) {
+			fprintf(file, "%*s%.*s", column ? 1 : INDENT, "", (int)length, text);
+			column += (column ? 1 : INDENT) + length;
+		}
+		text += length + (text[length] == ' ');
+	}
+	fputc('\n', file);
+}
+
+typedef void write_function(const struct writer *writer, const struct gmt_oom_row *row);
+
+static bool write_paragraph(struct writer *writer, write_function *write, const struct gmt_oom_row *row,
+	FILE *file)
+{
+	char *text = NULL;
+	size_t length;
+
+	writer->file = open_memstream(&text, &length);
+	if (!writer->file)
+		return false;
+	writer->plain = (struct gmt_plain){ .file = writer->file };
+	write(writer, row);
+
+	bool done = !ferror(writer->file);
+	done = !fclose(writer->file) && done;
+	if (done)
+		wrap(file, text);
+	free(text);
+	return done;
+}
+
+static void write_heading(const struct gmt_report *report, FILE *file)
+{
+	const struct gmt_plain plain = { file, report->color };
+	const struct gmt_ooms *ooms = report->ooms;
+
+	fputc('\n', file);
+	gmt_plain_style(&plain, GMT_PLAIN_BOLD);
+	if (ooms->failures)
+		fprintf(file, "Out of memory: %s request%s failed", gmt_text_count(ooms->failures).text,
+			ooms->failures == 1 ? "" : "s");
+	else
+		fputs("Out of memory, recovered from", file);
+	gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
+	fputc('\n', file);
+}
+
+/* The first failure and the last ones; their count is told by the heading. */
+static bool write_failures(struct writer *writer, FILE *file)
+{
+	const struct gmt_ooms *ooms = writer->report->ooms;
+	size_t count = 0, number = 0;
+
+	for (size_t i = 0; i < ooms->rows.count; i++)
+		count += !ooms->rows.items[i].recovered;
+	for (size_t i = 0; i < ooms->rows.count; i++) {
+		const struct gmt_oom_row *row = &ooms->rows.items[i];
+
+		if (row->recovered || (number++ && count - number >= LAST_SHOWN))
+			continue;
+		if (!write_paragraph(writer, write_failure, row, file))
+			return false;
+		if (number == 1 && count > LAST_SHOWN + 1)
+			fprintf(file, "  [%s more: see --json]\n",
+				gmt_text_count(ooms->failures - LAST_SHOWN - 1).text);
+	}
+	return true;
+}
+
+bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps *steps, FILE *file)
+{
+	const struct gmt_ooms *ooms = report->ooms;
+	const struct gmt_oom_row *retry = NULL;
+	struct writer writer = { .report = report, .steps = steps };
+
+	if (!ooms->rows.count)
+		return true;
+	write_heading(report, file);
+	for (size_t i = 0; i < ooms->rows.count; i++)
+		if (ooms->rows.items[i].recovered)
+			retry = &ooms->rows.items[i];
+	return write_failures(&writer, file) && (!retry || write_paragraph(&writer, write_retries, retry, file));
+}
