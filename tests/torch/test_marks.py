@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Ranges that programs set with PyTorch's NVTX are recorded, and a profiler's own NVTX tool goes on working."""
+import json
+import os
+import subprocess
+import unittest
+from unittest import mock
+
+import tap
+from snapshots import SIM_PYTHON, Recording, records, sim_python
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOL = os.path.join(os.environ["GMT_TEST_BUILD"], "tests", "shim", "libnvtx-tool.so")
+OLDER = "2.6.0"
+KINDS = {2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point"}
+
+
+def record(**variables):
+    command, libraries = sim_python(os.path.join(HERE, "nvtx_ranges.py"))
+    run = Recording(command, {"stacks": "none"}, variables, libraries=libraries)
+    assert run.code == 0, run.err
+    return run, json.loads(run.out.splitlines()[-1])
+
+
+def marks_of(run):
+    names = {row["id"]: row["text"] for row in run.records("name")}
+    return [(" ".join([KINDS[row["kind"]], *filter(None, [names.get(row["name"])])]), row)
+            for row in sorted(run.records("mark"), key=lambda row: row["stamp"]) if row["source"] == 2]
+
+
+def has_older():
+    if not SIM_PYTHON:
+        return False
+    setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup", "python")
+    return subprocess.run([setup, "--if-ready"], env={**os.environ, "GPUMEMTRACE_TORCH": OLDER},
+                          capture_output=True).returncode == 0
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Nvtx(unittest.TestCase):
+    def check(self):
+        run, returned = record()
+        self.assertEqual({key: returned[key] for key in ("before", "inner", "left", "last")},
+                         {"before": 0, "inner": 2, "left": 2, "last": 0})
+        marks = marks_of(run)
+        told = [text for text, _ in marks]
+        self.assertEqual(sorted(told[:2]), ["push before", "start any thread"])
+        self.assertEqual(told[2:6], ["push step 1", "point moment", "push inner", "pop"])
+        operators = [text for text in told if text.startswith("push aten::add")]
+        self.assertGreaterEqual(len(operators), 1, told)
+        self.assertEqual(sum(text.startswith("push") for text in told), told.count("pop"))
+        numbers = [row["object"] for text, row in marks if text.startswith("st")]
+        self.assertEqual(numbers, [returned["first"]] * 2)
+        # The phase from before the recording has its own beginning; what follows lies inside it.
+        first = min(row["stamp"] for row in records(run.file, "event"))
+        self.assertTrue(all(row["stamp"] < first for _, row in marks[:2]))
+        self.assertTrue(all(row["stamp"] > first for _, row in marks[2:]))
+
+    def test_ranges_of_pytorch_are_recorded(self):
+        self.check()
+
+    @unittest.skipUnless(has_older(), f"there is no environment with PyTorch {OLDER}")
+    def test_ranges_of_an_older_pytorch_are_recorded(self):
+        with mock.patch.dict(os.environ, {"GPUMEMTRACE_TORCH": OLDER}):
+            self.check()
+
+    def test_a_tool_in_the_environment_gets_all_and_its_answers_reach_the_program(self):
+        run, returned = record(NVTX_INJECTION64_PATH=TOOL)
+        self.assertEqual(returned, {"before": 70, "inner": 70, "left": 80, "last": 80, "first": 90})
+        for line in ("push before", "start any thread", "mark moment", "push inner", "end 90"):
+            self.assertIn(f"tool: {line}\n", run.out)
+        self.assertIn("push inner", [text for text, _ in marks_of(run)])
+
+
+if __name__ == "__main__":
+    tap.main()
