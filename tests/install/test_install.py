@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The build folder, a copy of it and an installation each work from anywhere."""
+import glob
 import os
 import shutil
 import subprocess
@@ -60,6 +61,25 @@ class Install(unittest.TestCase):
         modules = self.check(cli)
         self.assertIn(f'path="{root}', modules)
         self.assertNotIn(f'path="{BUILD}/preload', modules)
+
+    def test_an_installation_has_what_programs_set_marks_with(self):
+        root = os.path.join(self.folder, "root")
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
+                       check=True, capture_output=True)
+        (header,) = glob.glob(f"{root}/**/include/gpumemtrace.h", recursive=True)
+        (module,) = glob.glob(f"{root}/**/share/gpumemtrace/python/gpumemtrace.py", recursive=True)
+        source = os.path.join(self.folder, "marks.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <gpumemtrace.h>\nint main(void) { gpumemtrace_step(); return gpumemtrace_is_recording(); }\n")
+        for compiler in filter(shutil.which, ("cc", "clang")):
+            subprocess.run([compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror",
+                            "-I", os.path.dirname(header), source, "-o", source + ".out"], check=True)
+            self.assertEqual(run([source + ".out"], self.folder).returncode, 0)
+            shim = os.path.join(BUILD, "preload", "libgpumemtrace.so")
+            self.assertEqual(run(["env", f"LD_PRELOAD={shim}", source + ".out"], self.folder).returncode, 1)
+        done = run(["python3", "-c", "import gpumemtrace; gpumemtrace.step(); print(gpumemtrace.__file__)"], self.folder,
+                   PYTHONPATH=os.path.dirname(module))
+        self.assertEqual(done.stdout.strip(), module)
 
 
 if __name__ == "__main__":
