@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate_rules.h"
+
+#include "base/text.h"
+
+/* Rules about what stays: leaks by definition, growth. */
+
+static bool is_of(const struct gmt_leak *leak, const struct gmt_books_account *account)
+{
+	return leak->layer == account->layer && leak->device == account->device;
+}
+
+static unsigned kinds_of(enum gmt_leak_definition definition)
+{
+	const unsigned leak = 1u << GMT_SUPPRESSION_LEAK;
+
+	switch (definition) {
+	case GMT_LEAK_PHASE:
+		return leak | 1u << GMT_SUPPRESSION_PHASE;
+	case GMT_LEAK_AGE:
+		return leak | 1u << GMT_SUPPRESSION_AGE;
+	case GMT_LEAK_EXIT:
+		return leak | 1u << GMT_SUPPRESSION_EXIT;
+	default:
+		return 1u << GMT_SUPPRESSION_GROWTH;
+	}
+}
+
+/* Whether the leak counts; a suppressed one is noted and does not. */
+static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
+{
+	if (!gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
+		return true;
+	judge->verdict->suppressed_findings++;
+	judge->verdict->suppressed_bytes += leak->bytes;
+	return false;
+}
+
+static void describe_births(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const struct gmt_leak *leak)
+{
+	enum { SHOWN = 3 };
+	struct gmt_verdict *verdict = judge->verdict;
+
+	for (size_t i = 0; i < leak->births.count && i < SHOWN; i++) {
+		const struct gmt_leak_birth *birth = &leak->births.items[i];
+		const char *blocks = birth->blocks == 1 ? "block" : "blocks";
+
+		if (birth->first_step == birth->last_step)
+			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+				"step %u left %s in %s %s", birth->first_step, gmt_text_size(birth->bytes).text,
+				gmt_text_count(birth->blocks).text, blocks));
+		else
+			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+				"steps %u to %u left %s in %s %s", birth->first_step, birth->last_step,
+				gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+	}
+}
+
+static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
+{
+	static const enum gmt_suppression_kind kinds[GMT_LEAK_DEFINITIONS] = {
+		[GMT_LEAK_GROWTH] = GMT_SUPPRESSION_GROWTH, [GMT_LEAK_PHASE] = GMT_SUPPRESSION_PHASE,
+		[GMT_LEAK_AGE] = GMT_SUPPRESSION_AGE, [GMT_LEAK_EXIT] = GMT_SUPPRESSION_EXIT,
+	};
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_finding *finding =
+		gmt_judge_find(judge, check, leak->stack, leak->own_line, kinds[leak->definition]);
+	const char *size = gmt_verdict_line(verdict, "%s in %s block%s", gmt_text_size(leak->bytes).text,
+		gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s");
+
+	if (!finding)
+		return;
+	finding->bytes = leak->bytes;
+	finding->blocks = leak->blocks;
+	finding->definition = gmt_leak_definition_name(leak->definition);
+	finding->hint = leak->hint ? gmt_verdict_line(verdict, "%s", leak->hint) : NULL;
+	finding->confidence = leak->confidence;
+	finding->bytes_per_step = leak->bytes_per_step;
+	if (leak->definition == GMT_LEAK_GROWTH) {
+		finding->title = gmt_verdict_line(verdict, "grows by %s a step, to %s",
+			gmt_text_size((uint64_t)(leak->bytes_per_step > 0 ? leak->bytes_per_step : 0)).text, size);
+		if (leak->confidence >= 0)
+			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+				"over %s steps, with %.0f %% confidence", gmt_text_count(leak->steps).text,
+				leak->confidence * 100));
+		if (leak->steps_to_oom != UINT64_MAX)
+			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+				"the GPU is full after %s more steps", gmt_text_count(leak->steps_to_oom).text));
+	} else if (leak->definition == GMT_LEAK_PHASE) {
+		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s`, stay after it", size,
+			leak->phase ? leak->phase : "?");
+	} else if (leak->definition == GMT_LEAK_AGE) {
+		finding->title = gmt_verdict_line(verdict, "%s are older than is allowed", size);
+	} else {
+		finding->title = gmt_verdict_line(verdict, "%s are not freed at the end of the work", size);
+	}
+	describe_births(judge, finding, leak);
+	if (leak->sites > 1)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"from %s stacks through this line; the largest is shown", gmt_text_count(leak->sites).text));
+}
+
+/* A line is a leak by one definition only, so that the sum counts no block twice. */
+void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_leaks *leaks = judge->input->leaks;
+	uint64_t limit = judge->gate->limits->max_leaked_bytes, sum = 0;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_LEAK, account);
+	GMT_VEC(const struct gmt_leak *) found = { 0 };
+
+	for (size_t i = 0; i < leaks->rows.count; i++) {
+		const struct gmt_leak *leak = &leaks->rows.items[i];
+
+		if (!is_of(leak, account) || leak->definition == GMT_LEAK_GROWTH || !counts(judge, leak))
+			continue;
+		sum += leak->bytes;
+
+		const struct gmt_leak **row = gmt_vec_push(&found);
+		judge->verdict->out_of_memory |= !row;
+		if (row)
+			*row = leak;
+	}
+	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = (double)sum;
+	check.limit = (double)limit;
+	check.unit = "bytes";
+	check.text = gmt_verdict_line(judge->verdict, "%s leaked, %s allowed", gmt_text_size(sum).text,
+		gmt_text_size(limit).text);
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
+		report(judge, number, found.items[i]);
+	gmt_vec_fini(&found);
+}
+
+/* Said once for a file, by gmt_judge_steps; here the check is only left out. */
+static const char *why_no_growth(const struct gmt_judge *judge)
+{
+	const struct gmt_gate_input *input = judge->input;
+
+	if (judge->gate->limits->definitions && !(judge->gate->limits->definitions & 1u << GMT_LEAK_GROWTH))
+		return "not among the definitions that were asked for";
+	if (input->leaks->no_growth)
+		return input->leaks->no_growth;
+	if (!input->timeline->series_count)
+		return input->timeline->why_none ? input->timeline->why_none : "no steps were found";
+	return NULL;
+}
+
+void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_leaks *leaks = judge->input->leaks;
+	double limit = judge->gate->limits->max_growth_bytes, sum = 0;
+	const char *why = why_no_growth(judge);
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
+	GMT_VEC(const struct gmt_leak *) found = { 0 };
+
+	if (why) {
+		check.state = GMT_CHECK_SKIPPED;
+		check.text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
+		gmt_verdict_add_check(judge->verdict, check);
+		return;
+	}
+	for (size_t i = 0; i < leaks->rows.count; i++) {
+		const struct gmt_leak *leak = &leaks->rows.items[i];
+
+		if (!is_of(leak, account) || leak->definition != GMT_LEAK_GROWTH || !counts(judge, leak))
+			continue;
+		sum += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
+
+		const struct gmt_leak **row = gmt_vec_push(&found);
+		judge->verdict->out_of_memory |= !row;
+		if (row)
+			*row = leak;
+	}
+	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = sum;
+	check.limit = limit;
+	check.unit = "bytes/step";
+	check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed",
+		gmt_text_size((uint64_t)sum).text, gmt_text_size((uint64_t)limit).text);
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
+		report(judge, number, found.items[i]);
+	gmt_vec_fini(&found);
+}
+
+/* A rule about steps that was asked for cannot hold where there are none: that would be a silent pass. */
+void gmt_judge_steps(const struct gmt_judge *judge)
+{
+	const struct gmt_limits *limits = judge->gate->limits;
+	const struct gmt_timeline *timeline = judge->input->timeline;
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, NULL);
+	const char *why = gmt_limits_ask_for_growth(limits) ? why_no_growth(judge) : NULL;
+
+	if (limits->age_steps != UINT32_MAX && !timeline->series_count)
+		why = timeline->why_none ? timeline->why_none : "no steps were found";
+	if (!why)
+		return;
+	check.state = GMT_CHECK_FAILED;
+	check.needs_steps = true;
+	check.text = gmt_verdict_line(verdict, "asked for, and cannot be judged: %s", why);
+
+	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
+	if (!finding)
+		return;
+	finding->title = gmt_verdict_line(verdict, "%s", check.text);
+	finding->hint = "mark steps with gpumemtrace_step() or NVTX, record more of them, or take "
+		"the options that ask for them away";
+}

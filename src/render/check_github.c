@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "render/check.h"
+
+/* GitHub shows ten errors and ten warnings of a step; more would only hide the first. */
+enum { ANNOTATIONS_MOST = 10, ROWS_MOST = 200 };
+
+/*
+ * A workflow command ends at the line's end, and a property at a comma or colon: those are written as
+ * %XX, as is the percent sign itself.
+ */
+static void put_escaped(FILE *file, const char *text, bool is_property)
+{
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (byte == '%' || byte == '\r' || byte == '\n' || (is_property && (byte == ':' || byte == ',')))
+			fprintf(file, "%%%02X", byte);
+		else
+			fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, file);
+	}
+}
+
+static void annotate(const struct gmt_check_report *report, const struct gmt_verdict_check *check,
+	const struct gmt_finding *finding, FILE *file)
+{
+	struct gmt_check_name title = gmt_check_name(report->verdict, check);
+	struct gmt_check_place place = { 0 };
+
+	if (finding)
+		place = gmt_check_place(report, finding);
+	fputs(check->state == GMT_CHECK_FAILED ? "::error " : "::warning ", file);
+	if (place.frame) {
+		fputs("file=", file);
+		put_escaped(file, place.path, true);
+		fprintf(file, ",line=%u,", place.frame->line);
+	}
+	fputs("title=", file);
+	put_escaped(file, title.text, true);
+	fputs("::", file);
+	put_escaped(file, finding ? finding->title : check->text, false);
+	for (size_t i = 0; finding && i < finding->evidence.count; i++) {
+		fputs("%0A", file);
+		put_escaped(file, finding->evidence.items[i], false);
+	}
+	if (finding) {
+		fputs("%0A", file);
+		put_escaped(file, gmt_check_advice(report->verdict, finding), false);
+	}
+	fputc('\n', file);
+}
+
+void gmt_check_annotations(const struct gmt_check_report *report, FILE *file)
+{
+	const struct gmt_verdict *verdict = report->verdict;
+	unsigned shown = 0;
+
+	for (size_t i = 0; i < verdict->findings.count && shown < ANNOTATIONS_MOST; i++, shown++)
+		annotate(report, &verdict->checks.items[verdict->findings.items[i].check], &verdict->findings.items[i],
+			file);
+	/* Checks that failed and have nothing to point at. */
+	for (size_t i = 0; i < verdict->checks.count && shown < ANNOTATIONS_MOST; i++) {
+		bool has_finding = verdict->checks.items[i].state != GMT_CHECK_FAILED;
+
+		for (size_t j = 0; j < verdict->findings.count && !has_finding; j++)
+			has_finding = verdict->findings.items[j].check == i;
+		if (!has_finding) {
+			annotate(report, &verdict->checks.items[i], NULL, file);
+			shown++;
+		}
+	}
+}
+
+/* Text in a cell: nothing in it is a link, an end of the cell or HTML. */
+static void put_cell(FILE *file, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("\\`*_{}[]<>()#+!|~&@", *text))
+			fputc('\\', file);
+		fputc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+	}
+}
+
+static void write_row(const struct gmt_check_report *report, size_t number, FILE *file)
+{
+	static const char *const words[] = { "holds", "skipped", "warning", "**fails**" };
+	const struct gmt_verdict *verdict = report->verdict;
+	const struct gmt_verdict_check *check = &verdict->checks.items[number];
+	const struct gmt_finding *first = NULL;
+
+	for (size_t i = 0; i < verdict->findings.count && !first; i++)
+		if (verdict->findings.items[i].check == number && verdict->findings.items[i].frames.count)
+			first = &verdict->findings.items[i];
+	fprintf(file, "| %s | ", words[check->state]);
+	put_cell(file, gmt_check_name(verdict, check).text);
+	fputs(" | ", file);
+	put_cell(file, check->text);
+	fputs(" | ", file);
+	if (first)
+		put_cell(file, first->frames.items[first->own_frame].name);
+	fputs(" |\n", file);
+}
+
+void gmt_check_summary(const struct gmt_check_report *report, FILE *file)
+{
+	const struct gmt_verdict *verdict = report->verdict;
+	size_t rows = 0;
+
+	fprintf(file, "### GPU memory: %s\n\n| | rule | measured | line |\n|---|---|---|---|\n",
+		verdict->failed ? "failed" : verdict->incomplete ? "passed, but not all was recorded" : "passed");
+	for (int state = GMT_CHECK_FAILED; state >= 0; state--)
+		for (size_t i = 0; i < verdict->checks.count; i++)
+			if ((int)verdict->checks.items[i].state == state && rows++ < ROWS_MOST)
+				write_row(report, i, file);
+	if (rows > ROWS_MOST)
+		fprintf(file, "\nand %zu more\n", rows - ROWS_MOST);
+	fputc('\n', file);
+}

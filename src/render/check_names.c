@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "render/check.h"
+
+/* What the renderers of a verdict share. */
+
+struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict, const struct gmt_verdict_check *check)
+{
+	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
+	struct gmt_verdict_where where = gmt_verdict_where(check);
+	struct gmt_check_name name;
+
+	snprintf(name.text, sizeof(name.text), "%s %s: %s%s%s", rule->id, rule->name, where.text,
+		*where.text ? ", " : "", gmt_verdict_who(&verdict->subjects.items[check->subject]).text);
+	return name;
+}
+
+const char *gmt_check_advice(const struct gmt_verdict *verdict, const struct gmt_finding *finding)
+{
+	return finding->hint ? finding->hint :
+		gmt_rule_text(verdict->checks.items[finding->check].rule)->advice;
+}
+
+/* Behind `root` and its slash; NULL when `path` does not lie below it. */
+static const char *below(const char *path, const char *root)
+{
+	size_t length = strlen(root);
+
+	while (length > 1 && root[length - 1] == '/')
+		length--;
+	if (!length || strncmp(path, root, length) != 0)
+		return NULL;
+	if (root[length - 1] == '/')
+		return path + length;
+	return path[length] == '/' ? path + length + 1 : NULL;
+}
+
+bool gmt_check_path(const struct gmt_check_report *report, uint32_t subject,
+	const struct gmt_verdict_frame *frame, char *ret_path, size_t size)
+{
+	const char *root = report->roots ? report->roots[subject] : NULL;
+	const char *directory = report->verdict->subjects.items[subject].directory;
+	char whole[2048];
+
+	if (!root || !*frame->file || *frame->file == '<' || !frame->line)
+		return false;
+	if (*frame->file == '/')
+		snprintf(whole, sizeof(whole), "%s", frame->file);
+	else
+		snprintf(whole, sizeof(whole), "%s/%s", directory, frame->file);
+
+	const char *path = below(whole, root);
+	/* Installed packages may lie there too, in a virtual environment: nobody looks for them in a review. */
+	if (!path || !*path || strstr(whole, "/site-packages/") || strstr(whole, "/dist-packages/"))
+		return false;
+	snprintf(ret_path, size, "%s", path);
+	return true;
+}
+
+struct gmt_check_place gmt_check_place(const struct gmt_check_report *report, const struct gmt_finding *finding)
+{
+	struct gmt_check_place place = { 0 };
+	uint32_t subject = report->verdict->checks.items[finding->check].subject;
+
+	if (finding->own_frame < finding->frames.count &&
+		gmt_check_path(report, subject, &finding->frames.items[finding->own_frame], place.path,
+			sizeof(place.path))) {
+		place.frame = &finding->frames.items[finding->own_frame];
+		return place;
+	}
+	for (size_t i = 0; !place.frame && i < finding->frames.count; i++)
+		if (gmt_check_path(report, subject, &finding->frames.items[i], place.path, sizeof(place.path)))
+			place.frame = &finding->frames.items[i];
+	return place;
+}
+
+void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file)
+{
+	const struct gmt_verdict *verdict = report->verdict;
+
+	for (size_t i = 0; i < verdict->findings.count; i++) {
+		const struct gmt_finding *finding = &verdict->findings.items[i];
+		const struct gmt_verdict_check *check = &verdict->checks.items[finding->check];
+		bool is_written = false;
+
+		if (!*finding->kind || finding->own_frame >= finding->frames.count)
+			continue;
+
+		const struct gmt_verdict_frame *frame = &finding->frames.items[finding->own_frame];
+		const char *pattern = *frame->function ? frame->function : frame->module;
+		/* One line for what many ranks have. */
+		for (size_t j = 0; j < i && !is_written; j++) {
+			const struct gmt_finding *other = &verdict->findings.items[j];
+
+			is_written = strcmp(other->key, finding->key) == 0 && strcmp(other->kind, finding->kind) == 0;
+		}
+		if (is_written || !*pattern)
+			continue;
+		fprintf(file, "# %s: %s\n%s:^%s$\n", gmt_rule_text(check->rule)->name, finding->title, finding->kind,
+			pattern);
+	}
+}

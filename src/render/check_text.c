@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/text.h"
+#include "render/check.h"
+#include "render/plain.h"
+
+struct writer {
+	const struct gmt_check_report *report;
+	const struct gmt_verdict *verdict;
+	struct gmt_plain plain;
+	FILE *file;
+};
+
+static void styled(const struct writer *writer, enum gmt_plain_style style, const char *text)
+{
+	gmt_plain_style(&writer->plain, style);
+	gmt_plain_text(&writer->plain, text);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+static void line(const struct writer *writer, const char *before, const char *text)
+{
+	fputs(before, writer->file);
+	gmt_plain_text(&writer->plain, text);
+	fputc('\n', writer->file);
+}
+
+static void count_checks(const struct gmt_verdict *verdict, size_t *counts)
+{
+	for (size_t i = 0; i < verdict->checks.count; i++)
+		counts[verdict->checks.items[i].state]++;
+}
+
+static void write_verdict(const struct writer *writer)
+{
+	const struct gmt_verdict *verdict = writer->verdict;
+	size_t counts[4] = { 0 }, failed_files = 0, files = verdict->subjects.count;
+	char text[200];
+
+	count_checks(verdict, counts);
+	for (size_t i = 0; i < files; i++)
+		failed_files += verdict->subjects.items[i].failed;
+	if (verdict->failed)
+		snprintf(text, sizeof(text), "FAILED: %zu of %zu checks fail, in %zu of %zu file%s",
+			counts[GMT_CHECK_FAILED], counts[GMT_CHECK_FAILED] + counts[GMT_CHECK_PASSED] +
+			counts[GMT_CHECK_WARNED], failed_files, files, files == 1 ? "" : "s");
+	else
+		snprintf(text, sizeof(text), "%s: all %zu checks hold, in %zu file%s%s",
+			writer->report->exit_code ? "INCOMPLETE" : "PASSED", counts[GMT_CHECK_PASSED], files,
+			files == 1 ? "" : "s", verdict->incomplete ? "; not all was recorded" : "");
+	styled(writer, GMT_PLAIN_BOLD, text);
+	fputc('\n', writer->file);
+	if (files < 2 || !verdict->failed)
+		return;
+	fputs("  failed in ", writer->file);
+	for (size_t i = 0, shown = 0; i < files; i++)
+		if (verdict->subjects.items[i].failed)
+			fprintf(writer->file, "%s%s", shown++ ? ", " : "", gmt_verdict_who(&verdict->subjects.items[i]).text);
+	fputc('\n', writer->file);
+}
+
+/* Leaf first, as reports have it; the user's own line is marked. */
+static void write_stack(const struct writer *writer, const struct gmt_finding *finding)
+{
+	size_t shown = 0;
+
+	if (finding->outline.count < 2)
+		return;
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	for (; shown < finding->outline.count && shown < writer->report->frames; shown++) {
+		uint32_t frame = finding->outline.items[shown];
+
+		line(writer, frame == finding->own_frame ? "      > " : "        ", finding->frames.items[frame].name);
+	}
+	if (shown < finding->outline.count && shown)
+		fprintf(writer->file, "        ... %zu more lines\n", finding->outline.count - shown);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+static void write_finding(const struct writer *writer, const struct gmt_finding *finding)
+{
+	if (finding->own_frame < finding->frames.count) {
+		fputs("    ", writer->file);
+		styled(writer, GMT_PLAIN_BOLD, finding->frames.items[finding->own_frame].name);
+		fputc('\n', writer->file);
+	}
+	if (strcmp(finding->title, writer->verdict->checks.items[finding->check].text) != 0)
+		line(writer, "      ", finding->title);
+	for (size_t i = 0; i < finding->evidence.count; i++)
+		line(writer, "      ", finding->evidence.items[i]);
+	write_stack(writer, finding);
+	if (finding->hint)
+		line(writer, "      hint: ", finding->hint);
+}
+
+static void write_check(const struct writer *writer, size_t number)
+{
+	enum { SHOWN = 10 };
+	const struct gmt_verdict *verdict = writer->verdict;
+	const struct gmt_verdict_check *check = &verdict->checks.items[number];
+	bool is_warning = check->state == GMT_CHECK_WARNED;
+	size_t count = 0;
+
+	fputc('\n', writer->file);
+	styled(writer, is_warning ? GMT_PLAIN_WARN : GMT_PLAIN_BOLD, gmt_check_name(verdict, check).text);
+	line(writer, "\n  ", check->text);
+	for (size_t i = 0; i < verdict->findings.count; i++)
+		if (verdict->findings.items[i].check == number && count++ < SHOWN)
+			write_finding(writer, &verdict->findings.items[i]);
+	if (count > SHOWN)
+		fprintf(writer->file, "    and %zu more: see --json\n", count - SHOWN);
+	line(writer, "  do: ", gmt_rule_text(check->rule)->advice);
+}
+
+static void write_blocks(const struct writer *writer, enum gmt_check_state state)
+{
+	for (size_t i = 0; i < writer->verdict->checks.count; i++)
+		if (writer->verdict->checks.items[i].state == state)
+			write_check(writer, i);
+}
+
+/* What held, in few words; what was not judged, and why, so that nobody takes it for good. */
+static void write_others(const struct writer *writer)
+{
+	const struct gmt_verdict *verdict = writer->verdict;
+
+	fputc('\n', writer->file);
+	for (size_t i = 0; i < verdict->checks.count; i++) {
+		const struct gmt_verdict_check *check = &verdict->checks.items[i];
+
+		if (check->state != GMT_CHECK_PASSED && check->state != GMT_CHECK_SKIPPED)
+			continue;
+		fprintf(writer->file, "%-8s", check->state == GMT_CHECK_PASSED ? "holds" : "skipped");
+		line(writer, "", gmt_check_name(verdict, check).text);
+		gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+		line(writer, "          ", check->text);
+		gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	}
+}
+
+static void write_suppressed(const struct writer *writer)
+{
+	const struct gmt_verdict *verdict = writer->verdict;
+	const struct gmt_suppressions *suppressions = writer->report->suppressions;
+
+	if (verdict->suppressed_findings || verdict->suppressed_bytes)
+		fprintf(writer->file, "\nsuppressed: %s finding%s, %s\n",
+			gmt_text_count(verdict->suppressed_findings).text,
+			verdict->suppressed_findings == 1 ? "" : "s", gmt_text_size(verdict->suppressed_bytes).text);
+	for (size_t i = 0; i < suppressions->rows.count; i++) {
+		const struct gmt_suppression *row = &suppressions->rows.items[i];
+
+		if (row->used) {
+			fprintf(writer->file, "  %10s  %s:", gmt_text_size(row->bytes).text,
+				gmt_suppression_kind_name(row->kind));
+			gmt_plain_text(&writer->plain, row->pattern);
+			fputs(row->path ? "\n" : " (built in)\n", writer->file);
+		}
+	}
+	for (size_t i = 0; i < suppressions->rows.count; i++) {
+		const struct gmt_suppression *row = &suppressions->rows.items[i];
+
+		if (row->used || !row->path)
+			continue;
+		fputs("note: unused suppression ", writer->file);
+		gmt_plain_text(&writer->plain, row->path);
+		fprintf(writer->file, ":%u: %s:", row->line, gmt_suppression_kind_name(row->kind));
+		line(writer, "", row->pattern);
+	}
+}
+
+void gmt_check_text(const struct gmt_check_report *report, FILE *file)
+{
+	struct writer writer = { report, report->verdict, { file, report->color }, file };
+
+	write_verdict(&writer);
+	write_blocks(&writer, GMT_CHECK_FAILED);
+	write_blocks(&writer, GMT_CHECK_WARNED);
+	write_others(&writer);
+	write_suppressed(&writer);
+	for (size_t i = 0; i < report->verdict->notes.count; i++)
+		line(&writer, "note: ", report->verdict->notes.items[i]);
+}
