@@ -49,7 +49,7 @@ def main():
     ran = set()
     failed = False
     for path, minor, version in sorted(find(), key=lambda each: [int(part) for part in each[1].split(".")]):
-        for script in scripts or (TESTS if minor in READ else ["test_refused.py"]):
+        for script in (scripts or TESTS) if minor in READ else [] if scripts else ["test_refused.py"]:
             passed, output = run(path, script, environment)
             print("%s %s: %s %s" % ("passed" if passed else "FAILED", script, version, path), flush=True)
             if not passed or scripts:

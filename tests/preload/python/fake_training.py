@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""A training with a PyTorch that is only what a hook of its optimizers needs: fake_training.py LIBRARY WAY
+
+Prints how many steps there were. `released` calls without the GIL, as PyTorch does; `held` with it.
+"""
+
+import atexit  # noqa: F401  (so that it is there, as with PyTorch)
+import collections
+import ctypes
+import itertools
+import os
+import sys
+import threading
+import time
+import types
+
+released = ctypes.CDLL(sys.argv[1])
+held = ctypes.PyDLL(sys.argv[1])
+optimizer = types.ModuleType("torch.optim.optimizer")
+SOURCE = '''
+import collections, itertools
+_global_optimizer_post_hooks = collections.OrderedDict()
+
+def register_optimizer_step_post_hook(hook):
+    _global_optimizer_post_hooks[len(_global_optimizer_post_hooks)] = hook
+
+def wrap(step):
+    def wrapper(*args, **kwargs):
+        self = args[0]
+        step(*args, **kwargs)
+        for hook in itertools.chain(_global_optimizer_post_hooks.values()):
+            assert hook(self, args, kwargs) is None
+    return wrapper
+
+class Optimizer:
+    @wrap
+    def step(self):
+        pass
+'''
+exec(compile(SOURCE, "optimizer.py", "exec"), optimizer.__dict__)
+steps = 0
+
+
+def show():
+    sys.modules["torch.optim.optimizer"] = optimizer
+
+
+def train(times=3):
+    global steps
+    own = optimizer.Optimizer()
+    for _ in range(times):
+        own.step()
+        steps += 1
+
+
+def in_worker(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+
+def main_released():
+    show()
+    released.fake_block()
+    train()
+
+
+def main_held():
+    show()
+    held.fake_block()
+    train()
+
+
+def worker_released():
+    show()
+    in_worker(lambda: (released.fake_block(), train()))
+
+
+def worker_held():
+    """It keeps the GIL; ours comes when it lets go."""
+    show()
+    in_worker(lambda: (held.fake_block(), time.sleep(0.1), train()))
+
+
+def absent_at_first():
+    released.fake_block()
+    show()
+    for _ in range(4):
+        released.fake_block()
+    train()
+
+
+def absent_at_first_in_worker():
+    in_worker(released.fake_block)
+    show()
+    in_worker(lambda: ([released.fake_block() for _ in range(4)], train()))
+
+
+def main_stays_in_c():
+    """The main thread was asked first, and does not come."""
+    show()
+    worker = threading.Thread(target=lambda: (time.sleep(0.1), released.fake_block(), train()))
+    worker.start()
+    released.fake_block_and_stay(400000)
+    worker.join()
+
+
+def native_thread_first():
+    show()
+    for _ in range(100):
+        released.fake_block_on_native_thread()
+    in_worker(lambda: (released.fake_block(), train()))
+
+
+def while_hooks_are_called():
+    """The first block comes from another hook: none may be added to those that are being called."""
+    global steps
+    show()
+    optimizer.register_optimizer_step_post_hook(lambda *_: held.fake_block() and None)
+    optimizer.register_optimizer_step_post_hook(lambda *_: None)
+    train(2)
+    steps = 0
+    for _ in range(200):
+        released.fake_block()
+    train()
+
+
+def without_a_place():
+    """PyTorch keeps its hooks elsewhere."""
+    hooks = optimizer._global_optimizer_post_hooks
+    code = SOURCE.replace("_global_optimizer_post_hooks", "_elsewhere")
+    del optimizer._global_optimizer_post_hooks, hooks
+    exec(compile(code, "optimizer.py", "exec"), optimizer.__dict__)
+    main_released()
+
+
+def without_hooks():
+    del optimizer.register_optimizer_step_post_hook
+    main_released()
+
+
+def forked():
+    show()
+    released.fake_block()
+    train(2)
+    in_child(lambda: (released.fake_block(), train(3)))
+
+
+def forked_before():
+    for _ in range(100):
+        released.fake_block()
+    show()
+    in_child(lambda: (released.fake_block(), train(3)))
+    for _ in range(100):
+        released.fake_block()
+    train(2)
+
+
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        work()
+        sys.exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def ending():
+    """Python ends while threads ask for the GIL on our behalf, and while nothing is registered yet."""
+    for call in (released.fake_blocks_for_ever, released.fake_blocks_for_ever):
+        threading.Thread(target=call, daemon=True).start()
+    for _ in range(4):
+        threading.Thread(target=lambda: [released.fake_block() for _ in itertools.count()], daemon=True).start()
+    time.sleep(0.01 if len(sys.argv) < 4 else float(sys.argv[3]))
+    show()
+
+
+class Late:
+    def __del__(self, block=released.fake_block, sleep=time.sleep):
+        block()
+        sleep(0.01)
+
+
+def first_block_at_the_end():
+    show()
+    globals()["late"] = Late()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[2]]()
+    print(steps, collections.Counter(thread.name for thread in threading.enumerate())["MainThread"], flush=True)
