@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/leaks.h"
+
+#include "analysis/categories.h"
+#include "model/clock.h"
+#include "render/space.h"
+#include "render/stack_json.h"
+
+static void write_device(struct gmt_json *json, int32_t device)
+{
+	gmt_json_key(json, "device");
+	if (device == GMT_DEVICE_HOST)
+		gmt_json_null(json);
+	else
+		gmt_json_i64(json, device);
+}
+
+static void write_number(struct gmt_json *json, const char *key, double value)
+{
+	gmt_json_key(json, key);
+	if (value < 0)
+		gmt_json_null(json);
+	else
+		gmt_json_double(json, value);
+}
+
+static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_key(json, "births");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < leak->births.count; i++) {
+		const struct gmt_leak_birth *birth = &leak->births.items[i];
+
+		if (!birth->blocks)
+			continue;
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "first_step", birth->first_step);
+		gmt_json_key_u64(json, "last_step", birth->last_step);
+		gmt_json_key_u64(json, "bytes", birth->bytes);
+		gmt_json_key_u64(json, "blocks", birth->blocks);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+/* What only growth has. */
+static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	bool is_growth = leak->definition == GMT_LEAK_GROWTH;
+
+	write_number(json, "bytes_per_step", leak->bytes_per_step);
+	write_number(json, "confidence", leak->confidence);
+	gmt_json_key_text(json, "source", is_growth ?
+		gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
+	gmt_json_key(json, "steps");
+	if (is_growth)
+		gmt_json_u64(json, leak->steps);
+	else
+		gmt_json_null(json);
+	gmt_json_key(json, "first_step");
+	if (is_growth)
+		gmt_json_u64(json, leak->first_step);
+	else
+		gmt_json_null(json);
+	gmt_json_key(json, "steps_to_oom");
+	if (leak->steps_to_oom != UINT64_MAX)
+		gmt_json_u64(json, leak->steps_to_oom);
+	else
+		gmt_json_null(json);
+	write_births(leak, json);
+}
+
+static void write_freed_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_key(json, "freed");
+	if (!leak->freed_stack_plus_1) {
+		gmt_json_null(json);
+		return;
+	}
+	gmt_json_begin_object(json);
+	gmt_stack_json(view->traces, leak->freed_stack_plus_1 - 1, json);
+	gmt_json_end_object(json);
+}
+
+static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "definition", gmt_leak_definition_name(leak->definition));
+	gmt_json_key_text(json, "layer", gmt_layer_name(leak->layer));
+	write_device(json, leak->device);
+	gmt_json_key_text(json, "space", gmt_space_text(leak->space).text);
+	gmt_json_key_u64(json, "bytes", leak->bytes);
+	gmt_json_key_u64(json, "blocks", leak->blocks);
+	write_steps(view, leak, json);
+	gmt_json_key_text(json, "phase", leak->phase);
+	gmt_json_key_text(json, "category", gmt_category_name((enum gmt_category)leak->category));
+	gmt_json_key_text(json, "hint", leak->hint);
+	gmt_json_key_u64(json, "own_frame", leak->own_line);
+	gmt_stack_json(view->traces, leak->stack, json);
+	write_freed_stack(view, leak, json);
+	gmt_json_end_object(json);
+}
+
+void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	gmt_json_key(json, "leaks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->leaks->rows.count; i++)
+		write_leak(view, &view->leaks->rows.items[i], json);
+	gmt_json_end_array(json);
+	gmt_json_key(json, "cached");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->leaks->cached.count; i++) {
+		gmt_json_begin_object(json);
+		write_device(json, view->leaks->cached.items[i].device);
+		gmt_json_key_u64(json, "bytes", view->leaks->cached.items[i].bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);
+}
+
+static void write_step(const struct gmt_leaks_view *view, size_t series, size_t step, struct gmt_json *json)
+{
+	const struct gmt_step_series *steps = &view->timeline->series[series];
+	const struct gmt_history_series *history = &view->history->series[series];
+
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "index", step);
+	gmt_json_key_text(json, "source", gmt_step_source_name(steps->source));
+	gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].begin));
+	gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
+	gmt_json_key(json, "devices");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->replay->books.accounts.count; i++) {
+		struct gmt_history_step row = gmt_history_step_of(history, step, i);
+
+		gmt_json_begin_object(json);
+		write_device(json, view->replay->books.accounts.items[i].device);
+		gmt_json_key_text(json, "layer", gmt_layer_name(view->replay->books.accounts.items[i].layer));
+		gmt_json_key_u64(json, "peak_bytes", row.peak_bytes);
+		gmt_json_key_u64(json, "end_live_bytes", row.end_live_bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	const struct gmt_timeline *timeline = view->timeline;
+
+	gmt_json_key(json, "steps");
+	gmt_json_begin_array(json);
+	for (size_t series = 0; series < timeline->series_count; series++)
+		for (size_t step = 0; step < view->history->series[series].step_count; step++)
+			write_step(view, series, step, json);
+	gmt_json_end_array(json);
+	gmt_json_key_text(json, "no_steps", timeline->why_none);
+	gmt_json_key(json, "phases");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &timeline->phases.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "name", phase->name);
+		gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->snapshot, phase->begin));
+		gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, phase->end));
+		gmt_json_key_u64(json, "thread", phase->thread);
+		gmt_json_key_text(json, "source", gmt_mark_source_name(phase->source));
+		gmt_json_key_u64(json, "depth", phase->depth);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}

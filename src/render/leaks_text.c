@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/leaks.h"
+
+#include <string.h>
+
+#include "analysis/categories.h"
+#include "analysis/outline.h"
+#include "base/text.h"
+#include "render/space.h"
+
+enum { BRIEF_LEAKS = 3, BRIEF_FRAMES = 4 };
+
+static void bold(const struct gmt_plain *plain, const char *text)
+{
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	fputs(text, plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+}
+
+static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(view->traces, leak->stack, &count);
+
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	if (count)
+		gmt_plain_place(plain, view->snapshot, view->traces, places[leak->own_line]);
+	else
+		fputs("(no stack)", plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	fprintf(plain->file, "  [%s, ", gmt_layer_name(leak->layer));
+	if (leak->device == GMT_DEVICE_HOST)
+		fprintf(plain->file, "host, %s", gmt_space_text(leak->space).text);
+	else if (leak->device < 0)
+		fputs("GPU not known", plain->file);
+	else
+		fprintf(plain->file, "GPU %d", leak->device);
+	if (leak->layer == GMT_LAYER_TORCH)
+		fprintf(plain->file, ", %s", gmt_category_name((enum gmt_category)leak->category));
+	fputc(']', plain->file);
+}
+
+static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	fprintf(plain->file, "            %s in %s blocks after %s steps (%s), from step %u on; confidence %.0f %%\n",
+		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text,
+		gmt_text_count(view->history->series[leak->series].step_count).text,
+		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step,
+		100 * leak->confidence);
+	if (leak->steps_to_oom != UINT64_MAX)
+		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
+			gmt_text_count(leak->steps_to_oom).text);
+}
+
+/* "steps 0-2: 3 blocks, 1.50 KiB; ..." in stretches that are alike taken together. */
+static void write_births(const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	const struct gmt_leak_birth *births = leak->births.items;
+	size_t shown = 0;
+
+	fputs("            made in", plain->file);
+	for (size_t i = 0; i < leak->births.count && shown < 4;) {
+		struct gmt_leak_birth run = births[i];
+		uint64_t a_step = run.bytes / (run.last_step - run.first_step + 1);
+
+		for (i++; i < leak->births.count &&
+			births[i].bytes / (births[i].last_step - births[i].first_step + 1) == a_step; i++) {
+			run.last_step = births[i].last_step;
+			run.bytes += births[i].bytes;
+			run.blocks += births[i].blocks;
+		}
+		if (!run.blocks)
+			continue;
+		fprintf(plain->file, "%s steps %u to %u: %s in %s blocks", shown++ ? ";" : "", run.first_step,
+			run.last_step, gmt_text_size(run.bytes).text, gmt_text_count(run.blocks).text);
+	}
+	fputs(shown >= 4 ? "; ...\n" : "\n", plain->file);
+}
+
+static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const char *title,
+	uint32_t stack, uint32_t own_line)
+{
+	struct gmt_outline outline = { 0 };
+	uint64_t limit = view->brief && view->frames > BRIEF_FRAMES ? BRIEF_FRAMES : view->frames;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
+	bool done = gmt_outline_make(&outline, view->traces, stack);
+
+	gmt_plain_style(plain, GMT_PLAIN_DIM);
+	if (done && outline.lines.count && limit)
+		fprintf(plain->file, "            %s:\n", title);
+	for (size_t i = 0; done && i < outline.lines.count && i < limit; i++) {
+		const struct gmt_outline_line *line = &outline.lines.items[i];
+
+		fputs(line->frame == own_line ? "            > " : "              ", plain->file);
+		gmt_plain_place(plain, view->snapshot, view->traces, places[line->frame]);
+		if (line->hidden)
+			fprintf(plain->file, " (+%u)", line->hidden);
+		fputc('\n', plain->file);
+	}
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	gmt_outline_fini(&outline);
+	return done;
+}
+
+static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	char amount[64];
+
+	if (leak->definition == GMT_LEAK_GROWTH)
+		snprintf(amount, sizeof(amount), "+%s a step",
+			gmt_text_size((uint64_t)(leak->bytes_per_step + 0.5)).text);
+	else
+		snprintf(amount, sizeof(amount), "%s", gmt_text_size(leak->bytes).text);
+	fputs("  ", plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_WARN);
+	fprintf(plain->file, "%-8s", gmt_leak_definition_name(leak->definition));
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	fprintf(plain->file, "  %s  ", amount);
+	write_place(view, plain, leak);
+	fputc('\n', plain->file);
+	if (leak->definition == GMT_LEAK_GROWTH) {
+		write_growth(view, plain, leak);
+		if (!view->brief)
+			write_births(plain, leak);
+	} else {
+		fprintf(plain->file, "            %s blocks%s", gmt_text_count(leak->blocks).text,
+			leak->phase ? ", made in the phase " : "");
+		if (leak->phase)
+			gmt_plain_text(plain, leak->phase);
+		fputc('\n', plain->file);
+	}
+	if (leak->hint)
+		fprintf(plain->file, "            %s\n", leak->hint);
+	if (!write_stack(view, plain, "allocated here", leak->stack, leak->own_line))
+		return false;
+	return view->brief || !leak->freed_stack_plus_1 ||
+		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1, UINT32_MAX);
+}
+
+static bool records_frees(const struct gmt_snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->options.count; i++)
+		if (strcmp(snapshot->options.items[i].key.text, "free_stacks") == 0)
+			return strcmp(snapshot->options.items[i].value.text, "on") == 0;
+	return false;
+}
+
+static void write_counters(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	const struct gmt_timeline *timeline = view->timeline;
+
+	for (size_t i = 0; i < timeline->series_count; i++) {
+		const struct gmt_step_series *series = &timeline->series[i];
+
+		fprintf(plain->file, "%s%s steps by %s", i ? ", " : "",
+			gmt_text_count(view->history->series[i].step_count).text,
+			gmt_step_source_name(series->source));
+		if (*series->name) {
+			fputs(" (", plain->file);
+			gmt_plain_text(plain, series->name);
+			fputc(')', plain->file);
+		}
+	}
+}
+
+static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	size_t count = view->leaks->rows.count;
+	char title[64];
+
+	fputc('\n', plain->file);
+	if (count) {
+		snprintf(title, sizeof(title), "Leaks: %s finding%s", gmt_text_count(count).text, count == 1 ? "" : "s");
+		bold(plain, title);
+	} else {
+		bold(plain, "Leaks: none found");
+	}
+	if (view->timeline->series_count) {
+		fputs(" over ", plain->file);
+		write_counters(view, plain);
+	}
+	fputc('\n', plain->file);
+	if (view->leaks->no_growth)
+		fprintf(plain->file, "  growth was not judged: %s\n", view->leaks->no_growth);
+}
+
+static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	for (size_t i = 0; i < view->leaks->cached.count && !view->brief; i++)
+		fprintf(plain->file, "  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
+			"no leak\n", gmt_text_size(view->leaks->cached.items[i].bytes).text,
+			view->leaks->cached.items[i].device);
+	if (!view->brief && view->leaks->rows.count && !records_frees(view->snapshot))
+		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n", plain->file);
+}
+
+bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	uint64_t limit = view->limit != UINT64_MAX ? view->limit : view->brief ? BRIEF_LEAKS : UINT64_MAX;
+	size_t count = view->leaks->rows.count;
+
+	write_verdict(view, plain);
+	for (size_t i = 0; i < count && i < limit; i++)
+		if (!write_leak(view, plain, &view->leaks->rows.items[i]))
+			return false;
+	if (count > limit)
+		fprintf(plain->file, "  and %s more\n", gmt_text_count(count - limit).text);
+	write_rest(view, plain);
+	return true;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "render/head.h"
+#include "render/leaks.h"
+#include "tools/command.h"
+#include "tools/input.h"
+#include "tools/output.h"
+#include "tools/parts.h"
+#include "tools/say.h"
+
+struct leaks_options {
+	bool json, strict;
+	uint64_t warmup, age_steps, age_seconds, until, limit, frames;
+	int color;
+	const char *output;
+	struct gmt_option_texts definitions, symbol_paths;
+};
+
+#define AT(field) offsetof(struct leaks_options, field)
+const struct gmt_option_row gmt_table_leaks[] = {
+	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
+	  "judge by growth, phase, age, exit or all (default: PyTorch's blocks by growth and phase, everything "
+	  "else by growth, phase and exit)" },
+	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
+	  "steps at the start that say nothing about growth (default: a fifth of them, 1 to 10)" },
+	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
+	  "definition age: what lives for more steps than this is one" },
+	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", AT(age_seconds),
+	  "definition age: what lives for longer than this is one" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with whole stacks" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
+	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
+	  "look for symbols in this folder too, by build-id; may be repeated" },
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ 0 },
+};
+#undef AT
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* The bits of "growth,phase"; 0, and said, when a name is none. */
+static uint32_t parse_definitions(const char *text)
+{
+	uint32_t bits = 0;
+
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		uint32_t before = bits;
+
+		for (int d = 0; d < GMT_LEAK_DEFINITIONS; d++)
+			if (is_word(text, length, gmt_leak_definition_name((enum gmt_leak_definition)d)) ||
+				is_word(text, length, "all"))
+				bits |= UINT32_C(1) << d;
+		if (bits == before && !(length && before)) {
+			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, phase, age, exit and all",
+				(int)(length < 60 ? length : 60), text);
+			return 0;
+		}
+		if (!text[length])
+			return bits;
+		text += length + 1;
+	}
+}
+
+/* What the analysis is asked; false, and said, when that makes no sense. */
+static bool take_options(const struct leaks_options *options, struct gmt_leaks_options *ret_leaks)
+{
+	uint32_t age = UINT32_C(1) << GMT_LEAK_AGE;
+	bool has_age = options->age_steps != UINT64_MAX || options->age_seconds != UINT64_MAX;
+
+	*ret_leaks = gmt_parts_default_leaks;
+	for (size_t i = 0; i < options->definitions.count; i++) {
+		uint32_t bits = parse_definitions(options->definitions.items[i]);
+
+		if (!bits)
+			return false;
+		ret_leaks->definitions |= bits;
+	}
+	if (options->warmup != UINT64_MAX)
+		ret_leaks->warmup_steps = options->warmup < UINT32_MAX ? (uint32_t)options->warmup : UINT32_MAX - 1;
+	if (options->age_steps != UINT64_MAX)
+		ret_leaks->age_steps = options->age_steps < UINT32_MAX ? (uint32_t)options->age_steps : UINT32_MAX - 1;
+	if (options->age_seconds != UINT64_MAX)
+		ret_leaks->age_ns = options->age_seconds < UINT64_MAX / 1000000000 ?
+			options->age_seconds * 1000000000 : UINT64_MAX - 1;
+	if (ret_leaks->definitions == age && !has_age) {
+		gmt_say_error("leaks: definition age needs --age-steps or --age-seconds");
+		return false;
+	}
+	if (has_age && !(ret_leaks->definitions & age)) {
+		if (ret_leaks->definitions) {
+			gmt_say_error("leaks: an age is given, but definition age is not asked for");
+			return false;
+		}
+		ret_leaks->definitions = age;
+	}
+	return true;
+}
+
+static bool render(struct gmt_parts *parts, const struct leaks_options *options, struct gmt_json *json, FILE *file)
+{
+	struct gmt_leaks_view view = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
+		.limit = options->limit, .frames = options->frames,
+	};
+	struct gmt_plain plain = { file, gmt_output_color(file, (enum gmt_color)options->color) };
+
+	if (!options->json) {
+		gmt_head_text(&plain, parts->snapshot, &parts->caveats);
+		return gmt_leaks_text(&view, &plain);
+	}
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
+	gmt_json_key_text(json, "file", parts->snapshot->path);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_snapshot_complete(parts->snapshot));
+	gmt_leaks_json(&view, json);
+	gmt_json_end_object(json);
+	return true;
+}
+
+static int leaks_of_file(const char *path, const struct leaks_options *options,
+	const struct gmt_leaks_options *leaks, struct gmt_json *json, FILE *file, bool *ret_incomplete)
+{
+	struct gmt_parts parts = { 0 };
+	struct gmt_parts_options how = {
+		.traces = {
+			.symbol_directories = options->symbol_paths.items,
+			.symbol_directory_count = options->symbol_paths.count,
+		},
+		.until = options->until,
+		.leaks = *leaks,
+	};
+	int code = gmt_parts_load(path, &how, &parts);
+
+	if (!code) {
+		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		if (!render(&parts, options, json, file))
+			code = gmt_say_failure(&(struct gmt_error){ .text = "out of memory" });
+	}
+	gmt_parts_fini(&parts);
+	return code;
+}
+
+int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
+{
+	struct leaks_options options = {
+		.warmup = UINT64_MAX, .age_steps = UINT64_MAX, .age_seconds = UINT64_MAX, .until = UINT64_MAX,
+		.limit = UINT64_MAX, .frames = 8,
+	};
+	struct gmt_leaks_options leaks;
+	bool incomplete = false;
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (!argc) {
+		gmt_say_error("leaks: which file?");
+		gmt_say_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		return GMT_EXIT_USAGE;
+	}
+	if (!take_options(&options, &leaks))
+		return GMT_EXIT_USAGE;
+
+	FILE *file = gmt_output_open(options.output);
+	if (!file)
+		return 3;
+
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = argc > 1 ? 4 : 2 };
+	if (options.json && argc > 1) {
+		gmt_json_begin_object(&json);
+		gmt_json_key_text(&json, "schema", "gpumemtrace.leaks-list/1");
+		gmt_json_key(&json, "files");
+		gmt_json_begin_array(&json);
+	}
+	code = 0;
+	for (int i = 0; i < argc; i++) {
+		if (i && !options.json)
+			fputs("\n\n", file);
+		int answer = leaks_of_file(argv[i], &options, &leaks, &json, file, &incomplete);
+		code = answer ? answer : code;
+	}
+	if (options.json && argc > 1) {
+		gmt_json_end_array(&json);
+		gmt_json_end_object(&json);
+	}
+	if (json.needs_comma)
+		fputc('\n', file);
+	if (!code && incomplete && options.strict)
+		code = GMT_EXIT_INCOMPLETE;
+	return gmt_output_close(file, options.output, code);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/parts.h"
+
+#include "model/clock.h"
+#include "tools/input.h"
+#include "tools/say.h"
+
+const struct gmt_leaks_options gmt_parts_default_leaks = {
+	.warmup_steps = UINT32_MAX, .age_steps = UINT32_MAX, .age_ns = UINT64_MAX,
+};
+
+static uint64_t until_of(const struct gmt_parts_options *options, const struct gmt_snapshot *snapshot)
+{
+	const uint64_t first_epoch = 100000000000000000; /* March 1973; a recording of 3 years */
+
+	if (options->until == UINT64_MAX)
+		return GMT_REPLAY_TO_END;
+	return options->until < first_epoch ? options->until :
+		gmt_clock_time_of_epoch_ns(snapshot, options->until);
+}
+
+static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, struct gmt_error *error)
+{
+	struct gmt_replay_observer observers[] = {
+		parts->history.observer,
+		gmt_ooms_observer(&parts->ooms),
+	};
+	struct gmt_replay_options options = {
+		.until_ns = until_ns,
+		.observers = observers,
+		.observer_count = sizeof(observers) / sizeof(*observers),
+	};
+
+	return gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &options, error);
+}
+
+static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_options *options,
+	struct gmt_error *error)
+{
+	const struct gmt_snapshot *snapshot = parts->snapshot;
+	uint64_t until_ns = until_of(options, snapshot);
+	enum gmt_status status;
+
+	if ((status = gmt_traces_init(&parts->traces, snapshot, &options->traces, error)) ||
+		(status = gmt_timeline_init(&parts->timeline, snapshot, &parts->traces, error)) ||
+		(status = gmt_history_init(&parts->history, snapshot, &parts->traces, &parts->timeline, error)) ||
+		(status = gmt_ooms_init(&parts->ooms, snapshot, until_ns, error)) ||
+		(status = replay(parts, until_ns, error)) ||
+		(status = gmt_summary_init(&parts->summary, snapshot, &parts->replay, error)) ||
+		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)) ||
+		(status = gmt_leaks_init(&parts->leaks, snapshot, &parts->traces, &parts->timeline,
+			&parts->replay, &parts->history, &options->leaks, error)))
+		return status;
+	return gmt_caveats_init(&parts->caveats, snapshot, &parts->replay, &parts->traces, error);
+}
+
+int gmt_parts_load(const char *path, const struct gmt_parts_options *options, struct gmt_parts *ret_parts)
+{
+	struct gmt_error error = { 0 };
+	int code = gmt_input_load(path, &ret_parts->snapshot);
+
+	if (!code && make(ret_parts, options, &error))
+		code = gmt_say_failure(&error);
+	return code;
+}
+
+void gmt_parts_fini(struct gmt_parts *parts)
+{
+	gmt_caveats_fini(&parts->caveats);
+	gmt_leaks_fini(&parts->leaks);
+	gmt_sites_fini(&parts->sites);
+	gmt_summary_fini(&parts->summary);
+	gmt_replay_fini(&parts->replay);
+	gmt_ooms_fini(&parts->ooms);
+	gmt_history_fini(&parts->history);
+	gmt_timeline_fini(&parts->timeline);
+	gmt_traces_fini(&parts->traces);
+	gmt_snapshot_free(parts->snapshot);
+}

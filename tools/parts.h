@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_PARTS_H
+#define GMT_TOOLS_PARTS_H
+
+/* One recording with all that verbs conclude from it, made in the order in which one thing needs another. */
+
+#include "analysis/caveats.h"
+#include "analysis/history.h"
+#include "analysis/leaks.h"
+#include "analysis/ooms.h"
+#include "analysis/sites.h"
+#include "analysis/summary.h"
+#include "model/replay.h"
+#include "model/snapshot.h"
+#include "model/timeline.h"
+#include "model/traces.h"
+
+struct gmt_parts {
+	struct gmt_snapshot *snapshot;
+	struct gmt_traces traces;
+	struct gmt_timeline timeline;
+	struct gmt_history history;
+	struct gmt_ooms ooms;
+	struct gmt_replay replay;
+	struct gmt_summary summary;
+	struct gmt_sites sites;
+	struct gmt_leaks leaks;
+	struct gmt_caveats caveats;
+};
+
+struct gmt_parts_options {
+	struct gmt_traces_options traces;
+	uint64_t until; /* as --until takes it; UINT64_MAX: all */
+	struct gmt_leaks_options leaks;
+};
+
+/* All that is said, by default. */
+extern const struct gmt_leaks_options gmt_parts_default_leaks;
+
+/*
+ * Loads `path` and makes everything; says what is wrong and returns an exit code, 0 when all is well.
+ * `ret_parts` (zeroed) is to be ended with gmt_parts_fini in any case.
+ */
+int gmt_parts_load(const char *path, const struct gmt_parts_options *options, struct gmt_parts *ret_parts);
+
+void gmt_parts_fini(struct gmt_parts *parts);
+
+#endif
