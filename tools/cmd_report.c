@@ -7,11 +7,12 @@
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/say.h"
+#include "tools/where_parts.h"
 
 struct report_options {
 	bool json, strict;
 	uint64_t until, limit, frames;
-	int color, native, sort;
+	int color, native, sort, by, section;
 	const char *output;
 	struct gmt_option_texts symbol_paths;
 };
@@ -30,6 +31,9 @@ const struct gmt_option_row gmt_table_report[] = {
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
 	  "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
+	{ "by", 0, GMT_OPTION_WORD, GMT_WHERE_PARTS_BY, AT(by), "print a table by this instead; JSON: add it" },
+	{ "section", 0, GMT_OPTION_WORD, "peak|segments|allocator|temporaries", AT(section),
+	  "print only this section, in full (JSON: has all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
 	  "native frames: all but the Python interpreter's own (default), all, or none where there are "
@@ -47,20 +51,26 @@ enum { UNSET = -1 };
 struct parts {
 	struct gmt_snapshot *snapshot;
 	struct gmt_traces traces;
+	struct gmt_timeline timeline;
+	struct gmt_history history;
 	struct gmt_replay replay;
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_caveats caveats;
 	struct gmt_ooms ooms;
+	struct gmt_where_parts where;
 };
 
 static void free_parts(struct parts *parts)
 {
+	gmt_where_parts_fini(&parts->where);
 	gmt_ooms_fini(&parts->ooms);
 	gmt_caveats_fini(&parts->caveats);
 	gmt_sites_fini(&parts->sites);
 	gmt_summary_fini(&parts->summary);
 	gmt_replay_fini(&parts->replay);
+	gmt_history_fini(&parts->history);
+	gmt_timeline_fini(&parts->timeline);
 	gmt_traces_fini(&parts->traces);
 	gmt_snapshot_free(parts->snapshot);
 }
@@ -75,6 +85,12 @@ static uint64_t until_of(const struct report_options *options, const struct gmt_
 		gmt_clock_time_of_epoch_ns(snapshot, options->until);
 }
 
+static enum gmt_sites_key key_of(const struct report_options *options)
+{
+	return options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE :
+		options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL : GMT_SITES_BY_PEAK;
+}
+
 static enum gmt_status make_parts(struct parts *parts, const struct report_options *options,
 	struct gmt_error *error)
 {
@@ -83,7 +99,7 @@ static enum gmt_status make_parts(struct parts *parts, const struct report_optio
 		.symbol_directories = options->symbol_paths.items,
 		.symbol_directory_count = options->symbol_paths.count,
 	};
-	struct gmt_replay_observer observers[] = { gmt_ooms_observer(&parts->ooms) };
+	struct gmt_replay_observer observers[2] = { gmt_ooms_observer(&parts->ooms) };
 	struct gmt_replay_options replay = {
 		.until_ns = until_of(options, parts->snapshot),
 		.observers = observers,
@@ -92,10 +108,18 @@ static enum gmt_status make_parts(struct parts *parts, const struct report_optio
 	enum gmt_status status;
 
 	if ((status = gmt_traces_init(&parts->traces, parts->snapshot, &traces, error)) ||
-		(status = gmt_ooms_init(&parts->ooms, parts->snapshot, replay.until_ns, error)) ||
-		(status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &replay, error)) ||
+		(status = gmt_timeline_init(&parts->timeline, parts->snapshot, &parts->traces, error)) ||
+		(status = gmt_history_init(&parts->history, parts->snapshot, &parts->traces, &parts->timeline,
+			 error)) ||
+		(status = gmt_ooms_init(&parts->ooms, parts->snapshot, replay.until_ns, error)))
+		return status;
+	observers[1] = parts->history.observer;
+	if ((status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &replay, error)) ||
 		(status = gmt_summary_init(&parts->summary, parts->snapshot, &parts->replay, error)) ||
-		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)))
+		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)) ||
+		(status = gmt_where_parts_init(&parts->where, parts->snapshot, &parts->traces, &parts->timeline,
+			 &parts->replay, &parts->history, &parts->sites, replay.until_ns, options->by,
+			 key_of(options), error)))
 		return status;
 	return gmt_caveats_init(&parts->caveats, parts->snapshot, &parts->replay, &parts->traces, error);
 }
@@ -110,11 +134,15 @@ static enum gmt_status render(struct parts *parts, const struct report_options *
 		.limit = options->limit,
 		.frames = options->frames,
 		.all_lists = options->sort == UNSET || options->sort == SORT_ALL,
-		.key = options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE :
-			options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL : GMT_SITES_BY_PEAK,
+		.key = key_of(options),
+		.where = &parts->where.view,
+		.section = options->by >= 0 ? GMT_WHERE_TABLE :
+			options->section >= 0 ? GMT_WHERE_PEAK + options->section : GMT_WHERE_SHORT,
 		.color = gmt_output_color(file, (enum gmt_color)options->color),
 	};
 
+	parts->where.view.limit = options->limit;
+	parts->where.view.color = report.color;
 	if (options->json)
 		gmt_report_json(&report, json);
 	else if (!gmt_report_text(&report, file))
@@ -142,7 +170,7 @@ static int report_file(const char *path, const struct report_options *options, s
 int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 {
 	struct report_options options = {
-		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET,
+		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
 	};
 	bool incomplete = false;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);

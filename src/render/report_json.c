@@ -273,6 +273,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 
 	render_refusals(report, json);
 	gmt_ooms_json(report, NULL, json);
+	gmt_where_json(report->where, json);
 	render_doubts(report, json);
 	gmt_json_end_object(json);
 }

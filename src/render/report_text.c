@@ -350,7 +350,8 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		write_host(&writer);
 		done = gmt_ooms_text(report, NULL, file);
 		write_refusals(&writer);
-		done = done && write_all_lists(&writer);
+		gmt_where_text(report->where, report->section, file);
+		done = done && (report->section != GMT_WHERE_SHORT || write_all_lists(&writer));
 		write_next(&writer);
 	}
 	gmt_vec_fini(&writer.numbers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/stack_json.h"
 
-static void render_frame(const struct gmt_traces *traces, uint32_t id, struct gmt_json *json)
+void gmt_frame_json(const struct gmt_traces *traces, uint32_t id, struct gmt_json *json)
 {
 	const struct gmt_place *place = gmt_traces_place(traces, id);
 	const char *file = gmt_traces_string(traces, place->file);
@@ -28,6 +28,6 @@ void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_
 	gmt_json_key(json, "stack");
 	gmt_json_begin_array(json);
 	for (uint32_t i = 0; i < count; i++)
-		render_frame(traces, places[i], json);
+		gmt_frame_json(traces, places[i], json);
 	gmt_json_end_array(json);
 }

@@ -12,4 +12,7 @@
 /* The key "stack" and its list of frames, leaf first, into the object that is open. */
 void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_json *json);
 
+/* One frame, of this place; an object. */
+void gmt_frame_json(const struct gmt_traces *traces, uint32_t place, struct gmt_json *json);
+
 #endif
