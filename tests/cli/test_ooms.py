@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""What a report says when memory ran out: a paragraph for a person, keys for a program."""
+import time
+import unittest
+
+import cli
+import write_snapshot as w
+
+MIB = 1 << 20
+CUDA, TORCH = 1, 2
+ALLOC, FREE, REFUSED = 1, 2, 3
+GPU = {"ordinal": 0, "name": "GPU", "uuid": "GPU-1", "total_bytes": 100 * MIB}
+
+
+class Story:
+    """Events of one thread, a millisecond apart, and what the driver had."""
+
+    def __init__(self):
+        self.events, self.facts, self.totals = [], [], (0, 0)
+
+    def add(self, kind, layer, size, address=0, frames=1, **more):
+        event = {"stamp": 10**6 + 1000 * (len(self.events) + 1), "thread": 1, "kind": kind, "layer": layer, "space": 1,
+                 "device": 0, "api": layer, "address": address, "size_bytes": size, "frames": frames, **more}
+        if kind == REFUSED and layer == CUDA:
+            event.setdefault("result", 2)
+        self.events.append(event)
+
+    def torch(self, kind, size, address=0, reserved=0, frames=1):
+        """PyTorch's totals are written as what they differ from the expected."""
+        allocated, before = self.totals
+        expected = allocated + {ALLOC: size, FREE: -size, REFUSED: 0}[kind]
+        self.totals = (expected, reserved)
+        self.add(kind, TORCH, size, address, frames, reserved_bytes=reserved - before)
+
+    def driver(self, free, total=100 * MIB):
+        self.facts.append({"stamp": self.events[-1]["stamp"], "thread": 1, "device": self.events[-1]["device"],
+                           "free_bytes": free, "total_bytes": total})
+
+    def write(self, name="oom.gmt.gz"):
+        file = "/home/me/train.py"
+        w.write(cli.place(name), w.process(start_stamp=10**6, directory="/home/me"),
+                w.block("clock", {"stamp": 10**6, "monotonic_ns": 10**9, "realtime_ns": 10**18},
+                        {"stamp": 2 * 10**6, "monotonic_ns": 2 * 10**9, "realtime_ns": 10**18 + 10**9}),
+                w.block("device", GPU), w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
+                w.block("api", {"id": CUDA, "name": "cudaMalloc", "library": "cudart"},
+                        {"id": TORCH, "name": "reportOutOfMemoryToProfiler", "library": "c10"}),
+                w.block("code", *({"id": i, "function": f"place{i}", "file": file} for i in range(1, 10))),
+                w.block("frame", *({"id": i, "code": i, "line": i} for i in range(1, 10))),
+                w.block("frames", *({"id": i, "items": [2 * i + 1]} for i in range(1, 10))),
+                w.block("event", *self.events), *([w.block("oom", *self.facts)] if self.facts else []),
+                w.end(len(self.events), 2 * 10**6))
+        return cli.place(name)
+
+    def text(self):
+        """The lines of the paragraphs joined, without the heading and what stands around them."""
+        lines = cli.run("report", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
+        assert all(len(line) <= 110 for line in lines), lines
+        self.heading = "Out of memory" + lines[0]
+        return " ".join(line.strip() for line in lines[1:])
+
+    def json(self, *arguments):
+        return cli.report(self.write(), *arguments)
+
+
+def fragmented(free=20 * MIB):
+    story = Story()
+    story.add(ALLOC, CUDA, 60 * MIB, 0x10000000)
+    for i in range(4):
+        story.torch(ALLOC, 10 * MIB, 0x10000000 + i * 15 * MIB, 60 * MIB, frames=2 + i // 2)
+    for _ in range(3):
+        story.add(REFUSED, CUDA, 30 * MIB, frames=4)
+        story.driver(free)
+    story.torch(REFUSED, 30 * MIB, 0, 60 * MIB, frames=4)
+    story.driver(free)
+    return story
+
+
+class Ooms(unittest.TestCase):
+    maxDiff = None
+
+    def test_one_paragraph_says_what_was_asked_what_was_free_and_who_held_the_rest(self):
+        story = fragmented()
+        self.assertEqual(
+            story.text(),
+            "At 9.00 ms, PyTorch was asked for 30.0 MiB on GPU 0 by train.py:4 in place4. The driver had 20.0 MiB of 100 MiB "
+            "free and PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: without fragmentation it would have fitted. "
+            "20.0 MiB were used by what is not recorded: contexts, code, other processes. PyTorch's blocks held 40.0 MiB: "
+            "20.0 MiB by train.py:2 in place2, 20.0 MiB by train.py:3 in place3.")
+        self.assertEqual(story.heading, "Out of memory: 1 request failed")
+
+    def test_what_was_too_little_is_said_to_the_byte(self):
+        self.assertIn("PyTorch had 20.0 MiB cached, in holes of at most 5.00 MiB: 9.00 MiB too little, fragmented or not.",
+                      fragmented(free=MIB).text())
+
+    def test_a_limit_of_pytorchs_own_is_named_where_the_driver_never_refused(self):
+        story = Story()
+        story.torch(REFUSED, 30 * MIB, 0, 0)
+        story.driver(90 * MIB)
+        self.assertIn("The driver had 90.0 MiB of 100 MiB free, which is enough, and no refusal by the driver was seen: a limit of "
+                      "PyTorch's own may have been reached (set_per_process_memory_fraction).", story.text())
+
+    def test_a_refusal_outside_of_pytorch_names_the_function_and_this_process(self):
+        story = Story()
+        story.add(ALLOC, CUDA, 90 * MIB, 0x10000000, frames=3)
+        story.add(REFUSED, CUDA, 30 * MIB, frames=4)
+        story.driver(10 * MIB)
+        self.assertEqual(
+            story.text(),
+            "At 2.00 ms, cudaMalloc was asked for 30.0 MiB on GPU 0 by train.py:4 in place4. The driver had 10.0 MiB of 100 MiB "
+            "free: 20.0 MiB too little. The blocks of this process held 90.0 MiB: 90.0 MiB by train.py:3 in place3.")
+
+    def test_retries_are_one_line_and_no_failure(self):
+        story = Story()
+        for i in range(3):
+            story.add(REFUSED, CUDA, 30 * MIB, frames=4)
+            story.add(ALLOC, CUDA, 30 * MIB, 0x10000000 * (i + 1), frames=4)
+            story.torch(ALLOC, 25 * MIB, 0x10000000 * (i + 1), 30 * MIB * (i + 1), frames=4)
+        self.assertEqual(
+            story.text(), "3 times the driver refused, and PyTorch freed its cache and got it; the last: 30.0 MiB at 7.00 ms for "
+            "train.py:4 in place4.")
+        self.assertEqual(story.heading, "Out of memory, recovered from")
+        report = story.json()
+        self.assertEqual(report["oom_counts"], {"failed": 0, "recovered": 3, "left_out": 0})
+        self.assertEqual([(oom["recovered"], oom["driver_refusals"]) for oom in report["ooms"]], [(True, 1)] * 3)
+
+    def test_of_many_failures_the_first_and_the_last_three_have_a_paragraph(self):
+        story = Story()
+        for i in range(10):
+            story.add(REFUSED, CUDA, (30 + i) * MIB)
+        text = story.text()
+        self.assertEqual([size for size in range(30, 40) if f"for {size}.0 MiB" in text], [30, 37, 38, 39])
+        self.assertIn("[6 more: see --json]", text)
+        self.assertEqual(story.heading, "Out of memory: 10 requests failed")
+
+    def test_requests_that_make_no_sense_are_listed_apart(self):
+        story = Story()
+        for i in range(7):
+            story.add(REFUSED, CUDA, i, result=1)
+        story.add(REFUSED, CUDA, 30 * MIB)
+        text = cli.run("report", story.write()).stdout
+        self.assertIn("Out of memory: 1 request failed\n", text)
+        self.assertIn("Refused requests: 7; the last of them\n", text)
+        self.assertEqual([i for i in range(7) if f"  {i} B  cuda" in text], [2, 3, 4, 5, 6])
+
+    def test_the_json_has_the_same_numbers_and_points_at_sites(self):
+        report = fragmented().json()
+        (oom,) = report["ooms"]
+        stack = oom.pop("stack")
+        self.assertEqual(stack[oom.pop("own_frame")]["line"], 4)
+        holders = oom.pop("holders")
+        self.assertEqual([report["sites"][i]["stack"][0]["line"] for i in holders], [2, 3])
+        self.assertEqual(oom, {
+            "time_ns": 9000000, "layer": "torch", "device": 0, "requested_bytes": 30 * MIB, "free_bytes": 20 * MIB,
+            "total_bytes": 100 * MIB, "live_bytes": 40 * MIB, "cuda_live_bytes": 60 * MIB, "cached_bytes": 20 * MIB,
+            "reserved_bytes": 60 * MIB, "largest_hole_bytes": 5 * MIB, "would_fit": True, "recovered": False,
+            "driver_refusals": 3, "step": None, "holders_layer": "torch", "held_bytes": 40 * MIB,
+            "holder_bytes": [20 * MIB, 20 * MIB]})
+        self.assertEqual(report["oom_counts"], {"failed": 1, "recovered": 0, "left_out": 0})
+        (short,) = fragmented().json("--limit=0")["ooms"]
+        self.assertEqual(short["holders"], [None, None])
+
+    def test_what_is_not_known_is_null(self):
+        story = Story()
+        story.add(REFUSED, CUDA, 5, space=4, device=-1)
+        (oom,) = story.json()["ooms"]
+        for key in "device", "free_bytes", "total_bytes", "reserved_bytes", "largest_hole_bytes", "would_fit", "step":
+            self.assertIsNone(oom[key], key)
+
+    def test_tens_of_thousands_of_refusals_are_counted_and_not_all_explained(self):
+        story = Story()
+        story.add(ALLOC, CUDA, MIB, 0x10000000)
+        story.events += [{**story.events[0], "kind": REFUSED, "stamp": 2 * 10**6 + i, "result": 2, "address": 0}
+                         for i in range(30000)]
+        story.facts = [{"stamp": event["stamp"], "thread": 1, "total_bytes": 9} for event in story.events]
+        path = story.write()
+        start = time.monotonic()
+        done = cli.run("report", path)
+        self.assertLess(time.monotonic() - start, 30)
+        self.assertIn("Out of memory: 30,000 requests failed", done.stdout)
+        self.assertIn("[29,996 more: see --json]", done.stdout)
+
+
+if __name__ == "__main__":
+    cli.main()
