@@ -113,6 +113,15 @@ static void judge_devices(struct lister *lister)
 	}
 }
 
+/* Whether a row that is gone can be one that is new, under another name. */
+static bool can_be_renamed(const struct gmt_diff *diff)
+{
+	for (size_t i = 0; i < diff->accounts.count; i++)
+		if (diff->accounts.items[i].changes[GMT_DIFF_ADDED] && diff->accounts.items[i].changes[GMT_DIFF_GONE])
+			return true;
+	return false;
+}
+
 static void judge_processes(struct lister *lister)
 {
 	const struct gmt_snapshot *base = lister->base, *now = lister->now;
@@ -123,8 +132,8 @@ static void judge_processes(struct lister *lister)
 	if (strcmp(base->shim_version, now->shim_version) != 0)
 		add(lister, "the recorders differ: versions %.60s and %.60s", base->shim_version,
 			now->shim_version);
-	if (strcmp(left ? left : "", right ? right : "") != 0)
-		add(lister, "the working directories differ, %.200s and %.200s: one line can have two names",
+	if (strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
+		add(lister, "the working directories differ, %.200s and %.200s: one file can have two names",
 			base->directory, now->directory);
 	if (base->process.start_time_ns > now->process.start_time_ns)
 		add(lister, "the base was recorded after the new one: are they swapped?");

@@ -115,6 +115,13 @@ class Numbers(unittest.TestCase):
                     with self.subTest(by=by, sort=sort, more=more):
                         self.check_sums(diff(base, new, f"--by={by}", f"--sort={sort}", *more))
 
+    def test_stacks_of_one_function_are_told_apart(self):
+        base, new = (cli.make(f"apart{seed}.gmt.gz", seed=seed, events=3000) for seed in (1, 2))
+        for account in diff(base, new, "--by=stack")["accounts"]:
+            names = collections.Counter(row["site"] for row in account["rows"])
+            self.assertGreater(max(names.values()), 1)
+            self.assertEqual(len({(row["site"], row["hash"]) for row in account["rows"]}), len(account["rows"]))
+
     def test_rows_are_sorted_by_the_size_of_their_difference(self):
         base, new = (cli.make(f"sort{seed}.gmt.gz", seed=seed, events=3000) for seed in (1, 2))
         for sort, key in KEYS.items():
@@ -160,8 +167,8 @@ class Said(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.base = story("said1.gmt.gz", [("f", 1, 8 * MIB), ("g", 2, 1000), ("h", 3, 500)])
-        cls.new = story("said2.gmt.gz", [("f", 1, 9 * MIB + MIB // 2), ("g", 2, 900), ("h", 3, 500)],
+        cls.base = story("said1.gmt.gz", [("f", 1, 8 * MIB), ("g", 2, 1000), ("h", 3, 500), ("i", 4, 24)])
+        cls.new = story("said2.gmt.gz", [("f", 1, 9 * MIB + MIB // 2), ("g", 2, 900), ("h", 3, 500), ("i", 4, 24)],
                         start_time_ns=10**18 + 1)
 
     def text(self, *arguments, code=0):
@@ -174,7 +181,7 @@ class Said(unittest.TestCase):
         self.assertIn("Peak of cuda on GPU 0: 8.00 MiB -> 9.50 MiB, +1.50 MiB (+18.7 %)", text)
         self.assertRegex(text, r"(?m)^ +\+1.50 MiB +8.00 MiB +9.50 MiB +1 -> 1  grown   train.py:f$")
         self.assertRegex(text, r"(?m)^ +-100 B +1000 B +900 B +1 -> 1  shrunk  train.py:g$")
-        self.assertIn("3 functions: 1 grown, 1 shrunk, 1 unchanged; 500 B without a difference", text)
+        self.assertIn("4 functions: 1 grown, 1 shrunk, 2 unchanged; 524 B without a difference", text)
         self.assertNotIn("\033", text)
         self.assertIn("\033[33m", self.text("--color=always"))
 
@@ -212,11 +219,21 @@ class Said(unittest.TestCase):
         result = diff(cli.place("one.gmt.gz"), other)
         for words in ("new one is incomplete", "commands differ, first in `arg` and `--fast`",
                       "depth is `128` and `9`", "GPU 0 differs", "ranks: -1 and 3", "recorders differ",
-                      "/home/me and /srv/you", "are they swapped", "1 and 8 events"):
+                      "are they swapped", "1 and 8 events"):
             self.assertEqual(sum(words in doubt for doubt in result["doubts"]), 1, (words, result["doubts"]))
         text = cli.run("diff", cli.place("one.gmt.gz"), other).stdout
         self.assertEqual(text.count("\nbeware: "), len(result["doubts"]))
         self.assertEqual(diff(self.base, self.new)["doubts"], [])
+
+    def test_other_directories_are_said_where_they_can_matter(self):
+        left = story("here.gmt.gz", [("f", 1, 64)], directory="/home/me")
+        right = story("there.gmt.gz", [("f", 1, 64)], directory="/home")
+        result = diff(left, right)
+        self.assertEqual({row["site"] for row in result["accounts"][0]["rows"]}, {"train.py:f", "me/train.py:f"})
+        self.assertEqual(len(result["doubts"]), 1)
+        self.assertIn("/home/me and /home: one file", result["doubts"][0])
+        same = story("elsewhere.gmt.gz", [("f", 1, 64)], directory="/else/where")
+        self.assertEqual(diff(same, story("elsewhere2.gmt.gz", [("f", 1, 64)], directory="/else"))["doubts"], [])
 
     def test_accounts_that_only_one_side_has_are_compared_with_nothing(self):
         empty = cli.place("empty-run.gmt.gz")
