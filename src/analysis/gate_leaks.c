@@ -88,12 +88,12 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
 				"the GPU is full after %s more steps", gmt_text_count(leak->steps_to_oom).text));
 	} else if (leak->definition == GMT_LEAK_PHASE) {
-		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s`, stay after it", size,
+		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s` and kept after it", size,
 			leak->phase ? leak->phase : "?");
 	} else if (leak->definition == GMT_LEAK_AGE) {
-		finding->title = gmt_verdict_line(verdict, "%s are older than is allowed", size);
+		finding->title = gmt_verdict_line(verdict, "%s, older than is allowed", size);
 	} else {
-		finding->title = gmt_verdict_line(verdict, "%s are not freed at the end of the work", size);
+		finding->title = gmt_verdict_line(verdict, "%s, not freed when the work was done", size);
 	}
 	describe_births(judge, finding, leak);
 	if (leak->sites > 1)

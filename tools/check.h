@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_CHECK_H
+#define GMT_TOOLS_CHECK_H
+
+/* The gate, as `check` and `run --check` have it. */
+
+#include <stdio.h>
+
+#include "analysis/baseline.h"
+#include "analysis/limits.h"
+#include "analysis/suppressions.h"
+#include "tools/options.h"
+
+struct gmt_check_options {
+	struct gmt_option_texts limits[GMT_LIMITS]; /* as typed */
+	const char *limits_file;
+	const char *baseline;
+	bool update_baseline;
+	struct gmt_option_texts suppressions;
+	bool no_default_suppressions, gen_suppressions;
+	bool json, strict;
+	const char *junit, *sarif, *source_root, *output;
+	struct gmt_option_texts symbol_paths;
+	uint64_t frames;
+	int color;
+};
+
+/* What is demanded, read and found well formed. */
+struct gmt_check_plan {
+	struct gmt_check_options options;
+	struct gmt_limits limits;
+	struct gmt_suppressions suppressions;
+	struct gmt_baseline baseline;
+	char *texts; /* a copy of what gmt_check_parse was given */
+};
+
+extern const struct gmt_check_options gmt_check_defaults;
+
+/*
+ * Reads all that the options name, before any recording. Returns 0, or the exit code when something is
+ * wrong (and said). End the plan with gmt_check_plan_fini in both cases.
+ */
+int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options);
+
+/* The same from the value of `run --check`: "", a limits file, or options, which begin with '-'. */
+int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand);
+
+/*
+ * Judges the recordings and writes all that was asked for; the verdict goes to `file`. Returns the exit
+ * code: 0, 1 when a rule fails, 3 when a recording cannot be read or a result not be written, 4 when one is
+ * incomplete and --strict was given.
+ */
+int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file);
+
+void gmt_check_plan_fini(struct gmt_check_plan *plan);
+
+#endif
