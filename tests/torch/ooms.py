@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Runs out of memory in one of several ways: ooms.py HOW
+
+SIMCUDA_MEMORY says how much there is. What PyTorch and the runtime say of it goes to stdout, as JSON.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+import torch
+
+import common
+
+MIB = 1 << 20
+
+
+def make(mib):
+    return torch.empty(mib * MIB, dtype=torch.uint8, device='cuda')
+
+
+def fill(mib):
+    """Until there is no more: the caller's blocks are what holds it."""
+    blocks = []
+    while True:
+        blocks.append(make(mib))
+
+
+def caught():
+    try:
+        fill(100)
+    except torch.OutOfMemoryError:
+        pass
+    make(100)
+    return {}
+
+
+def retry():
+    """The cache is full of blocks of another size: the driver refuses until they are given up."""
+    blocks = [make(100) for _ in range(8)]
+    del blocks
+    kept = make(500)
+    return {'retries': torch.cuda.memory_stats()['num_alloc_retries'], 'kept': kept.numel(),
+            'ooms': torch.cuda.memory_stats()['num_ooms']}
+
+
+def runtime():
+    """The runtime that PyTorch itself has loaded."""
+    with open('/proc/self/maps', encoding='utf-8') as maps:
+        (path,) = {line.split()[-1] for line in maps if 'libcudart.so' in line}
+    return ctypes.CDLL(path)
+
+
+def extension():
+    """Memory behind PyTorch's back; and then PyTorch goes on, with blocks that it has and that it has not."""
+    kept = make(600)
+    block = ctypes.c_void_p()
+    library = runtime()
+    result = library.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(500 * MIB))
+    peeked, got, then = library.cudaPeekAtLastError(), library.cudaGetLastError(), library.cudaGetLastError()
+    kept = kept, make(20)
+    return {'errors': [result, peeked, got, then], 'kept': len(kept)}
+
+
+def fragmented():
+    """A quarter of each segment is in use: as much is cached as is asked for, and nowhere in one piece."""
+    kept = []
+    for _ in range(4):
+        segment = make(200)
+        del segment
+        kept.append((make(50), make(100), make(50)))
+    kept = [(first, last) for first, _, last in kept]
+    return {'kept': kept, 'last': make(300)}
+
+
+def limited():
+    torch.cuda.set_per_process_memory_fraction(0.25)
+    make(400)
+
+
+def captured():
+    """A graph is captured while a request fails, and is good for use afterwards."""
+    static = torch.zeros(MIB, device='cuda')
+    stream = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    failed = False
+    with torch.cuda.stream(stream):
+        graph.capture_begin()
+        doubled = static * 2
+        try:
+            make(5000)
+        except torch.OutOfMemoryError:
+            failed = True
+        graph.capture_end()
+    graph.replay()
+    torch.cuda.synchronize()
+    return {'failed': failed, 'doubled': doubled.numel()}
+
+
+def aborts():
+    try:
+        fill(100)
+    except torch.OutOfMemoryError:
+        os.abort()
+
+
+def killed():
+    try:
+        fill(100)
+    except torch.OutOfMemoryError:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main():
+    said = {'dies': lambda: fill(100), 'caught': caught, 'retry': retry, 'extension': extension, 'limited': limited,
+            'fragmented': fragmented, 'captured': captured, 'aborts': aborts, 'killed': killed}[sys.argv[1]]()
+    common.report(**said)
+
+
+if __name__ == '__main__':
+    main()

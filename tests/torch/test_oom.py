@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Real PyTorch runs out of the simulated device's memory: what was recorded of it, and what is told."""
+import json
+import os
+import unittest
+
+import tap
+from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ooms.py")
+MIB = 1 << 20
+TOTAL = 1000 * MIB
+
+
+def run(how):
+    command, libraries = sim_python(SCRIPT, how)
+    recording = Recording(command, environment={"SIMCUDA_MEMORY": "1000M"}, libraries=libraries)
+    recording.path = max(recording.files, key=os.path.getsize)
+    recording.result = report(recording.path)
+    return recording
+
+
+def said(recording):
+    assert recording.code == 0, recording.err
+    return json.loads(recording.out.splitlines()[-1])
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Oom(unittest.TestCase):
+    def check_full(self, recording):
+        """The device is full of blocks of 100 MiB, all made by one line, and one more was asked for."""
+        (oom,) = recording.result["ooms"]
+        self.assertEqual((oom["layer"], oom["device"], oom["recovered"]), ("torch", 0, False))
+        self.assertEqual((oom["requested_bytes"], oom["total_bytes"]), (100 * MIB, TOTAL))
+        self.assertGreaterEqual(oom["driver_refusals"], 2)
+        self.assertLess(oom["free_bytes"], 100 * MIB)
+        self.assertFalse(oom["would_fit"])
+        self.assertEqual(oom["live_bytes"] % (100 * MIB), 0)
+        self.assertEqual(oom["cached_bytes"], 0)
+        self.assertEqual(oom["free_bytes"] + oom["reserved_bytes"], TOTAL)
+        self.assertEqual(sum(oom["holder_bytes"]), oom["live_bytes"])
+        self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "make")
+        sites = [recording.result["sites"][index] for index in oom["holders"]]
+        self.assertEqual({frame["function"] for site in sites for frame in site["stack"]} & {"make", "fill", "main"},
+                         {"make", "fill", "main"})
+        return oom
+
+    def test_a_process_that_dies_of_it_says_so_in_one_paragraph(self):
+        recording = run("dies")
+        self.assertEqual(recording.code, 1)
+        self.assertIn("OutOfMemoryError", recording.err)
+        self.check_full(recording)
+        text = cli("report", recording.path).stdout
+        self.assertIn("Out of memory: 1 request failed\n", text)
+        self.assertIn("PyTorch was asked for 100 MiB on GPU 0 by ", text)
+
+    def test_one_that_is_caught_is_told_too_and_the_program_goes_on(self):
+        recording = run("caught")
+        said(recording)
+        self.check_full(recording)
+        self.assertTrue(recording.result["complete"])
+        self.assertGreater(recording.result["process"]["duration_ns"], recording.result["ooms"][0]["time_ns"])
+
+    def test_a_process_that_is_killed_right_after_it_has_it_in_the_file(self):
+        for how in "aborts", "killed":
+            with self.subTest(how):
+                recording = run(how)
+                self.assertNotEqual(recording.code, 0)
+                self.check_full(recording)
+                self.assertFalse(recording.result["complete"])
+
+    def test_a_request_that_succeeds_once_the_cache_is_free_is_a_retry_and_no_failure(self):
+        recording = run("retry")
+        told = said(recording)
+        self.assertEqual((told["retries"], told["ooms"]), (1, 0))
+        self.assertEqual(recording.result["oom_counts"], {"failed": 0, "recovered": 1, "left_out": 0})
+        (oom,) = recording.result["ooms"]
+        self.assertEqual((oom["layer"], oom["recovered"], oom["would_fit"]), ("cuda", True, True))
+        self.assertEqual((oom["requested_bytes"], oom["cached_bytes"]), (500 * MIB, 800 * MIB))
+        self.assertEqual(oom["free_bytes"], 200 * MIB)
+        self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "make")
+        self.assertIn("Once the driver refused, and PyTorch freed its cache and got it: 500 MiB at",
+                      " ".join(cli("report", recording.path).stdout.split()))
+
+    def test_an_extensions_refusal_reached_it_whatever_pytorch_does_next(self):
+        recording = run("extension")
+        self.assertEqual(said(recording)["errors"], [2, 2, 2, 0])
+        self.assertEqual(recording.result["oom_counts"], {"failed": 1, "recovered": 0, "left_out": 0})
+        (oom,) = recording.result["ooms"]
+        self.assertEqual((oom["layer"], oom["requested_bytes"], oom["free_bytes"]), ("cuda", 500 * MIB, 400 * MIB))
+        self.assertEqual((oom["holders_layer"], oom["holder_bytes"]), ("torch", [600 * MIB]))
+        self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "extension")
+
+    def test_what_fragmentation_alone_keeps_from_fitting_is_told(self):
+        recording = run("fragmented")
+        self.assertEqual(recording.code, 1)
+        (oom,) = recording.result["ooms"]
+        self.assertEqual(oom["requested_bytes"], 300 * MIB)
+        self.assertLess(oom["free_bytes"], 300 * MIB)
+        self.assertEqual((oom["cached_bytes"], oom["largest_hole_bytes"]), (400 * MIB, 100 * MIB))
+        self.assertTrue(oom["would_fit"])
+        self.assertIn("without fragmentation it would have fitted", " ".join(cli("report", recording.path).stdout.split()))
+
+    def test_a_limit_of_pytorchs_own_is_not_taken_for_a_full_device(self):
+        recording = run("limited")
+        self.assertEqual(recording.code, 1)
+        (oom,) = recording.result["ooms"]
+        self.assertEqual((oom["driver_refusals"], oom["free_bytes"] >= 400 * MIB), (0, True))
+        self.assertIn("set_per_process_memory_fraction", " ".join(cli("report", recording.path).stdout.split()))
+
+    def test_a_capture_during_which_it_happens_stays_valid(self):
+        recording = run("captured")
+        self.assertEqual(said(recording)["failed"], True)
+        (oom,) = recording.result["ooms"]
+        self.assertEqual((oom["requested_bytes"], oom["total_bytes"]), (5000 * MIB, TOTAL))
+
+
+if __name__ == "__main__":
+    tap.main()
