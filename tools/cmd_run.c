@@ -4,14 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/check.h"
 #include "tools/child.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/output.h"
 #include "tools/recorder.h"
 #include "tools/say.h"
 
 struct run_options {
 	bool quiet;
+	const char *check; /* NULL: not asked for */
 	struct gmt_option_passed recorder;
 };
 
@@ -19,6 +22,8 @@ struct run_options {
 const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
 	  "do not say what was recorded and what to type next" },
+	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
+	  "judge what was recorded as `check` does, by a limits file or by options of check in quotes" },
 #define GMT_OPTION(name, fallback, values, meaning) GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "wire/recorder_options.def"
 #undef GMT_OPTION
@@ -26,7 +31,7 @@ const struct gmt_option_row gmt_table_run[] = {
 };
 #undef AT
 
-enum { NAMES_SHOWN = 8 };
+enum { NAMES_SHOWN = 8, NOTHING_TO_JUDGE = 3 };
 
 static bool was_there(const glob_t *before, const char *path)
 {
@@ -43,15 +48,27 @@ static void print_name(const char *path)
 	fprintf(stderr, path[strcspn(path, special)] ? " '%s'" : " %s", path);
 }
 
-/* The recorder never overwrites, so what is new was written by this run. */
-static void say_next(const glob_t *before, const char *pattern)
+/*
+ * The files that this run wrote, moved to the front of `after`: the recorder never overwrites, so they are
+ * those that were not there. Returns how many.
+ */
+static size_t find_new(const glob_t *before, const char *pattern, glob_t *ret_after)
 {
-	glob_t after = { 0 };
 	size_t count = 0;
 
-	glob(pattern, 0, NULL, &after);
-	for (size_t i = 0; i < after.gl_pathc; i++)
-		count += !was_there(before, after.gl_pathv[i]);
+	glob(pattern, 0, NULL, ret_after);
+	for (size_t i = 0; i < ret_after->gl_pathc; i++)
+		if (!was_there(before, ret_after->gl_pathv[i])) {
+			char *path = ret_after->gl_pathv[i];
+
+			ret_after->gl_pathv[i] = ret_after->gl_pathv[count];
+			ret_after->gl_pathv[count++] = path;
+		}
+	return count;
+}
+
+static void say_next(char **paths, size_t count, const char *pattern)
+{
 	if (!count) {
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 	} else if (count > NAMES_SHOWN) {
@@ -59,12 +76,45 @@ static void say_next(const glob_t *before, const char *pattern)
 		fprintf(stderr, "next: gpumemtrace report %s\n", pattern);
 	} else {
 		fputs("next: gpumemtrace report", stderr);
-		for (size_t i = 0; i < after.gl_pathc; i++)
-			if (!was_there(before, after.gl_pathv[i]))
-				print_name(after.gl_pathv[i]);
+		for (size_t i = 0; i < count; i++)
+			print_name(paths[i]);
 		fputc('\n', stderr);
 	}
+}
+
+/* stdout is the program's: the verdict goes where messages go, unless --output says otherwise. */
+static int check(struct gmt_check_plan *plan, char **paths, size_t count)
+{
+	const char *path = plan->options.output;
+	FILE *file = path ? gmt_output_open(path) : stderr;
+
+	if (!count) {
+		gmt_say_error("run: --check: there is nothing to judge: no file was recorded");
+		return NOTHING_TO_JUDGE;
+	}
+	if (!file)
+		return NOTHING_TO_JUDGE;
+
+	int code = gmt_check_files(plan, paths, count, file);
+	return path ? gmt_output_close(file, path, code) : code;
+}
+
+/* The program's own failure comes first: a program that ended early may well have kept its limits. */
+static int conclude(const struct run_options *options, struct gmt_check_plan *plan, const glob_t *before,
+	const char *pattern, int code)
+{
+	glob_t after = { 0 };
+	size_t count = find_new(before, pattern, &after);
+
+	if (!options->quiet)
+		say_next(after.gl_pathv, count, pattern);
+	if (options->check) {
+		int answer = code && !count ? 0 : check(plan, after.gl_pathv, count);
+
+		code = code ? code : answer;
+	}
 	globfree(&after);
+	return code;
 }
 
 static bool set_environment(const struct run_options *options, char **ret_pattern)
@@ -90,6 +140,7 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 {
 	struct run_options options = { 0 };
+	struct gmt_check_plan plan = { 0 };
 	glob_t before = { 0 };
 	char *pattern;
 	int code = gmt_options_parse(command, &options, true, &argc, argv);
@@ -101,16 +152,20 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 		gmt_say_hint("gpumemtrace run -- python train.py");
 		return GMT_CHILD_OWN_FAILURE;
 	}
-	if (!set_environment(&options, &pattern))
+	/* What is wrong with the demands is said before the program has run for hours. */
+	if ((options.check && gmt_check_parse(&plan, options.check)) || !set_environment(&options, &pattern)) {
+		gmt_check_plan_fini(&plan);
 		return GMT_CHILD_OWN_FAILURE;
+	}
 
 	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
 	argv[argc] = NULL;
 	glob(pattern, 0, NULL, &before);
 	code = gmt_child_run(argv);
-	if (!options.quiet && code != GMT_CHILD_NOT_FOUND && code != GMT_CHILD_NOT_EXECUTABLE)
-		say_next(&before, pattern);
+	if (code != GMT_CHILD_NOT_FOUND && code != GMT_CHILD_NOT_EXECUTABLE)
+		code = conclude(&options, &plan, &before, pattern, code);
 	globfree(&before);
 	free(pattern);
+	gmt_check_plan_fini(&plan);
 	return code;
 }

@@ -82,6 +82,9 @@ static int keep(const struct gmt_command *command, const struct gmt_option_row *
 	case GMT_OPTION_TEXT:
 		*(const char **)place = value;
 		return *value ? GO_ON : bad_value(command, row, value);
+	case GMT_OPTION_MAYBE:
+		*(const char **)place = value;
+		return GO_ON;
 	case GMT_OPTION_WORD:
 		*(int *)place = word_index(row->values, value);
 		return *(int *)place >= 0 ? GO_ON : bad_value(command, row, value);
@@ -126,6 +129,9 @@ static int take(const struct gmt_command *command, const struct gmt_option_row *
 		gmt_say_error("%s: --%s takes no value", command->name, row->name);
 		return complain_hint(command);
 	}
+	/* What follows may be the command to run. */
+	if (row->kind == GMT_OPTION_MAYBE)
+		return keep(command, row, value ? value : "", target);
 	if (!value && *at + 1 < argc)
 		value = argv[++*at];
 	if (!value) {
@@ -230,8 +236,9 @@ void gmt_options_help(const struct gmt_command *command)
 		if (row->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 		bool is_flag = row->kind == GMT_OPTION_FLAG;
-		snprintf(left, sizeof(left), "  %s--%s%s%s", letter, row->name, is_flag ? "" : "=",
-			is_flag ? "" : row->values);
+		bool is_maybe = row->kind == GMT_OPTION_MAYBE;
+		snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, row->name,
+			is_flag ? "" : is_maybe ? "[=" : "=", is_flag ? "" : row->values, is_maybe ? "]" : "");
 		printf("%-27s ", left);
 		if (strlen(left) > 27)
 			printf("\n%28s", "");

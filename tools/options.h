@@ -16,6 +16,7 @@ enum gmt_option_kind {
 	GMT_OPTION_NUMBER, /* uint64_t */
 	GMT_OPTION_TEXT,   /* const char * */
 	GMT_OPTION_TEXTS,  /* struct gmt_option_texts: may be given several times */
+	GMT_OPTION_MAYBE,  /* const char *: only in the form --name=VALUE; "" without */
 	GMT_OPTION_WORD,   /* int: which of the words in `values` */
 	GMT_OPTION_PASSED, /* struct gmt_option_passed: key and value, checked against `values` */
 };
