@@ -13,7 +13,7 @@ extern char **environ;
 
 static char *(*libc_getenv)(const char *);
 static const char *home_before_constructors, *home_in_resolver;
-extern const char *early_home, *early_nvtx; /* environment_early.c */
+extern const char *early_word, *early_nvtx; /* environment_early.c */
 
 /* Runs before the constructor of any library, also of libc, which may not know the environment yet. */
 static void before_constructors(void)
@@ -67,8 +67,8 @@ int main(void)
 	resolved();
 	*(void **)&libc_getenv = dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "getenv");
 	printf("nvtx %s\n", early_nvtx ? early_nvtx : "-");
-	if (early_home != getenv("HOME"))
-		printf("in the first constructors, HOME is %s\n", early_home ? early_home : "nothing");
+	if (early_word != getenv("EARLY"))
+		printf("in the first constructors, EARLY is %s\n", early_word ? early_word : "nothing");
 	printf("HOME is %s in the resolver, %s before the constructors\n", home_in_resolver ? "known" : "not known",
 		home_before_constructors ? "known" : "not known");
 	compare_all();

@@ -83,6 +83,31 @@ class Marks(unittest.TestCase):
         (event,) = run.records("event")
         self.assertEqual(event["thread"], threads["push working"])
 
+    def test_the_phase_of_a_thread_without_events_begins_and_ends_in_the_recording_of_others(self):
+        run = python("import threading",
+                     "gpumemtrace._push(b'waiting')",
+                     "thread = threading.Thread(target=allocate); thread.start(); thread.join()",
+                     "gpumemtrace._pop()")
+        self.assertEqual(told(run.file), ["push waiting", "pop"])
+        (event,) = run.records("event")
+        before, after = (row["stamp"] for _, row in marks_of(run.file))
+        self.assertTrue(before < event["stamp"] < after)
+
+    def test_a_phase_above_one_that_was_not_kept_does_not_end_in_its_place(self):
+        run = python("import threading",
+                     "full, empty = threading.Event(), threading.Event()",
+                     "def fill():",
+                     "    for _ in range(256): gpumemtrace._push(b'filling')",
+                     "    full.set(); empty.wait()",
+                     "    for _ in range(256): gpumemtrace._pop()",
+                     "thread = threading.Thread(target=fill); thread.start(); full.wait()",
+                     "gpumemtrace._push(b'not kept')",
+                     "empty.set(); thread.join()",
+                     "gpumemtrace._push(b'above')",
+                     "allocate()",
+                     "gpumemtrace._pop(); gpumemtrace._pop(); gpumemtrace._push(b'next'); gpumemtrace._pop()")
+        self.assertEqual(told(run.file), ["push next", "pop"])
+
     def test_more_open_phases_than_are_kept_end_in_the_right_order(self):
         run = say("push:first", "many:400", "alloc", "manypop:400", "push:second", "pop", "pop")
         kept = [text for text in told(run.file) if text == "push many"]
@@ -122,6 +147,12 @@ class Marks(unittest.TestCase):
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(sorted(told(path) for path in run.files),
                          [["push train", "push child"], ["push train", "push parent"]])
+
+    def test_the_file_of_a_child_has_the_phases_that_its_recorded_parent_had_begun(self):
+        run = say("push:train", "alloc", "push:inner", "fork", "push:child", "alloc", "pop", "pop", "pop")
+        self.assertEqual(sorted((told(path) for path in run.files), key=len),
+                         [["push train", "push inner"],
+                          ["push train", "push inner", "push child", "pop", "pop", "pop"]])
 
     def test_an_end_without_destructors_keeps_marks_and_exit_code(self):
         run = say("push:a", "thread", "alloc", "push:b", "quit")

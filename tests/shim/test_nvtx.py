@@ -113,11 +113,12 @@ class OtherTools(unittest.TestCase):
 class Environment(unittest.TestCase):
     def test_getenv_answers_as_libc_does_in_a_changing_environment_also_before_constructors(self):
         program = os.path.join(PROGRAMS, "environment")
-        without = Recording([program], preload="").out.splitlines()
+        words = {"EARLYX": "1", "EARL": "2", "EARLY": "3"}
+        without = Recording([program], environment=words, preload="").out.splitlines()
         answers = [line for line in without if line.startswith("nvtx")]
         self.assertEqual((len(without), answers), (7, ["nvtx -"] * 3 + ["nvtx elsewhere"] + ["nvtx -"] * 2))
-        self.assertEqual(Recording([program], {"nvtx": "off"}).out.splitlines(), without)
-        self.assertEqual(Recording([program]).out.splitlines(),
+        self.assertEqual(Recording([program], {"nvtx": "off"}, words).out.splitlines(), without)
+        self.assertEqual(Recording([program], environment=words).out.splitlines(),
                          [f"nvtx {SHIM}" if line.startswith("nvtx") else line for line in without])
         # What is read before the constructor is read as config.c reads it.
         for text, expected in (("nvtx=of", SHIM), ("depth=3:nvtx=\"off\"", "-"), ("xnvtx=off", SHIM),
