@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history.h"
 
+#include "analysis/history_captures.h"
 #include "base/pages.h"
 #include "model/clock.h"
 #include "model/landmarks.h"
@@ -20,6 +21,7 @@ struct follower {
 	GMT_VEC(struct running) accounts;
 	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
 	GMT_VEC(uint8_t) is_touched;  /* by site */
+	GMT_VEC(uint64_t) lows;       /* by touched site: least that it held since then */
 	GMT_VEC(uint32_t) log_sites;  /* by row of series->samples, until they are sorted */
 };
 
@@ -74,23 +76,29 @@ static bool make_room(struct state *state, const struct gmt_books *books)
 	if (!GROW(&history->sites, sites) || !GROW(&state->site_parts, sites) || !GROW(&state->bursts, sites))
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++)
-		if (!GROW(&state->followers[i].is_touched, sites) ||
+		if (!GROW(&state->followers[i].is_touched, sites) || !GROW(&state->followers[i].lows, sites) ||
 			!GROW(&state->followers[i].accounts, books->accounts.count))
 			return false;
 #undef GROW
 	return true;
 }
 
-static bool touch(struct follower *follower, uint32_t site)
+/* A site came to hold `live_bytes`, and `before_bytes` before. */
+static bool touch(struct follower *follower, uint32_t site, uint64_t before_bytes, uint64_t live_bytes)
 {
-	if (follower->is_touched.items[site])
-		return true;
+	uint64_t *low = &follower->lows.items[site];
 
-	uint32_t *slot = gmt_vec_push(&follower->touched);
-	if (!slot)
-		return false;
-	*slot = site;
-	follower->is_touched.items[site] = 1;
+	if (!follower->is_touched.items[site]) {
+		uint32_t *slot = gmt_vec_push(&follower->touched);
+
+		if (!slot)
+			return false;
+		*slot = site;
+		*low = before_bytes;
+		follower->is_touched.items[site] = 1;
+	}
+	if (live_bytes < *low)
+		*low = live_bytes;
 	return true;
 }
 
@@ -125,7 +133,9 @@ static bool sample(struct follower *follower, const struct gmt_books *books)
 		if (!slot || !owner)
 			return false;
 		*slot = (struct gmt_history_sample){
-			.sample = (uint32_t)series->sample_count, .live_bytes = books->sites.items[site].live_bytes,
+			.sample = (uint32_t)series->sample_count,
+			.live_bytes = books->sites.items[site].live_bytes,
+			.low_bytes = follower->lows.items[site],
 		};
 		*owner = site;
 		follower->is_touched.items[site] = 0;
@@ -177,34 +187,6 @@ static bool follow(struct follower *follower, const struct gmt_books *books, uin
 	return true;
 }
 
-/* Notes down what lives now. */
-static bool capture(struct gmt_history_capture *capture, const struct gmt_books *books)
-{
-	capture->taken = true;
-	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
-		struct gmt_books_place place;
-
-		for (size_t cursor = 0; gmt_books_next_block(books, layer, &cursor, &place);) {
-			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);
-
-			if (!block)
-				return false;
-			*block = (struct gmt_history_block){
-				.stamp = place.block.stamp, .address = place.address,
-				.size_bytes = place.block.size_bytes, .site = place.block.site, .layer = layer,
-			};
-		}
-	}
-	for (size_t i = 0; i < books->accounts.count; i++) {
-		struct gmt_books_account *account = gmt_vec_push(&capture->accounts);
-
-		if (!account)
-			return false;
-		*account = books->accounts.items[i];
-	}
-	return true;
-}
-
 /* Captures the moments that lie before `stamp`. */
 static bool capture_before(struct state *state, const struct gmt_books *books, uint64_t stamp)
 {
@@ -212,7 +194,7 @@ static bool capture_before(struct state *state, const struct gmt_books *books, u
 		struct gmt_history_capture *row = &state->history->captures[moment];
 
 		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
-			!capture(row, books))
+			!gmt_history_capture_now(row, books))
 			return false;
 	}
 	return true;
@@ -242,6 +224,7 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	const struct gmt_books *books = &replay->books;
 	uint32_t account = books->sites.items[site].account;
 	uint64_t live_bytes = books->accounts.items[account].live_bytes;
+	uint64_t site_bytes = books->sites.items[site].live_bytes;
 
 	state->allocations++;
 	if (!make_room(state, books))
@@ -254,7 +237,7 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 		struct running *running = &follower->accounts.items[account];
 		struct gmt_history_part *part = &running->parts[state->site_parts.items[site] - 1];
 
-		if (!touch(follower, site))
+		if (!touch(follower, site, site_bytes - event->size_bytes, site_bytes))
 			return false;
 		if (!follower->inside)
 			continue;
@@ -314,6 +297,7 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 	uint32_t account = replay->books.sites.items[block->site].account;
+	uint64_t site_bytes = replay->books.sites.items[block->site].live_bytes;
 
 	/* What the interpreter takes apart at the end says nothing of the program. */
 	if (!work_has_ended(state))
@@ -324,7 +308,7 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		struct follower *follower = &state->followers[i];
 
-		if (!touch(follower, block->site))
+		if (!touch(follower, block->site, site_bytes + block->size_bytes, site_bytes))
 			return false;
 		if (is_current(follower, block->stamp))
 			follower->accounts.items[account].parts[state->site_parts.items[block->site] - 1]
@@ -405,31 +389,6 @@ static bool finished(void *user, const struct gmt_replay *replay)
 	return true;
 }
 
-static void want(struct gmt_history *history, enum gmt_history_moment moment, uint64_t stamp)
-{
-	struct gmt_history_capture *capture = &history->captures[moment];
-
-	capture->wanted = true;
-	if (stamp > capture->stamp)
-		capture->stamp = stamp;
-}
-
-static void choose_moments(struct gmt_history *history, const struct gmt_timeline *timeline)
-{
-	want(history, GMT_MOMENT_WORK_END, timeline->work_end);
-	for (size_t i = 0; i < timeline->series_count; i++) {
-		const struct gmt_step_series *series = &timeline->series[i];
-
-		want(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
-			series->steps.items[series->steps.count - 1].end);
-	}
-	for (size_t i = 0; i < timeline->phases.count; i++)
-		if (timeline->phases.items[i].source == GMT_MARK_SOURCE_PROGRAM && !timeline->phases.items[i].open)
-			want(history, GMT_MOMENT_LAST_PHASE, timeline->phases.items[i].end);
-	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted && timeline->series_count)
-		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
-}
-
 enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
 {
@@ -449,7 +408,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
 	}
-	choose_moments(ret_history, timeline);
+	gmt_history_choose_moments(ret_history, timeline);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
 		.before = before_event, .began = began, .ended = ended, .finished = finished, .user = state,
@@ -488,6 +447,7 @@ void gmt_history_fini(struct gmt_history *history)
 		gmt_vec_fini(&state->followers[i].accounts);
 		gmt_vec_fini(&state->followers[i].touched);
 		gmt_vec_fini(&state->followers[i].is_touched);
+		gmt_vec_fini(&state->followers[i].lows);
 		gmt_vec_fini(&state->followers[i].log_sites);
 	}
 	gmt_vec_fini(&history->sites);

@@ -32,6 +32,7 @@ struct gmt_history_step {
 struct gmt_history_sample {
 	uint32_t sample; /* number: steps 0, stride, 2 * stride ... */
 	uint64_t live_bytes;
+	uint64_t low_bytes; /* least that it held since the sample before */
 };
 
 /* A block that lived at a moment that was captured. */

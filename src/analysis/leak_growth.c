@@ -38,7 +38,8 @@ struct span {
 struct left {
 	GMT_VEC(uint64_t) by_step; /* bytes, by the step that made them */
 	GMT_VEC(uint64_t) curve;   /* at the samples behind the warm-up: made until then and still there */
-	GMT_VEC(uint64_t) live;    /* at the samples: what the group held */
+	GMT_VEC(uint64_t) live;    /* at the samples: what the group held ... */
+	GMT_VEC(uint64_t) low;     /* ... and the least that it held since the sample before */
 	uint64_t inside_bytes;     /* made in steps */
 	uint64_t all_bytes;
 };
@@ -72,12 +73,13 @@ static bool prepare(struct left *left, const struct span *span)
 	left->by_step.count = left->curve.count = left->live.count = 0;
 	left->inside_bytes = left->all_bytes = 0;
 	if (!gmt_vec_reserve(&left->by_step, span->steps) || !gmt_vec_reserve(&left->curve, span->samples) ||
-		!gmt_vec_reserve(&left->live, span->samples))
+		!gmt_vec_reserve(&left->live, span->samples) || !gmt_vec_reserve(&left->low, span->samples))
 		return false;
 	left->by_step.count = span->steps;
-	left->live.count = span->samples;
+	left->live.count = left->low.count = span->samples;
 	memset(left->by_step.items, 0, span->steps * sizeof(*left->by_step.items));
 	memset(left->live.items, 0, span->samples * sizeof(*left->live.items));
+	memset(left->low.items, 0, span->samples * sizeof(*left->low.items));
 	return true;
 }
 
@@ -108,7 +110,7 @@ static void look_at_blocks(const struct gmt_leak_maker *maker, const struct span
 	}
 }
 
-/* Adds what a site held at the samples to `live`; what did not change is not in the history. */
+/* Adds what a site held at the samples to `live` and `low`; what did not change is not in the history. */
 static void add_live(const struct gmt_leak_maker *maker, const struct span *span, uint32_t site, struct left *left)
 {
 	const struct gmt_history_site *row = &maker->history->sites.items[site];
@@ -119,8 +121,11 @@ static void add_live(const struct gmt_leak_maker *maker, const struct span *span
 	for (uint32_t i = 0; i < count; i++) {
 		size_t end = i + 1 < count ? samples[i + 1].sample : span->samples;
 
-		for (size_t at = samples[i].sample; at < end; at++)
+		for (size_t at = samples[i].sample; at < end; at++) {
 			left->live.items[at] += samples[i].live_bytes;
+			left->low.items[at] += at == samples[i].sample ? samples[i].low_bytes :
+				samples[i].live_bytes;
+		}
 	}
 }
 
@@ -149,7 +154,10 @@ static struct stretches fill_of(const struct span *span, const struct left *left
 	return stretches;
 }
 
-/* Whether the middle of each stretch of `live` lies above the one before: one block that grows. */
+/*
+ * Whether the least that was held in each stretch lies above the one before: one block that grows. What
+ * is made anew in each step, however large, is not held all the time.
+ */
 static bool rises_all_the_time(const struct span *span, const struct left *left)
 {
 	size_t count = span->samples - span->first_sample;
@@ -157,11 +165,10 @@ static bool rises_all_the_time(const struct span *span, const struct left *left)
 	uint64_t before = 0;
 
 	for (size_t w = 0; w < windows; w++) {
-		const uint64_t *from = left->live.items + span->first_sample + count * w / windows;
+		const uint64_t *from = left->low.items + span->first_sample + count * w / windows;
 		size_t length = count * (w + 1) / windows - count * w / windows;
 		uint64_t low = UINT64_MAX;
 
-		/* The lowest: what a larger batch holds for a moment does not hide a fall. */
 		for (size_t i = 0; i < length; i++)
 			low = from[i] < low ? from[i] : low;
 		if (w && low <= before)
@@ -332,6 +339,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	gmt_vec_fini(&left.by_step);
 	gmt_vec_fini(&left.curve);
 	gmt_vec_fini(&left.live);
+	gmt_vec_fini(&left.low);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);
 	return done;
