@@ -57,19 +57,23 @@ static void write_number(const struct writer *writer, const char *title, const s
 
 static void write_ratio(const struct writer *writer, const struct gmt_segments *of, size_t count)
 {
-	bool flagged = false;
+	const struct gmt_segments *flagged = NULL;
 
 	fprintf(writer->file, "  %-38s", "reserved / allocated");
 	for (size_t i = 0; i < count; i++) {
-		if (of[i].allocated_bytes)
-			fprintf(writer->file, " %10.2f%s",
-				(double)of[i].reserved_bytes / (double)of[i].allocated_bytes,
-				of[i].fragmented ? "!" : " ");
+		double ratio = of[i].allocated_bytes ?
+			(double)of[i].reserved_bytes / (double)of[i].allocated_bytes : 0;
+
+		if (!of[i].allocated_bytes || ratio > 99)
+			fprintf(writer->file, " %11s", of[i].allocated_bytes ? "> 99!" : "- ");
 		else
-			fprintf(writer->file, " %11s", "-");
-		flagged |= of[i].fragmented;
+			fprintf(writer->file, " %10.2f%s", ratio, of[i].fragmented ? "!" : " ");
+		flagged = of[i].fragmented ? &of[i] : flagged;
 	}
-	fputs(flagged ? "   ! above 1.5: much is cached or fragmented\n" : "\n", writer->file);
+	if (flagged)
+		fprintf(writer->file, "   ! above 1.5: %s", flagged->hole_bytes > flagged->empty_bytes ?
+			"most of the rest lies beside blocks" : "most of the rest is empty segments");
+	fputc('\n', writer->file);
 }
 
 static void write_holes(const struct writer *writer, const struct gmt_segments *of, size_t count)
@@ -256,8 +260,9 @@ static void write_temporaries(const struct writer *writer, const struct gmt_temp
 	for (size_t i = 0; i < rows->count && i < writer->limit; i++) {
 		const struct gmt_temporary *row = &rows->items[i];
 
-		fprintf(writer->file, "  %10s %9s x  largest %10s  ", gmt_text_size(row->bytes).text,
-			gmt_text_count(row->count).text, gmt_text_size(row->largest_bytes).text);
+		fprintf(writer->file, "  largest %10s, %9s x, %10s in all  ",
+			gmt_text_size(row->largest_bytes).text, gmt_text_count(row->count).text,
+			gmt_text_size(row->bytes).text);
 		write_line(writer, row->stack, row->own_line);
 		fprintf(writer->file, "  (%s, %s)%s\n", gmt_layer_name(row->layer),
 			gmt_where_device(row->device).text,
