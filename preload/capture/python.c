@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/python.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "capture/python_cache.h"
 #include "capture/python_code.h"
 #include "capture/python_layout.h"
 #include "capture/python_proof.h"
 
-enum { DEPTH_LIMIT = 1024 }; /* bounds what a capture needs of the host's stack: 4 KiB */
+enum {
+	DEPTH_LIMIT = 1024, /* bounds what a capture needs of the host's stack: 4 KiB */
+	GATES = 32,
+	END_WAIT_NS = 100000000,
+};
+
+/* Who reads frames now. Several, so that threads do not wait for each other's cache line. */
+static struct {
+	_Alignas(64) _Atomic uint32_t inside;
+} gates[GATES];
+
+static _Atomic(char *) ender; /* the thread on which Python ends */
 
 /* Written by gmt_python_init before `state` says so, and never again. */
 static struct {
@@ -179,6 +192,18 @@ static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint
 	return id;
 }
 
+/*
+ * A finalizing interpreter frees the states of threads that still run (daemon threads): theirs must not
+ * be touched. It says so before it frees, but a thread may have been interrupted between the two; so
+ * where we are told in time, others stop before.
+ */
+static bool may_read_frames_of(const char *thread)
+{
+	const char *ending = atomic_load(&ender);
+
+	return (!ending || ending == thread) && !python.is_finalizing();
+}
+
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
 {
 	enum gmt_python_state state = state_now();
@@ -188,22 +213,59 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_l
 	if (state != GMT_PYTHON_ON)
 		return 0;
 
-	const char *thread = python.this_thread();
+	char *thread = python.this_thread();
 
-	/*
-	 * A finalizing interpreter frees the states of threads that still run (daemon threads): theirs
-	 * must not be touched. It says so before it frees.
-	 */
-	if (!thread || python.is_finalizing())
+	if (!thread)
 		return 0;
-	return capture_thread(thread, depot, depth, ret_lost);
+
+	/* A state is some hundred bytes. */
+	_Atomic uint32_t *inside = &gates[(uintptr_t)thread / 512 % GATES].inside;
+
+	/* Sequentially consistent, as in gmt_python_end: either it sees us inside, or we see that it was called. */
+	atomic_fetch_add(inside, 1);
+	uint32_t id = may_read_frames_of(thread) ? capture_thread(thread, depot, depth, ret_lost) : 0;
+	/* Pairs with the acquire in gmt_python_end. */
+	atomic_fetch_sub_explicit(inside, 1, memory_order_release);
+	return id;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool is_anybody_inside(void)
+{
+	bool is = false;
+
+	for (int i = 0; i < GATES; i++)
+		is = is || atomic_load(&gates[i].inside);
+	return is;
+}
+
+void gmt_python_end(void)
+{
+	if (state_now() == GMT_PYTHON_ABSENT || !python.this_thread)
+		return;
+	atomic_store(&ender, python.this_thread());
+
+	uint64_t deadline_ns = monotonic_ns() + END_WAIT_NS;
+
+	while (is_anybody_inside() && monotonic_ns() < deadline_ns)
+		sched_yield();
 }
 
 void gmt_python_reset(void)
 {
 	if (python.cache)
 		gmt_python_cache_clear(python.cache);
-	/* Who held it is not there any more. */
+	/* Who was inside or held it is not there any more. */
+	for (int i = 0; i < GATES; i++)
+		atomic_store(&gates[i].inside, 0);
+	atomic_store(&ender, NULL);
 	atomic_flag_clear(&python.proving);
 }
 

@@ -46,6 +46,13 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
  */
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost);
 
+/*
+ * Python begins to end, on the calling thread: from here on no other thread's frames are read, and none
+ * is being read when this returns (after 100 ms at most). Called before Python frees the states of
+ * threads that still run; without this call, such a thread may be in the middle of its own.
+ */
+void gmt_python_end(void);
+
 /* Forgets cached frame ids: their depot is gone (a forked child starts anew). No capture may be going on. */
 void gmt_python_reset(void);
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "capture/python.h"
 #include "observe/interpreter.h"
 #include "record/mark.h"
 
@@ -125,6 +126,7 @@ static void *on_end(void *self, void *const *arguments, intptr_t count, void *ke
 	(void)count;
 	(void)keywords;
 	gmt_mark(GMT_MARK_KIND_TEARDOWN, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, 0);
+	gmt_python_end();
 	return none();
 }
 

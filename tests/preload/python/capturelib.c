@@ -27,6 +27,7 @@ EXPORT uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes);
 EXPORT const char *test_version(void);
 EXPORT uint32_t test_capture_without_python(void);
 EXPORT void test_capture_for_ever(void);
+EXPORT void test_end(void);
 EXPORT double test_bench(uint32_t depth, uint32_t captures);
 
 static struct gmt_depot *depot;
@@ -200,6 +201,11 @@ void test_capture_for_ever(void)
 {
 	for (;;)
 		test_take();
+}
+
+void test_end(void)
+{
+	gmt_python_end();
 }
 
 /* Nanoseconds for one capture: the best of several rounds. */

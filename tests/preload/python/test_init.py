@@ -93,10 +93,11 @@ class Init(unittest.TestCase):
 
     def test_threads_that_capture_while_the_interpreter_ends_do_no_harm(self):
         script = (
-            "import sys, threading, time; sys.path.insert(0, sys.argv[1])\n"
+            "import atexit, sys, threading, time; sys.path.insert(0, sys.argv[1])\n"
             "import capturing\n"
             "capture = capturing.Capture(sys.argv[2]); capture.init()\n"
-            "for _ in range(4): threading.Thread(target=capture.released.test_capture_for_ever, daemon=True).start()\n"
+            "atexit.register(capture.held.test_end)\n"
+            "for _ in range(16): threading.Thread(target=capture.released.test_capture_for_ever, daemon=True).start()\n"
             "time.sleep(0.05)\n"
             "class Late:\n"
             "    def __del__(self, sleep=time.sleep): sleep(0.05)\n"
