@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "model/clock.h"
 #include "render/report.h"
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/output.h"
+#include "tools/parts.h"
 #include "tools/say.h"
 #include "tools/where_parts.h"
 
@@ -47,86 +47,20 @@ const struct gmt_option_row gmt_table_report[] = {
 
 enum { UNSET = -1 };
 
-/* What one report is made from. */
-struct parts {
-	struct gmt_snapshot *snapshot;
-	struct gmt_traces traces;
-	struct gmt_timeline timeline;
-	struct gmt_history history;
-	struct gmt_replay replay;
-	struct gmt_summary summary;
-	struct gmt_sites sites;
-	struct gmt_caveats caveats;
-	struct gmt_ooms ooms;
-	struct gmt_where_parts where;
-};
-
-static void free_parts(struct parts *parts)
-{
-	gmt_where_parts_fini(&parts->where);
-	gmt_ooms_fini(&parts->ooms);
-	gmt_caveats_fini(&parts->caveats);
-	gmt_sites_fini(&parts->sites);
-	gmt_summary_fini(&parts->summary);
-	gmt_replay_fini(&parts->replay);
-	gmt_history_fini(&parts->history);
-	gmt_timeline_fini(&parts->timeline);
-	gmt_traces_fini(&parts->traces);
-	gmt_snapshot_free(parts->snapshot);
-}
-
-static uint64_t until_of(const struct report_options *options, const struct gmt_snapshot *snapshot)
-{
-	const uint64_t first_epoch = 100000000000000000; /* March 1973; a recording of 3 years */
-
-	if (options->until == UINT64_MAX)
-		return GMT_REPLAY_TO_END;
-	return options->until < first_epoch ? options->until :
-		gmt_clock_time_of_epoch_ns(snapshot, options->until);
-}
-
 static enum gmt_sites_key key_of(const struct report_options *options)
 {
 	return options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE :
 		options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL : GMT_SITES_BY_PEAK;
 }
 
-static enum gmt_status make_parts(struct parts *parts, const struct report_options *options,
-	struct gmt_error *error)
+static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *where,
+	const struct report_options *options, struct gmt_json *json, FILE *file, struct gmt_error *error)
 {
-	struct gmt_traces_options traces = {
-		.native = (enum gmt_traces_native)options->native,
-		.symbol_directories = options->symbol_paths.items,
-		.symbol_directory_count = options->symbol_paths.count,
+	struct gmt_leaks_view leaks = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
+		.limit = UINT64_MAX, .frames = options->frames, .brief = true,
 	};
-	struct gmt_replay_observer observers[2] = { gmt_ooms_observer(&parts->ooms) };
-	struct gmt_replay_options replay = {
-		.until_ns = until_of(options, parts->snapshot),
-		.observers = observers,
-		.observer_count = sizeof(observers) / sizeof(*observers),
-	};
-	enum gmt_status status;
-
-	if ((status = gmt_traces_init(&parts->traces, parts->snapshot, &traces, error)) ||
-		(status = gmt_timeline_init(&parts->timeline, parts->snapshot, &parts->traces, error)) ||
-		(status = gmt_history_init(&parts->history, parts->snapshot, &parts->traces, &parts->timeline,
-			 error)) ||
-		(status = gmt_ooms_init(&parts->ooms, parts->snapshot, replay.until_ns, error)))
-		return status;
-	observers[1] = parts->history.observer;
-	if ((status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &replay, error)) ||
-		(status = gmt_summary_init(&parts->summary, parts->snapshot, &parts->replay, error)) ||
-		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)) ||
-		(status = gmt_where_parts_init(&parts->where, parts->snapshot, &parts->traces, &parts->timeline,
-			 &parts->replay, &parts->history, &parts->sites, replay.until_ns, options->by,
-			 key_of(options), error)))
-		return status;
-	return gmt_caveats_init(&parts->caveats, parts->snapshot, &parts->replay, &parts->traces, error);
-}
-
-static enum gmt_status render(struct parts *parts, const struct report_options *options,
-	struct gmt_json *json, FILE *file, struct gmt_error *error)
-{
 	struct gmt_report report = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats, .ooms = &parts->ooms,
@@ -135,14 +69,15 @@ static enum gmt_status render(struct parts *parts, const struct report_options *
 		.frames = options->frames,
 		.all_lists = options->sort == UNSET || options->sort == SORT_ALL,
 		.key = key_of(options),
-		.where = &parts->where.view,
+		.where = &where->view,
+		.leaks = &leaks,
 		.section = options->by >= 0 ? GMT_WHERE_TABLE :
 			options->section >= 0 ? GMT_WHERE_PEAK + options->section : GMT_WHERE_SHORT,
 		.color = gmt_output_color(file, (enum gmt_color)options->color),
 	};
 
-	parts->where.view.limit = options->limit;
-	parts->where.view.color = report.color;
+	where->view.limit = options->limit;
+	where->view.color = report.color;
 	if (options->json)
 		gmt_report_json(&report, json);
 	else if (!gmt_report_text(&report, file))
@@ -154,16 +89,29 @@ static enum gmt_status render(struct parts *parts, const struct report_options *
 static int report_file(const char *path, const struct report_options *options, struct gmt_json *json,
 	FILE *file, bool *ret_incomplete)
 {
-	struct parts parts = { 0 };
+	struct gmt_parts parts = { 0 };
+	struct gmt_where_parts where = { 0 };
+	struct gmt_parts_options how = {
+		.traces = {
+			.native = (enum gmt_traces_native)options->native,
+			.symbol_directories = options->symbol_paths.items,
+			.symbol_directory_count = options->symbol_paths.count,
+		},
+		.until = options->until,
+		.leaks = gmt_parts_default_leaks,
+	};
 	struct gmt_error error = { 0 };
-	int code = gmt_input_load(path, &parts.snapshot);
+	int code = gmt_parts_load(path, &how, &parts);
 
-	if (code)
-		return code;
-	*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
-	if (make_parts(&parts, options, &error) || render(&parts, options, json, file, &error))
-		code = gmt_say_failure(&error);
-	free_parts(&parts);
+	if (!code) {
+		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		if (gmt_where_parts_init(&where, parts.snapshot, &parts.traces, &parts.timeline, &parts.replay,
+				&parts.history, &parts.sites, parts.until_ns, options->by, key_of(options), &error) ||
+			render(&parts, &where, options, json, file, &error))
+			code = gmt_say_failure(&error);
+	}
+	gmt_where_parts_fini(&where);
+	gmt_parts_fini(&parts);
 	return code;
 }
 

@@ -41,6 +41,7 @@ static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_opti
 	uint64_t until_ns = until_of(options, snapshot);
 	enum gmt_status status;
 
+	parts->until_ns = until_ns;
 	if ((status = gmt_traces_init(&parts->traces, snapshot, &options->traces, error)) ||
 		(status = gmt_timeline_init(&parts->timeline, snapshot, &parts->traces, error)) ||
 		(status = gmt_history_init(&parts->history, snapshot, &parts->traces, &parts->timeline, error)) ||

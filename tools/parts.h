@@ -26,11 +26,12 @@ struct gmt_parts {
 	struct gmt_sites sites;
 	struct gmt_leaks leaks;
 	struct gmt_caveats caveats;
+	uint64_t until_ns; /* what was replayed; GMT_REPLAY_TO_END: all */
 };
 
 struct gmt_parts_options {
 	struct gmt_traces_options traces;
-	uint64_t until; /* as --until takes it; UINT64_MAX: all */
+	uint64_t until; /* nanoseconds since the start, or of the Unix epoch when 10^17 or more; UINT64_MAX: all */
 	struct gmt_leaks_options leaks;
 };
 

@@ -42,8 +42,8 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 
 static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
-	fprintf(plain->file, "            %s in %s blocks after %s steps (%s), from step %u on; confidence %.0f %%\n",
-		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text,
+	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), from step %u on; confidence %.0f %%\n",
+		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s",
 		gmt_text_count(view->history->series[leak->series].step_count).text,
 		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step,
 		100 * leak->confidence);
@@ -71,8 +71,9 @@ static void write_births(const struct gmt_plain *plain, const struct gmt_leak *l
 		}
 		if (!run.blocks)
 			continue;
-		fprintf(plain->file, "%s steps %u to %u: %s in %s blocks", shown++ ? ";" : "", run.first_step,
-			run.last_step, gmt_text_size(run.bytes).text, gmt_text_count(run.blocks).text);
+		fprintf(plain->file, "%s steps %u to %u: %s in %s block%s", shown++ ? ";" : "", run.first_step,
+			run.last_step, gmt_text_size(run.bytes).text, gmt_text_count(run.blocks).text,
+			run.blocks == 1 ? "" : "s");
 	}
 	fputs(shown >= 4 ? "; ...\n" : "\n", plain->file);
 }
@@ -124,8 +125,8 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 		if (!view->brief)
 			write_births(plain, leak);
 	} else {
-		fprintf(plain->file, "            %s blocks%s", gmt_text_count(leak->blocks).text,
-			leak->phase ? ", made in the phase " : "");
+		fprintf(plain->file, "            %s block%s%s", gmt_text_count(leak->blocks).text,
+			leak->blocks == 1 ? "" : "s", leak->phase ? ", made in the phase " : "");
 		if (leak->phase)
 			gmt_plain_text(plain, leak->phase);
 		fputc('\n', plain->file);

@@ -20,6 +20,9 @@ struct gmt_ooms_steps {
 	const void *user;
 };
 
+/* What a report's steps and leaks answer; good as long as `view` is. */
+struct gmt_ooms_steps gmt_ooms_steps_of(const struct gmt_leaks_view *view);
+
 /*
  * A heading and a paragraph for each of the failures that matter most, and a line for retries; nothing
  * when there were none. `steps` may be NULL. False: out of memory.

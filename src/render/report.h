@@ -16,6 +16,7 @@
 #include "analysis/sites.h"
 #include "analysis/summary.h"
 #include "render/json.h"
+#include "render/leaks.h"
 #include "render/where.h"
 
 struct gmt_report {
@@ -27,6 +28,7 @@ struct gmt_report {
 	const struct gmt_caveats *caveats;
 	const struct gmt_ooms *ooms;
 	const struct gmt_where_view *where;
+	const struct gmt_leaks_view *leaks;
 	enum gmt_where_section section; /* text: of `where`; all but GMT_WHERE_SHORT stand for the lists */
 	bool has_until; /* the report ends before the recording does */
 	uint64_t limit; /* sites in a list; UINT64_MAX: all in JSON, a page's worth in text */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/report.h"
 
+#include "analysis/categories.h"
 #include "model/clock.h"
 #include "render/ooms.h"
 #include "render/space.h"
@@ -169,6 +170,8 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 	gmt_json_key_u64(json, "total_bytes", site->total_bytes);
 	gmt_json_key_u64(json, "allocs", site->alloc_count);
 	gmt_json_key_u64(json, "frees", site->free_count);
+	gmt_json_key_text(json, "category", gmt_category_name(gmt_category_of(report->replay, report->traces,
+		report->leaks->history, site->id)));
 	render_thread(report, site->thread, json);
 	gmt_json_key_u64(json, "own_frame", site->own_line);
 	gmt_stack_json(report->traces, site->stack, json);
@@ -241,6 +244,8 @@ static void render_doubts(const struct gmt_report *report, struct gmt_json *json
 
 void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 {
+	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
+
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "schema", "gpumemtrace.report/1");
 	gmt_json_key_text(json, "file", report->snapshot->path);
@@ -272,7 +277,9 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_end_array(json);
 
 	render_refusals(report, json);
-	gmt_ooms_json(report, NULL, json);
+	gmt_steps_json(report->leaks, json);
+	gmt_ooms_json(report, &steps, json);
+	gmt_leaks_json(report->leaks, json);
 	gmt_where_json(report->where, json);
 	render_doubts(report, json);
 	gmt_json_end_object(json);

@@ -332,6 +332,7 @@ static void write_next(const struct writer *writer)
 bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
 	struct writer writer = { .report = report, .plain = { file, report->color }, .file = file };
+	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
 	/* Zeroed; indexed by site, never pushed to. */
 	bool done = gmt_vec_reserve(&writer.numbers, report->replay->books.sites.count + 1);
 
@@ -348,8 +349,12 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 			fprintf(file, "\nand %zu more GPUs: see --json\n",
 				report->summary->devices.count - DEVICES_SHOWN);
 		write_host(&writer);
-		done = gmt_ooms_text(report, NULL, file);
+		done = gmt_ooms_text(report, &steps, file);
 		write_refusals(&writer);
+		if (report->section == GMT_WHERE_SHORT) {
+			done = done && gmt_leaks_text(report->leaks, &writer.plain);
+			gmt_steps_text(report->leaks, &writer.plain);
+		}
 		gmt_where_text(report->where, report->section, file);
 		done = done && (report->section != GMT_WHERE_SHORT || write_all_lists(&writer));
 		write_next(&writer);

@@ -30,12 +30,18 @@ static struct sums sums_of(const struct gmt_history_series *series, size_t accou
 
 static void write_account(const struct gmt_history_series *series, size_t account, const struct gmt_plain *plain)
 {
-	for (int part = 0; part < GMT_PARTS; part++) {
-		struct sums sums = sums_of(series, account, (enum gmt_part)part);
+	/* As they come in a step. */
+	static const enum gmt_part order[GMT_PARTS] = {
+		GMT_PART_FORWARD, GMT_PART_BACKWARD, GMT_PART_OPTIMIZER, GMT_PART_OTHER,
+	};
+
+	for (int i = 0; i < GMT_PARTS; i++) {
+		enum gmt_part part = order[i];
+		struct sums sums = sums_of(series, account, part);
 
 		if (!sums.made_bytes)
 			continue;
-		fprintf(plain->file, "  %-10s %12s %12s %12s\n", gmt_part_name((enum gmt_part)part),
+		fprintf(plain->file, "  %-10s %12s %12s %12s\n", gmt_part_name(part),
 			gmt_text_size(sums.made_bytes / sums.steps).text,
 			gmt_text_size(sums.left_bytes / sums.steps).text, gmt_text_size(sums.peak_bytes).text);
 	}
