@@ -18,6 +18,10 @@ from snapshots import SHIM, Recording
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+LIBC = {"dlsym", "dlclose", "_exit", "_Exit", "getenv"}
+NVTX = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
+MARKS = {f"gpumemtrace_{name}" for name in ("step", "phase_push", "phase_pop", "mark", "is_recording")}
+
 UNWINDER = "_Unwind_RaiseException"
 STRANGERS = ("libgmtunw.so.8", "libgmtl.so.5")
 
@@ -99,10 +103,10 @@ class Object(unittest.TestCase):
         self.assertIn("libc.so.6", needed)
         self.assertEqual({name for name in needed if not name.startswith("ld-linux")}, {"libc.so.6"})
 
-    def test_it_exports_the_hooks_four_names_of_libc_and_one_for_libunwind_alone(self):
+    def test_it_exports_the_hooks_five_names_of_libc_nvtxs_entries_marks_and_one_for_libunwind_alone(self):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
         rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]
-        self.assertEqual({row[7] for row in rows}, hooked_symbols() | {"dlsym", "dlclose", "_exit", "_Exit", "gmtp2"})
+        self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | NVTX | MARKS | {"gmtp2"})
         self.assertEqual({(row[3], row[4]) for row in rows}, {("FUNC", "GLOBAL")})
 
     def test_its_exports_carry_no_version(self):
