@@ -141,6 +141,7 @@ class Ooms(unittest.TestCase):
         self.assertIn("Out of memory: 1 request failed\n", text)
         self.assertIn("Refused requests: 7; the last of them\n", text)
         self.assertEqual([i for i in range(7) if f"  {i} B  cuda" in text], [2, 3, 4, 5, 6])
+        self.assertNotIn("30.0 MiB  cuda", text)
 
     def test_the_json_has_the_same_numbers_and_points_at_sites(self):
         report = fragmented().json()

@@ -53,8 +53,10 @@ def runtime():
 
 
 def extension():
-    """Memory behind PyTorch's back; and then PyTorch goes on, with blocks that it has and that it has not."""
+    """Memory behind PyTorch's back; and then PyTorch goes on, with a block from its cache."""
     kept = make(600)
+    spare = make(20)
+    del spare
     block = ctypes.c_void_p()
     library = runtime()
     result = library.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(500 * MIB))
