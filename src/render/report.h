@@ -27,7 +27,7 @@ struct gmt_report {
 	struct gmt_sites *sites; /* sorted anew for each list */
 	const struct gmt_caveats *caveats;
 	const struct gmt_ooms *ooms;
-	const struct gmt_where_view *where;
+	const struct gmt_where_view *where; /* or NULL */
 	const struct gmt_leaks_view *leaks;
 	enum gmt_where_section section; /* text: of `where`; all but GMT_WHERE_SHORT stand for the lists */
 	bool has_until; /* the report ends before the recording does */

@@ -280,7 +280,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_steps_json(report->leaks, json);
 	gmt_ooms_json(report, &steps, json);
 	gmt_leaks_json(report->leaks, json);
-	gmt_where_json(report->where, json);
+	if (report->where)
+		gmt_where_json(report->where, json);
 	render_doubts(report, json);
 	gmt_json_end_object(json);
 }

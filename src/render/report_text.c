@@ -355,7 +355,8 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 			done = done && gmt_leaks_text(report->leaks, &writer.plain);
 			gmt_steps_text(report->leaks, &writer.plain);
 		}
-		gmt_where_text(report->where, report->section, file);
+		if (report->where)
+			gmt_where_text(report->where, report->section, file);
 		done = done && (report->section != GMT_WHERE_SHORT || write_all_lists(&writer));
 		write_next(&writer);
 	}
