@@ -30,6 +30,7 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 		.leaks = {
 			.definitions = plan->limits.definitions, .warmup_steps = plan->limits.warmup_steps,
 			.age_steps = plan->limits.age_steps, .age_ns = plan->limits.age_ns,
+			.with_libraries = true, /* default_suppressions.def lets them off, and says so */
 		},
 	};
 	struct gmt_parts parts = { 0 };

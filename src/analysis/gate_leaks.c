@@ -36,25 +36,33 @@ static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 	return false;
 }
 
+static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const struct gmt_leak_birth *birth)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+	const char *blocks = birth->blocks == 1 ? "block" : "blocks";
+
+	if (birth->first_step == birth->last_step)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "step %u left %s in %s %s",
+			birth->first_step, gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+	else
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"steps %u to %u left %s in %s %s", birth->first_step, birth->last_step,
+			gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+}
+
+/* The first and the last steps say that it goes on. */
 static void describe_births(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_leak *leak)
 {
-	enum { SHOWN = 3 };
-	struct gmt_verdict *verdict = judge->verdict;
+	size_t count = leak->births.count;
 
-	for (size_t i = 0; i < leak->births.count && i < SHOWN; i++) {
-		const struct gmt_leak_birth *birth = &leak->births.items[i];
-		const char *blocks = birth->blocks == 1 ? "block" : "blocks";
-
-		if (birth->first_step == birth->last_step)
-			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-				"step %u left %s in %s %s", birth->first_step, gmt_text_size(birth->bytes).text,
-				gmt_text_count(birth->blocks).text, blocks));
-		else
-			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-				"steps %u to %u left %s in %s %s", birth->first_step, birth->last_step,
-				gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
-	}
+	if (count)
+		describe_birth(judge, finding, &leak->births.items[0]);
+	if (count > 2)
+		gmt_verdict_add_evidence(judge->verdict, finding, "...");
+	if (count > 1)
+		describe_birth(judge, finding, &leak->births.items[count - 1]);
 }
 
 static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)

@@ -110,7 +110,7 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 	if (row->is_cache)
 		return false;
 	/* What is kept for reuse is no leak because the program ends. */
-	if (definition == GMT_LEAK_EXIT && row->layer == GMT_LAYER_CUDA &&
+	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries && row->layer == GMT_LAYER_CUDA &&
 		row->landmarks & (GMT_LANDMARK_BIT(HOST_CACHE) | GMT_LANDMARK_BIT(LIBRARY)))
 		return false;
 	if (wanted)

@@ -80,6 +80,7 @@ struct gmt_leaks_options {
 	uint32_t warmup_steps; /* UINT32_MAX: a fifth of the steps, 1 to 10 */
 	uint32_t age_steps;    /* UINT32_MAX: not by steps */
 	uint64_t age_ns;       /* UINT64_MAX: not by time */
+	bool with_libraries;   /* exit: judges what CUDA's libraries and PyTorch's pinned cache hold too */
 };
 
 struct gmt_leaks {

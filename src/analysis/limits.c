@@ -96,7 +96,7 @@ static bool is_whole(double number)
 /* What was meant by "18GB", "18G", "18g": said in the message. */
 static enum gmt_status bad_unit(const char *text, int digits, const char *unit, struct gmt_error *error)
 {
-	const char *known = *unit ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
+	const char *known = *unit && strlen(unit) <= 3 ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
 
 	if (known)
 		return gmt_error_set(error, GMT_USAGE, "`%s`: units are powers of 1024: write %.*s%ciB", text, digits,
@@ -160,6 +160,9 @@ static bool read_selector(const char *text, size_t length, struct gmt_limit_peak
 #include "wire/layers.def"
 #undef GMT_LAYER
 	};
+	while (length && text[length - 1] == ' ')
+		length--;
+
 	const char *colon = memchr(text, ':', length);
 	size_t name = colon ? (size_t)(colon - text) : length;
 	char digits[12] = "";
