@@ -15,7 +15,7 @@
 enum {
 	DEPTH_LIMIT = 1024, /* bounds what a capture needs of the host's stack: 4 KiB */
 	GATES = 32,
-	END_WAIT_NS = 100000000,
+	END_WAIT_NS = 1000000000,
 };
 
 /* Who reads frames now. Several, so that threads do not wait for each other's cache line. */
@@ -215,16 +215,17 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_l
 
 	char *thread = python.this_thread();
 
-	if (!thread)
+	/* Once it ends, without a look at the gate: it is to become empty. */
+	if (!thread || !may_read_frames_of(thread))
 		return 0;
 
 	/* A state is some hundred bytes. */
 	_Atomic uint32_t *inside = &gates[(uintptr_t)thread / 512 % GATES].inside;
 
-	/* Sequentially consistent, as in gmt_python_end: either it sees us inside, or we see that it was called. */
+	/* Sequentially consistent, as both steps of gmt_python_end: either it sees us inside, or we see that it was called. */
 	atomic_fetch_add(inside, 1);
 	uint32_t id = may_read_frames_of(thread) ? capture_thread(thread, depot, depth, ret_lost) : 0;
-	/* Pairs with the acquire in gmt_python_end. */
+	/* Pairs with the load in gmt_python_end. */
 	atomic_fetch_sub_explicit(inside, 1, memory_order_release);
 	return id;
 }
@@ -237,15 +238,6 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static bool is_anybody_inside(void)
-{
-	bool is = false;
-
-	for (int i = 0; i < GATES; i++)
-		is = is || atomic_load(&gates[i].inside);
-	return is;
-}
-
 void gmt_python_end(void)
 {
 	if (state_now() == GMT_PYTHON_ABSENT || !python.this_thread)
@@ -254,8 +246,10 @@ void gmt_python_end(void)
 
 	uint64_t deadline_ns = monotonic_ns() + END_WAIT_NS;
 
-	while (is_anybody_inside() && monotonic_ns() < deadline_ns)
-		sched_yield();
+	/* A gate that is seen empty stays so: whoever comes to it later turns round. */
+	for (int i = 0; i < GATES; i++)
+		while (atomic_load(&gates[i].inside) && monotonic_ns() < deadline_ns)
+			sched_yield();
 }
 
 void gmt_python_reset(void)
