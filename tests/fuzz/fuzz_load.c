@@ -17,11 +17,27 @@
 #include "render/dump.h"
 #include "render/info.h"
 #include "render/report.h"
+#include "tools/input.h"
+#include "tools/parts.h"
+#include "tools/say.h"
+#include "tools/where_parts.h"
 #include "wire/decode.h"
 #include "wire/sink.h"
 #include "wire/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* In place of the tool's own, which talk. */
+int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
+{
+	return gmt_snapshot_load(path, NULL, ret_snapshot, NULL) ? 1 : 0;
+}
+
+int gmt_say_failure(const struct gmt_error *error)
+{
+	(void)error;
+	abort();
+}
 
 static void put_u32(uint8_t *at, uint32_t value)
 {
@@ -111,43 +127,100 @@ static void check_sums(const struct gmt_books *books)
 	}
 }
 
-static void report(struct gmt_snapshot *snapshot, FILE *out, uint64_t until_ns, enum gmt_traces_native native)
+/* Every peak that is taken apart sums to itself, by whatever it is taken apart. */
+static void check_peaks(const struct gmt_where_view *view)
 {
-	struct gmt_traces_options options = { .native = native };
-	struct gmt_traces traces = { 0 };
-	struct gmt_replay replay = { 0 };
-	struct gmt_summary summary = { 0 };
-	struct gmt_sites sites = { 0 };
-	struct gmt_caveats caveats = { 0 };
-	struct gmt_census census = { 0 };
+	const struct gmt_books *books = &view->replay->books;
 
-	if (gmt_traces_init(&traces, snapshot, &options, NULL) ||
-		gmt_replay_init(&replay, snapshot, &traces, &(struct gmt_replay_options){ .until_ns = until_ns }, NULL) ||
-		gmt_summary_init(&summary, snapshot, &replay, NULL) ||
-		gmt_sites_init(&sites, &replay, &traces, NULL) ||
-		gmt_caveats_init(&caveats, snapshot, &replay, &traces, NULL) ||
-		gmt_census_init(&census, snapshot, NULL))
-		abort();
-	check_sums(&replay.books);
+	for (size_t a = 0; a < books->accounts.count && a < GMT_WHERE_ACCOUNTS; a++)
+		for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
+			const struct gmt_books_account *account = &books->accounts.items[a];
+			uint64_t bytes = 0;
+			size_t count;
+			const struct gmt_table_row *row =
+				gmt_table_of(&view->peaks[i], account->layer, account->device, &count);
 
-	struct gmt_report whole = {
-		.snapshot = snapshot, .traces = &traces, .replay = &replay, .summary = &summary,
-		.sites = &sites, .caveats = &caveats, .limit = UINT64_MAX, .frames = 6, .all_lists = true,
-		.color = true,
+			for (; count; count--)
+				bytes += row++->peak_bytes;
+			if (bytes != account->peak_bytes)
+				abort();
+		}
+}
+
+/* Where the memory went, by every key. */
+static void where(const struct gmt_parts *parts, FILE *out)
+{
+	struct gmt_json json = { .file = out };
+
+	for (int by = 0; by < GMT_TABLE_KEYS; by++) {
+		struct gmt_where_parts made = { 0 };
+
+		if (gmt_where_parts_init(&made, parts->snapshot, &parts->traces, &parts->timeline, &parts->replay,
+			&parts->history, &parts->sites, parts->until_ns, by, GMT_SITES_BY_TOTAL, NULL))
+			abort();
+		check_peaks(&made.view);
+		gmt_where_json(&made.view, &json);
+		for (enum gmt_where_section section = GMT_WHERE_SHORT; section <= GMT_WHERE_TABLE; section++)
+			gmt_where_text(&made.view, section, out);
+		gmt_where_parts_fini(&made);
+	}
+}
+
+static void render(struct gmt_parts *parts, const struct gmt_where_parts *made, FILE *out)
+{
+	struct gmt_leaks_view leaks = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
+		.limit = UINT64_MAX, .frames = 6,
 	};
-	struct gmt_info info = { .snapshot = snapshot, .census = &census, .caveats = &caveats };
+	struct gmt_report whole = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats,
+		.ooms = &parts->ooms, .where = &made->view, .leaks = &leaks, .limit = UINT64_MAX, .frames = 6,
+		.all_lists = true, .color = true,
+	};
 	struct gmt_json json = { .file = out, .pretty = true, .inline_depth = 2 };
 
 	gmt_report_json(&whole, &json);
 	gmt_report_text(&whole, out);
+}
+
+static void inform(struct gmt_snapshot *snapshot, const struct gmt_caveats *caveats, FILE *out)
+{
+	struct gmt_census census = { 0 };
+	struct gmt_info info = { .snapshot = snapshot, .census = &census, .caveats = caveats };
+	struct gmt_json json = { .file = out, .pretty = true, .inline_depth = 2 };
+
+	if (gmt_census_init(&census, snapshot, NULL))
+		abort();
 	gmt_info_json(&info, &json);
 	gmt_info_text(&info, out);
 	gmt_census_fini(&census);
-	gmt_caveats_fini(&caveats);
-	gmt_sites_fini(&sites);
-	gmt_summary_fini(&summary);
-	gmt_replay_fini(&replay);
-	gmt_traces_fini(&traces);
+}
+
+/* False when nothing of it is readable. */
+static bool report(const char *path, FILE *out, uint64_t until, enum gmt_traces_native native)
+{
+	struct gmt_parts_options options = {
+		.traces = { .native = native }, .until = until, .leaks = gmt_parts_default_leaks,
+	};
+	struct gmt_parts parts = { 0 };
+	struct gmt_where_parts made = { 0 };
+
+	if (gmt_parts_load(path, &options, &parts)) {
+		gmt_parts_fini(&parts);
+		return false;
+	}
+	check_sums(&parts.replay.books);
+	if (gmt_where_parts_init(&made, parts.snapshot, &parts.traces, &parts.timeline, &parts.replay,
+		&parts.history, &parts.sites, parts.until_ns, -1, GMT_SITES_BY_PEAK, NULL))
+		abort();
+	render(&parts, &made, out);
+	where(&parts, out);
+	inform(parts.snapshot, &parts.caveats, out);
+	gmt_where_parts_fini(&made);
+	gmt_parts_fini(&parts);
+	return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -168,10 +241,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	int fd = store(content, size, path);
 	dump(path, out);
-	if (!gmt_snapshot_load(path, NULL, &snapshot, NULL)) {
-		report(snapshot, out, GMT_REPLAY_TO_END, GMT_TRACES_TRIMMED);
-		report(snapshot, out, gmt_snapshot_duration_ns(snapshot) / 2, GMT_TRACES_ALL);
+	if (report(path, out, UINT64_MAX, GMT_TRACES_TRIMMED) && !gmt_snapshot_load(path, NULL, &snapshot, NULL)) {
+		uint64_t half_ns = gmt_snapshot_duration_ns(snapshot) / 2;
+
 		gmt_snapshot_free(snapshot);
+		report(path, out, half_ns, GMT_TRACES_ALL);
 	}
 	close(fd);
 	free(content);
