@@ -109,6 +109,7 @@ def native_thread_first():
     show()
     for _ in range(100):
         released.fake_block_on_native_thread()
+    assert not optimizer._global_optimizer_post_hooks
     in_worker(lambda: (released.fake_block(), train()))
 
 

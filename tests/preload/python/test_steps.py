@@ -45,7 +45,7 @@ class Steps(unittest.TestCase):
         names = [row["text"] for row in run.records("name")]
         self.assertEqual(names, ["Optimizer"])
 
-    def test_a_worker_that_keeps_the_gil_is_not_kept_waiting(self):
+    def test_a_worker_that_keeps_the_gil_has_its_steps_marked_once_it_lets_go(self):
         self.check("worker_held")
 
     def test_optimizers_that_are_imported_later_are_found(self):
@@ -55,7 +55,7 @@ class Steps(unittest.TestCase):
     def test_a_main_thread_that_stays_away_is_not_waited_for(self):
         self.check("main_stays_in_c")
 
-    def test_threads_that_are_not_pythons_use_up_no_chance(self):
+    def test_threads_that_are_not_pythons_ask_for_nothing(self):
         self.check("native_thread_first")
 
     def test_no_hook_is_added_to_those_that_are_being_called(self):
