@@ -91,7 +91,9 @@ static void drop_repetition(struct maker *maker)
 	size_t count = maker->frames.count;
 
 	for (size_t length = 1; length <= LONGEST_REPETITION && length * 2 <= count; length++)
-		if (memcmp(items + count - length, items + count - 2 * length, length * sizeof(*items)) == 0) {
+		if (items[count - 1] == items[count - 1 - length] &&
+			memcmp(items + count - length, items + count - 2 * length,
+				length * sizeof(*items)) == 0) {
 			maker->frames.count -= length;
 			return;
 		}
