@@ -251,14 +251,18 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	return true;
 }
 
-/* Counts blocks of different steps that end at one go: how a collector's pass looks. */
+/*
+ * Counts blocks of different steps that end at one go: how a collector's pass looks. Behind the last step
+ * functions return, and all that they kept ends so.
+ */
 static void note_burst(struct state *state, const struct gmt_books_block *block)
 {
 	struct burst *burst = &state->bursts.items[block->site];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 	uint32_t step;
 
-	if (!gmt_series_find(&state->timeline->series[0], block->stamp, &step))
+	if (state->followers[0].cursor >= state->followers[0].steps->steps.count ||
+		!gmt_series_find(&state->timeline->series[0], block->stamp, &step))
 		return;
 	if (burst->allocations != state->allocations)
 		*burst = (struct burst){ .allocations = state->allocations, .last_step = step, .count = 1 };

@@ -6,7 +6,7 @@
 
 /* A phase that is open while marks are read. */
 struct open_phase {
-	uint64_t key; /* thread and source, or the number of a range */
+	uint64_t key; /* thread, source and domain; or the number of a range */
 	uint32_t phase; /* index */
 	bool numbered;
 };
@@ -61,7 +61,8 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
-		uint64_t stack_key = (uint64_t)mark->thread << 8 | mark->source;
+		/* NVTX's domains are told by `object`: each has its own nesting on a thread. */
+		uint64_t stack_key = gmt_hash_u64((uint64_t)mark->thread << 8 | mark->source) ^ mark->object;
 		bool has_room = reader.open.count < MAX_OPEN;
 
 		if (mark->kind == GMT_MARK_KIND_PUSH && has_room)
