@@ -146,7 +146,7 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	struct largest largest = { .site = UINT32_MAX };
 	struct gmt_leak leak = {
 		.definition = definition, .layer = row->layer, .device = row->device, .space = row->space,
-		.bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
+		.landmarks = row->landmarks, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
 	};
 	bool done = true;
 	size_t count;

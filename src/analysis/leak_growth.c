@@ -239,15 +239,47 @@ static uint32_t first_step_of(const struct left *left)
 	return step;
 }
 
+/*
+ * Which blocks a finding is about. What was made in the last steps may be in use: it counts where older
+ * blocks of the same stack are left too, or where there are no older ones at all.
+ */
+struct settled {
+	uint64_t stamp; /* where the last steps begin */
+	struct gmt_map sites; /* that have older blocks */
+};
+
+static bool is_settled(void *context, const struct gmt_history_block *block)
+{
+	const struct settled *settled = context;
+	uint64_t unused;
+
+	return !settled->sites.count || gmt_map_find(&settled->sites, block->site, &unused);
+}
+
+static bool find_settled(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
+	struct settled *settled)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+
+	settled->stamp = maker->timeline->series[span->series].steps.items[span->steps - span->margin].begin;
+	for (size_t i = 0; i < count && blocks[i].stamp <= settled->stamp; i++)
+		if (!gmt_map_put(&settled->sites, blocks[i].site, 0))
+			return false;
+	return true;
+}
+
 static bool report(struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
 	const struct left *left, const struct gmt_slope *slope, double confidence)
 {
-	struct gmt_leak *leak;
+	struct settled settled = { 0 };
+	struct gmt_leak *leak = NULL;
+	bool done = find_settled(maker, span, group, &settled) &&
+		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, span->moment, is_settled, &settled, &leak);
 
-	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, span->moment, NULL, NULL, &leak))
-		return false;
-	if (!leak)
-		return true;
+	gmt_map_fini(&settled.sites);
+	if (!done || !leak)
+		return done;
 	leak->bytes_per_step = slope->per_step / (double)span->stride;
 	leak->confidence = confidence;
 	leak->series = span->series;

@@ -72,7 +72,8 @@ static bool is_recurrent(const struct evidence *evidence)
 
 static bool is_kept_in_evaluation(const struct evidence *evidence)
 {
-	return evidence->is_evaluation && is_category(evidence, GMT_CATEGORY_ACTIVATIONS);
+	return evidence->is_evaluation &&
+		evidence->leak->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
 }
 
 static bool is_loss(const struct evidence *evidence)
@@ -88,6 +89,17 @@ static bool is_scalar(const struct evidence *evidence)
 static bool is_activations(const struct evidence *evidence)
 {
 	return is_category(evidence, GMT_CATEGORY_ACTIVATIONS);
+}
+
+/* A result that holds its graph holds the inputs too; together they are from the call of a module. */
+static bool is_call_kept(const struct evidence *evidence)
+{
+	return evidence->leak->layer == GMT_LAYER_TORCH && evidence->leak->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+}
+
+static bool is_call_kept_after_phase(const struct evidence *evidence)
+{
+	return evidence->leak->definition == GMT_LEAK_PHASE && is_call_kept(evidence);
 }
 
 static bool is_inputs(const struct evidence *evidence)
@@ -117,6 +129,8 @@ static const struct {
 		"referenced" },
 	{ is_optimizer_state, "the optimizer holds state for parameters of earlier steps: new ones are given to it "
 		"again and again" },
+	{ is_call_kept_after_phase, "results of a model are kept after the phase that they were made in: evaluate under "
+		"torch.no_grad(), and keep what is needed as numbers or on the CPU" },
 	{ is_kept_in_evaluation, "kept from calls that no backward pass follows: outputs are kept with their graph; "
 		"evaluate under torch.no_grad(), and keep what is needed as numbers or on the CPU" },
 	{ is_loss, "the loss is kept as a tensor, and with it the graph that made it: keep loss.item() or "
@@ -125,6 +139,8 @@ static const struct {
 		".detach()" },
 	{ is_activations, "results of the model are kept from step to step: a list, a cache or a hook holds them, or a "
 		"tensor that is kept holds the graph they were made in" },
+	{ is_call_kept, "inputs and results of a model are kept from step to step: a result that is kept holds the "
+		"graph it was made in, and all that went into it" },
 	{ is_inputs, "tensors that the program made or copied to the device are kept from step to step: look for a "
 		"list or a cache of them" },
 };

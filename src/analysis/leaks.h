@@ -53,6 +53,7 @@ struct gmt_leak {
 	uint32_t stack;    /* id in traces->stacks: of the group's largest site */
 	uint32_t own_line; /* index of a frame in it */
 	uint32_t category; /* enum gmt_category, of that site */
+	uint32_t landmarks; /* bits of model/landmarks.h, of all stacks in the group */
 	uint64_t bytes, blocks; /* retained */
 	uint32_t sites;    /* stacks in the group */
 	uint32_t burst_blocks; /* of its largest site: see gmt_history_site */

@@ -270,16 +270,25 @@ static bool find_period(struct finder *finder, const struct run *run, size_t *re
 	return true;
 }
 
+/*
+ * Whether what lies in a run is told by its period. Where other allocations part the calls of a context,
+ * a run is one call unless it is nothing but whole periods: a network's equal layers seldom are.
+ */
+static bool is_periodic(const struct finder *finder, const struct run *run, size_t period, size_t length)
+{
+	if (!period)
+		return false;
+	return finder->contexts.items[run->context].run_count < 3 ||
+		(length == run->count && run->count % period == 0);
+}
+
 static bool split_run(struct finder *finder, const struct run *run)
 {
 	size_t period, length, phase = 0, start;
 
-	/* Something lies between the calls of this context: each run is one. */
-	if (finder->contexts.items[run->context].run_count >= 3)
-		return add_call(finder, run, 0);
 	if (!find_period(finder, run, &period, &length))
 		return false;
-	if (!period)
+	if (!is_periodic(finder, run, period, length))
 		return add_call(finder, run, 0);
 
 	/* A call begins with what the run began with. */

@@ -9,8 +9,9 @@
  * training when it shows up in at least half of the steps of `main`, else evaluation. Where a thread
  * allocates outside of modules between two calls, they are two. Calls that follow each other directly
  * from one place are told by the sequence of their allocations: it repeats, and its shortest period
- * is one call (so a module that does nothing but the same thing n times counts n calls). Of several
- * places that take turns, the one with most calls counts, as with optimizers.
+ * is one call (so a module that does nothing but the same thing n times counts n calls; it does not
+ * where other allocations lie between calls and its sequence is not a whole number of periods). Of
+ * several places that take turns, the one with most calls counts, as with optimizers.
  */
 
 #include "model/timeline.h"

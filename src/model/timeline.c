@@ -154,18 +154,19 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 			continue;
 		if (before)
 			done = add_step(series, before->begin, phase->begin);
+		else
+			series->name = phase->name;
 		before = phase;
 	}
 	if (done && before)
 		done = add_step(series, before->begin, before->end);
-	if (series->steps.count) {
-		series->source = GMT_STEPS_NVTX;
-		series->name = before->name;
-	}
+	series->source = GMT_STEPS_NVTX;
 	gmt_counters_fini(&counters);
 	/* One range is no sequence of steps. */
-	if (series->steps.count < 2)
+	if (series->steps.count < 2) {
 		series->steps.count = 0;
+		series->name = "";
+	}
 	return done;
 }
 
