@@ -201,44 +201,6 @@ static void project(const struct gmt_leak_maker *maker, const struct span *span,
 		leak->steps_to_oom = (uint64_t)((double)(device->total_bytes - held + cached) / leak->bytes_per_step);
 }
 
-static bool list_births(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
-	struct gmt_leak *leak)
-{
-	const struct gmt_step_series *series = &maker->timeline->series[span->series];
-	size_t count, stretches = span->steps < BIRTHS ? span->steps : BIRTHS;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
-	uint32_t step;
-
-	if (!gmt_vec_reserve(&leak->births, stretches))
-		return false;
-	leak->births.count = stretches;
-	for (size_t b = 0; b < stretches; b++)
-		leak->births.items[b] = (struct gmt_leak_birth){
-			.first_step = (uint32_t)(span->steps * b / stretches),
-			.last_step = (uint32_t)(span->steps * (b + 1) / stretches - 1),
-		};
-	for (size_t i = 0; i < count; i++) {
-		size_t b;
-
-		if (!gmt_series_find(series, blocks[i].stamp, &step) || step >= span->steps)
-			continue;
-		for (b = step * stretches / span->steps; leak->births.items[b].last_step < step; b++)
-			;
-		leak->births.items[b].bytes += blocks[i].size_bytes;
-		leak->births.items[b].blocks++;
-	}
-	return true;
-}
-
-static uint32_t first_step_of(const struct left *left)
-{
-	uint32_t step = 0;
-
-	while (step + 1 < left->by_step.count && !left->by_step.items[step])
-		step++;
-	return step;
-}
-
 /*
  * Which blocks a finding is about. What was made in the last steps may be in use: it counts where older
  * blocks of the same stack are left too, or where there are no older ones at all.
@@ -269,6 +231,45 @@ static bool find_settled(const struct gmt_leak_maker *maker, const struct span *
 	return true;
 }
 
+static bool list_births(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
+	struct settled *settled, struct gmt_leak *leak)
+{
+	const struct gmt_step_series *series = &maker->timeline->series[span->series];
+	size_t count, stretches = span->steps < BIRTHS ? span->steps : BIRTHS;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+	uint32_t step;
+
+	if (!gmt_vec_reserve(&leak->births, stretches))
+		return false;
+	leak->births.count = stretches;
+	for (size_t b = 0; b < stretches; b++)
+		leak->births.items[b] = (struct gmt_leak_birth){
+			.first_step = (uint32_t)(span->steps * b / stretches),
+			.last_step = (uint32_t)(span->steps * (b + 1) / stretches - 1),
+		};
+	for (size_t i = 0; i < count; i++) {
+		size_t b;
+
+		if (!is_settled(settled, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
+			step >= span->steps)
+			continue;
+		for (b = step * stretches / span->steps; leak->births.items[b].last_step < step; b++)
+			;
+		leak->births.items[b].bytes += blocks[i].size_bytes;
+		leak->births.items[b].blocks++;
+	}
+	return true;
+}
+
+static uint32_t first_step_of(const struct left *left)
+{
+	uint32_t step = 0;
+
+	while (step + 1 < left->by_step.count && !left->by_step.items[step])
+		step++;
+	return step;
+}
+
 static bool report(struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
 	const struct left *left, const struct gmt_slope *slope, double confidence)
 {
@@ -277,16 +278,18 @@ static bool report(struct gmt_leak_maker *maker, const struct span *span, uint32
 	bool done = find_settled(maker, span, group, &settled) &&
 		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, span->moment, is_settled, &settled, &leak);
 
-	gmt_map_fini(&settled.sites);
 	if (!done || !leak)
-		return done;
+		goto out;
 	leak->bytes_per_step = slope->per_step / (double)span->stride;
 	leak->confidence = confidence;
 	leak->series = span->series;
 	leak->first_step = first_step_of(left);
 	leak->steps = (uint32_t)(span->steps - span->warmup);
 	project(maker, span, leak);
-	return list_births(maker, span, group, leak);
+	done = list_births(maker, span, group, &settled, leak);
+out:
+	gmt_map_fini(&settled.sites);
+	return done;
 }
 
 static bool judge(struct gmt_leak_maker *maker, const struct span *span, uint32_t group, struct left *left)
