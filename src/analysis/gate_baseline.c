@@ -176,16 +176,26 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 	gmt_vec_fini(&changes);
 }
 
-/* The line of the program that stands for a group: its largest site's. */
+/* The line of the program that stands for a group: where it grows, else its largest site's. */
 static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding,
-	const struct gmt_baseline_row *layer)
+	const struct gmt_baseline_row *layer, bool grows)
 {
 	const struct gmt_gate_input *input = judge->input;
+	const char *key = finding->key;
 	size_t count;
 	const struct gmt_site *sites =
 		gmt_sites_of(input->sites, layer->layer, layer->device, GMT_SITES_BY_PEAK, &count);
-	const char *key = finding->key;
 
+	for (size_t i = 0; grows && i < input->leaks->rows.count; i++) {
+		const struct gmt_leak *leak = &input->leaks->rows.items[i];
+
+		if (leak->definition == GMT_LEAK_GROWTH && leak->layer == layer->layer &&
+			leak->device == layer->device && strcmp(key_of(judge, leak->stack), key) == 0) {
+			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
+				leak->stack, leak->own_line);
+			return;
+		}
+	}
 	for (size_t i = 0; i < count && *key; i++)
 		if (strcmp(key_of(judge, sites[i].stack), key) == 0) {
 			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
@@ -215,7 +225,7 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 		gmt_text_size(excess->now).text, gmt_text_size(excess->now - excess->before).text,
 		gmt_text_size(excess->before).text);
 	show_changes(judge, finding, found, layer, retained);
-	set_stack(judge, finding, layer);
+	set_stack(judge, finding, layer, false);
 }
 
 static bool exceeds(const struct excess *excess)
@@ -248,7 +258,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, cons
 		finding->title = gmt_verdict_line(judge->verdict, "grows by %s a step; the baseline has %s: %s",
 			gmt_text_size(row->growth_bytes).text,
 			gmt_text_size(before ? before->growth_bytes : 0).text, row->key);
-		set_stack(judge, finding, layer);
+		set_stack(judge, finding, layer, true);
 	}
 	return count;
 }

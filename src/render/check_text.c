@@ -120,23 +120,61 @@ static void write_blocks(const struct writer *writer, enum gmt_check_state state
 			write_check(writer, i);
 }
 
-/* What held, in few words; what was not judged, and why, so that nobody takes it for good. */
-static void write_others(const struct writer *writer)
+static const char *word_of(enum gmt_check_state state)
+{
+	return state == GMT_CHECK_PASSED ? "holds" : "skipped";
+}
+
+static void write_other(const struct writer *writer, const struct gmt_verdict_check *check)
+{
+	const struct gmt_rule_text *rule = gmt_rule_text(check->rule);
+	struct gmt_verdict_where where = gmt_verdict_where(check);
+
+	fprintf(writer->file, "%-8s%s %s: %s%s", word_of(check->state), rule->id, rule->name, where.text,
+		*where.text ? ": " : "");
+	line(writer, "", check->text);
+}
+
+/* Of many files only how often. */
+static void write_others_of(const struct writer *writer, enum gmt_rule rule, enum gmt_check_state state)
 {
 	const struct gmt_verdict *verdict = writer->verdict;
+	const struct gmt_verdict_check *first = NULL;
+	size_t count = 0;
 
-	fputc('\n', writer->file);
 	for (size_t i = 0; i < verdict->checks.count; i++) {
 		const struct gmt_verdict_check *check = &verdict->checks.items[i];
 
-		if (check->state != GMT_CHECK_PASSED && check->state != GMT_CHECK_SKIPPED)
+		if (check->rule != rule || check->state != state)
 			continue;
-		fprintf(writer->file, "%-8s", check->state == GMT_CHECK_PASSED ? "holds" : "skipped");
-		line(writer, "", gmt_check_name(verdict, check).text);
-		gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-		line(writer, "          ", check->text);
-		gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+		first = first ? first : check;
+		count++;
 	}
+	if (!count)
+		return;
+	fprintf(writer->file, "%-8s%s %s: %zu check%s", word_of(state), gmt_rule_text(rule)->id,
+		gmt_rule_text(rule)->name, count, count == 1 ? "" : "s");
+	if (state == GMT_CHECK_SKIPPED)
+		line(writer, "; the first: ", first->text);
+	else
+		fputc('\n', writer->file);
+}
+
+/* What held, in few words; what was not judged, and why, so that nobody takes it for good. */
+static void write_others(const struct writer *writer)
+{
+	static const enum gmt_check_state states[] = { GMT_CHECK_PASSED, GMT_CHECK_SKIPPED };
+	const struct gmt_verdict *verdict = writer->verdict;
+
+	fputc('\n', writer->file);
+	for (size_t s = 0; s < 2; s++)
+		for (unsigned rule = 0; rule < GMT_RULES; rule++) {
+			if (verdict->subjects.count > 1)
+				write_others_of(writer, (enum gmt_rule)rule, states[s]);
+			for (size_t i = 0; verdict->subjects.count < 2 && i < verdict->checks.count; i++)
+				if (verdict->checks.items[i].rule == rule && verdict->checks.items[i].state == states[s])
+					write_other(writer, &verdict->checks.items[i]);
+		}
 }
 
 static void write_suppressed(const struct writer *writer)

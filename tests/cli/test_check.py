@@ -172,7 +172,7 @@ class Steps(unittest.TestCase):
     def test_without_steps_growth_is_skipped_and_the_reason_said(self):
         done = check(self.stepless)
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stdout, r"skipped GMT002 growth: torch on GPU 0.*\n +not judged: .+")
+        self.assertRegex(done.stdout, r"\nskipped GMT002 growth: torch on GPU 0: not judged: .+\n")
 
     def test_a_rule_about_steps_that_was_asked_for_fails_where_there_are_none(self):
         for option in "--max-growth=1MiB/step", "--warmup=3", "--definition=growth,phase":
@@ -208,6 +208,7 @@ class Ranks(unittest.TestCase):
         answer = verdict(*paths)
         self.assertEqual([row["failed"] for row in answer["files"]], [False, False, True, False])
         self.assertEqual([answer["files"][row["file"]]["rank"] for row in answer["findings"]], [2])
+        self.assertIn("\nholds   GMT002 growth: 3 checks\n", done.stdout)
 
     def test_a_file_that_cannot_be_read_exits_with_3_and_the_others_are_judged(self):
         path = train(Story()).write("readable.gmt.gz")
