@@ -196,6 +196,15 @@ static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain
 		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n", plain->file);
 }
 
+static void write_next(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	fputs("\nnext: gpumemtrace report ", plain->file);
+	gmt_plain_argument(plain, view->snapshot->path);
+	fputs("   # what a step does, what the peak is made of\n      gpumemtrace check ", plain->file);
+	gmt_plain_argument(plain, view->snapshot->path);
+	fputs("   # the same as a gate for CI\n", plain->file);
+}
+
 bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
 	uint64_t limit = view->limit != UINT64_MAX ? view->limit : view->brief ? BRIEF_LEAKS : UINT64_MAX;
@@ -208,5 +217,7 @@ bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 	if (count > limit)
 		fprintf(plain->file, "  and %s more\n", gmt_text_count(count - limit).text);
 	write_rest(view, plain);
+	if (!view->brief)
+		write_next(view, plain);
 	return true;
 }

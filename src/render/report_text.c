@@ -322,6 +322,11 @@ static void write_next(const struct writer *writer)
 	fputs("\nnext: gpumemtrace report --json ", writer->file);
 	gmt_plain_argument(&writer->plain, report->snapshot->path);
 	fputs("   # every site with its whole stack\n", writer->file);
+	if (report->leaks->leaks->rows.count) {
+		fputs("      gpumemtrace leaks ", writer->file);
+		gmt_plain_argument(&writer->plain, report->snapshot->path);
+		fputs("   # what leaks, in full\n", writer->file);
+	}
 	if (traces->problems.count) {
 		fputs("      gpumemtrace report --symbol-path DIR ", writer->file);
 		gmt_plain_argument(&writer->plain, report->snapshot->path);
