@@ -204,6 +204,40 @@ class Forms(unittest.TestCase):
         self.assertEqual(rows["GMT002", "torch"]["measured"], 4096)
         self.assertEqual((answer["files"][0]["rank"], answer["files"][0]["pid"]), (None, 7))
 
+    def test_every_json_key_is_in_the_document(self):
+        with open(os.path.join(os.path.dirname(cli.TESTS), "docs", "ci.md"), encoding="utf-8") as file:
+            section = file.read().split("## JSON")[1]
+
+        def keys(value):
+            if isinstance(value, dict):
+                for key, inner in value.items():
+                    yield key
+                    # Frames are explained with the report's JSON.
+                    yield from () if key == "stack" else keys(inner)
+            elif isinstance(value, list):
+                for inner in value:
+                    yield from keys(inner)
+        path = cli.place("keys")
+        with open(path, "w") as file:
+            file.write("leak:nothing\n")
+        answer = json.loads(check("--json", "--suppressions", path, self.path).stdout)
+        for key in set(keys(answer)) - {"schema"}:
+            self.assertIn(f"`{key}`", section)
+
+    def test_the_document_has_every_limit_and_rule(self):
+        root = os.path.dirname(cli.TESTS)
+        with open(os.path.join(root, "docs", "ci.md"), encoding="utf-8") as file:
+            document = file.read()
+        with open(os.path.join(root, "src", "analysis", "limits.def")) as file:
+            limits = re.findall(r'^GMT_LIMIT\(\w+, "([\w-]+)"', file.read(), re.M)
+        with open(os.path.join(root, "src", "analysis", "rules.def")) as file:
+            rules = re.findall(r'^GMT_RULE\(\w+, "(\w+)", "([\w-]+)"', file.read(), re.M)
+        self.assertTrue(limits and rules)
+        for limit in limits:
+            self.assertIn(f"\n| `{limit}` |", document)
+        for rule in rules:
+            self.assertIn("\n| {} {} |".format(*rule), document)
+
     def test_hostile_names_do_not_reach_the_terminal(self):
         text = check(self.hostile).stdout
         self.assertNotRegex(text, r"[\x00-\x08\x0b-\x1f]")
