@@ -239,16 +239,11 @@ def forked_later():
 
 def unseen():
     """Nothing of a profiler shows in what Python tells of itself."""
-    calls = []
-    sys.setprofile(lambda frame, event, argument: calls.append(frame.f_code.co_name))
-    threading.setprofile(sys.getprofile())
     train()
     thread = threading.Thread(target=train)
     thread.start()
     thread.join()
-    sys.setprofile(None)
     told.update(
-        registered='register_optimizer_step_post_hook' in calls,
         threads=[thread.name for thread in threading.enumerate()],
         frames=len(sys._current_frames()),
         collecting=gc.isenabled(),
