@@ -13,10 +13,12 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 {
 	uint32_t landmarks = traces->stack_landmarks.items[replay->site_stacks.items[site]];
 	uint32_t account = replay->books.sites.items[site].account;
+	uint32_t space = replay->books.spaces.items[replay->books.sites.items[site].space].space;
 
 #define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
-	/* A segment of PyTorch's is for whatever lies in it. */
-	if (replay->books.accounts.items[account].layer == GMT_LAYER_CUDA && (HAS(CACHE) || HAS(HOST_CACHE)))
+	/* A segment of PyTorch's is for whatever lies in it; from a pool it takes blocks. */
+	if (replay->books.accounts.items[account].layer == GMT_LAYER_CUDA && space != GMT_SPACE_POOL &&
+		(HAS(CACHE) || HAS(HOST_CACHE)))
 		return GMT_CATEGORY_OTHER;
 	if (HAS(WORKSPACE) || HAS(LIBRARY))
 		return GMT_CATEGORY_WORKSPACE;

@@ -79,9 +79,11 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		if (!books->sites.items[site].alloc_count)
 			continue;
 		/* A line may make a segment and memory of its own: two groups. */
-		bool is_cache = key.layer == GMT_LAYER_CUDA && is_device &&
+		bool is_cache = key.layer == GMT_LAYER_CUDA && is_device && key.space != GMT_SPACE_POOL &&
 			(landmarks & GMT_LANDMARK_BIT(CACHE) || looks_like_segment(maker, site));
-		key.layer |= (uint32_t)is_cache << 16;
+		bool is_torch = key.layer == GMT_LAYER_TORCH ||
+			(key.space == GMT_SPACE_POOL && landmarks & GMT_LANDMARK_BIT(CACHE));
+		key.layer |= (uint32_t)is_cache << 16 | (uint32_t)is_torch << 17;
 		done = gmt_intern(&keys, &key, sizeof(key), &id);
 		if (done && id == maker->groups.count) {
 			struct gmt_leak_group *group = gmt_vec_push(&maker->groups);
@@ -90,7 +92,7 @@ static bool group_sites(struct gmt_leak_maker *maker)
 			if (done)
 				*group = (struct gmt_leak_group){
 					.layer = account->layer, .device = key.device, .space = key.space,
-					.is_cache = is_cache,
+					.is_cache = is_cache, .is_torch = is_torch,
 				};
 		}
 		if (!done)
@@ -116,7 +118,7 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 	if (wanted)
 		return wanted >> definition & 1;
 	return definition == GMT_LEAK_GROWTH || definition == GMT_LEAK_PHASE ||
-		(definition == GMT_LEAK_EXIT && row->layer != GMT_LAYER_TORCH);
+		(definition == GMT_LEAK_EXIT && !row->is_torch);
 }
 
 /* The site of a group that holds most in a finding; its stack stands for the group. */

@@ -22,6 +22,7 @@ struct gmt_leak_group {
 	uint32_t space;
 	uint32_t landmarks;  /* of all its stacks */
 	bool is_cache;       /* segments of PyTorch's allocator */
+	bool is_torch;       /* PyTorch's blocks; with its backend cudaMallocAsync they are the driver's */
 };
 
 /* The blocks of a captured moment, those of a group next to each other, oldest first. */

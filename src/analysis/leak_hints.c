@@ -10,6 +10,7 @@ struct evidence {
 	const struct gmt_leak *leak;
 	uint32_t landmarks;       /* of the stack that stands for it */
 	bool is_growth;
+	bool is_torch;            /* a block of PyTorch's */
 	bool is_evaluation;       /* counted in calls of a module, not in steps of an optimizer */
 	bool replaced;            /* one block, that is larger from step to step */
 	uint64_t bytes_per_block;
@@ -22,17 +23,17 @@ enum { SCALAR_BYTES = 512 }; /* the smallest block of PyTorch's allocator */
 
 static bool is_category(const struct evidence *evidence, enum gmt_category category)
 {
-	return evidence->leak->layer == GMT_LAYER_TORCH && evidence->leak->category == category;
+	return evidence->is_torch && evidence->leak->category == category;
 }
 
 static bool is_pinned(const struct evidence *evidence)
 {
-	return evidence->leak->device == GMT_DEVICE_HOST;
+	return evidence->is_growth && evidence->leak->device == GMT_DEVICE_HOST;
 }
 
 static bool is_driver(const struct evidence *evidence)
 {
-	return evidence->leak->layer == GMT_LAYER_CUDA;
+	return !evidence->is_torch;
 }
 
 static bool ends_in_bursts(const struct evidence *evidence)
@@ -94,7 +95,7 @@ static bool is_activations(const struct evidence *evidence)
 /* A result that holds its graph holds the inputs too; together they are from the call of a module. */
 static bool is_call_kept(const struct evidence *evidence)
 {
-	return evidence->leak->layer == GMT_LAYER_TORCH && evidence->leak->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+	return evidence->is_torch && evidence->leak->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
 }
 
 static bool is_call_kept_after_phase(const struct evidence *evidence)
@@ -159,6 +160,8 @@ const char *gmt_leak_hint(const struct gmt_leak_maker *maker, const struct gmt_l
 	struct evidence evidence = {
 		.leak = leak,
 		.landmarks = maker->traces->stack_landmarks.items[leak->stack],
+		.is_torch = leak->layer == GMT_LAYER_TORCH ||
+			(leak->space == GMT_SPACE_POOL && leak->landmarks & GMT_LANDMARK_BIT(CACHE)),
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
 		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
 			maker->timeline->series[leak->series].source == GMT_STEPS_FORWARD &&

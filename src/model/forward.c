@@ -121,12 +121,16 @@ static bool kind_of(struct finder *finder, uint32_t stack, uint32_t *ret_kind)
 	return true;
 }
 
-/* The allocations that count: PyTorch's blocks, before the end of the work. */
+/*
+ * The allocations that count, before the end of the work: PyTorch's blocks; with its backend
+ * cudaMallocAsync these are the driver's.
+ */
 static const struct gmt_snapshot_event *counting_event(const struct finder *finder, size_t index)
 {
 	const struct gmt_snapshot_event *event = gmt_snapshot_event(finder->snapshot, index);
 
-	return event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_TORCH &&
+	return event->kind == GMT_KIND_ALLOC &&
+		(event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL) &&
 		event->stamp <= finder->work_end ? event : NULL;
 }
 

@@ -312,7 +312,8 @@ static bool append_caller(struct merger *merger, const struct gmt_frames *frames
 	uint32_t own = merger->landmarks;
 	if (!list_python(merger, frames))
 		return false;
-	merger->landmarks = own; /* the caller's module is not this stack's */
+	/* The caller's module is not this stack's, but it says what this one is about. */
+	merger->landmarks = own | GMT_LANDMARK_BIT(BACKWARD);
 	for (size_t i = 0; i < merger->python.count; i++)
 		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &
 			GMT_LANDMARK_BIT(BACKWARD_CALL))
