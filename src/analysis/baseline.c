@@ -149,15 +149,18 @@ static enum gmt_status parse_head(const char *line, const char *path, struct gmt
 
 	if (!at)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: is no baseline: its first line is not `%s%d ...`; write one with --update-baseline", path, magic,
+			"%s: is no baseline: its first line is not `%s%d ...`; write one with "
+			"--update-baseline", path, magic,
 			GMT_BASELINE_VERSION);
 	at = take_number(at, " names ", &names);
 	if (version > GMT_BASELINE_VERSION || (at && names > GMT_SITE_KEY_VERSION))
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: is a baseline of a later gpumemtrace: use that one, or write it anew with --update-baseline", path);
+			"%s: is a baseline of a later gpumemtrace: use that one, or write it anew with "
+			"--update-baseline", path);
 	if (!at || *at || names < GMT_SITE_KEY_VERSION)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: names sites as this version does not: write it anew with --update-baseline", path);
+			"%s: names sites as this version does not: write it anew with --update-baseline",
+			path);
 	return GMT_OK;
 }
 
@@ -183,7 +186,8 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 			continue;
 		else if (!parse_row(line, &row))
 			status = gmt_error_set(error, GMT_USAGE,
-				"%s:%u: `%.80s` is no line of a baseline: write it anew with --update-baseline", path, number,
+				"%s:%u: `%.80s` is no line of a baseline: write it anew with "
+				"--update-baseline", path, number,
 				line);
 		else if (!gmt_baseline_add(ret_baseline, &row))
 			status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

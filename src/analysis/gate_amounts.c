@@ -44,7 +44,8 @@ static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct g
 	return bytes;
 }
 
-static void report_peak(const struct gmt_judge *judge, uint32_t check, const struct gmt_books_account *account,
+static void report_peak(const struct gmt_judge *judge, uint32_t check,
+	const struct gmt_books_account *account,
 	const char *text)
 {
 	struct gmt_verdict *verdict = judge->verdict;
@@ -64,7 +65,8 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check, const str
 	finding->title = gmt_verdict_line(verdict, "%s, at %s", text,
 		gmt_text_duration(gmt_clock_time_ns(judge->input->snapshot, account->peak_stamp)).text);
 	for (size_t i = 0; i < count && i < HOLDERS_SHOWN && sites[i].peak_bytes; i++)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s (%.1f %%) held by %s",
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"%s (%.1f %%) held by %s",
 			gmt_text_size(sites[i].peak_bytes).text,
 			100.0 * (double)sites[i].peak_bytes / (double)account->peak_bytes,
 			gmt_judge_place(judge, sites[i].stack, sites[i].own_line)));
@@ -108,7 +110,8 @@ static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_bo
 	for (size_t i = 0; i < snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, i);
 
-		if (!event->totals_plus_1 || event->layer != account->layer || event->device != account->device)
+		if (!event->totals_plus_1 || event->layer != account->layer || event->device !=
+			account->device)
 			continue;
 
 		const struct gmt_snapshot_totals *totals = &snapshot->totals.items[event->totals_plus_1 - 1];
@@ -131,7 +134,8 @@ void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_boo
 	check.unit = "ratio";
 	if (limit < 0 || !find_totals(judge->input->snapshot, account, &totals)) {
 		check.state = GMT_CHECK_SKIPPED;
-		check.text = limit < 0 ? "not judged: no --max-fragmentation is given" : "PyTorch handed nothing out";
+		check.text = limit < 0 ? "not judged: no --max-fragmentation is given" :
+			"PyTorch handed nothing out";
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
@@ -139,7 +143,8 @@ void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_boo
 	check.limit = limit;
 	check.state = check.measured > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.text = gmt_verdict_line(judge->verdict, "PyTorch reserved %s for %s: %.3g times, %.3g allowed",
-		gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text, check.measured,
+		gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text,
+		check.measured,
 		limit);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);

@@ -123,7 +123,8 @@ static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_base
 /* Groups below a hundredth of their layer would make the file long and its changes many. */
 static bool is_worth_keeping(const struct gmt_baseline *found, const struct gmt_baseline_row *row)
 {
-	const struct gmt_baseline_row *layer = gmt_baseline_find(found, row->rank, row->layer, row->device, "");
+	const struct gmt_baseline_row *layer = gmt_baseline_find(found, row->rank, row->layer, row->device,
+		"");
 
 	return layer && (!*row->key || row->growth_bytes || row->peak_bytes >= layer->peak_bytes / 100 ||
 		row->retained_bytes >= layer->peak_bytes / 100);
@@ -154,7 +155,8 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 
 		if (!*row->key || row->layer != layer->layer || row->device != layer->device)
 			continue;
-		before = gmt_baseline_find(judge->gate->baseline, row->rank, row->layer, row->device, row->key);
+		before = gmt_baseline_find(judge->gate->baseline, row->rank, row->layer, row->device,
+			row->key);
 		struct change change = {
 			.key = row->key, .now = retained ? row->retained_bytes : row->peak_bytes,
 			.before = !before ? 0 : retained ? before->retained_bytes : before->peak_bytes,
@@ -166,10 +168,12 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 	if (changes.count)
 		qsort(changes.items, changes.count, sizeof(*changes.items), largest_first);
 	for (size_t i = 0; i < changes.count && i < CHANGES_SHOWN; i++)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s more (%s, was %s): %s",
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"%s more (%s, was %s): %s",
 			gmt_text_size(changes.items[i].now - changes.items[i].before).text,
 			gmt_text_size(changes.items[i].now).text,
-			changes.items[i].before ? gmt_text_size(changes.items[i].before).text : "not in the baseline",
+			changes.items[i].before ? gmt_text_size(changes.items[i].before).text :
+			"not in the baseline",
 			changes.items[i].key));
 	if (changes.count)
 		finding->key = gmt_verdict_line(verdict, "%s", changes.items[0].key);
@@ -191,14 +195,16 @@ static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding
 
 		if (leak->definition == GMT_LEAK_GROWTH && leak->layer == layer->layer &&
 			leak->device == layer->device && strcmp(key_of(judge, leak->stack), key) == 0) {
-			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
+			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces,
+				input->keys,
 				leak->stack, leak->own_line);
 			return;
 		}
 	}
 	for (size_t i = 0; i < count && *key; i++)
 		if (strcmp(key_of(judge, sites[i].stack), key) == 0) {
-			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
+			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces,
+				input->keys,
 				sites[i].stack, sites[i].own_line);
 			return;
 		}
@@ -246,7 +252,8 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, cons
 
 		if (!*row->key || row->layer != layer->layer || row->device != layer->device)
 			continue;
-		before = gmt_baseline_find(judge->gate->baseline, row->rank, row->layer, row->device, row->key);
+		before = gmt_baseline_find(judge->gate->baseline, row->rank, row->layer, row->device,
+			row->key);
 		if ((double)row->growth_bytes <= (before ? (double)before->growth_bytes : 0) * factor)
 			continue;
 		count++;
@@ -255,7 +262,8 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, cons
 			continue;
 		finding->bytes_per_step = (double)row->growth_bytes;
 		finding->key = gmt_verdict_line(judge->verdict, "%s", row->key);
-		finding->title = gmt_verdict_line(judge->verdict, "grows by %s a step; the baseline has %s: %s",
+		finding->title = gmt_verdict_line(judge->verdict,
+			"grows by %s a step; the baseline has %s: %s",
 			gmt_text_size(row->growth_bytes).text,
 			gmt_text_size(before ? before->growth_bytes : 0).text, row->key);
 		set_stack(judge, finding, layer, true);
@@ -277,7 +285,8 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 		check.state = GMT_CHECK_FAILED;
 		check.text = gmt_verdict_line(verdict, "%s at its peak, and not in the baseline",
 			gmt_text_size(layer->peak_bytes).text);
-		struct gmt_finding *finding = gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
+		struct gmt_finding *finding = gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict,
+			check));
 		if (finding) {
 			finding->title = check.text;
 			finding->hint = "add it with --update-baseline";
@@ -293,7 +302,8 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 
 	check.state = failed ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.limit = (double)(before->peak_bytes + slack);
-	check.text = gmt_verdict_line(verdict, "held %s at its peak and %s at the end; the baseline has %s and %s",
+	check.text = gmt_verdict_line(verdict, "held %s at its peak and %s at the end; the baseline has %s "
+		"and %s",
 		gmt_text_size(layer->peak_bytes).text, gmt_text_size(layer->retained_bytes).text,
 		gmt_text_size(before->peak_bytes).text, gmt_text_size(before->retained_bytes).text);
 

@@ -25,7 +25,8 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 		gmt_text_size(row->requested_bytes).text, gmt_layer_name(row->layer),
 		gmt_text_duration(row->time_ns).text);
 	if (row->has_driver)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "the driver had %s free of %s",
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"the driver had %s free of %s",
 			gmt_text_size(row->free_bytes).text, gmt_text_size(row->total_bytes).text));
 	if (row->has_cache)
 		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
@@ -52,7 +53,8 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 
 		if (row->recovered)
 			continue;
-		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_OOM, row->stack, row->requested_bytes)) {
+		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_OOM, row->stack,
+			row->requested_bytes)) {
 			judge->verdict->suppressed_findings++;
 			count -= !!count;
 			continue;
@@ -68,7 +70,8 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	check.unit = "count";
 	check.text = gmt_verdict_line(judge->verdict, "%s request%s refused, %s allowed%s%s%s",
 		gmt_text_count(count).text, count == 1 ? " was" : "s were", gmt_text_count(limit).text,
-		ooms->retries ? "; PyTorch got " : "", ooms->retries ? gmt_text_count(ooms->retries).text : "",
+		ooms->retries ? "; PyTorch got " : "", ooms->retries ? gmt_text_count(ooms->retries).text :
+		"",
 		ooms->retries ? " more by emptying its cache" : "");
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);

@@ -43,8 +43,10 @@ static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *fi
 	const char *blocks = birth->blocks == 1 ? "block" : "blocks";
 
 	if (birth->first_step == birth->last_step)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "step %u left %s in %s %s",
-			birth->first_step, gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"step %u left %s in %s %s",
+			birth->first_step, gmt_text_size(birth->bytes).text,
+			gmt_text_count(birth->blocks).text, blocks));
 	else
 		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
 			"steps %u to %u left %s in %s %s", birth->first_step, birth->last_step,
@@ -87,14 +89,16 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	finding->bytes_per_step = leak->bytes_per_step;
 	if (leak->definition == GMT_LEAK_GROWTH) {
 		finding->title = gmt_verdict_line(verdict, "grows by %s a step, to %s",
-			gmt_text_size((uint64_t)(leak->bytes_per_step > 0 ? leak->bytes_per_step : 0)).text, size);
+			gmt_text_size((uint64_t)(leak->bytes_per_step > 0 ? leak->bytes_per_step : 0)).text,
+			size);
 		if (leak->confidence >= 0)
 			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
 				"over %s steps, with %.0f %% confidence", gmt_text_count(leak->steps).text,
 				leak->confidence * 100));
 		if (leak->steps_to_oom != UINT64_MAX)
 			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-				"the GPU is full after %s more steps", gmt_text_count(leak->steps_to_oom).text));
+				"the GPU is full after %s more steps",
+				gmt_text_count(leak->steps_to_oom).text));
 	} else if (leak->definition == GMT_LEAK_PHASE) {
 		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s` and kept after it", size,
 			leak->phase ? leak->phase : "?");
@@ -106,7 +110,8 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	describe_births(judge, finding, leak);
 	if (leak->sites > 1)
 		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-			"from %s stacks through this line; the largest is shown", gmt_text_count(leak->sites).text));
+			"from %s stacks through this line; the largest is shown",
+			gmt_text_count(leak->sites).text));
 }
 
 /* A line is a leak by one definition only, so that the sum counts no block twice. */

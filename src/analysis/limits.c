@@ -99,10 +99,12 @@ static enum gmt_status bad_unit(const char *text, int digits, const char *unit, 
 	const char *known = *unit && strlen(unit) <= 3 ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
 
 	if (known)
-		return gmt_error_set(error, GMT_USAGE, "`%s`: units are powers of 1024: write %.*s%ciB", text, digits,
+		return gmt_error_set(error, GMT_USAGE, "`%s`: units are powers of 1024: write %.*s%ciB", text,
+			digits,
 			text, *known);
 	if (!*unit)
-		return gmt_error_set(error, GMT_USAGE, "`%s` has no unit: write %sB, or KiB, MiB, GiB, TiB", text, text);
+		return gmt_error_set(error, GMT_USAGE, "`%s` has no unit: write %sB, or KiB, MiB, GiB, TiB",
+			text, text);
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
 }
 
@@ -142,7 +144,8 @@ static enum gmt_status set_growth(struct gmt_limits *limits, const char *value, 
 	if (length > tail && strcmp(value + length - tail, suffix) == 0)
 		length -= tail;
 	else if (strcmp(value, "0") != 0)
-		return gmt_error_set(error, GMT_USAGE, "`%s`: growth is per step: write %s/step", value, value);
+		return gmt_error_set(error, GMT_USAGE, "`%s`: growth is per step: write %s/step", value,
+			value);
 	snprintf(size, sizeof(size), "%.*s", (int)(length < 60 ? length : 60), value);
 	for (char *end = size + strlen(size); end > size && end[-1] == ' ';)
 		*--end = 0;
@@ -180,7 +183,8 @@ static bool read_selector(const char *text, size_t length, struct gmt_limit_peak
 		return false;
 	if (!colon)
 		return true;
-	snprintf(digits, sizeof(digits), "%.*s", (int)(length - name - 1 < 11 ? length - name - 1 : 11), colon + 1);
+	snprintf(digits, sizeof(digits), "%.*s", (int)(length - name - 1 < 11 ? length - name - 1 : 11),
+		colon + 1);
 	if (!gmt_text_parse_u64(digits, &device) || device > INT16_MAX)
 		return false;
 	ret_peak->device = (int32_t)device;
@@ -194,12 +198,15 @@ static enum gmt_status add_peak(struct gmt_limits *limits, const char *value, st
 
 	if (equals && !read_selector(value, (size_t)(equals - value), &peak))
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE", value);
+			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE",
+			value);
 	if (!gmt_limits_parse_bytes(skip_spaces(equals ? equals + 1 : value), &peak.bytes, error))
 		return GMT_USAGE;
 	for (size_t i = 0; i < limits->peaks.count; i++)
-		if (limits->peaks.items[i].layer == peak.layer && limits->peaks.items[i].device == peak.device)
-			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already", value);
+		if (limits->peaks.items[i].layer == peak.layer && limits->peaks.items[i].device ==
+			peak.device)
+			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already",
+				value);
 
 	struct gmt_limit_peak *row = gmt_vec_push(&limits->peaks);
 	if (!row)
@@ -219,7 +226,8 @@ static enum gmt_status set_definitions(struct gmt_limits *limits, const char *va
 				found = i;
 		if (found == GMT_LEAK_DEFINITIONS && (length || at[length] != ' '))
 			return gmt_error_set(error, GMT_USAGE,
-				"`%.*s` is no definition of a leak: write growth, phase, age or exit, with commas between",
+				"`%.*s` is no definition of a leak: write growth, phase, age or exit, with "
+				"commas between",
 				(int)length, at);
 		if (found < GMT_LEAK_DEFINITIONS)
 			limits->definitions |= 1u << found;
@@ -252,7 +260,8 @@ static enum gmt_status set_age(struct gmt_limits *limits, const char *value, str
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h", value);
 }
 
-static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *ret_number, struct gmt_error *error)
+static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *ret_number,
+	struct gmt_error *error)
 {
 	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
 		return GMT_OK;
@@ -270,14 +279,16 @@ static enum gmt_status set_tolerance(struct gmt_limits *limits, const char *valu
 	return GMT_OK;
 }
 
-static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *value,
+	struct gmt_error *error)
 {
 	double number;
 	const char *end = read_number(value, &number);
 
 	if (!end || *end || number < 1)
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands out", value);
+			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands "
+			"out", value);
 	limits->max_fragmentation = number;
 	return GMT_OK;
 }
@@ -353,7 +364,8 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 	size_t key = 0;
 
 	if (!equals)
-		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is no line of a limits file: write key = value", where,
+		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is no line of a limits file: write key = "
+			"value", where,
 			line);
 	const char *value = skip_spaces(equals + 1);
 	while (equals > line && isspace((unsigned char)equals[-1]))
@@ -362,7 +374,8 @@ static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *g
 	while (key < GMT_LIMITS && strcmp(keys[key], line) != 0)
 		key++;
 	if (key == GMT_LIMITS)
-		return gmt_error_set(error, GMT_USAGE, "%s: no limit is called `%s`; `gpumemtrace check --help` lists them",
+		return gmt_error_set(error, GMT_USAGE, "%s: no limit is called `%s`; `gpumemtrace check "
+			"--help` lists them",
 			where, line);
 	if (given[key] && key != GMT_LIMIT_MAX_PEAK)
 		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", where, line);

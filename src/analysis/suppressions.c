@@ -69,11 +69,13 @@ static enum gmt_status add_line(struct gmt_suppressions *suppressions, const cha
 	const char *colon = memchr(line, ':', length);
 	size_t name = colon ? (size_t)(colon - line) : 0, kind = 0;
 
-	while (kind < GMT_SUPPRESSION_KINDS && (strlen(names[kind]) != name || memcmp(names[kind], line, name) != 0))
+	while (kind < GMT_SUPPRESSION_KINDS && (strlen(names[kind]) != name || memcmp(names[kind], line,
+		name) != 0))
 		kind++;
 	if (!colon || kind == GMT_SUPPRESSION_KINDS || name + 1 == length)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s:%u: `%.*s` is no suppression: write leak:PATTERN, growth:PATTERN, peak:PATTERN ...", path, number,
+			"%s:%u: `%.*s` is no suppression: write leak:PATTERN, growth:PATTERN, peak:PATTERN "
+			"...", path, number,
 			(int)(length < 200 ? length : 200), line);
 
 	char *pattern = gmt_arena_copy(&suppressions->arena, colon + 1, length - name - 1);

@@ -67,7 +67,8 @@ struct gmt_finding *gmt_verdict_add_finding(struct gmt_verdict *verdict, uint32_
 	verdict->out_of_memory |= !finding;
 	if (finding)
 		*finding = (struct gmt_finding){
-			.check = check, .title = "", .key = "", .bytes_per_step = -1, .confidence = -1, .kind = "",
+			.check = check, .title = "", .key = "", .bytes_per_step = -1, .confidence = -1,
+				.kind = "",
 		};
 	return finding;
 }
@@ -94,7 +95,8 @@ const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt
 			place->line, function);
 	gmt_names_function(function, name, sizeof(name));
 	if (*file)
-		return gmt_verdict_line(verdict, "%s (%s:%u)", name, gmt_names_file(snapshot, file), place->line);
+		return gmt_verdict_line(verdict, "%s (%s:%u)", name, gmt_names_file(snapshot, file),
+			place->line);
 	return *name ? copy_text(verdict, name) : "?";
 }
 
@@ -116,7 +118,8 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 }
 
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, const struct gmt_site_keys *keys,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_site_keys *keys,
 	uint32_t stack, uint32_t own_line)
 {
 	struct gmt_outline outline = { 0 };
@@ -155,9 +158,11 @@ struct gmt_verdict_where gmt_verdict_where(const struct gmt_verdict_check *check
 	if (check->device == GMT_DEVICE_HOST)
 		snprintf(where.text, sizeof(where.text), "host memory");
 	else if (check->device < 0)
-		snprintf(where.text, sizeof(where.text), "%s on a GPU not known", gmt_layer_name(check->layer));
+		snprintf(where.text, sizeof(where.text), "%s on a GPU not known",
+			gmt_layer_name(check->layer));
 	else
-		snprintf(where.text, sizeof(where.text), "%s on GPU %d", gmt_layer_name(check->layer), check->device);
+		snprintf(where.text, sizeof(where.text), "%s on GPU %d", gmt_layer_name(check->layer),
+			check->device);
 	return where;
 }
 
@@ -193,7 +198,8 @@ void gmt_verdict_conclude(struct gmt_verdict *verdict)
 	for (size_t i = 0; i < verdict->checks.count; i++) {
 		struct gmt_verdict_check *check = &verdict->checks.items[i];
 
-		if (check->needs_steps && is_child_of_another(verdict, &verdict->subjects.items[check->subject]))
+		if (check->needs_steps && is_child_of_another(verdict,
+			&verdict->subjects.items[check->subject]))
 			check->state = GMT_CHECK_SKIPPED;
 		if (check->state == GMT_CHECK_FAILED) {
 			verdict->failed = true;

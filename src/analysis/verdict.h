@@ -116,7 +116,8 @@ const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt
 
 /* Copies a stack, its outline and its names into the finding. */
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, const struct gmt_site_keys *keys,
+	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_site_keys *keys,
 	uint32_t stack, uint32_t own_line);
 
 /* A line of evidence that the verdict owns (gmt_verdict_line). */

@@ -47,7 +47,8 @@ struct gmt_check_place {
 };
 
 /* The user's own line if it lies below the folder of the sources, else the innermost frame that does. */
-struct gmt_check_place gmt_check_place(const struct gmt_check_report *report, const struct gmt_finding *finding);
+struct gmt_check_place gmt_check_place(const struct gmt_check_report *report,
+	const struct gmt_finding *finding);
 
 /* The same for one frame; false: not below it. */
 bool gmt_check_path(const struct gmt_check_report *report, uint32_t subject,
@@ -57,7 +58,8 @@ bool gmt_check_path(const struct gmt_check_report *report, uint32_t subject,
 struct gmt_check_name {
 	char text[256];
 };
-struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict, const struct gmt_verdict_check *check);
+struct gmt_check_name gmt_check_name(const struct gmt_verdict *verdict,
+	const struct gmt_verdict_check *check);
 
 /* What to do about a finding: its own hint, or the rule's advice. */
 const char *gmt_check_advice(const struct gmt_verdict *verdict, const struct gmt_finding *finding);

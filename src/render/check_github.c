@@ -16,7 +16,8 @@ static void put_escaped(FILE *file, const char *text, bool is_property)
 	for (; *text; text++) {
 		unsigned char byte = (unsigned char)*text;
 
-		if (byte == '%' || byte == '\r' || byte == '\n' || (is_property && (byte == ':' || byte == ',')))
+		if (byte == '%' || byte == '\r' || byte == '\n' || (is_property && (byte == ':' || byte ==
+			',')))
 			fprintf(file, "%%%02X", byte);
 		else
 			fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, file);
@@ -58,7 +59,8 @@ void gmt_check_annotations(const struct gmt_check_report *report, FILE *file)
 	unsigned shown = 0;
 
 	for (size_t i = 0; i < verdict->findings.count && shown < ANNOTATIONS_MOST; i++, shown++)
-		annotate(report, &verdict->checks.items[verdict->findings.items[i].check], &verdict->findings.items[i],
+		annotate(report, &verdict->checks.items[verdict->findings.items[i].check],
+			&verdict->findings.items[i],
 			file);
 	/* Checks that failed and have nothing to point at. */
 	for (size_t i = 0; i < verdict->checks.count && shown < ANNOTATIONS_MOST; i++) {
@@ -109,7 +111,8 @@ void gmt_check_summary(const struct gmt_check_report *report, FILE *file)
 	size_t rows = 0;
 
 	fprintf(file, "### GPU memory: %s\n\n| | rule | measured | line |\n|---|---|---|---|\n",
-		verdict->failed ? "failed" : verdict->incomplete ? "passed, but not all was recorded" : "passed");
+		verdict->failed ? "failed" : verdict->incomplete ? "passed, but not all was recorded" :
+		"passed");
 	for (int state = GMT_CHECK_FAILED; state >= 0; state--)
 		for (size_t i = 0; i < verdict->checks.count; i++)
 			if ((int)verdict->checks.items[i].state == state && rows++ < ROWS_MOST)

@@ -120,7 +120,8 @@ void gmt_check_junit(const struct gmt_check_report *report, FILE *file)
 	for (size_t i = 0; i < verdict->subjects.count; i++) {
 		fputs("  <testsuite", file);
 		attribute(file, "name", verdict->subjects.items[i].path);
-		fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\"", count(verdict, i, -1),
+		fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\"", count(verdict,
+			i, -1),
 			count(verdict, i, GMT_CHECK_FAILED), count(verdict, i, GMT_CHECK_SKIPPED));
 		if (*verdict->subjects.items[i].host)
 			attribute(file, "hostname", verdict->subjects.items[i].host);

@@ -52,14 +52,15 @@ bool gmt_check_path(const struct gmt_check_report *report, uint32_t subject,
 		snprintf(whole, sizeof(whole), "%s/%s", directory, frame->file);
 
 	const char *path = below(whole, root);
-	/* Installed packages may lie there too, in a virtual environment: nobody looks for them in a review. */
+	/* A virtual environment may lie there too: nobody looks for its packages in a review. */
 	if (!path || !*path || strstr(whole, "/site-packages/") || strstr(whole, "/dist-packages/"))
 		return false;
 	snprintf(ret_path, size, "%s", path);
 	return true;
 }
 
-struct gmt_check_place gmt_check_place(const struct gmt_check_report *report, const struct gmt_finding *finding)
+struct gmt_check_place gmt_check_place(const struct gmt_check_report *report,
+	const struct gmt_finding *finding)
 {
 	struct gmt_check_place place = { 0 };
 	uint32_t subject = report->verdict->checks.items[finding->check].subject;
@@ -71,7 +72,8 @@ struct gmt_check_place gmt_check_place(const struct gmt_check_report *report, co
 		return place;
 	}
 	for (size_t i = 0; !place.frame && i < finding->frames.count; i++)
-		if (gmt_check_path(report, subject, &finding->frames.items[i], place.path, sizeof(place.path)))
+		if (gmt_check_path(report, subject, &finding->frames.items[i], place.path,
+			sizeof(place.path)))
 			place.frame = &finding->frames.items[i];
 	return place;
 }
@@ -94,11 +96,13 @@ void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file)
 		for (size_t j = 0; j < i && !is_written; j++) {
 			const struct gmt_finding *other = &verdict->findings.items[j];
 
-			is_written = strcmp(other->key, finding->key) == 0 && strcmp(other->kind, finding->kind) == 0;
+			is_written = strcmp(other->key, finding->key) == 0 && strcmp(other->kind,
+				finding->kind) == 0;
 		}
 		if (is_written || !*pattern)
 			continue;
-		fprintf(file, "# %s: %s\n%s:^%s$\n", gmt_rule_text(check->rule)->name, finding->title, finding->kind,
+		fprintf(file, "# %s: %s\n%s:^%s$\n", gmt_rule_text(check->rule)->name, finding->title,
+			finding->kind,
 			pattern);
 	}
 }

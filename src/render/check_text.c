@@ -56,7 +56,8 @@ static void write_verdict(const struct writer *writer)
 	fputs("  failed in ", writer->file);
 	for (size_t i = 0, shown = 0; i < files; i++)
 		if (verdict->subjects.items[i].failed)
-			fprintf(writer->file, "%s%s", shown++ ? ", " : "", gmt_verdict_who(&verdict->subjects.items[i]).text);
+			fprintf(writer->file, "%s%s", shown++ ? ", " : "",
+				gmt_verdict_who(&verdict->subjects.items[i]).text);
 	fputc('\n', writer->file);
 }
 
@@ -71,7 +72,8 @@ static void write_stack(const struct writer *writer, const struct gmt_finding *f
 	for (; shown < finding->outline.count && shown < writer->report->frames; shown++) {
 		uint32_t frame = finding->outline.items[shown];
 
-		line(writer, frame == finding->own_frame ? "      > " : "        ", finding->frames.items[frame].name);
+		line(writer, frame == finding->own_frame ? "      > " : "        ",
+			finding->frames.items[frame].name);
 	}
 	if (shown < finding->outline.count && shown)
 		fprintf(writer->file, "        ... %zu more lines\n", finding->outline.count - shown);
@@ -172,7 +174,8 @@ static void write_others(const struct writer *writer)
 			if (verdict->subjects.count > 1)
 				write_others_of(writer, (enum gmt_rule)rule, states[s]);
 			for (size_t i = 0; verdict->subjects.count < 2 && i < verdict->checks.count; i++)
-				if (verdict->checks.items[i].rule == rule && verdict->checks.items[i].state == states[s])
+				if (verdict->checks.items[i].rule == rule && verdict->checks.items[i].state ==
+					states[s])
 					write_other(writer, &verdict->checks.items[i]);
 		}
 }
@@ -185,7 +188,8 @@ static void write_suppressed(const struct writer *writer)
 	if (verdict->suppressed_findings || verdict->suppressed_bytes)
 		fprintf(writer->file, "\nsuppressed: %s finding%s, %s\n",
 			gmt_text_count(verdict->suppressed_findings).text,
-			verdict->suppressed_findings == 1 ? "" : "s", gmt_text_size(verdict->suppressed_bytes).text);
+			verdict->suppressed_findings == 1 ? "" : "s",
+			gmt_text_size(verdict->suppressed_bytes).text);
 	for (size_t i = 0; i < suppressions->rows.count; i++) {
 		const struct gmt_suppression *row = &suppressions->rows.items[i];
 
