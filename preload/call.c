@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "call.h"
 
+#include "observe/optimizer.h"
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/oom.h"
@@ -36,6 +37,9 @@ void gmt_call_alloc(enum gmt_hook hook, uint32_t result, enum gmt_space space, u
 		gmt_oom_end(&event);
 	else
 		gmt_commit_end(&event, true);
+	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
+	if (space == GMT_SPACE_POOL && !result)
+		gmt_optimizer_see_block();
 }
 
 void gmt_call_free(enum gmt_hook hook, uint32_t result, enum gmt_space space, uint64_t address,
