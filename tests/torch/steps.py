@@ -237,6 +237,15 @@ def forked_later():
     child_of('fork', cpu_steps)
 
 
+def names_of_threads():
+    names = []
+    for task in os.listdir('/proc/self/task'):
+        with contextlib.suppress(OSError):  # it has just ended
+            with open(f'/proc/self/task/{task}/comm') as file:
+                names.append(file.read().strip())
+    return names
+
+
 def unseen():
     """Nothing of a profiler shows in what Python tells of itself."""
     train()
@@ -247,7 +256,7 @@ def unseen():
         threads=[thread.name for thread in threading.enumerate()],
         frames=len(sys._current_frames()),
         collecting=gc.isenabled(),
-        tasks=[open(f'/proc/self/task/{task}/comm').read().strip() for task in os.listdir('/proc/self/task')])
+        tasks=names_of_threads())
 
 
 def unseen_in_worker():
