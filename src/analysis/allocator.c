@@ -88,7 +88,6 @@ static bool add_segment(struct gmt_allocator *allocator, const struct gmt_snapsh
 	uint32_t index = allocator->first_free_plus_1 ? allocator->first_free_plus_1 - 1 :
 		(uint32_t)allocator->table.count;
 
-	allocator->devices.items[device].gives = false;
 	if (!gmt_vec_reserve(&allocator->table, 1) ||
 		!gmt_ordered_put(&allocator->segments, event->address, index))
 		return false;

@@ -80,8 +80,8 @@ static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, u
 	return count ? places[*ret_own_line] + UINT64_C(1) : 0;
 }
 
-static bool note_pin(struct walk *walk, const struct gmt_allocator_segment *segment, const struct span *largest,
-	uint64_t used_bytes)
+static bool note_pin(struct walk *walk, const struct gmt_allocator_segment *segment,
+	const struct span *largest, uint64_t used_bytes)
 {
 	struct gmt_segments *segments = walk->segments;
 	struct gmt_segments_pin pin = { 0 };

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /* Adds to the row of the site's layer, device and own line. */
-static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids, const struct gmt_traces *traces, const struct gmt_site *site,
-	const struct gmt_temporary *amounts)
+static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids, const struct gmt_traces *traces,
+	const struct gmt_site *site, const struct gmt_temporary *amounts)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, site->stack, &count);

@@ -52,8 +52,10 @@ static void write_number(const struct writer *writer, const char *title, const s
 	fputc('\n', writer->file);
 }
 
-#define BYTES(title, field) write_number(writer, title, of, count, offsetof(struct gmt_segments, field), true)
-#define COUNT(title, field) write_number(writer, title, of, count, offsetof(struct gmt_segments, field), false)
+#define BYTES(title, field) \
+	write_number(writer, title, of, count, offsetof(struct gmt_segments, field), true)
+#define COUNT(title, field) \
+	write_number(writer, title, of, count, offsetof(struct gmt_segments, field), false)
 
 static void write_ratio(const struct writer *writer, const struct gmt_segments *of, size_t count)
 {

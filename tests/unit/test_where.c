@@ -188,6 +188,7 @@ static void a_block_outside_of_all_segments_leaves_the_pools_unknown(void **stat
 {
 	struct scene *scene = *state;
 
+	GET(CUDA, SEGMENT - MIB(10), MIB(12)); /* which the block only overlaps */
 	GET(TORCH, SEGMENT, MIB(4));
 	look(scene);
 
