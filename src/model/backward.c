@@ -21,6 +21,7 @@ struct adopter {
 	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index of snapshot->frames */
 	struct gmt_map trace_ids;  /* trace and caller to the trace that has both */
 	uint32_t callers;          /* threads that are in a backward call */
+	uint64_t caller_sum;       /* of their indices: of one caller, its own */
 };
 
 static bool is_autograd(const struct gmt_snapshot *snapshot, uint32_t thread)
@@ -83,16 +84,16 @@ static void note_call(struct adopter *adopter, struct thread_state *state, uint3
 	bool was_in = state->call;
 
 	state->call = lies_in_call(adopter, frames) ? frames : 0;
-	adopter->callers += (state->call != 0) - was_in;
+	if (was_in == (state->call != 0))
+		return;
+	adopter->callers += state->call ? 1 : -1;
+	adopter->caller_sum += (uint64_t)(state - adopter->threads.items) * (state->call ? 1 : -1);
 }
 
 /* The one call that runs; 0 when there is none or more than one. */
 static uint32_t only_call(const struct adopter *adopter)
 {
-	for (size_t i = 0; adopter->callers == 1 && i < adopter->threads.count; i++)
-		if (adopter->threads.items[i].call)
-			return adopter->threads.items[i].call;
-	return 0;
+	return adopter->callers == 1 ? adopter->threads.items[adopter->caller_sum].call : 0;
 }
 
 static bool adopt(struct adopter *adopter, struct gmt_snapshot_event *event, uint32_t call)

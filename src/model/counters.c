@@ -63,10 +63,11 @@ bool gmt_counters_chain(struct gmt_counters *counters)
 		if (done && c < chains.count) {
 			chains.items[c].last = row->last;
 			chains.items[c].count += row->count;
-			if (chains.items[c].count > chains.items[counters->winner].count)
-				counters->winner = (uint32_t)c;
 		}
 	}
+	for (size_t c = 0; c < chains.count; c++)
+		if (chains.items[c].count > chains.items[counters->winner].count)
+			counters->winner = (uint32_t)c;
 	gmt_vec_fini(&chains);
 	return done;
 }

@@ -286,6 +286,11 @@ static bool is_periodic(const struct finder *finder, const struct run *run, size
 		(length == run->count && run->count % period == 0);
 }
 
+static const struct token *token_of(const struct finder *finder, const struct run *run, size_t index)
+{
+	return &finder->tokens.items[run->first + index];
+}
+
 static bool split_run(struct finder *finder, const struct run *run)
 {
 	size_t period, length, phase = 0, start;
@@ -295,16 +300,17 @@ static bool split_run(struct finder *finder, const struct run *run)
 	if (!is_periodic(finder, run, period, length))
 		return add_call(finder, run, 0);
 
-	/* A call begins with what the run began with. */
+	/* A call begins with what the run began with, whatever its size. */
 	start = run->count - length;
-	while (phase < period && finder->sequence.items[start + phase] != finder->sequence.items[0])
+	while (phase < period && token_of(finder, run, start + phase)->stack != token_of(finder, run, 0)->stack)
 		phase++;
 	if (phase == period)
 		phase = 0;
-	if (start + phase && !add_call(finder, run, 0))
+	if (!add_call(finder, run, 0))
 		return false;
+	/* What stands in front and is less than a call is what the first one set up. */
 	for (size_t at = start + phase; at < run->count; at += period)
-		if (!add_call(finder, run, at))
+		if (at >= period && !add_call(finder, run, at))
 			return false;
 	return true;
 }

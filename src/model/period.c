@@ -7,11 +7,12 @@ bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, s
 {
 	/* borders[m]: the longest proper border of the last m tokens, read backwards (Knuth, Morris, Pratt). */
 	GMT_VEC(size_t) borders = { 0 };
-	const uint64_t *last = tokens + count - 1;
+	const uint64_t *last;
 
 	*ret_period = *ret_length = 0;
 	if (count < 3)
 		return true;
+	last = tokens + count - 1;
 	if (!gmt_vec_reserve(&borders, count + 1))
 		return false;
 	for (size_t m = 2, border = 0; m <= count; m++) {

@@ -51,8 +51,25 @@ static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *m
 	}
 }
 
-/* More open phases than any program nests: a hostile file must not make this quadratic. */
-enum { MAX_OPEN = 4096 };
+/* More open phases than any program nests: neither ranges that nobody ends nor a hostile file make this slow. */
+enum { MAX_OPEN = 1024 };
+
+/* The oldest phase is taken for one that is never closed. */
+static void give_up_oldest(struct reader *reader)
+{
+	reader->open.count--;
+	memmove(reader->open.items, reader->open.items + 1, reader->open.count * sizeof(*reader->open.items));
+}
+
+static void end_open_phases(struct gmt_timeline *timeline, uint64_t last_stamp)
+{
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		struct gmt_phase *phase = &timeline->phases.items[i];
+
+		if (phase->open)
+			phase->end = phase->begin > last_stamp ? phase->begin : last_stamp;
+	}
+}
 
 static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
 {
@@ -63,11 +80,12 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 		/* NVTX's domains are told by `object`: each has its own nesting on a thread. */
 		uint64_t stack_key = gmt_hash_u64((uint64_t)mark->thread << 8 | mark->source) ^ mark->object;
-		bool has_room = reader.open.count < MAX_OPEN;
 
-		if (mark->kind == GMT_MARK_KIND_PUSH && has_room)
+		if (reader.open.count == MAX_OPEN)
+			give_up_oldest(&reader);
+		if (mark->kind == GMT_MARK_KIND_PUSH)
 			done = open_phase(&reader, mark, stack_key, false);
-		else if (mark->kind == GMT_MARK_KIND_START && has_room)
+		else if (mark->kind == GMT_MARK_KIND_START)
 			done = open_phase(&reader, mark, mark->object, true);
 		else if (mark->kind == GMT_MARK_KIND_POP)
 			close_phase(&reader, mark, stack_key, false);
@@ -76,8 +94,7 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 		else if (mark->kind == GMT_MARK_KIND_TEARDOWN && timeline->work_end == UINT64_MAX)
 			timeline->work_end = mark->stamp;
 	}
-	for (size_t i = 0; i < reader.open.count; i++)
-		timeline->phases.items[reader.open.items[i].phase].end = snapshot->last_stamp;
+	end_open_phases(timeline, snapshot->last_stamp);
 	gmt_vec_fini(&reader.open);
 	return done;
 }
@@ -113,7 +130,8 @@ static bool list_edges(struct cutter *cutter, bool own)
 	for (size_t i = 0; i < cutter->timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &cutter->timeline->phases.items[i];
 
-		if (own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open))
+		/* Nothing lies in a phase that ends with the tick it began in; its end would come before its begin. */
+		if (phase->end <= phase->begin || (own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open)))
 			continue;
 		if (!gmt_vec_reserve(&cutter->edges, 2))
 			return false;

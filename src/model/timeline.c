@@ -102,32 +102,47 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 	return done;
 }
 
-/* "Training Step 12" is a step; a name is told from another by what stands in it beside numbers. */
+/* "train_step 3", "ProfilerStep#3"; but no "Batched", and no layer that is called BatchNorm. */
+static bool is_own_word(const char *name, size_t at, size_t length)
+{
+	const char *behind = name + at + length;
+	bool begins = !at || !isalpha((unsigned char)name[at - 1]) ||
+		(islower((unsigned char)name[at - 1]) && isupper((unsigned char)name[at]));
+
+	if (!begins || islower((unsigned char)*behind))
+		return false;
+	return strncasecmp(behind + strspn(behind, " _-"), "norm", 4) != 0;
+}
+
+/* "Training Step 12" is a step. A loader's next batch is none: there may be several of them in one. */
 static bool is_called_step(const char *name)
 {
-	static const char *const words[] = { "step", "iter", "batch" };
-	char lower[64];
-	size_t length = 0;
+	static const char *const words[] = { "step", "iter", "iteration", "batch", "minibatch" };
 
-	for (; name[length] && length + 1 < sizeof(lower); length++)
-		lower[length] = (char)tolower((unsigned char)name[length]);
-	lower[length] = 0;
+	if (strcasestr(name, "dataloader"))
+		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(lower, words[i]))
-			return true;
+		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
+			if (is_own_word(name, (size_t)(at - name), strlen(words[i])))
+				return true;
 	return false;
 }
 
-/* A name without its numbers, so that "step 1" and "step 2" count together. */
-static uint64_t hash_of_kind(const char *name)
-{
+struct kind {
 	char text[256];
+};
+
+/* A name without its numbers, so that "step 1" and "step 2" count together. */
+static struct kind kind_of(const char *name)
+{
+	struct kind kind;
 	size_t length = 0;
 
-	for (; *name && length + 1 < sizeof(text); name++)
+	for (; *name && length + 1 < sizeof(kind.text); name++)
 		if (!isdigit((unsigned char)*name))
-			text[length++] = *name;
-	return gmt_hash_bytes(text, length);
+			kind.text[length++] = *name;
+	kind.text[length] = 0;
+	return kind;
 }
 
 /* Steps that are NVTX ranges: from one's begin to the next one's; the last to its own end. */
@@ -142,15 +157,14 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		if (phase->source == GMT_MARK_SOURCE_NVTX && is_called_step(phase->name))
-			done = gmt_counters_add(&counters, hash_of_kind(phase->name) ^ phase->thread, "",
-				phase->begin);
+			done = gmt_counters_add(&counters, phase->thread, kind_of(phase->name).text, phase->begin);
 	}
 	done = done && gmt_counters_chain(&counters);
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		if (phase->source != GMT_MARK_SOURCE_NVTX || !is_called_step(phase->name) ||
-			!gmt_counters_counts(&counters, hash_of_kind(phase->name) ^ phase->thread, ""))
+			!gmt_counters_counts(&counters, phase->thread, kind_of(phase->name).text))
 			continue;
 		if (before)
 			done = add_step(series, before->begin, phase->begin);
