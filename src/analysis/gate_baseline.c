@@ -215,13 +215,18 @@ struct excess {
 	uint64_t before, now, slack;
 };
 
+static bool exceeds(const struct excess *excess)
+{
+	return excess->now > excess->before + excess->slack;
+}
+
 static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_baseline *found,
 	const struct gmt_baseline_row *layer, const struct excess *excess, bool retained)
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_finding *finding;
 
-	if (excess->now <= excess->before + excess->slack)
+	if (!exceeds(excess))
 		return;
 	finding = gmt_verdict_add_finding(verdict, check);
 	if (!finding)
@@ -232,11 +237,6 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 		gmt_text_size(excess->before).text);
 	show_changes(judge, finding, found, layer, retained);
 	set_stack(judge, finding, layer, false);
-}
-
-static bool exceeds(const struct excess *excess)
-{
-	return excess->now > excess->before + excess->slack;
 }
 
 /* Growth of each group; returns how many grow faster than they did. */
