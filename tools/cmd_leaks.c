@@ -47,6 +47,18 @@ static bool is_word(const char *text, size_t length, const char *word)
 	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
+/* The bits of one name; 0 when it is none. */
+static uint32_t bits_of(const char *name, size_t length)
+{
+	uint32_t bits = 0;
+
+	for (int d = 0; d < GMT_LEAK_DEFINITIONS; d++)
+		if (is_word(name, length, gmt_leak_definition_name((enum gmt_leak_definition)d)) ||
+			is_word(name, length, "all"))
+			bits |= UINT32_C(1) << d;
+	return bits;
+}
+
 /* The bits of "growth,phase"; 0, and said, when a name is none. */
 static uint32_t parse_definitions(const char *text)
 {
@@ -54,17 +66,14 @@ static uint32_t parse_definitions(const char *text)
 
 	for (;;) {
 		size_t length = strcspn(text, ",");
-		uint32_t before = bits;
+		uint32_t more = bits_of(text, length);
 
-		for (int d = 0; d < GMT_LEAK_DEFINITIONS; d++)
-			if (is_word(text, length, gmt_leak_definition_name((enum gmt_leak_definition)d)) ||
-				is_word(text, length, "all"))
-				bits |= UINT32_C(1) << d;
-		if (bits == before && !(length && before)) {
+		if (!more) {
 			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, phase, age, exit and all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}
+		bits |= more;
 		if (!text[length])
 			return bits;
 		text += length + 1;
@@ -74,7 +83,7 @@ static uint32_t parse_definitions(const char *text)
 /* What the analysis is asked; false, and said, when that makes no sense. */
 static bool take_options(const struct leaks_options *options, struct gmt_leaks_options *ret_leaks)
 {
-	uint32_t age = UINT32_C(1) << GMT_LEAK_AGE;
+	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE, all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
 	bool has_age = options->age_steps != UINT64_MAX || options->age_seconds != UINT64_MAX;
 
 	*ret_leaks = gmt_parts_default_leaks;
@@ -92,7 +101,8 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	if (options->age_seconds != UINT64_MAX)
 		ret_leaks->age_ns = options->age_seconds < UINT64_MAX / 1000000000 ?
 			options->age_seconds * 1000000000 : UINT64_MAX - 1;
-	if (ret_leaks->definitions == age && !has_age) {
+	/* Of `all`, age is what is left out without a number. */
+	if (ret_leaks->definitions & age && ret_leaks->definitions != all && !has_age) {
 		gmt_say_error("leaks: definition age needs --age-steps or --age-seconds");
 		return false;
 	}

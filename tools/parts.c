@@ -44,7 +44,8 @@ static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_opti
 	parts->until_ns = until_ns;
 	if ((status = gmt_traces_init(&parts->traces, snapshot, &options->traces, error)) ||
 		(status = gmt_timeline_init(&parts->timeline, snapshot, &parts->traces, error)) ||
-		(status = gmt_history_init(&parts->history, snapshot, &parts->traces, &parts->timeline, error)) ||
+		(status = gmt_history_init(&parts->history, snapshot, &parts->traces, &parts->timeline, until_ns,
+			error)) ||
 		(status = gmt_ooms_init(&parts->ooms, snapshot, until_ns, error)) ||
 		(status = replay(parts, until_ns, error)) ||
 		(status = gmt_summary_init(&parts->summary, snapshot, &parts->replay, error)) ||

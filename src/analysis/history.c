@@ -69,6 +69,8 @@ static bool make_room(struct state *state, const struct gmt_books *books)
 {
 	struct gmt_history *history = state->history;
 	size_t sites = books->sites.count;
+	size_t accounts = books->accounts.count < GMT_HISTORY_ACCOUNTS ? books->accounts.count :
+		GMT_HISTORY_ACCOUNTS;
 
 #define GROW(vec, to) \
 	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
@@ -77,7 +79,7 @@ static bool make_room(struct state *state, const struct gmt_books *books)
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!GROW(&state->followers[i].is_touched, sites) || !GROW(&state->followers[i].lows, sites) ||
-			!GROW(&state->followers[i].accounts, books->accounts.count))
+			!GROW(&state->followers[i].accounts, accounts))
 			return false;
 #undef GROW
 	return true;
@@ -234,13 +236,15 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 			state->traces->stack_landmarks.items[replay->site_stacks.items[site]]));
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		struct follower *follower = &state->followers[i];
-		struct running *running = &follower->accounts.items[account];
-		struct gmt_history_part *part = &running->parts[state->site_parts.items[site] - 1];
+		struct running *running;
+		struct gmt_history_part *part;
 
 		if (!touch(follower, site, site_bytes - event->size_bytes, site_bytes))
 			return false;
-		if (!follower->inside)
+		if (!follower->inside || account >= follower->accounts.count)
 			continue;
+		running = &follower->accounts.items[account];
+		part = &running->parts[state->site_parts.items[site] - 1];
 		part->made_bytes += event->size_bytes;
 		part->left_bytes += event->size_bytes;
 		if (live_bytes > part->peak_bytes)
@@ -314,7 +318,7 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 
 		if (!touch(follower, block->site, site_bytes + block->size_bytes, site_bytes))
 			return false;
-		if (is_current(follower, block->stamp))
+		if (account < follower->accounts.count && is_current(follower, block->stamp))
 			follower->accounts.items[account].parts[state->site_parts.items[block->site] - 1]
 				.left_bytes -= block->size_bytes;
 	}
@@ -394,7 +398,8 @@ static bool finished(void *user, const struct gmt_replay *replay)
 }
 
 enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, uint64_t until_ns,
+	struct gmt_error *error)
 {
 	struct state *state = gmt_pages_grow(NULL, 0, sizeof(*state));
 
@@ -412,7 +417,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
 	}
-	gmt_history_choose_moments(ret_history, timeline);
+	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
 		.before = before_event, .began = began, .ended = ended, .finished = finished, .user = state,

@@ -7,7 +7,7 @@
  * what each site held at the ends of steps, what the parts of a step left behind, which blocks lived
  * at the end of the program's work. In the flow: replay -> history -> leaks, breakdown.
  *
- *	gmt_history_init(&history, snapshot, traces, timeline, error);
+ *	gmt_history_init(&history, snapshot, traces, timeline, until_ns, error);
  *	options.observers = &history.observer;
  *	gmt_replay_init(&replay, snapshot, traces, &options, error);
  */
@@ -20,7 +20,10 @@
 #include "model/replay.h"
 #include "model/timeline.h"
 
-enum { GMT_HISTORY_SAMPLES = 256 }; /* at most so many ends of steps are kept for each site */
+enum {
+	GMT_HISTORY_SAMPLES = 256,  /* at most so many ends of steps are kept for each site */
+	GMT_HISTORY_ACCOUNTS = 128, /* so many accounts are followed from step to step, more than machines have */
+};
 
 /* What an account did in one step. */
 struct gmt_history_step {
@@ -111,11 +114,15 @@ struct gmt_history {
 	void *state; /* of the observer */
 };
 
-/* Fails only for lack of memory. All that is given must live until the replay is over. */
+/*
+ * For a replay until `until_ns` (GMT_REPLAY_TO_END: all). Fails only for lack of memory. All that is given
+ * must live until the replay is over.
+ */
 enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, uint64_t until_ns,
+	struct gmt_error *error);
 
-/* What an account (index in the replay's books) did in a step; zero where it was not there yet. */
+/* What an account (index in the replay's books) did in a step; zero where it was not there yet, or not followed. */
 struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account);
 
 /* The parts of a sampled step (number sample * stride); NULL where the account was not there yet. */

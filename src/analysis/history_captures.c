@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history_captures.h"
 
+#include "model/clock.h"
+
 static void want(struct gmt_history *history, enum gmt_history_moment moment, uint64_t stamp)
 {
 	struct gmt_history_capture *capture = &history->captures[moment];
@@ -10,19 +12,33 @@ static void want(struct gmt_history *history, enum gmt_history_moment moment, ui
 		capture->stamp = stamp;
 }
 
-void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_timeline *timeline)
+static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t until_ns)
+{
+	return until_ns == GMT_REPLAY_TO_END || gmt_clock_time_ns(snapshot, stamp) <= until_ns;
+}
+
+void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
+	const struct gmt_timeline *timeline, uint64_t until_ns)
 {
 	want(history, GMT_MOMENT_WORK_END, timeline->work_end);
 	for (size_t i = 0; i < timeline->series_count; i++) {
 		const struct gmt_step_series *series = &timeline->series[i];
+		size_t last = series->steps.count;
 
-		want(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
-			series->steps.items[series->steps.count - 1].end);
+		while (last && !is_within(snapshot, series->steps.items[last - 1].end, until_ns))
+			last--;
+		if (last)
+			want(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
+				series->steps.items[last - 1].end);
 	}
-	for (size_t i = 0; i < timeline->phases.count; i++)
-		if (timeline->phases.items[i].source == GMT_MARK_SOURCE_PROGRAM && !timeline->phases.items[i].open)
-			want(history, GMT_MOMENT_LAST_PHASE, timeline->phases.items[i].end);
-	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted && timeline->series_count)
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &timeline->phases.items[i];
+
+		if (phase->source == GMT_MARK_SOURCE_PROGRAM && !phase->open &&
+			is_within(snapshot, phase->end, until_ns))
+			want(history, GMT_MOMENT_LAST_PHASE, phase->end);
+	}
+	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted && history->captures[GMT_MOMENT_LAST_STEP].wanted)
 		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
 }
 

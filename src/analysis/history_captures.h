@@ -6,7 +6,9 @@
 
 #include "analysis/history.h"
 
-void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_timeline *timeline);
+/* Those that lie within `until_ns`. */
+void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
+	const struct gmt_timeline *timeline, uint64_t until_ns);
 
 /* Notes down what lives now. False when out of memory. */
 bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_books *books);

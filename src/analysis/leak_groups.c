@@ -142,7 +142,8 @@ static bool add_block(struct largest *largest, const struct gmt_history_block *b
 }
 
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	enum gmt_history_moment moment, gmt_leak_fits *fits, void *context, struct gmt_leak **ret_leak)
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, void *context,
+	struct gmt_leak **ret_leak)
 {
 	const struct gmt_leak_group *row = &maker->groups.items[group];
 	struct largest largest = { .site = UINT32_MAX };
@@ -151,8 +152,6 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 		.landmarks = row->landmarks, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
 	};
 	bool done = true;
-	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, moment, group, &count);
 
 	*ret_leak = NULL;
 	for (size_t i = 0; done && i < count; i++) {

@@ -43,6 +43,7 @@ struct gmt_leak_maker {
 	GMT_VEC(struct gmt_leak_group) groups;
 	GMT_VEC(uint32_t) group_of;  /* by site, + 1; 0: no group */
 	GMT_VEC(bool) is_reported;   /* by group */
+	bool has_backward;           /* a backward pass was recorded */
 	struct gmt_leak_sorted sorted[GMT_MOMENTS];
 };
 
@@ -62,11 +63,12 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 typedef bool gmt_leak_fits(void *context, const struct gmt_history_block *block);
 
 /*
- * A finding about the blocks that `group` had at a moment and for which `fits` says yes (NULL: all).
- * *ret_leak is the row, NULL when there are no such blocks. False when out of memory.
+ * A finding about those of these blocks of `group` for which `fits` says yes (NULL: all). *ret_leak is
+ * the row, good until the next one, or NULL when there are no such blocks. False when out of memory.
  */
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	enum gmt_history_moment moment, gmt_leak_fits *fits, void *context, struct gmt_leak **ret_leak);
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, void *context,
+	struct gmt_leak **ret_leak);
 
 /* Definition growth, for all groups. */
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker);

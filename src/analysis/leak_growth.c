@@ -36,10 +36,11 @@ struct span {
 
 /* What one group left. */
 struct left {
-	GMT_VEC(uint64_t) by_step; /* bytes, by the step that made them */
-	GMT_VEC(uint64_t) curve;   /* at the samples behind the warm-up: made until then and still there */
-	GMT_VEC(uint64_t) live;    /* at the samples: what the group held ... */
+	GMT_VEC(uint64_t) curve;   /* at the samples: made until then and still there */
+	GMT_VEC(uint64_t) live;    /* likewise: what the group held ... */
 	GMT_VEC(uint64_t) low;     /* ... and the least that it held since the sample before */
+	bool is_filled[WINDOWS];   /* stretches that left something */
+	uint32_t first_step;       /* that left something */
 	uint64_t inside_bytes;     /* made in steps */
 	uint64_t all_bytes;
 };
@@ -70,44 +71,68 @@ static bool is_long_enough(const struct span *span)
 
 static bool prepare(struct left *left, const struct span *span)
 {
-	left->by_step.count = left->curve.count = left->live.count = 0;
-	left->inside_bytes = left->all_bytes = 0;
-	if (!gmt_vec_reserve(&left->by_step, span->steps) || !gmt_vec_reserve(&left->curve, span->samples) ||
-		!gmt_vec_reserve(&left->live, span->samples) || !gmt_vec_reserve(&left->low, span->samples))
+	left->curve.count = left->live.count = left->low.count = 0;
+	if (!gmt_vec_reserve(&left->curve, span->samples) || !gmt_vec_reserve(&left->live, span->samples) ||
+		!gmt_vec_reserve(&left->low, span->samples))
 		return false;
-	left->by_step.count = span->steps;
-	left->live.count = left->low.count = span->samples;
-	memset(left->by_step.items, 0, span->steps * sizeof(*left->by_step.items));
+	left->curve.count = left->live.count = left->low.count = span->samples;
+	memset(left->curve.items, 0, span->samples * sizeof(*left->curve.items));
 	memset(left->live.items, 0, span->samples * sizeof(*left->live.items));
 	memset(left->low.items, 0, span->samples * sizeof(*left->low.items));
+	memset(left->is_filled, 0, sizeof(left->is_filled));
+	left->first_step = (uint32_t)(span->steps - 1);
+	left->inside_bytes = left->all_bytes = 0;
 	return true;
 }
 
-/* Fills by_step and curve from the blocks of a group. */
+/* The steps behind the warm-up, the margin left out, are looked at in so many stretches. */
+static size_t stretch_count(const struct span *span)
+{
+	size_t steps = span->steps - span->margin - span->warmup;
+
+	return steps < WINDOWS ? steps : WINDOWS;
+}
+
+static void fill_stretch(const struct span *span, uint32_t step, struct left *left)
+{
+	size_t steps = span->steps - span->margin - span->warmup, count = stretch_count(span), stretch;
+
+	if (step < span->warmup || step - span->warmup >= steps)
+		return;
+	/* Stretch w goes up to step steps * (w + 1) / count. */
+	stretch = (step - span->warmup) * count / steps;
+	while (steps * (stretch + 1) / count <= step - span->warmup)
+		stretch++;
+	left->is_filled[stretch] = true;
+}
+
+/*
+ * Notes what the blocks of a group say of its steps. There may be many more steps than blocks, and many
+ * groups: nothing here is done for each step.
+ */
 static void look_at_blocks(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
 	struct left *left)
 {
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
-	uint64_t before = 0, sum = 0;
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
 	uint32_t step;
 
 	for (size_t i = 0; i < count; i++) {
+		size_t sample = 0;
+
 		left->all_bytes += blocks[i].size_bytes;
 		if (gmt_series_find(series, blocks[i].stamp, &step) && step < span->steps) {
-			left->by_step.items[step] += blocks[i].size_bytes;
 			left->inside_bytes += blocks[i].size_bytes;
-		} else {
-			before += blocks[i].size_bytes;
+			left->first_step = step < left->first_step ? step : left->first_step;
+			fill_stretch(span, step, left);
+			sample = (step + span->stride - 1) / span->stride;
 		}
+		if (sample < span->samples)
+			left->curve.items[sample] += blocks[i].size_bytes;
 	}
-	sum = before;
-	for (size_t s = 0; s < span->steps; s++) {
-		sum += left->by_step.items[s];
-		if (s % span->stride == 0 && s / span->stride >= span->first_sample)
-			left->curve.items[left->curve.count++] = sum;
-	}
+	for (size_t sample = 1; sample < span->samples; sample++)
+		left->curve.items[sample] += left->curve.items[sample - 1];
 }
 
 /* Adds what a site held at the samples to `live` and `low`; what did not change is not in the history. */
@@ -129,7 +154,7 @@ static void add_live(const struct gmt_leak_maker *maker, const struct span *span
 	}
 }
 
-/* The stretches behind the warm-up, the margin left out; how many of them left something. */
+/* The stretches behind the warm-up; how many of them left something. */
 struct stretches {
 	size_t count, filled;
 	bool last_filled;
@@ -137,19 +162,12 @@ struct stretches {
 
 static struct stretches fill_of(const struct span *span, const struct left *left)
 {
-	size_t steps = span->steps - span->margin - span->warmup;
-	struct stretches stretches = { .count = steps < WINDOWS ? steps : WINDOWS };
+	struct stretches stretches = { .count = stretch_count(span) };
 
 	for (size_t w = 0; w < stretches.count; w++) {
-		size_t from = span->warmup + steps * w / stretches.count;
-		size_t to = span->warmup + steps * (w + 1) / stretches.count;
-		bool is_filled = false;
-
-		for (size_t s = from; s < to; s++)
-			is_filled |= left->by_step.items[s] != 0;
-		stretches.filled += is_filled;
+		stretches.filled += left->is_filled[w];
 		if (w + 2 >= stretches.count)
-			stretches.last_filled |= is_filled;
+			stretches.last_filled |= left->is_filled[w];
 	}
 	return stretches;
 }
@@ -184,6 +202,7 @@ static void project(const struct gmt_leak_maker *maker, const struct span *span,
 	const struct gmt_device *device = leak->device >= 0 ?
 		gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
 	uint64_t held = 0, cached = 0;
+	double steps;
 
 	if (!device || leak->bytes_per_step <= 0)
 		return;
@@ -197,8 +216,11 @@ static void project(const struct gmt_leak_maker *maker, const struct span *span,
 		else if (account->told_reserved_bytes > account->told_allocated_bytes)
 			cached = account->told_reserved_bytes - account->told_allocated_bytes;
 	}
-	if (held <= device->total_bytes)
-		leak->steps_to_oom = (uint64_t)((double)(device->total_bytes - held + cached) / leak->bytes_per_step);
+	if (held > device->total_bytes)
+		return;
+	steps = ((double)(device->total_bytes - held) + (double)cached) / leak->bytes_per_step;
+	if (steps < 1e18) /* more than a number of the JSON, and never */
+		leak->steps_to_oom = (uint64_t)steps;
 }
 
 /*
@@ -261,29 +283,22 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct span *s
 	return true;
 }
 
-static uint32_t first_step_of(const struct left *left)
-{
-	uint32_t step = 0;
-
-	while (step + 1 < left->by_step.count && !left->by_step.items[step])
-		step++;
-	return step;
-}
-
 static bool report(struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
 	const struct left *left, const struct gmt_slope *slope, double confidence)
 {
 	struct settled settled = { 0 };
 	struct gmt_leak *leak = NULL;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
 	bool done = find_settled(maker, span, group, &settled) &&
-		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, span->moment, is_settled, &settled, &leak);
+		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, is_settled, &settled, &leak);
 
 	if (!done || !leak)
 		goto out;
 	leak->bytes_per_step = slope->per_step / (double)span->stride;
 	leak->confidence = confidence;
 	leak->series = span->series;
-	leak->first_step = first_step_of(left);
+	leak->first_step = left->first_step;
 	leak->steps = (uint32_t)(span->steps - span->warmup);
 	project(maker, span, leak);
 	done = list_births(maker, span, group, &settled, leak);
@@ -298,7 +313,7 @@ static bool judge(struct gmt_leak_maker *maker, const struct span *span, uint32_
 	struct gmt_slope slope;
 
 	if (are_enough(stretches.filled, stretches.count) && stretches.last_filled) {
-		if (!gmt_slope_of(left->curve.items, left->curve.count, &slope))
+		if (!gmt_slope_of(left->curve.items + span->first_sample, span->samples - span->first_sample, &slope))
 			return false;
 		double confidence = slope.confidence * (double)stretches.filled / (double)stretches.count;
 		return slope.per_step <= 0 || report(maker, span, group, left, &slope, confidence);
@@ -371,7 +386,6 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 		maker->leaks->no_growth = maker->timeline->why_none;
 	else if (!any)
 		maker->leaks->no_growth = "there are too few steps behind the warm-up to say what grows";
-	gmt_vec_fini(&left.by_step);
 	gmt_vec_fini(&left.curve);
 	gmt_vec_fini(&left.live);
 	gmt_vec_fini(&left.low);

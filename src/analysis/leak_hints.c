@@ -146,15 +146,6 @@ static const struct {
 		"list or a cache of them" },
 };
 
-/* Whether a backward pass was recorded at all: in training without an optimizer, calls are steps too. */
-static bool has_backward(const struct gmt_leak_maker *maker)
-{
-	for (size_t i = 0; i < maker->traces->stack_landmarks.count; i++)
-		if (maker->traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(BACKWARD))
-			return true;
-	return false;
-}
-
 const char *gmt_leak_hint(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
 	struct evidence evidence = {
@@ -165,7 +156,8 @@ const char *gmt_leak_hint(const struct gmt_leak_maker *maker, const struct gmt_l
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
 		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
 			maker->timeline->series[leak->series].source == GMT_STEPS_FORWARD &&
-			(maker->timeline->series_count > 1 || !has_backward(maker)),
+			/* In training without an optimizer, calls are steps too. */
+			(maker->timeline->series_count > 1 || !maker->has_backward),
 		.replaced = leak->definition == GMT_LEAK_GROWTH && leak->blocks < leak->steps / 2,
 		.bytes_per_block = leak->bytes / leak->blocks,
 		.burst_blocks = leak->burst_blocks,

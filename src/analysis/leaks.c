@@ -2,9 +2,11 @@
 #include "analysis/leaks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/leak_groups.h"
 #include "model/clock.h"
+#include "model/landmarks.h"
 
 const char *gmt_leak_definition_name(enum gmt_leak_definition definition)
 {
@@ -26,91 +28,150 @@ static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 		category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
 }
 
-/* What a finding of definition phase asks of each block. */
-struct phase_question {
-	struct gmt_leak_maker *maker;
-	const char *name; /* of the phase that the finding is about */
-	GMT_VEC(const struct gmt_phase *) phases; /* by block of the group */
-	const struct gmt_history_block *blocks;
-	GMT_VEC(uint64_t) newest; /* by site: the stamp of its newest block; 0 unless it made several */
+/* What one group left of a phase. */
+struct leftover {
+	const char *name; /* of the phase */
+	size_t first, count; /* in the blocks of phase_maker */
 };
 
-static bool is_left_from_phase(void *context, const struct gmt_history_block *block)
-{
-	struct phase_question *question = context;
-	const struct gmt_phase *phase = question->phases.items[block - question->blocks];
+/* What the findings of definition phase are made with, group by group. */
+struct phase_maker {
+	struct gmt_leak_maker *maker;
+	GMT_VEC(uint64_t) newest; /* by site: the stamp of its newest block; 0 unless it made several */
+	struct gmt_map ids;       /* a phase's name to its leftover */
+	GMT_VEC(struct leftover) leftovers;
+	GMT_VEC(uint32_t) ids_plus_1; /* by block of the group; 0: not left from a phase */
+	GMT_VEC(struct gmt_history_block) blocks; /* those of a leftover next to each other */
+};
 
-	return phase && phase->name == question->name && block->stamp != question->newest.items[block->site] &&
-		!is_lasting(question->maker, block->site);
+/* The name of the phase that a block is left from; NULL when it is not. */
+static const char *phase_left_by(const struct phase_maker *phases, const struct gmt_history_block *block)
+{
+	const struct gmt_leak_maker *maker = phases->maker;
+	const struct gmt_phase *phase = gmt_timeline_phase(maker->timeline, block->stamp, true);
+
+	/* With --until a phase may not be over. */
+	if (!phase || phase->end > maker->history->captures[GMT_MOMENT_LAST_PHASE].stamp ||
+		block->stamp == phases->newest.items[block->site] || is_lasting(maker, block->site))
+		return NULL;
+	return phase->name;
 }
 
-static bool prepare_question(struct phase_question *question, const struct gmt_history_block *blocks, size_t count)
+static bool count_leftover(struct phase_maker *phases, const char *name, uint32_t *ret_id_plus_1)
 {
-	const struct gmt_leak_maker *maker = question->maker;
+	/* Names are one for equal texts: the same record of the file. */
+	uint64_t id, key = (uint64_t)(uintptr_t)name;
 
-	question->phases.count = 0;
-	question->blocks = blocks;
-	if (!gmt_vec_reserve(&question->phases, count + 1))
+	if (!gmt_map_find(&phases->ids, key, &id)) {
+		struct leftover *row = gmt_vec_push(&phases->leftovers);
+
+		id = phases->leftovers.count - 1;
+		if (!row || !gmt_map_put(&phases->ids, key, id))
+			return false;
+		*row = (struct leftover){ .name = name };
+	}
+	phases->leftovers.items[id].count++;
+	*ret_id_plus_1 = (uint32_t)id + 1;
+	return true;
+}
+
+static bool sort_leftovers(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+{
+	size_t first = 0;
+
+	phases->blocks.count = 0;
+	if (!gmt_vec_reserve(&phases->blocks, count))
 		return false;
+	for (size_t i = 0; i < phases->leftovers.count; i++) {
+		phases->leftovers.items[i].first = first;
+		first += phases->leftovers.items[i].count;
+		phases->leftovers.items[i].count = 0;
+	}
 	for (size_t i = 0; i < count; i++) {
-		uint32_t site = blocks[i].site;
+		uint32_t id_plus_1 = phases->ids_plus_1.items[i];
+		struct leftover *row = id_plus_1 ? &phases->leftovers.items[id_plus_1 - 1] : NULL;
 
-		question->phases.items[question->phases.count++] = gmt_timeline_phase(maker->timeline, blocks[i].stamp, true);
-		if (maker->replay->books.sites.items[site].alloc_count > 1)
-			question->newest.items[site] = blocks[i].stamp;
+		if (row)
+			phases->blocks.items[row->first + row->count++] = blocks[i];
 	}
 	return true;
 }
 
+static bool list_leftovers(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+{
+	phases->leftovers.count = phases->ids_plus_1.count = 0;
+	gmt_map_fini(&phases->ids);
+	if (!gmt_vec_reserve(&phases->ids_plus_1, count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (phases->maker->replay->books.sites.items[blocks[i].site].alloc_count > 1)
+			phases->newest.items[blocks[i].site] = blocks[i].stamp;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = phase_left_by(phases, &blocks[i]);
+
+		phases->ids_plus_1.items[i] = 0;
+		if (name && !count_leftover(phases, name, &phases->ids_plus_1.items[i]))
+			return false;
+	}
+	return sort_leftovers(phases, blocks, count);
+}
+
 /* One finding for each phase that the group's blocks are left from. */
-static bool find_phases_of(struct phase_question *question, uint32_t group)
+static bool find_phases_of(struct phase_maker *phases, uint32_t group)
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(question->maker, GMT_MOMENT_LAST_PHASE, group, &count);
+		gmt_leak_blocks(phases->maker, GMT_MOMENT_LAST_PHASE, group, &count);
 
-	if (!prepare_question(question, blocks, count))
+	if (count && !list_leftovers(phases, blocks, count))
 		return false;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; count && i < phases->leftovers.count; i++) {
+		const struct leftover *row = &phases->leftovers.items[i];
 		struct gmt_leak *leak;
 
-		if (!question->phases.items[i])
-			continue;
-		question->name = question->phases.items[i]->name;
-		if (!gmt_leak_add(question->maker, group, GMT_LEAK_PHASE, GMT_MOMENT_LAST_PHASE,
-				is_left_from_phase, question, &leak))
+		if (!gmt_leak_add(phases->maker, group, GMT_LEAK_PHASE, phases->blocks.items + row->first,
+				row->count, NULL, NULL, &leak))
 			return false;
-		if (leak)
-			leak->phase = question->name;
-		/* Names are one for equal texts: the same record of the file. */
-		for (size_t other = i; other < count; other++)
-			if (question->phases.items[other] &&
-				question->phases.items[other]->name == question->name)
-				question->phases.items[other] = NULL;
+		leak->phase = row->name;
 	}
 	return true;
 }
 
 static bool find_phases(struct gmt_leak_maker *maker)
 {
-	struct phase_question question = { .maker = maker };
+	struct phase_maker phases = { .maker = maker };
 	bool done;
 
 	if (!maker->history->captures[GMT_MOMENT_LAST_PHASE].taken)
 		return true;
-	done = gmt_vec_reserve(&question.newest, maker->replay->books.sites.count + 1);
+	done = gmt_vec_reserve(&phases.newest, maker->replay->books.sites.count + 1);
 	for (uint32_t group = 0; done && group < maker->groups.count; group++)
 		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
-			done = find_phases_of(&question, group);
-	gmt_vec_fini(&question.phases);
-	gmt_vec_fini(&question.newest);
+			done = find_phases_of(&phases, group);
+	gmt_vec_fini(&phases.newest);
+	gmt_map_fini(&phases.ids);
+	gmt_vec_fini(&phases.leftovers);
+	gmt_vec_fini(&phases.ids_plus_1);
+	gmt_vec_fini(&phases.blocks);
 	return done;
+}
+
+/* When the program's work was over, or --until. */
+static uint64_t work_end_ns(const struct gmt_leak_maker *maker)
+{
+	uint64_t end_ns = maker->replay->end_time_ns, work_ns;
+
+	if (maker->timeline->work_end == UINT64_MAX)
+		return end_ns;
+	work_ns = gmt_clock_time_ns(maker->snapshot, maker->timeline->work_end);
+	return work_ns < end_ns ? work_ns : end_ns;
 }
 
 /* Whether a block has lived for longer than was allowed. */
 static bool is_old(void *context, const struct gmt_history_block *block)
 {
 	const struct gmt_leak_maker *maker = context;
+	uint64_t end_ns = work_end_ns(maker);
 	const struct gmt_leaks_options *options = maker->options;
 	const struct gmt_step_series *series = &maker->timeline->series[0];
 	size_t steps = maker->history->series[0].step_count;
@@ -118,21 +179,26 @@ static bool is_old(void *context, const struct gmt_history_block *block)
 
 	if (is_lasting(maker, block->site))
 		return false;
-	if (options->age_ns != UINT64_MAX && maker->replay->end_time_ns >= options->age_ns &&
-		gmt_clock_time_ns(maker->snapshot, block->stamp) < maker->replay->end_time_ns - options->age_ns)
+	if (options->age_ns != UINT64_MAX && end_ns >= options->age_ns &&
+		gmt_clock_time_ns(maker->snapshot, block->stamp) < end_ns - options->age_ns)
 		return true;
 	if (options->age_steps == UINT32_MAX || !steps)
 		return false;
-	return gmt_series_find(series, block->stamp, &step) && (uint64_t)step + options->age_steps < steps;
+	/* Outside of steps it is the next one, which the block lived through. */
+	gmt_series_find(series, block->stamp, &step);
+	return (uint64_t)step + options->age_steps < steps;
 }
 
 static bool find_by_end(struct gmt_leak_maker *maker, enum gmt_leak_definition definition)
 {
 	for (uint32_t group = 0; group < maker->groups.count; group++) {
 		struct gmt_leak *leak;
+		size_t count;
+		const struct gmt_history_block *blocks =
+			gmt_leak_blocks(maker, GMT_MOMENT_WORK_END, group, &count);
 
 		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, definition) &&
-			!gmt_leak_add(maker, group, definition, GMT_MOMENT_WORK_END,
+			!gmt_leak_add(maker, group, definition, blocks, count,
 				definition == GMT_LEAK_AGE ? is_old : NULL, maker, &leak))
 			return false;
 	}
@@ -171,11 +237,21 @@ static int strongest_first(const void *left, const void *right)
 		return a->bytes_per_step > b->bytes_per_step ? -1 : 1;
 	if (a->bytes != b->bytes)
 		return a->bytes > b->bytes ? -1 : 1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (a->layer != b->layer)
+		return a->layer < b->layer ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return a->phase && b->phase ? strcmp(a->phase, b->phase) : 0;
 }
 
 static void give_hints(struct gmt_leak_maker *maker)
 {
+	for (size_t i = 0; i < maker->traces->stack_landmarks.count && !maker->has_backward; i++)
+		maker->has_backward = maker->traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(BACKWARD);
 	for (size_t i = 0; i < maker->leaks->rows.count; i++)
 		maker->leaks->rows.items[i].hint = gmt_leak_hint(maker, &maker->leaks->rows.items[i]);
 }

@@ -4,20 +4,58 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/vec.h"
-
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
 
 static int by_number(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
 	return (a > b) - (a < b);
+}
+
+/* Puts the value of rank `rank` in its place, none larger in front of it (Hoare's selection). */
+static double select_rank(double *values, size_t count, size_t rank)
+{
+	ptrdiff_t first = 0, last = (ptrdiff_t)count - 1, wanted = (ptrdiff_t)rank;
+
+	while (first < last) {
+		/* A pivot from anywhere: sequences that go on evenly are the rule. */
+		uint64_t length = (uint64_t)(last - first) + 1;
+		double pivot = values[first + (ptrdiff_t)(gmt_hash_u64(length) % length)];
+		ptrdiff_t i = first, j = last;
+
+		while (i <= j) {
+			while (values[i] < pivot)
+				i++;
+			while (values[j] > pivot)
+				j--;
+			if (i > j)
+				break;
+
+			double value = values[i];
+			values[i++] = values[j];
+			values[j--] = value;
+		}
+		if (wanted <= j)
+			last = j;
+		else if (wanted >= i)
+			first = i;
+		else
+			break;
+	}
+	return values[rank];
+}
+
+static double median_of(double *values, size_t count)
+{
+	double upper = select_rank(values, count, count / 2), lower = values[0];
+
+	if (count % 2)
+		return upper;
+	for (size_t i = 1; i < count / 2; i++)
+		lower = values[i] > lower ? values[i] : lower;
+	return (lower + upper) / 2;
 }
 
 /* What equal values take from the variance; sorts `values`. */
@@ -67,9 +105,7 @@ bool gmt_slope_of(const uint64_t *values, size_t count, struct gmt_slope *ret_sl
 			rises += (rise > 0) - (rise < 0);
 		}
 	}
-	qsort(slopes.items, pairs, sizeof(*slopes.items), by_value);
-	ret_slope->per_step = pairs % 2 ? slopes.items[pairs / 2] :
-		(slopes.items[pairs / 2 - 1] + slopes.items[pairs / 2]) / 2;
+	ret_slope->per_step = median_of(slopes.items, pairs);
 	ret_slope->confidence = confidence_of(rises, (double)count, ties_of(sorted.items, count));
 	gmt_vec_fini(&slopes);
 	gmt_vec_fini(&sorted);

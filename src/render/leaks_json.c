@@ -132,7 +132,7 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 	gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
 	gmt_json_key(json, "devices");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < view->replay->books.accounts.count; i++) {
+	for (size_t i = 0; i < view->replay->books.accounts.count && i < GMT_HISTORY_ACCOUNTS; i++) {
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
 
 		gmt_json_begin_object(json);
