@@ -83,7 +83,7 @@ static void write_holes(const struct writer *writer, const struct gmt_segments *
 	for (size_t class = 0; class < GMT_HOLE_CLASSES; class++) {
 		uint64_t below = of->holes[class].below_bytes;
 		bool any = false;
-		char title[48];
+		char title[64];
 
 		for (size_t i = 0; i < count; i++)
 			any |= of[i].holes[class].holes != 0;
