@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/gate.h"
+#include "model/symbols_pool.h"
 #include "render/check.h"
 #include "tools/input.h"
 #include "tools/output.h"
@@ -19,12 +20,13 @@ enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
 /* Returns the exit code of a file that cannot be judged. */
 static int judge_file(const char *path, const struct gmt_check_plan *plan, const struct gmt_gate *gate,
-	struct gmt_verdict *verdict)
+	struct gmt_symbols_pool *pool, struct gmt_verdict *verdict)
 {
 	struct gmt_parts_options options = {
 		.traces = {
 			.symbol_directories = plan->options.symbol_paths.items,
 			.symbol_directory_count = plan->options.symbol_paths.count,
+			.symbols_pool = pool,
 		},
 		.until = UINT64_MAX,
 		.leaks = {
@@ -218,15 +220,17 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		.limits = &plan->limits, .suppressions = &plan->suppressions,
 		.baseline = compares ? &plan->baseline : NULL, .new_baseline = updates ? &found : NULL,
 	};
+	struct gmt_symbols_pool *pool = gmt_symbols_pool_open();
 	int unreadable = 0, code;
 
 	for (size_t i = 0; i < count; i++) {
-		int answer = judge_file(paths[i], plan, &gate, &verdict);
+		int answer = judge_file(paths[i], plan, &gate, pool, &verdict);
 
 		if (answer)
 			note_unreadable(&verdict, paths[i]);
 		unreadable = answer ? answer : unreadable;
 	}
+	gmt_symbols_pool_close(pool);
 	if (compares)
 		gmt_gate_note_missing(&verdict, &plan->baseline);
 	gmt_verdict_conclude(&verdict);

@@ -28,6 +28,7 @@ struct place {
 };
 
 struct gmt_symbols {
+	struct gmt_symbols_pool *pool; /* NULL: none */
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbol_files *files;
 	size_t module_count;
@@ -62,13 +63,14 @@ static void sort_places(struct gmt_symbols *symbols)
 }
 
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
-	size_t directory_count)
+	size_t directory_count, struct gmt_symbols_pool *pool)
 {
 	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
 
 	if (!symbols)
 		return NULL;
 	symbols->snapshot = snapshot;
+	symbols->pool = pool;
 	symbols->module_count = snapshot->modules.count;
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
 	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
@@ -113,6 +115,7 @@ static const struct gmt_module *find_module(const struct gmt_symbols *symbols, u
 struct candidate {
 	struct opened *opened;
 	const char *build_id;
+	struct gmt_symbols_pool *pool;
 };
 
 /* Keeps what the file at `path` is good for; false when nothing better can come. */
@@ -120,17 +123,17 @@ static bool try_file(void *user, const char *path)
 {
 	struct candidate *candidate = user;
 	struct opened *opened = candidate->opened;
-	struct gmt_elf *elf = gmt_elf_open(path);
+	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
 	bool used = false;
 
 	if (!elf || strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
-		gmt_elf_close(elf);
+		gmt_symbols_pool_put(candidate->pool, elf);
 		return true;
 	}
 	if (!opened->functions ||
 		(!gmt_elf_has_all_functions(opened->functions) && gmt_elf_has_all_functions(elf))) {
 		if (opened->functions != opened->lines_file)
-			gmt_elf_close(opened->functions);
+			gmt_symbols_pool_put(candidate->pool, opened->functions);
 		opened->functions = elf;
 		used = true;
 	}
@@ -139,7 +142,7 @@ static bool try_file(void *user, const char *path)
 		used = true;
 	}
 	if (!used)
-		gmt_elf_close(elf);
+		gmt_symbols_pool_put(candidate->pool, elf);
 	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
 }
 
@@ -156,17 +159,17 @@ static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_modu
 
 static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module, struct opened *opened)
 {
-	struct candidate candidate = { opened, module->build_id.text };
+	struct candidate candidate = { opened, module->build_id.text, symbols->pool };
 	char path[PATH_MAX];
 
 	full_path(symbols->snapshot, module, path);
 
-	struct gmt_elf *elf = *path ? gmt_elf_open(path) : NULL;
+	struct gmt_elf *elf = *path ? gmt_symbols_pool_get(symbols->pool, path) : NULL;
 	const char *build_id = elf ? gmt_elf_build_id(elf) : "";
 	bool is_other = elf && strcmp(build_id, candidate.build_id) != 0;
 	bool is_verified = *candidate.build_id;
 
-	gmt_elf_close(elf);
+	gmt_symbols_pool_put(symbols->pool, elf);
 	if (elf && !is_other)
 		try_file(&candidate, path);
 	/* Asks also when the file itself was found: another one may have more symbols, or lines. */
@@ -238,8 +241,8 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 
 		gmt_dwarf_close(opened->lines);
 		if (opened->lines_file != opened->functions)
-			gmt_elf_close(opened->lines_file);
-		gmt_elf_close(opened->functions);
+			gmt_symbols_pool_put(symbols->pool, opened->lines_file);
+		gmt_symbols_pool_put(symbols->pool, opened->functions);
 	}
 	gmt_symbol_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "model/snapshot.h"
+#include "model/symbols_pool.h"
 
 struct gmt_symbols;
 
@@ -41,9 +42,12 @@ struct gmt_symbols_answer {
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES]; /* innermost inlined function first */
 };
 
-/* `snapshot` and `directories` stay the caller's and must outlive the result. NULL: out of memory. */
+/*
+ * `snapshot`, `directories` and `pool` (NULL: none) stay the caller's and must outlive the result. NULL: out
+ * of memory.
+ */
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
-	size_t directory_count);
+	size_t directory_count, struct gmt_symbols_pool *pool);
 
 /* What is at return address `address` (so: at the call before it) of a stack of `generation`. */
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,

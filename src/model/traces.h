@@ -16,6 +16,8 @@
 #include "model/landmarks.h"
 #include "model/snapshot.h"
 
+struct gmt_symbols_pool; /* model/symbols_pool.h */
+
 enum gmt_place_kind { GMT_PLACE_NATIVE, GMT_PLACE_PYTHON };
 
 /* A frame of a merged stack. Strings are ids in `strings`; id 0 is the empty one: not known. */
@@ -38,6 +40,7 @@ struct gmt_traces_options {
 	enum gmt_traces_native native;
 	const char *const *symbol_directories;
 	size_t symbol_directory_count;
+	struct gmt_symbols_pool *symbols_pool; /* for several recordings after each other; NULL: none */
 };
 
 /* A module whose addresses got no names. */
