@@ -76,18 +76,23 @@ bool gmt_traces_is_own_native(const struct gmt_traces *traces, const struct gmt_
 		gmt_traces_string(traces, place->module)) >= OWN_NATIVE;
 }
 
+uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_place *place)
+{
+	const char *file = gmt_traces_string(traces, place->file);
+
+	return (uint8_t)(place->kind == GMT_PLACE_PYTHON ? of_python(file) :
+		of_native(gmt_traces_string(traces, place->function), file,
+			gmt_traces_string(traces, place->module)));
+}
+
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack)
 {
 	uint32_t count, own = 0;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
-	enum ownership best = OWN_NONE;
+	uint8_t best = OWN_NONE;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
-		const char *file = gmt_traces_string(traces, place->file);
-		enum ownership class = place->kind == GMT_PLACE_PYTHON ? of_python(file) :
-			of_native(gmt_traces_string(traces, place->function), file,
-				gmt_traces_string(traces, place->module));
+		uint8_t class = traces->place_ownership.items[places[i]];
 
 		/* Operators call operators: the outermost is what the program asked for. */
 		if (class > best || (class == best && class == OWN_OPERATOR)) {

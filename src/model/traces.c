@@ -54,17 +54,21 @@ static bool intern_place(struct merger *merger, const struct gmt_place *place, u
 	struct gmt_traces *traces = merger->traces;
 	bool is_python = place->kind == GMT_PLACE_PYTHON;
 	uint32_t *landmarks;
+	uint8_t *ownership;
 
 	if (!gmt_intern(&traces->places, place, sizeof(*place), ret_place))
 		return false;
 	if (*ret_place < traces->place_landmarks.count)
 		return true;
 	landmarks = gmt_vec_push(&traces->place_landmarks);
-	if (landmarks)
-		*landmarks = gmt_landmarks(is_python,
-			gmt_traces_string(traces, is_python ? place->file : place->module),
-			gmt_traces_string(traces, place->function));
-	return landmarks;
+	ownership = gmt_vec_push(&traces->place_ownership);
+	if (!landmarks || !ownership)
+		return false;
+	*landmarks = gmt_landmarks(is_python,
+		gmt_traces_string(traces, is_python ? place->file : place->module),
+		gmt_traces_string(traces, place->function));
+	*ownership = gmt_traces_ownership(traces, place);
+	return true;
 }
 
 /* A name for an address without one, which addr2line understands. */
@@ -434,4 +438,5 @@ void gmt_traces_fini(struct gmt_traces *traces)
 	gmt_vec_fini(&traces->problems);
 	gmt_vec_fini(&traces->stack_landmarks);
 	gmt_vec_fini(&traces->place_landmarks);
+	gmt_vec_fini(&traces->place_ownership);
 }

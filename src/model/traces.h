@@ -57,6 +57,7 @@ struct gmt_traces {
 	size_t trace_count;
 	GMT_VEC(uint32_t) stack_landmarks; /* by stack: bits of its frames, of hidden ones too (landmarks.h) */
 	GMT_VEC(uint32_t) place_landmarks; /* by place */
+	GMT_VEC(uint8_t) place_ownership;  /* by place: see gmt_traces_ownership */
 
 	uint64_t addresses;  /* different native ones */
 	uint64_t named;      /* of them, with a function */
@@ -85,6 +86,9 @@ const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string);
  * or the operator of PyTorch that it is in, else the leaf. Index in the stack; 0 when it is empty.
  */
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack);
+
+/* How surely a frame is one that the user wrote, for gmt_traces_own_line: the more the higher. */
+uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_place *place);
 
 /* Whether a Python file is the user's: not of an installed package, nor of the standard library. */
 bool gmt_traces_is_own_file(const char *file);
