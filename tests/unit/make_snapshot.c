@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes a synthetic snapshot, as a recorder would: threads whose events come in blocks of their
- * own, Python and native stacks, PyTorch's totals, clock records, sync points.
+ * own, Python and native stacks, PyTorch's totals, clock records, sync points. With `steps`, as of a
+ * training: an optimizer's marks, phases, a block that each step leaves, refused requests, stacks with
+ * PyTorch's files in them, a thread of autograd's.
  *
  *   make_snapshot FILE [key=value...]     (keys: struct settings)
  *
@@ -16,7 +18,7 @@
 #include "snapshot_file.h"
 
 struct settings {
-	uint64_t events, threads, sites, devices, depth, live, seed, end, drop, rank, torch, level;
+	uint64_t events, threads, sites, devices, depth, live, seed, end, drop, rank, torch, level, steps;
 };
 
 enum { TICKS_PER_NS = 3, START_NS = 1000000000, BLOCK_ROWS = 4096 };
@@ -26,6 +28,7 @@ static const uint64_t epoch_ns = 1700000000000000000;
 struct block_state {
 	uint64_t address, size_bytes;
 	uint32_t device;
+	uint32_t site; /* 0: any */
 	uint8_t layer, space;
 };
 
@@ -41,7 +44,10 @@ struct maker {
 	GMT_VEC(struct block_state) blocks;
 	struct thread_state *threads;
 	uint64_t allocated[64], reserved[64];
+	uint64_t steps; /* that were marked */
 };
+
+enum { NAME_STEP = 1, NAME_EPOCH, NAME_RANGE, OPTIMIZER = 0x5500 };
 
 static uint64_t draw(struct maker *maker, uint64_t below)
 {
@@ -108,9 +114,25 @@ static void put_names(struct maker *maker)
 		char name[32];
 		struct gmt_thread thread = { .id = i, .tid = 4241 + i };
 
-		snprintf(name, sizeof(name), i == 1 ? "python" : "autograd-%u", i);
+		snprintf(name, sizeof(name), i == 1 ? "python" :
+			maker->settings.steps ? "pt_autograd_%u" : "autograd-%u", i);
 		thread.name = slice(name);
 		snapshot_file_put(&maker->file, GMT_RECORD_THREAD, &thread, 1);
+	}
+}
+
+/* Some of PyTorch's functions, as landmarks.def knows them. */
+static void make_torch_code(struct gmt_code *code)
+{
+	if (code->id % 7 == 1) {
+		code->file = slice("/opt/site-packages/torch/nn/modules/module.py");
+		code->function = slice("Module._call_impl");
+	} else if (code->id % 40 == 2) {
+		code->file = slice("/opt/site-packages/torch/optim/adamw.py");
+		code->function = slice("AdamW.step");
+	} else if (code->id % 40 == 9) {
+		code->file = slice("/opt/site-packages/torch/autograd/__init__.py");
+		code->function = slice("backward");
 	}
 }
 
@@ -126,7 +148,9 @@ static void put_site(struct maker *maker, uint32_t site)
 
 	snprintf(name, sizeof(name), "Block%u.forward", site);
 	code.function = slice(name);
-	if (site % 3 == 0)
+	if (maker->settings.steps)
+		make_torch_code(&code);
+	else if (site % 3 == 0)
 		code.file = slice("/usr/lib/python3/dist-packages/torch/nn/modules/linear.py");
 	snapshot_file_put(&maker->file, GMT_RECORD_CODE, &code, 1);
 	snapshot_file_put(&maker->file, GMT_RECORD_FRAME, &frame, 1);
@@ -182,7 +206,7 @@ static void add_event(struct maker *maker, const struct block_state *block, bool
 {
 	struct thread_state *thread = &maker->threads[draw(maker, maker->settings.threads)];
 	bool is_torch = block->layer == GMT_LAYER_TORCH, is_host = block->space == GMT_SPACE_PINNED;
-	uint32_t site = (uint32_t)draw(maker, maker->settings.sites) + 1;
+	uint32_t site = block->site ? block->site : (uint32_t)draw(maker, maker->settings.sites) + 1;
 	struct gmt_event *row = gmt_vec_push(&thread->rows);
 
 	if (!row)
@@ -210,8 +234,63 @@ static void add_event(struct maker *maker, const struct block_state *block, bool
 		put_events(maker, thread);
 }
 
+static void put_mark(struct maker *maker, enum gmt_mark_kind kind, enum gmt_mark_source source, uint32_t name,
+	uint64_t object)
+{
+	SNAPSHOT_PUT(&maker->file, MARK, gmt_mark, .stamp = ++maker->stamp, .thread = 1, .kind = (uint8_t)kind,
+		.source = (uint8_t)source, .name = name, .object = object);
+}
+
+/* A request for more than there is, and what the driver then said. */
+static void put_oom(struct maker *maker)
+{
+	struct gmt_event *row = gmt_vec_push(&maker->threads[0].rows);
+
+	if (!row)
+		abort();
+	maker->stamp += 10;
+	*row = (struct gmt_event){
+		.stamp = maker->stamp, .thread = 1, .kind = GMT_KIND_ALLOC_FAILED, .layer = GMT_LAYER_CUDA,
+		.space = GMT_SPACE_DEVICE, .api = 1, .size_bytes = (uint64_t)1 << 40, .frames = 1, .result = 2,
+	};
+	SNAPSHOT_PUT(&maker->file, OOM, gmt_oom, .stamp = maker->stamp, .thread = 1, .free_bytes = 1 << 20,
+		.total_bytes = (uint64_t)80 << 30);
+}
+
+/* A step ends: it leaves a block, and every tenth is an epoch. */
+static void end_step(struct maker *maker)
+{
+	struct block_state left = {
+		.address = 0x100000000 + maker->steps * 4096, .size_bytes = 2048, .site = 1,
+		.layer = maker->settings.torch ? GMT_LAYER_TORCH : GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE,
+	};
+
+	add_event(maker, &left, false);
+	put_mark(maker, GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, NAME_STEP, OPTIMIZER);
+	if (maker->steps++ % 10)
+		return;
+	if (maker->steps > 1) {
+		put_mark(maker, GMT_MARK_KIND_POP, GMT_MARK_SOURCE_PROGRAM, 0, 0);
+		put_mark(maker, GMT_MARK_KIND_STOP, GMT_MARK_SOURCE_NVTX, 0, maker->steps - 10);
+		put_oom(maker);
+	}
+	put_mark(maker, GMT_MARK_KIND_PUSH, GMT_MARK_SOURCE_PROGRAM, NAME_EPOCH, 0);
+	put_mark(maker, GMT_MARK_KIND_START, GMT_MARK_SOURCE_NVTX, NAME_RANGE, maker->steps);
+}
+
+static void put_mark_names(struct maker *maker)
+{
+	struct gmt_name names[] = {
+		{ NAME_STEP, slice("AdamW") }, { NAME_EPOCH, slice("epoch") }, { NAME_RANGE, slice("range") },
+	};
+
+	snapshot_file_put(&maker->file, GMT_RECORD_NAME, names, sizeof(names) / sizeof(*names));
+}
+
 static void make_events(struct maker *maker)
 {
+	uint64_t steps = maker->settings.steps;
+
 	for (uint64_t i = 0; i < maker->settings.events; i++) {
 		uint64_t count = maker->blocks.count;
 
@@ -228,9 +307,13 @@ static void make_events(struct maker *maker)
 			*gmt_vec_push(&maker->blocks) = block;
 			add_event(maker, &block, false);
 		}
+		if (steps && (i + 1) * steps / maker->settings.events != i * steps / maker->settings.events)
+			end_step(maker);
 		if (i % 100000 == 99999)
 			put_all_events(maker);
 	}
+	if (steps)
+		put_mark(maker, GMT_MARK_KIND_TEARDOWN, GMT_MARK_SOURCE_INTERPRETER, 0, 0);
 	put_all_events(maker);
 }
 
@@ -246,7 +329,7 @@ static void parse(struct settings *settings, int argc, char **argv)
 		known = true; \
 	}
 		KEY(events) KEY(threads) KEY(sites) KEY(devices) KEY(depth) KEY(live) KEY(seed) KEY(end)
-		KEY(drop) KEY(rank) KEY(torch) KEY(level)
+		KEY(drop) KEY(rank) KEY(torch) KEY(level) KEY(steps)
 #undef KEY
 		if (!known) {
 			fprintf(stderr, "make_snapshot: what is `%s`?\n", argv[i]);
@@ -260,6 +343,8 @@ static void make(struct maker *maker)
 	put_process(maker);
 	put_clock(maker, maker->stamp);
 	put_names(maker);
+	if (maker->settings.steps)
+		put_mark_names(maker);
 	for (uint32_t site = 1; site <= maker->settings.sites; site++)
 		put_site(maker, site);
 	make_events(maker);
