@@ -21,7 +21,7 @@ bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, s
 		border += *(last - border) == *(last - (m - 1));
 		borders.items[m] = border;
 	}
-	for (size_t m = count; !*ret_period && m >= 3 && m >= count / 2; m--) {
+	for (size_t m = count; !*ret_period && m >= 3 && 2 * m >= count; m--) {
 		size_t period = m - borders.items[m];
 
 		if (m >= 3 * period) {

@@ -272,7 +272,8 @@ static void end_step(struct maker *maker)
 	if (maker->steps > 1) {
 		put_mark(maker, GMT_MARK_KIND_POP, GMT_MARK_SOURCE_PROGRAM, 0, 0);
 		put_mark(maker, GMT_MARK_KIND_STOP, GMT_MARK_SOURCE_NVTX, 0, maker->steps - 10);
-		put_oom(maker);
+		if (maker->steps < 300)
+			put_oom(maker);
 	}
 	put_mark(maker, GMT_MARK_KIND_PUSH, GMT_MARK_SOURCE_PROGRAM, NAME_EPOCH, 0);
 	put_mark(maker, GMT_MARK_KIND_START, GMT_MARK_SOURCE_NVTX, NAME_RANGE, maker->steps);

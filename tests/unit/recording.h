@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TESTS_RECORDING_H
+#define GMT_TESTS_RECORDING_H
+
+/*
+ * A recording that a test tells event by event, and what is concluded from it. Time goes on by itself: 10
+ * ticks of a nanosecond for each thing that happens. Whatever fails ends the program.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/history.h"
+#include "analysis/leaks.h"
+#include "base/map.h"
+#include "model/replay.h"
+#include "model/snapshot.h"
+#include "model/timeline.h"
+#include "model/traces.h"
+#include "snapshot_file.h"
+
+#define TORCH "/env/site-packages/torch"
+#define MODULE_CALL TORCH "/nn/modules/module.py:1 Module._call_impl"
+
+enum { PROGRAM = 1, AUTOGRAD = 2, OTHER_THREAD = 3 }; /* threads, of which the second is called pt_autograd_0 */
+
+struct recording {
+	const char *path;
+	struct snapshot_file file;
+	uint64_t stamp, events;
+	uint64_t next_address;
+	uint64_t allocated_bytes[4];
+	uint32_t codes, stacks, names;
+	struct gmt_map name_ids; /* hash of a text to its id */
+
+	struct gmt_snapshot *snapshot;
+	struct gmt_traces traces;
+	struct gmt_timeline timeline;
+	struct gmt_history history;
+	struct gmt_replay replay;
+	struct gmt_leaks leaks;
+};
+
+/* Where and of what an allocation is. */
+struct block {
+	uint64_t size_bytes;
+	uint32_t stack;  /* of Python; 0: none */
+	uint32_t native; /* 0: none */
+	uint32_t thread; /* 0: PROGRAM */
+	uint8_t layer;   /* 0: PyTorch's */
+	uint8_t space;   /* 0: device */
+	int16_t device;
+	uint64_t address; /* 0: a new one */
+};
+
+void recording_begin(struct recording *recording, const char *path);
+
+/* A Python stack, leaf first: "file:line function", separated by newlines. */
+uint32_t recording_stack(struct recording *recording, const char *frames);
+
+/* A native stack of one frame without a name in this module. */
+uint32_t recording_native(struct recording *recording, const char *module);
+
+/* Its address. */
+uint64_t recording_alloc(struct recording *recording, struct block block);
+#define ALLOC(recording, ...) recording_alloc((recording), (struct block){ __VA_ARGS__ })
+
+void recording_free(struct recording *recording, uint8_t layer, uint64_t address, uint64_t size_bytes);
+
+struct mark {
+	enum gmt_mark_kind kind;
+	enum gmt_mark_source source;
+	const char *name; /* NULL: none */
+	uint64_t object;
+	uint32_t thread; /* 0: PROGRAM */
+};
+
+void recording_mark(struct recording *recording, struct mark mark);
+#define MARK(recording, kind_name, source_name, ...) \
+	recording_mark((recording), (struct mark){ .kind = GMT_MARK_KIND_##kind_name, \
+		.source = GMT_MARK_SOURCE_##source_name, __VA_ARGS__ })
+
+void recording_option(struct recording *recording, const char *key, const char *value);
+
+/* Ends the file and reads it: snapshot, traces, timeline. */
+void recording_read(struct recording *recording);
+
+/* That, and the rest; `options` may be NULL: as by default. */
+void recording_judge(struct recording *recording, uint64_t until_ns, const struct gmt_leaks_options *options);
+
+void recording_end(struct recording *recording);
+
+#endif
