@@ -19,8 +19,8 @@
 #include "model/traces.h"
 #include "snapshot_file.h"
 
-#define TORCH "/env/site-packages/torch"
-#define MODULE_CALL TORCH "/nn/modules/module.py:1 Module._call_impl"
+#define TORCH_FOLDER "/env/site-packages/torch"
+#define MODULE_FRAME TORCH_FOLDER "/nn/modules/module.py:1 Module._call_impl"
 
 enum { PROGRAM = 1, AUTOGRAD = 2, OTHER_THREAD = 3 }; /* threads, of which the second is called pt_autograd_0 */
 
