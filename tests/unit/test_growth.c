@@ -12,7 +12,7 @@
 
 static void close_to(double value, double expected)
 {
-	assert_true(value > expected - 1e-9 && value < expected + 1e-9);
+	assert_true(value >= expected - 1e-9 && value <= expected + 1e-9);
 }
 
 static void slopes_and_their_confidence_are_those_of_theil_sen_and_mann_kendall(void **state)
