@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What docs/symptoms.md shows: which programs are recorded, and which lines of what the tool says of them.
+
+A block of the page is a list of commands. Of a command's output these lines are kept: from the first one that
+begins with a text up to the next that begins with another, which is left out ('' is an empty line); with None
+that one line only.
+"""
+
+LEAKS = 'tests/torch/leaks'
+HERE = 'docs/examples/symptoms'
+
+LEAKING = ('loss_list', 'logged_grad_fn', 'small_under_churn', 'activation_cache', 'rnn_hidden', 'eval_outputs',
+           'cycles', 'module_list', 'checkpoint_kept', 'extension', 'pinned')
+QUIET = ('warm_up', 'batch_sizes', 'reserved', 'schedule', 'workspaces', 'accumulation', 'prefetch')
+
+# Name of the recording: script, arguments, environment.
+RECORDINGS = {
+    **{f'{name}.{mode}': (f'{LEAKS}/{name}.py', [mode], {}) for name in LEAKING for mode in ('leak', 'repaired')},
+    **{f'quiet_{name}': (f'{LEAKS}/quiet_{name}.py', [], {}) for name in QUIET},
+    **{f'two_ranks.{mode}.r{rank}': (f'{LEAKS}/two_ranks.py', [mode], {'RANK': str(rank), 'WORLD_SIZE': '2'})
+       for mode in ('leak', 'repaired') for rank in (0, 1)},
+    'full': ('tests/torch/ooms.py', ['dies'], {'SIMCUDA_MEMORY': '1000M'}),
+    'retried': ('tests/torch/ooms.py', ['retry'], {'SIMCUDA_MEMORY': '1000M'}),
+    'holes': ('tests/torch/ooms.py', ['fragmented'], {'SIMCUDA_MEMORY': '1000M'}),
+    'expandable': ('tests/torch/ooms.py', ['fragmented'],
+                   {'SIMCUDA_MEMORY': '1000M', 'PYTORCH_CUDA_ALLOC_CONF': 'expandable_segments:True'}),
+    'besides': ('tests/torch/ooms.py', ['extension'], {'SIMCUDA_MEMORY': '4000M'}),
+    'broadcast': (f'{HERE}/distances.py', ['broadcast'], {}),
+    'cdist': (f'{HERE}/distances.py', ['cdist'], {}),
+    'as-they-come': (f'{HERE}/lengths.py', ['as-they-come'], {}),
+    'longest-first': (f'{HERE}/lengths.py', ['longest-first'], {}),
+    'plain': ('tests/torch/diff_training.py', ['4096'], {}),
+    'checkpointed': ('tests/torch/diff_training.py', ['4096', 'checkpoint'], {}),
+}
+
+FINDINGS = ('Leaks:', '            allocated here:')
+WITH_STACKS = ('Leaks:', '  cached')
+VERDICT = ('Leaks:', None)
+SEGMENTS = ("PyTorch's segments", '      in holes')
+TORCH = ('  layer', '  PyTorch has')
+
+
+def leak(name, shown=FINDINGS):
+    return [(f'leaks {name}.leak.gmt.gz', [shown]), (f'leaks {name}.repaired.gmt.gz', [VERDICT])]
+
+
+# Name of the block: commands, each with the lines that are kept of it.
+BLOCKS = {
+    'loss-list': [('leaks loss_list.leak.gmt.gz', [('Leaks:', '  Where blocks')]),
+                  ('leaks loss_list.repaired.gmt.gz', [('Leaks:', '')])],
+    'logged': leak('logged_grad_fn'),
+    'small': [('report small_under_churn.leak.gmt.gz', [TORCH]), *leak('small_under_churn')],
+    'cache': leak('activation_cache'),
+    'hidden': leak('rnn_hidden'),
+    'cycles': leak('cycles'),
+    'modules': leak('module_list', WITH_STACKS),
+    'parts': [('report module_list.leak.gmt.gz', [('A step', '')])],
+    'evaluation': leak('eval_outputs'),
+    'checkpoint': leak('checkpoint_kept', WITH_STACKS),
+    'extension': leak('extension', WITH_STACKS),
+    'pinned': leak('pinned'),
+    'ranks': [('leaks two_ranks.leak.r0.gmt.gz two_ranks.leak.r1.gmt.gz',
+               [('two_ranks', None), VERDICT, ('two_ranks', None), FINDINGS]),
+              ('leaks two_ranks.repaired.r0.gmt.gz two_ranks.repaired.r1.gmt.gz',
+               [('two_ranks', None), VERDICT, ('two_ranks', None), VERDICT])],
+    'quiet': [(f'leaks quiet_{name}.gmt.gz', [('Leaks:', '')]) for name in QUIET],
+    'reserved': [('report --section segments quiet_reserved.gmt.gz', [SEGMENTS])],
+    'full': [('report full.gmt.gz', [('Out of memory', '')])],
+    'holes': [('report holes.gmt.gz', [('Out of memory', ''), ("PyTorch's segments", '')])],
+    'expandable': [('check holes.gmt.gz', [('GMT005', '  do:')]),
+                   ('check expandable.gmt.gz', [('PASSED', None), ('holds   GMT005', None)])],
+    'retried': [('report retried.gmt.gz', [('Out of memory', '')])],
+    'besides': [('report --section segments besides.gmt.gz', [("PyTorch's segments", '  segments'), ('  besides', None)])],
+    'lengths': [(f'report --section segments {name}.gmt.gz', [SEGMENTS])
+                for name in ('as-they-come', 'longest-first')],
+    'temporaries': [(f'report --section temporaries {name}.gmt.gz', [TORCH, ('Temporaries', '')])
+                    for name in ('broadcast', 'cdist')],
+    'peak': [('report plain.gmt.gz', [('A step', ''), ('What the peak', '')])],
+    'by-category': [('report --by category plain.gmt.gz', [('torch on', '')])],
+    'by-line': [('report --by line plain.gmt.gz', [('torch on', '')])],
+    'by-operator': [('report --by operator --sort total --limit 5 plain.gmt.gz', [('torch on', '')])],
+    'by-module': [('report --by module plain.gmt.gz', [('torch on', '')])],
+    'diff': [('diff plain.gmt.gz checkpointed.gmt.gz', [('torch on', '  live'), ('Peak of torch', '')])],
+    'check': [('check --baseline mem.baseline --update-baseline loss_list.repaired.gmt.gz', [('PASSED', None)]),
+              ('check --baseline mem.baseline loss_list.leak.gmt.gz', [('FAILED', '  do:'), ('GMT004', '  do:')])],
+}

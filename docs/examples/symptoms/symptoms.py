@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records the cases of docs/symptoms.md on the simulated device and prints what the tool says of them.
+
+usage: symptoms.py BUILD_DIR [--update] [BLOCK...]
+
+Prints the named blocks, or all of them; --update writes them into the page, between a comment
+`<!-- block: NAME -->` and the end of the fenced lines below it.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+import cases
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = ROOT / 'docs' / 'symptoms.md'
+BLOCK = re.compile(r'<!-- block: (?P<name>[a-z-]+) -->\n```\n(?P<text>.*?)^```\n', re.DOTALL | re.MULTILINE)
+
+
+class Studio:
+    """A folder with recordings, made as they are asked for."""
+
+    def __init__(self, build, folder):
+        self.cli = pathlib.Path(build).resolve() / 'tools' / 'gpumemtrace'
+        self.build = str(pathlib.Path(build).resolve())
+        self.folder = pathlib.Path(folder)
+        self.python = [str(ROOT / 'scripts' / 'sim-python'), self.build]
+
+    def record(self, name):
+        script, arguments, environment = cases.RECORDINGS[name]
+        path = ROOT / script
+        variables = {**os.environ, 'PYTHONPATH': str(ROOT / 'tests' / 'torch'),
+                     'TORCH_EXTENSIONS_DIR': str(self.folder), **environment}
+        variables.pop('GPUMEMTRACE_OPTIONS', None)
+        # The shell that finds Python is not what is recorded.
+        find = [*self.python, '-c', 'import os, sys; print(sys.executable, os.environ["LD_LIBRARY_PATH"], sep="\\n")']
+        python, libraries = subprocess.run(find, capture_output=True, text=True, check=True).stdout.splitlines()
+        variables['LD_LIBRARY_PATH'] = libraries
+        rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
+        output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
+        done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', python, path.name, *arguments],
+                              env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
+        if not (self.folder / f'{name}.gmt.gz').exists():
+            raise RuntimeError(f'{name} was not recorded: {done.stderr}')
+
+    def record_for(self, blocks):
+        wanted = [name for name in cases.RECORDINGS
+                  if any(f'{name}.gmt.gz' in shlex.split(command) for block in blocks
+                         for command, _ in cases.BLOCKS[block])]
+        with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(self.record, wanted))
+
+    def block(self, name):
+        """What the page shows: commands and the kept lines of what they print."""
+        text = []
+        for command, kept in cases.BLOCKS[name]:
+            done = subprocess.run([self.cli, *shlex.split(command)], cwd=self.folder, capture_output=True, text=True,
+                                  timeout=300)
+            if done.returncode not in (0, 1):
+                raise RuntimeError(f'{command}: {done.stderr}')
+            text += [f'$ gpumemtrace {command}', *shorten(done.stdout.splitlines(), kept, command)]
+        return ''.join(line + '\n' for line in text)
+
+
+def shorten(lines, kept, command):
+    """The lines that are kept, with […] where some between them are not."""
+    shown, at = [], 0
+    for begin, end in kept:
+        first = next((i for i in range(at, len(lines)) if lines[i].startswith(begin)), None)
+        if first is None:
+            raise RuntimeError(f'{command}: no line begins with {begin!r}')
+        after = first + 1
+        while end is not None and after < len(lines) and not (lines[after].startswith(end) if end else not lines[after]):
+            after += 1
+        if shown and any(lines[at:first]):
+            shown.append('[…]')
+        shown += lines[first:after]
+        at = after
+    return shown
+
+
+def written(name, text):
+    return f'<!-- block: {name} -->\n```\n{text}```\n'
+
+
+def main():
+    build, *rest = sys.argv[1:] or sys.exit(__doc__)
+    names = [name for name in rest if name != '--update'] or list(cases.BLOCKS)
+    with tempfile.TemporaryDirectory(prefix='gpumemtrace-symptoms.') as folder:
+        studio = Studio(build, folder)
+        studio.record_for(names)
+        blocks = {name: studio.block(name) for name in names}
+    if '--update' not in rest:
+        for name, text in blocks.items():
+            print(written(name, text))
+        return
+    page = PAGE.read_text(encoding='utf-8')
+    PAGE.write_text(BLOCK.sub(lambda found: written(found['name'], blocks.get(found['name'], found['text'])), page),
+                    encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""docs/symptoms.md: what it shows is what the tool prints of recordings that are made here."""
+import glob
+import os
+import re
+import sys
+import tempfile
+import unittest
+
+import tap
+from snapshots import BUILD, SIM_PYTHON
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "symptoms"))
+
+import cases  # noqa: E402  (found by the line above)
+import symptoms  # noqa: E402
+
+# What is another in each run, or with another version of PyTorch or Python.
+VARIES = [
+    (re.compile(r"\b\d+(\.\d+)? (ns|us|ms|s)\b"), "TIME"),
+    (re.compile(r" \(\+\d+\)"), ""),                                   # frames that are left out
+    (re.compile(r"(torch/\S+\.py):\d+"), r"\1:LINE"),
+    (re.compile(r"\S*_ctypes\S*\+0x[0-9a-f]+"), "_ctypes"),
+    (re.compile(r"full (in|after) [\d,]+"), r"full \1 N"),             # less what a version of PyTorch holds
+]
+PYTORCH = "2.15"
+# In turn at two addresses, or at more: an optimizer that is made anew in each step.
+STEPS_VARY = re.compile(r"^\$ gpumemtrace leaks module_list\.repaired.*\nLeaks: none found over \d+ steps", re.MULTILINE)
+
+
+def words(text):
+    """Without what varies; where lines break varies with the length of a time in them."""
+    text = STEPS_VARY.sub("Leaks: none found over N steps", text)
+    for pattern, instead in VARIES:
+        text = pattern.sub(instead, text)
+    return text.split()
+
+
+def page():
+    with open(symptoms.PAGE, encoding="utf-8") as file:
+        return file.read()
+
+
+class Page(unittest.TestCase):
+    def test_each_block_that_is_declared_is_on_the_page_and_no_other(self):
+        self.assertEqual(sorted(found["name"] for found in symptoms.BLOCK.finditer(page())), sorted(cases.BLOCKS))
+
+    def test_each_leaking_and_each_quiet_script_has_its_place_on_the_page(self):
+        for script in glob.glob(os.path.join(ROOT, "tests", "torch", "leaks", "*.py")):
+            name = os.path.basename(script)
+            with self.subTest(script=name):
+                self.assertEqual(f"({os.path.relpath(script, os.path.join(ROOT, 'docs'))})" in page(),
+                                 name != "common.py")
+
+    def test_links_to_sections_and_files_lead_somewhere(self):
+        def anchors(text):
+            titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+        for target in re.findall(r"\]\(([^)]+)\)", page()):
+            file, _, anchor = target.partition("#")
+            path = os.path.join(ROOT, "docs", file) if file else symptoms.PAGE
+            with self.subTest(target=target):
+                self.assertTrue(os.path.exists(path))
+                if anchor:
+                    with open(path, encoding="utf-8") as there:
+                        self.assertIn(anchor, anchors(there.read()))
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+@unittest.skipUnless(os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the page is of PyTorch " + PYTORCH)
+class Output(unittest.TestCase):
+    def test_the_page_shows_what_the_tool_prints(self):
+        blocks = {found["name"]: found["text"] for found in symptoms.BLOCK.finditer(page())}
+        self.maxDiff = None
+        with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
+            studio = symptoms.Studio(BUILD, folder)
+            studio.record_for(blocks)
+            for name, shown in blocks.items():
+                with self.subTest(block=name):
+                    self.assertEqual(words(studio.block(name)), words(shown))
+
+
+if __name__ == "__main__":
+    tap.main()
