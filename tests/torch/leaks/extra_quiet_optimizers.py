@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Makes its optimizer anew for each epoch: extra_quiet_optimizers.py [STEPS]"""
+
+import torch
+from torch import nn
+
+import common
+
+
+def main():
+    steps = common.quiet_steps()
+    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 8)).to('cuda')
+    for step in range(steps):
+        if step % 4 == 0:
+            optimizer = torch.optim.Adam(model.parameters())
+        optimizer.zero_grad()
+        model(torch.randn(32, 64, device='cuda')).square().mean().backward()
+        optimizer.step()
+    common.report([], optimizer_steps=steps)
+
+
+if __name__ == '__main__':
+    main()
