@@ -153,12 +153,15 @@ class PythonStacks(unittest.TestCase):
         self.assertGreaterEqual(len(threads), 6, "main, four workers, autograd's")
 
     def test_merged_stacks_have_every_python_frame_in_order(self):
-        by_frames = {}
+        by_frames = set()
         for site in self.result["sites"]:
             python = [[frame["function"].split(".")[-1], frame["file"], frame["line"]]
                       for frame in site["stack"] if frame["kind"] == "python"]
             if site["layer"] == "torch":
-                by_frames[json.dumps(python)] = site
+                by_frames.add(json.dumps(python))
+                # What autograd's threads do has the frames of the thread that called the backward pass behind its own.
+                calls = [i for i, frame in enumerate(python) if frame[1].endswith("torch/autograd/__init__.py")]
+                by_frames.update(json.dumps(python[:i]) for i in calls)
         for entry in self.told["told"]:
             self.assertIn(json.dumps(entry["stack"]), by_frames)
 

@@ -35,7 +35,8 @@ class Gate(unittest.TestCase):
 
     @classmethod
     def git(cls, *arguments):
-        subprocess.run(["git", *arguments], cwd=cls.repository, env=cls.environment, check=True, timeout=60)
+        subprocess.run(["git", *arguments], cwd=cls.repository, env=cls.environment, check=True, timeout=60,
+                       capture_output=True)
 
     @classmethod
     def commit(cls, message):
