@@ -224,7 +224,8 @@ static void only_names_that_say_so_are_steps(void **state)
 		{ "iter3", true }, { "batch 7", true }, { "minibatch-2", true }, { "ProfilerStep#4", true },
 		{ "Optimizer.step#AdamW.step", true }, { "epoch 3", false }, { "aten::batch_norm", false },
 		{ "aten::_batch_norm_impl_index", false }, { "BatchNorm2d", false }, { "iterator", false },
-		{ "cublasGemmBatchedEx", false }, { "stepper", false }, { "timestep_embedding", false }, { "backward", false }, { "", false },
+		{ "cublasGemmBatchedEx", false }, { "stepper", false }, { "timestep_embedding", false },
+		{ "backward", false }, { "", false },
 		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", false },
 	};
 
