@@ -28,9 +28,12 @@ class Studio:
 
     def __init__(self, build, folder):
         self.cli = pathlib.Path(build).resolve() / 'tools' / 'gpumemtrace'
-        self.build = str(pathlib.Path(build).resolve())
         self.folder = pathlib.Path(folder)
-        self.python = [str(ROOT / 'scripts' / 'sim-python'), self.build]
+        # The shell that finds Python is not what is recorded.
+        find = [ROOT / 'scripts' / 'sim-python', pathlib.Path(build).resolve(), '-c',
+                'import os, sys; print(sys.executable, os.environ["LD_LIBRARY_PATH"], sep="\\n")']
+        self.python, self.libraries = subprocess.run(
+            find, capture_output=True, text=True, check=True).stdout.splitlines()
 
     def record(self, name):
         script, arguments, environment = cases.RECORDINGS[name]
@@ -38,13 +41,10 @@ class Studio:
         variables = {**os.environ, 'PYTHONPATH': str(ROOT / 'tests' / 'torch'),
                      'TORCH_EXTENSIONS_DIR': str(self.folder), **environment}
         variables.pop('GPUMEMTRACE_OPTIONS', None)
-        # The shell that finds Python is not what is recorded.
-        find = [*self.python, '-c', 'import os, sys; print(sys.executable, os.environ["LD_LIBRARY_PATH"], sep="\\n")']
-        python, libraries = subprocess.run(find, capture_output=True, text=True, check=True).stdout.splitlines()
-        variables['LD_LIBRARY_PATH'] = libraries
+        variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
         output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
-        done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', python, path.name, *arguments],
+        done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
                               env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
         if not (self.folder / f'{name}.gmt.gz').exists():
             raise RuntimeError(f'{name} was not recorded: {done.stderr}')
