@@ -157,6 +157,22 @@ static void a_window_of_the_last_steps_is_no_growth(void **state)
 	recording_end(&recording);
 }
 
+static void what_stopped_growing_before_the_end_or_paused_for_long_is_no_growth(void **state)
+{
+	(void)state;
+	for (int paused = 0; paused < 2; paused++) {
+		begin();
+		for (int i = 0; i < 90; i++) {
+			if (paused ? i < 40 || i >= 75 : i < 60)
+				keep(line, 4096);
+			step();
+		}
+		judge();
+		assert_int_equal(found(), 0);
+		recording_end(&recording);
+	}
+}
+
 static void what_every_tenth_step_leaves_is_growth(void **state)
 {
 	(void)state;
@@ -349,6 +365,7 @@ int main(void)
 		TEST(the_steps_until_the_device_is_full_follow_from_what_is_free_and_cached),
 		TEST(what_is_made_in_the_warm_up_only_is_no_growth),
 		TEST(a_window_of_the_last_steps_is_no_growth),
+		TEST(what_stopped_growing_before_the_end_or_paused_for_long_is_no_growth),
 		TEST(what_every_tenth_step_leaves_is_growth),
 		TEST(a_block_that_is_replaced_by_a_larger_one_is_growth),
 		TEST(a_block_that_is_made_anew_in_each_step_is_no_growth_however_large),

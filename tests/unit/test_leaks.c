@@ -63,6 +63,34 @@ static void a_phase_is_none_before_it_is_over(void **state)
 	judge();
 	assert_int_equal(found(), 0);
 	recording_end(&recording);
+
+	begin();
+	push("outer");
+	keep(line, 4096);       /* at 20 ns */
+	push("inner");
+	pop();                  /* at 40 ns: the last phase that is over by 45 */
+	pop();
+	recording_judge(&recording, 45, NULL);
+	assert_int_equal(found(), 0);
+	recording_end(&recording);
+}
+
+static void a_phase_that_stays_open_does_not_put_off_the_judgement_of_others(void **state)
+{
+	uint64_t block;
+
+	(void)state;
+	begin();
+	push("open");
+	push("evaluate");
+	block = keep(line, 4096);
+	pop();
+	keep(second_line, 1);
+	forget(block, 4096);
+	judge();
+	assert_int_equal(found(), 1);
+	assert_string_equal(leak(0)->phase, "evaluate");
+	recording_end(&recording);
 }
 
 static void each_phase_that_a_line_left_something_from_is_a_finding(void **state)
@@ -223,6 +251,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(what_outlives_its_phase_is_found_but_for_the_newest_block_of_a_line),
 		TEST(a_phase_is_none_before_it_is_over),
+		TEST(a_phase_that_stays_open_does_not_put_off_the_judgement_of_others),
 		TEST(each_phase_that_a_line_left_something_from_is_a_finding),
 		TEST(parameters_of_a_phase_are_meant_to_last),
 		TEST(what_is_older_than_allowed_is_found_by_age),
