@@ -38,12 +38,12 @@ class Studio:
     def record(self, name):
         script, arguments, environment = cases.RECORDINGS[name]
         path = ROOT / script
-        variables = {**os.environ, 'PYTHONPATH': str(ROOT / 'tests' / 'torch'),
+        variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', 'PYTHONPATH': str(ROOT / 'tests' / 'torch'),
                      'TORCH_EXTENSIONS_DIR': str(self.folder), **environment}
-        variables.pop('GPUMEMTRACE_OPTIONS', None)
         variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
         output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
+        (self.folder / f'{name}.gmt.gz').unlink(missing_ok=True)
         done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
                               env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
         if not (self.folder / f'{name}.gmt.gz').exists():
