@@ -198,11 +198,16 @@ static void inform(struct gmt_snapshot *snapshot, const struct gmt_caveats *cave
 	gmt_census_fini(&census);
 }
 
+static const struct gmt_leaks_options every_definition = {
+	.definitions = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1, .age_steps = 1, .with_libraries = true,
+};
+
 /* False when nothing of it is readable. */
-static bool report(const char *path, FILE *out, uint64_t until, enum gmt_traces_native native)
+static bool report(const char *path, FILE *out, uint64_t until, enum gmt_traces_native native,
+	const struct gmt_leaks_options *leaks)
 {
 	struct gmt_parts_options options = {
-		.traces = { .native = native }, .until = until, .leaks = gmt_parts_default_leaks,
+		.traces = { .native = native }, .until = until, .leaks = *leaks,
 	};
 	struct gmt_parts parts = { 0 };
 	struct gmt_where_parts made = { 0 };
@@ -241,11 +246,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	int fd = store(content, size, path);
 	dump(path, out);
-	if (report(path, out, UINT64_MAX, GMT_TRACES_TRIMMED) && !gmt_snapshot_load(path, NULL, &snapshot, NULL)) {
+	if (report(path, out, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_parts_default_leaks) && !gmt_snapshot_load(path, NULL, &snapshot, NULL)) {
 		uint64_t half_ns = gmt_snapshot_duration_ns(snapshot) / 2;
 
 		gmt_snapshot_free(snapshot);
-		report(path, out, half_ns, GMT_TRACES_ALL);
+		report(path, out, half_ns, GMT_TRACES_ALL, &every_definition);
 	}
 	close(fd);
 	free(content);
