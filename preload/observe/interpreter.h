@@ -41,6 +41,7 @@
 	F(void *, get_item, PyMapping_GetItemString, (void *, const char *)) \
 	F(int, compare, PyObject_RichCompareBool, (void *, void *, int)) \
 	F(void *, call, PyObject_CallFunctionObjArgs, (void *, ...)) \
+	F(void *, weak_reference, PyWeakref_NewRef, (void *, void *)) \
 	F(void *, int_of_address, PyLong_FromVoidPtr, (void *)) \
 	F(const char *, text_of, PyUnicode_AsUTF8AndSize, (void *, intptr_t *)) \
 	F(void *, function_new, PyCFunction_NewEx, (void *, void *, void *)) \

@@ -15,6 +15,7 @@
 
 #include "capture/python.h"
 #include "observe/interpreter.h"
+#include "observe/optimizer_number.h"
 #include "record/mark.h"
 
 enum {
@@ -113,7 +114,7 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 	if (!text)
 		py->clear_error();
 	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0,
-		(uint64_t)(uintptr_t)arguments[0]);
+		gmt_optimizer_number(arguments[0]));
 	release(name);
 	release(type);
 	return none();

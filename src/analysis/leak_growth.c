@@ -2,18 +2,16 @@
 /*
  * Definition growth. The evidence is what is left: at the end of the last step, how much of what lives
  * was made by each step. A leak leaves something in all of them; what warms up leaves it in the first
- * ones, what is kept for a while (a prefetched batch, a window of losses) in the last ones.
+ * ones, what is kept for a while (a prefetched batch, a window of losses) in the last ones, and shows by
+ * what ends there.
  */
-#include <string.h>
-
-#include "analysis/leak_groups.h"
+#include "analysis/leak_evidence.h"
 #include "analysis/slope.h"
+#include "model/landmarks.h"
 
 enum {
-	MIN_STEPS = 5,  /* behind the warm-up; fewer say nothing */
-	WINDOWS = 8,    /* the steps are looked at in so many stretches */
-	MAX_WARMUP = 10,
 	BIRTHS = 16,    /* stretches that a finding lists */
+	MIN_TAIL = 10,  /* steps at the end that make a leak which began late */
 };
 
 /* Stretches that must have left something, of all: three quarters. */
@@ -22,181 +20,7 @@ static bool are_enough(size_t filled, size_t windows)
 	return filled * 4 >= windows * 3;
 }
 
-/* Steps of one series as they are looked at. */
-struct span {
-	uint32_t series;
-	enum gmt_history_moment moment; /* the end of its last step */
-	size_t steps;   /* in all */
-	size_t warmup;  /* that are left out at the start */
-	size_t margin;  /* and at the end: what they made may be in use */
-	size_t stride;  /* steps from sample to sample */
-	size_t samples;
-	size_t first_sample; /* the first one behind the warm-up */
-};
-
-/* What one group left. */
-struct left {
-	GMT_VEC(uint64_t) curve;   /* at the samples: made until then and still there */
-	GMT_VEC(uint64_t) live;    /* likewise: what the group held ... */
-	GMT_VEC(uint64_t) low;     /* ... and the least that it held since the sample before */
-	bool is_filled[WINDOWS];   /* stretches that left something */
-	uint32_t first_step;       /* that left something */
-	uint64_t inside_bytes;     /* made in steps */
-	uint64_t all_bytes;
-};
-
-static struct span span_of(const struct gmt_leak_maker *maker, uint32_t series)
-{
-	const struct gmt_history_series *history = &maker->history->series[series];
-	struct span span = {
-		.series = series,
-		.moment = series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
-		.steps = history->step_count, .stride = history->stride, .samples = history->sample_count,
-	};
-
-	span.warmup = span.steps / 5 < MAX_WARMUP ? span.steps / 5 : MAX_WARMUP;
-	span.warmup += !span.warmup;
-	if (maker->options->warmup_steps != UINT32_MAX)
-		span.warmup = maker->options->warmup_steps;
-	span.first_sample = (span.warmup + span.stride - 1) / span.stride;
-	if (span.steps > span.warmup)
-		span.margin = 1 + (span.steps - span.warmup) / 16;
-	return span;
-}
-
-static bool is_long_enough(const struct span *span)
-{
-	return span->steps >= span->warmup + MIN_STEPS && span->samples > span->first_sample + 2;
-}
-
-static bool prepare(struct left *left, const struct span *span)
-{
-	left->curve.count = left->live.count = left->low.count = 0;
-	if (!gmt_vec_reserve(&left->curve, span->samples) || !gmt_vec_reserve(&left->live, span->samples) ||
-		!gmt_vec_reserve(&left->low, span->samples))
-		return false;
-	left->curve.count = left->live.count = left->low.count = span->samples;
-	memset(left->curve.items, 0, span->samples * sizeof(*left->curve.items));
-	memset(left->live.items, 0, span->samples * sizeof(*left->live.items));
-	memset(left->low.items, 0, span->samples * sizeof(*left->low.items));
-	memset(left->is_filled, 0, sizeof(left->is_filled));
-	left->first_step = (uint32_t)(span->steps - 1);
-	left->inside_bytes = left->all_bytes = 0;
-	return true;
-}
-
-/* The steps behind the warm-up, the margin left out, are looked at in so many stretches. */
-static size_t stretch_count(const struct span *span)
-{
-	size_t steps = span->steps - span->margin - span->warmup;
-
-	return steps < WINDOWS ? steps : WINDOWS;
-}
-
-static void fill_stretch(const struct span *span, uint32_t step, struct left *left)
-{
-	size_t steps = span->steps - span->margin - span->warmup, count = stretch_count(span), stretch;
-
-	if (step < span->warmup || step - span->warmup >= steps)
-		return;
-	/* Stretch w goes up to step steps * (w + 1) / count. */
-	stretch = (step - span->warmup) * count / steps;
-	while (steps * (stretch + 1) / count <= step - span->warmup)
-		stretch++;
-	left->is_filled[stretch] = true;
-}
-
-/*
- * Notes what the blocks of a group say of its steps. There may be many more steps than blocks, and many
- * groups: nothing here is done for each step.
- */
-static void look_at_blocks(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
-	struct left *left)
-{
-	const struct gmt_step_series *series = &maker->timeline->series[span->series];
-	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
-	uint32_t step;
-
-	for (size_t i = 0; i < count; i++) {
-		size_t sample = 0;
-
-		left->all_bytes += blocks[i].size_bytes;
-		if (gmt_series_find(series, blocks[i].stamp, &step) && step < span->steps) {
-			left->inside_bytes += blocks[i].size_bytes;
-			left->first_step = step < left->first_step ? step : left->first_step;
-			fill_stretch(span, step, left);
-			sample = (step + span->stride - 1) / span->stride;
-		}
-		if (sample < span->samples)
-			left->curve.items[sample] += blocks[i].size_bytes;
-	}
-	for (size_t sample = 1; sample < span->samples; sample++)
-		left->curve.items[sample] += left->curve.items[sample - 1];
-}
-
-/* Adds what a site held at the samples to `live` and `low`; what did not change is not in the history. */
-static void add_live(const struct gmt_leak_maker *maker, const struct span *span, uint32_t site, struct left *left)
-{
-	const struct gmt_history_site *row = &maker->history->sites.items[site];
-	const struct gmt_history_sample *samples =
-		maker->history->series[span->series].samples.items + row->first_sample[span->series];
-	uint32_t count = row->sample_count[span->series];
-
-	for (uint32_t i = 0; i < count; i++) {
-		size_t end = i + 1 < count ? samples[i + 1].sample : span->samples;
-
-		for (size_t at = samples[i].sample; at < end; at++) {
-			left->live.items[at] += samples[i].live_bytes;
-			left->low.items[at] += at == samples[i].sample ? samples[i].low_bytes :
-				samples[i].live_bytes;
-		}
-	}
-}
-
-/* The stretches behind the warm-up; how many of them left something. */
-struct stretches {
-	size_t count, filled;
-	bool last_filled;
-};
-
-static struct stretches fill_of(const struct span *span, const struct left *left)
-{
-	struct stretches stretches = { .count = stretch_count(span) };
-
-	for (size_t w = 0; w < stretches.count; w++) {
-		stretches.filled += left->is_filled[w];
-		if (w + 2 >= stretches.count)
-			stretches.last_filled |= left->is_filled[w];
-	}
-	return stretches;
-}
-
-/*
- * Whether the least that was held in each stretch lies above the one before: one block that grows. What
- * is made anew in each step, however large, is not held all the time.
- */
-static bool rises_all_the_time(const struct span *span, const struct left *left)
-{
-	size_t count = span->samples - span->first_sample;
-	size_t windows = count < WINDOWS ? count : WINDOWS;
-	uint64_t before = 0;
-
-	for (size_t w = 0; w < windows; w++) {
-		const uint64_t *from = left->low.items + span->first_sample + count * w / windows;
-		size_t length = count * (w + 1) / windows - count * w / windows;
-		uint64_t low = UINT64_MAX;
-
-		for (size_t i = 0; i < length; i++)
-			low = from[i] < low ? from[i] : low;
-		if (w && low <= before)
-			return false;
-		before = low;
-	}
-	return true;
-}
-
-static void project(const struct gmt_leak_maker *maker, const struct span *span, struct gmt_leak *leak)
+static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, struct gmt_leak *leak)
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[span->moment];
 	const struct gmt_device *device = leak->device >= 0 ?
@@ -224,12 +48,12 @@ static void project(const struct gmt_leak_maker *maker, const struct span *span,
 }
 
 /*
- * Which blocks a finding is about. What was made in the last steps may be in use: it counts where older
- * blocks of the same stack are left too, or where there are no older ones at all.
+ * Which blocks a finding is about: those of stacks that left something behind the warm-up and before the
+ * last steps, for what these made may be in use. All, where one block is replaced by the next.
  */
 struct settled {
-	uint64_t stamp; /* where the last steps begin */
-	struct gmt_map sites; /* that have older blocks */
+	const struct gmt_leak_search *search;
+	struct gmt_map sites;
 };
 
 static bool is_settled(void *context, const struct gmt_history_block *block)
@@ -240,20 +64,22 @@ static bool is_settled(void *context, const struct gmt_history_block *block)
 	return !settled->sites.count || gmt_map_find(&settled->sites, block->site, &unused);
 }
 
-static bool find_settled(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
-	struct settled *settled)
+static bool find_settled(struct settled *settled, uint32_t group)
 {
+	const struct gmt_leak_maker *maker = settled->search->maker;
+	const struct gmt_leak_span *span = &settled->search->span;
+	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
 
-	settled->stamp = maker->timeline->series[span->series].steps.items[span->steps - span->margin].begin;
-	for (size_t i = 0; i < count && blocks[i].stamp <= settled->stamp; i++)
-		if (!gmt_map_put(&settled->sites, blocks[i].site, 0))
+	for (size_t i = 0; i < count && blocks[i].stamp <= steps[span->steps - span->margin].begin; i++)
+		if (blocks[i].stamp > steps[span->warmup].begin && !gmt_leak_turns_over(settled->search, blocks[i].site) &&
+			!gmt_map_put(&settled->sites, blocks[i].site, 0))
 			return false;
 	return true;
 }
 
-static bool list_births(const struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
+static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
 	struct settled *settled, struct gmt_leak *leak)
 {
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
@@ -283,22 +109,30 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct span *s
 	return true;
 }
 
-static bool report(struct gmt_leak_maker *maker, const struct span *span, uint32_t group,
-	const struct left *left, const struct gmt_slope *slope, double confidence)
+/* What is said of a growth. */
+struct growth {
+	double per_step, confidence;
+	bool replaced;
+};
+
+static bool report(struct gmt_leak_search *search, uint32_t group, const struct growth *growth)
 {
-	struct settled settled = { 0 };
+	struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_span *span = &search->span;
+	struct settled settled = { .search = search };
 	struct gmt_leak *leak = NULL;
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
-	bool done = find_settled(maker, span, group, &settled) &&
+	bool done = (growth->replaced || find_settled(&settled, group)) &&
 		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, is_settled, &settled, &leak);
 
 	if (!done || !leak)
 		goto out;
-	leak->bytes_per_step = slope->per_step / (double)span->stride;
-	leak->confidence = confidence;
+	leak->bytes_per_step = growth->per_step;
+	leak->confidence = growth->confidence;
+	leak->replaced = growth->replaced;
 	leak->series = span->series;
-	leak->first_step = left->first_step;
+	leak->first_step = search->left.first_step;
 	leak->steps = (uint32_t)(span->steps - span->warmup);
 	project(maker, span, leak);
 	done = list_births(maker, span, group, &settled, leak);
@@ -307,49 +141,119 @@ out:
 	return done;
 }
 
-static bool judge(struct gmt_leak_maker *maker, const struct span *span, uint32_t group, struct left *left)
+/*
+ * How fast a curve of what is left rises from `first` on, a sample in each `stride` steps. Where nearly each
+ * step left something, and about as much, what it rose in all is exact; the last samples may hold what is
+ * in use.
+ */
+static bool rate_of(const struct gmt_leak_span *span, const struct gmt_leak_left *left, size_t first, struct gmt_slope *ret_slope)
 {
-	struct stretches stretches = fill_of(span, left);
+	size_t last = (span->steps - span->margin - 1) / span->stride;
+	double mean;
+
+	if (!gmt_slope_of(left->curve.items + first, span->samples - first, ret_slope))
+		return false;
+	if (last > first) {
+		mean = (double)(left->curve.items[last] - left->curve.items[first]) / (double)(last - first);
+		if (left->tail * 10 >= (span->steps - span->margin - first * span->stride) * 9 &&
+			mean > 0.75 * ret_slope->per_step && mean < 1.33 * ret_slope->per_step)
+			ret_slope->per_step = mean;
+	}
+	ret_slope->per_step /= (double)span->stride;
+	return true;
+}
+
+/* Blocks are left, from most of the steps or from nearly all of the last ones. */
+static bool judge_left(struct gmt_leak_search *search, uint32_t group, bool *ret_fits)
+{
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_leak_left *left = &search->left;
+	struct gmt_leak_stretches stretches = gmt_leak_fill_of(search);
+	size_t looked_at = span->steps - span->warmup - span->margin, first = span->first_sample;
+	double share = (double)stretches.filled / (double)(stretches.count ? stretches.count : 1);
 	struct gmt_slope slope;
 
-	if (are_enough(stretches.filled, stretches.count) && stretches.last_filled) {
-		if (!gmt_slope_of(left->curve.items + span->first_sample, span->samples - span->first_sample, &slope))
-			return false;
-		double confidence = slope.confidence * (double)stretches.filled / (double)stretches.count;
-		return slope.per_step <= 0 || report(maker, span, group, left, &slope, confidence);
+	*ret_fits = are_enough(stretches.filled, stretches.count) && stretches.last_filled;
+	if (!*ret_fits) {
+		*ret_fits = left->tail >= MIN_TAIL && left->tail * 4 >= looked_at;
+		share = (double)left->tail / (double)looked_at;
+		first = (span->steps - span->margin - left->tail + span->stride - 1) / span->stride;
 	}
-	if (!rises_all_the_time(span, left))
+	if (!*ret_fits || first >= span->samples)
+		return true;
+	if (!rate_of(span, left, first, &slope))
+		return false;
+	return slope.per_step <= 0 || report(search, group,
+		&(struct growth){ .per_step = slope.per_step, .confidence = slope.confidence * share });
+}
+
+/*
+ * One block that grows: what comes from joining tensors, or from the driver. In the call of a module, or
+ * where only calls are counted, that is how caches of generated text work.
+ */
+static bool may_be_replaced(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_group *row = &search->maker->groups.items[group];
+	bool is_forward = search->maker->timeline->series[search->span.series].source == GMT_STEPS_FORWARD;
+
+	if (!row->is_torch)
+		return true;
+	return !is_forward && row->landmarks & GMT_LANDMARK_BIT(CAT) &&
+		!(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL));
+}
+
+static bool judge_replaced(struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_leak_left *left = &search->left;
+	struct gmt_slope slope;
+
+	if (!may_be_replaced(search, group) || !gmt_leak_rises_all_the_time(search))
 		return true;
 	if (!gmt_slope_of(left->live.items + span->first_sample, span->samples - span->first_sample, &slope))
 		return false;
-	return slope.per_step <= 0 || slope.confidence < 0.99 ||
-		report(maker, span, group, left, &slope, slope.confidence);
+	return slope.per_step <= 0 || slope.confidence < 0.99 || report(search, group, &(struct growth){
+		.per_step = slope.per_step / (double)span->stride, .confidence = slope.confidence, .replaced = true });
 }
 
 /* Evaluation's own counter is the one for what is made in it: nine tenths or more. */
-static bool belongs_to(const struct span *span, const struct left *left)
+static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_left *left)
 {
 	return !span->series || left->inside_bytes >= left->all_bytes - left->all_bytes / 10;
 }
 
-static bool look_at_series(struct gmt_leak_maker *maker, const struct span *span, struct left *left,
-	const uint32_t *sites, const size_t *first_site)
+static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
 {
+	bool fits;
+
+	if (!gmt_leak_look_at_blocks(search, group))
+		return false;
+	if (search->left.all_bytes && !belongs_to(&search->span, &search->left))
+		return true;
+	if (!judge_left(search, group, &fits))
+		return false;
+	if (fits)
+		return true;
+	for (size_t i = 0; i < site_count; i++)
+		gmt_leak_add_live(search, sites[i]);
+	return judge_replaced(search, group);
+}
+
+static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+
+	if (!gmt_leak_find_new_bytes(search))
+		return false;
 	for (uint32_t group = 0; group < maker->groups.count; group++) {
 		size_t count;
 
-		gmt_leak_blocks(maker, span->moment, group, &count);
+		gmt_leak_blocks(maker, search->span.moment, group, &count);
 		if (!count || maker->is_reported.items[group] ||
 			!gmt_leak_is_judged(maker, group, GMT_LEAK_GROWTH))
 			continue;
-		if (!prepare(left, span))
-			return false;
-		look_at_blocks(maker, span, group, left);
-		if (!belongs_to(span, left))
-			continue;
-		for (size_t i = first_site[group]; i < first_site[group + 1]; i++)
-			add_live(maker, span, sites[i], left);
-		if (!judge(maker, span, group, left))
+		if (!look_at_group(search, group, sites + first_site[group],
+				first_site[group + 1] - first_site[group]))
 			return false;
 	}
 	return true;
@@ -357,7 +261,7 @@ static bool look_at_series(struct gmt_leak_maker *maker, const struct span *span
 
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 {
-	struct left left = { 0 };
+	struct gmt_leak_search search = { .maker = maker };
 	GMT_VEC(uint32_t) sites = { 0 };
 	GMT_VEC(size_t) first = { 0 };
 	size_t site_count = maker->history->sites.count, groups = maker->groups.count;
@@ -375,20 +279,17 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 
 	/* Evaluation first: what grows in it is its own, whatever other steps see of it. */
 	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
-		struct span span = span_of(maker, s);
-
-		if (!is_long_enough(&span))
+		search.span = gmt_leak_span_of(maker, s);
+		if (!gmt_leak_is_long_enough(&search.span))
 			continue;
 		any = true;
-		done = look_at_series(maker, &span, &left, sites.items, first.items);
+		done = look_at_series(&search, sites.items, first.items);
 	}
 	if (!maker->timeline->series_count)
 		maker->leaks->no_growth = maker->timeline->why_none;
 	else if (!any)
 		maker->leaks->no_growth = "there are too few steps behind the warm-up to say what grows";
-	gmt_vec_fini(&left.curve);
-	gmt_vec_fini(&left.live);
-	gmt_vec_fini(&left.low);
+	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);
 	return done;

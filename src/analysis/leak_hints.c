@@ -158,7 +158,7 @@ const char *gmt_leak_hint(const struct gmt_leak_maker *maker, const struct gmt_l
 			maker->timeline->series[leak->series].source == GMT_STEPS_FORWARD &&
 			/* In training without an optimizer, calls are steps too. */
 			(maker->timeline->series_count > 1 || !maker->has_backward),
-		.replaced = leak->definition == GMT_LEAK_GROWTH && leak->blocks < leak->steps / 2,
+		.replaced = leak->replaced,
 		.bytes_per_block = leak->bytes / leak->blocks,
 		.burst_blocks = leak->burst_blocks,
 	};

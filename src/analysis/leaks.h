@@ -6,9 +6,12 @@
  * Leaks, each by a named definition and with its evidence. Findings are grouped by the user's own
  * line that allocated what is retained (gmt_traces_own_line), in one layer and space on one device.
  *
- *   growth  Blocks are left from three quarters of the steps behind the warm-up, up to the last ones; or
- *           what the line holds at the ends of steps rises all the time (one block that grows). Bytes
- *           per step are the median of the slopes between all pairs of steps (Theil and Sen).
+ *   growth  Blocks are left from three quarters of the steps behind the warm-up, up to the last ones, or
+ *           from nearly each of the last ones; or a block is replaced by a larger one, made of the old
+ *           one (torch.cat), all the time. Stacks whose blocks of earlier steps still ended in the last
+ *           quarter, as much as was left there, do not count: they keep a window. Whether it grows, and
+ *           how fast if it does not do so evenly, is told by the median of the slopes between all
+ *           pairs of steps (Theil and Sen).
  *   phase   made in a phase that the program marked, alive when the last phase or step was over. The
  *           newest block of a stack that made several is left out: it is a variable that the next pass
  *           would have replaced. So are parameters, gradients, optimizer state and workspaces.
@@ -60,6 +63,7 @@ struct gmt_leak {
 	/* growth */
 	double bytes_per_step; /* below 0: not known */
 	double confidence;     /* 0..1; below 0: not known */
+	bool replaced;         /* one block that is replaced by a larger one; else blocks are left */
 	uint32_t series;       /* index in timeline->series; what the steps are */
 	uint32_t first_step;   /* the first that left something */
 	uint32_t steps;        /* that were looked at */

@@ -8,7 +8,11 @@ struct chain {
 	uint64_t class;
 	uint64_t last;
 	uint64_t count;
+	bool in_rows; /* all of them count several times in a row */
 };
+
+/* Counting in a row: so many times or more, on the average. */
+enum { IN_A_ROW = 3 };
 
 static uint64_t class_of(const char *class)
 {
@@ -33,6 +37,8 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 		*row = (struct gmt_counter){ .class = class_of(class), .first = stamp };
 	}
 	counters->rows.items[index].last = stamp;
+	counters->rows.items[index].runs += counters->last_plus_1 != index + 1;
+	counters->last_plus_1 = index + 1;
 	counters->rows.items[index].count++;
 	return true;
 }
@@ -40,7 +46,16 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 /* How many chains a thing is compared with: a hostile file must not make this quadratic. */
 enum { MAX_CHAINS = 256 };
 
-bool gmt_counters_chain(struct gmt_counters *counters)
+static bool may_follow(const struct chain *chain, const struct gmt_counter *row,
+	enum gmt_counters_chaining chaining)
+{
+	if (chaining == GMT_COUNTERS_OF_A_CLASS && chain->class != row->class)
+		return false;
+	return chain->last < row->first || (chaining == GMT_COUNTERS_IN_ROWS && chain->in_rows &&
+		row->count >= IN_A_ROW * row->runs);
+}
+
+bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining)
 {
 	GMT_VEC(struct chain) chains = { 0 };
 	bool done = true;
@@ -50,18 +65,19 @@ bool gmt_counters_chain(struct gmt_counters *counters)
 		struct gmt_counter *row = &counters->rows.items[i];
 		size_t c = 0;
 
-		while (c < chains.count && (chains.items[c].class != row->class || chains.items[c].last >= row->first))
+		while (c < chains.count && !may_follow(&chains.items[c], row, chaining))
 			c++;
 		if (c == chains.count && c < MAX_CHAINS) {
 			struct chain *chain = gmt_vec_push(&chains);
 
 			done = chain;
 			if (done)
-				*chain = (struct chain){ .class = row->class };
+				*chain = (struct chain){ .class = row->class, .in_rows = true };
 		}
 		row->chain = (uint32_t)c;
 		if (done && c < chains.count) {
-			chains.items[c].last = row->last;
+			chains.items[c].last = row->last > chains.items[c].last ? row->last : chains.items[c].last;
+			chains.items[c].in_rows &= row->count >= IN_A_ROW * row->runs;
 			chains.items[c].count += row->count;
 		}
 	}

@@ -80,11 +80,14 @@ static bool is_python_stack(const struct finder *finder, const uint32_t *places,
 	return false;
 }
 
+/* The Python frames outside of a call: of native ones there are more or fewer, as deep stacks are cut. */
 static bool context_of(struct finder *finder, const uint32_t *outside, uint32_t count, uint32_t *ret_context)
 {
-	uint64_t hash = gmt_hash_bytes(outside, count * sizeof(*outside));
-	uint64_t index;
+	uint64_t hash = 0, index;
 
+	for (uint32_t i = 0; i < count; i++)
+		if (gmt_traces_place(finder->traces, outside[i])->kind == GMT_PLACE_PYTHON)
+			hash = gmt_hash_u64(hash ^ outside[i]);
 	if (!gmt_map_find(&finder->context_ids, hash, &index)) {
 		struct context *context = gmt_vec_push(&finder->contexts);
 
@@ -334,6 +337,18 @@ static uint64_t main_end(const struct finder *finder, uint64_t stamp)
 	return finder->main->steps.items[step].end;
 }
 
+/* Where it begins, or the last one ended: what a first call of evaluation is given is made before it. */
+static uint64_t main_begin(const struct finder *finder, uint64_t stamp)
+{
+	uint32_t step;
+
+	if (!finder->main)
+		return 0;
+	if (gmt_series_find(finder->main, stamp, &step))
+		return finder->main->steps.items[step].begin;
+	return step ? finder->main->steps.items[step - 1].end : 0;
+}
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -350,13 +365,16 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		qsort(finder->calls.items, finder->calls.count, sizeof(*finder->calls.items), by_stamp);
 	for (size_t i = 0; done && i < finder->calls.count; i++)
 		done = gmt_counters_add(&counters, finder->calls.items[i].context, "", finder->calls.items[i].stamp);
-	done = done && gmt_counters_chain(&counters);
+	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_IN_ROWS);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		const struct call *call = &finder->calls.items[i];
 		uint64_t begin = call->stamp - (call->stamp != 0);
 
 		if (!gmt_counters_counts(&counters, call->context, "") || (before && begin <= before->begin))
 			continue;
+		/* The first one since the program's own step began reaches back to there. */
+		if (finder->main && (!before || before->begin < main_begin(finder, call->stamp)))
+			begin = main_begin(finder, call->stamp);
 		if (before)
 			before->end = least(before->end, begin);
 		before = gmt_vec_push(&series->steps);

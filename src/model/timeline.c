@@ -85,7 +85,8 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
 				mark->object : mark->thread, mark->name, mark->stamp);
 	}
-	done = done && gmt_counters_chain(&counters);
+	done = done && gmt_counters_chain(&counters,
+		mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY : GMT_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
@@ -159,7 +160,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 		if (phase->source == GMT_MARK_SOURCE_NVTX && is_called_step(phase->name))
 			done = gmt_counters_add(&counters, phase->thread, kind_of(phase->name).text, phase->begin);
 	}
-	done = done && gmt_counters_chain(&counters);
+	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 

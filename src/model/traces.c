@@ -205,6 +205,19 @@ static bool python_place(struct merger *merger, uint32_t frame_id, uint32_t *ret
 		gmt_map_put(&merger->python_places, frame_id, *ret_place);
 }
 
+/*
+ * The landmarks of a Python frame, those further in being known. What an optimizer calls back (the closure
+ * that computes the loss) is no step of it.
+ */
+static uint32_t landmarks_within(const struct merger *merger, uint32_t place)
+{
+	uint32_t landmarks = merger->traces->place_landmarks.items[place];
+
+	if (merger->landmarks & (GMT_LANDMARK_BIT(MODULE_CALL) | GMT_LANDMARK_BIT(BACKWARD_CALL) | GMT_LANDMARK_BIT(LOSS)))
+		landmarks &= ~GMT_LANDMARK_BIT(OPTIMIZER);
+	return landmarks;
+}
+
 /* Fills merger->python. */
 static bool list_python(struct merger *merger, const struct gmt_frames *frames)
 {
@@ -215,7 +228,7 @@ static bool list_python(struct merger *merger, const struct gmt_frames *frames)
 
 		if (!slot || !python_place(merger, (uint32_t)(item >> 1), &slot->place))
 			return false;
-		merger->landmarks |= merger->traces->place_landmarks.items[slot->place];
+		merger->landmarks |= landmarks_within(merger, slot->place);
 		slot->is_entry = item & 1;
 	}
 	return true;

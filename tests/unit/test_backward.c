@@ -182,6 +182,13 @@ static const struct {
 	{ false, "libtorch_python.so", "torch::utils::tensor_ctor(c10::DispatchKey, ...)", OP(FACTORY) },
 	{ false, "libtorch_python.so", "torch::utils::legacy_tensor_ctor(...)", OP(FACTORY) },
 	{ false, "libtorch_python.so", "torch::utils::internal_new_from_data(...)", OP(FACTORY) },
+	{ false, "libtorch_cpu.so", "at::_ops::cat::call(c10::IListRef<at::Tensor> const&, long)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::concat::call(...)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::stack::call(...)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::hstack::call(...)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::vstack::call(...)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::pad::call(...)", OP(CAT) | OP(OPERATOR) },
+	{ false, "libtorch_cpu.so", "at::_ops::constant_pad_nd::call(...)", OP(CAT) | OP(OPERATOR) },
 	{ false, "libtorch_cpu.so", "at::_ops::addmm::call(at::Tensor const&, ...)", OP(OPERATOR) },
 	/* Alike, and none. */
 	{ true, "/me/module.py", "Module._call_impl", 0 },
