@@ -70,6 +70,7 @@ static bool prepare(struct gmt_leak_left *left, const struct gmt_leak_span *span
 	memset(left->is_filled, 0, sizeof(left->is_filled));
 	left->first_step = (uint32_t)(span->steps - 1);
 	left->inside_bytes = left->all_bytes = 0;
+	left->inside_blocks = left->all_blocks = 0;
 	left->tail = 0;
 	return true;
 }
@@ -142,8 +143,10 @@ bool gmt_leak_look_at_blocks(struct gmt_leak_search *search, uint32_t group)
 		if (gmt_leak_turns_over(search, blocks[i].site))
 			continue;
 		left->all_bytes += blocks[i].size_bytes;
+		left->all_blocks++;
 		if (gmt_series_find(series, blocks[i].stamp, &step) && step < span->steps) {
 			left->inside_bytes += blocks[i].size_bytes;
+			left->inside_blocks++;
 			left->first_step = step < left->first_step ? step : left->first_step;
 			fill_stretch(span, step, left);
 			lengthen(&tail, span, step);

@@ -36,6 +36,7 @@ struct gmt_leak_left {
 	size_t tail;               /* steps at the end, nearly all of which left something */
 	uint64_t inside_bytes;     /* made in steps */
 	uint64_t all_bytes;
+	size_t inside_blocks, all_blocks;
 };
 
 /*

@@ -216,10 +216,11 @@ static bool judge_replaced(struct gmt_leak_search *search, uint32_t group)
 		.per_step = slope.per_step / (double)span->stride, .confidence = slope.confidence, .replaced = true });
 }
 
-/* Evaluation's own counter is the one for what is made in it: nine tenths or more. */
+/* Evaluation's own counter is the one for what is made in it: nine tenths or more, of blocks and of bytes. */
 static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_left *left)
 {
-	return !span->series || left->inside_bytes >= left->all_bytes - left->all_bytes / 10;
+	return !span->series || (left->inside_bytes >= left->all_bytes - left->all_bytes / 10 &&
+		left->inside_blocks * 10 >= left->all_blocks * 9);
 }
 
 static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
