@@ -188,18 +188,15 @@ static bool judge_left(struct gmt_leak_search *search, uint32_t group, bool *ret
 }
 
 /*
- * One block that grows: what comes from joining tensors, or from the driver. In the call of a module, or
- * where only calls are counted, that is how caches of generated text work.
+ * One block that grows: what comes from joining tensors, or from the driver. In the call of a module that is
+ * how caches of generated text work.
  */
 static bool may_be_replaced(const struct gmt_leak_search *search, uint32_t group)
 {
 	const struct gmt_leak_group *row = &search->maker->groups.items[group];
-	bool is_forward = search->maker->timeline->series[search->span.series].source == GMT_STEPS_FORWARD;
 
-	if (!row->is_torch)
-		return true;
-	return !is_forward && row->landmarks & GMT_LANDMARK_BIT(CAT) &&
-		!(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL));
+	return !row->is_torch || (row->landmarks & GMT_LANDMARK_BIT(CAT) &&
+		!(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL)));
 }
 
 static bool judge_replaced(struct gmt_leak_search *search, uint32_t group)

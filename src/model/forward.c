@@ -14,6 +14,8 @@ struct context {
 	uint64_t hash;      /* of the frames outside of the call */
 	uint32_t last_step; /* of main, + 1 */
 	uint32_t step_count; /* steps of main that it shows up in */
+	uint32_t last_backward; /* step of main, + 1 ... */
+	uint32_t backward_count; /* ... in which a backward pass followed it */
 	uint32_t run_count;
 	bool is_evaluation;
 };
@@ -137,28 +139,50 @@ static const struct gmt_snapshot_event *counting_event(const struct finder *find
 		event->stamp <= finder->work_end ? event : NULL;
 }
 
-/* In how many steps of `main` each context shows up. */
+/* An event in a step of `main`: a call, or the backward pass of the call before it. */
+static void count_in_step(struct finder *finder, uint32_t kind, uint32_t landmarks, uint32_t step,
+	uint32_t *last_context_plus_1)
+{
+	struct context *context;
+
+	if (kind >= FIRST_CONTEXT) {
+		*last_context_plus_1 = kind - FIRST_CONTEXT + 1;
+		context = &finder->contexts.items[kind - FIRST_CONTEXT];
+		context->step_count += context->last_step != step + 1;
+		context->last_step = step + 1;
+	} else if (*last_context_plus_1 &&
+		landmarks & (GMT_LANDMARK_BIT(BACKWARD) | GMT_LANDMARK_BIT(BACKWARD_CALL))) {
+		context = &finder->contexts.items[*last_context_plus_1 - 1];
+		context->backward_count += context->last_backward != step + 1;
+		context->last_backward = step + 1;
+	}
+}
+
+/* In how many steps of `main` each context shows up, and is followed by a backward pass. */
 static bool count_contexts(struct finder *finder)
 {
-	uint32_t step, kind;
+	uint32_t step, kind, last_context_plus_1 = 0;
 
 	for (size_t i = 0; i < finder->snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = counting_event(finder, i);
 
 		if (!event)
 			continue;
-		if (!kind_of(finder, finder->traces->stack_of_trace[event->trace], &kind))
-			return false;
-		if (kind < FIRST_CONTEXT || !finder->main || !gmt_series_find(finder->main, event->stamp, &step))
-			continue;
 
-		struct context *context = &finder->contexts.items[kind - FIRST_CONTEXT];
-		context->step_count += context->last_step != step + 1;
-		context->last_step = step + 1;
+		uint32_t stack = finder->traces->stack_of_trace[event->trace];
+		if (!kind_of(finder, stack, &kind))
+			return false;
+		if (finder->main && gmt_series_find(finder->main, event->stamp, &step))
+			count_in_step(finder, kind, finder->traces->stack_landmarks.items[stack], step,
+				&last_context_plus_1);
 	}
-	for (size_t i = 0; i < finder->contexts.count; i++)
-		finder->contexts.items[i].is_evaluation = !finder->main ||
-			finder->contexts.items[i].step_count < (finder->main->steps.count + 1) / 2;
+	for (size_t i = 0; i < finder->contexts.count; i++) {
+		struct context *context = &finder->contexts.items[i];
+
+		context->is_evaluation = !finder->main ||
+			(context->step_count < (finder->main->steps.count + 1) / 2 &&
+				context->backward_count * 2 <= context->step_count);
+	}
 	return true;
 }
 

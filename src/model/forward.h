@@ -6,7 +6,8 @@
  * Steps of evaluation and inference: outermost calls of a module, told from the recorded stacks.
  *
  * The rules. A place in the program that calls a module (the stack outside of the outermost call) is
- * training when it shows up in at least half of the steps of `main`, else evaluation. Where a thread
+ * training when it shows up in at least half of the steps of `main`, or mostly is the last one before
+ * a backward pass; else evaluation. Where a thread
  * allocates outside of modules between two calls, they are two. Calls that follow each other directly
  * from one place are told by the sequence of their allocations: it repeats, and its shortest period
  * is one call (so a module that does nothing but the same thing n times counts n calls; it does not
