@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""More programs that leak, and more that do not: what a review of leak findings tried.
-
-Of the rows in Open the verdict was wrong when they were written; GMT_TEST_OPEN=1 runs them. Whoever mends one
-moves it up.
-"""
+"""More programs that leak, and more that do not: what a review of leak findings tried."""
 import collections
 import json
 import os
@@ -75,9 +71,6 @@ class More(Case):
     def test_an_output_every_tenth_step(self):
         self.leaks("extra_tenth.py", category="activations")
 
-
-@unittest.skipUnless(SIM_PYTHON and os.environ.get("GMT_TEST_OPEN"), "wrong verdicts that are known")
-class Open(Case):
     def test_the_hint_for_an_output_every_tenth_step(self):
         self.assertNotIn("replaced", self.leaks("extra_tenth.py")["hint"])
 
