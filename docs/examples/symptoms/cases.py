@@ -16,9 +16,6 @@ QUIET = ('warm_up', 'batch_sizes', 'reserved', 'schedule', 'workspaces', 'accumu
 # Name of the recording: script, arguments, environment.
 RECORDINGS = {
     **{f'{name}.{mode}': (f'{LEAKS}/{name}.py', [mode], {}) for name in LEAKING for mode in ('leak', 'repaired')},
-    # A new optimizer in each step is no good counter of steps (docs/steps.md): the model's calls are.
-    **{f'module_list.{mode}': (f'{LEAKS}/module_list.py', [mode], {'GPUMEMTRACE_OPTIONS': 'steps=off'})
-       for mode in ('leak', 'repaired')},
     **{f'quiet_{name}': (f'{LEAKS}/quiet_{name}.py', [], {}) for name in QUIET},
     **{f'two_ranks.{mode}.r{rank}': (f'{LEAKS}/two_ranks.py', [mode], {'RANK': str(rank), 'WORLD_SIZE': '2'})
        for mode in ('leak', 'repaired') for rank in (0, 1)},
