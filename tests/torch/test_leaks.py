@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, Recording, report, sim_python
+from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 LONG = os.environ.get("GMT_TEST_LONG")
@@ -115,8 +115,10 @@ class Leaks(unittest.TestCase):
         self.hint(found, "pinned")
 
     def test_the_one_of_two_ranks_that_leaks(self):
+        paths = []
         for rank in ("0", "1"):
             path, told, _run = record("two_ranks.py", environment={"RANK": rank, "WORLD_SIZE": "2"})
+            paths.append(path)
             result = report(path)
             self.assertEqual(result["process"]["rank"], int(rank))
             if rank == "0":
@@ -124,6 +126,9 @@ class Leaks(unittest.TestCase):
             else:
                 self.check_first(result["leaks"], "two_ranks.py", told["expected_line"])
                 self.assertAlmostEqual(result["leaks"][0]["bytes_per_step"], growth_of(told), delta=1)
+        verdict = cli("check", *paths)
+        self.assertEqual(verdict.returncode, 1)
+        self.assertIn("failed in rank 1\n", verdict.stdout)
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
