@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What tests of the recorder share: running programs under it and reading what it wrote."""
 import atexit
+import functools
 import glob
 import json
 import os
@@ -79,12 +80,14 @@ def report(path, *arguments):
     return json.loads(done.stdout)
 
 
+@functools.lru_cache(maxsize=None)
+def setup_says(*command):
+    """The last line that a script of scripts/setup prints; it is the same for a whole test."""
+    setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup")
+    return subprocess.run([os.path.join(setup, command[0]), *command[1:]], capture_output=True, text=True,
+                          check=True).stdout.splitlines()[-1]
+
+
 def sim_python(script, *arguments):
     """The command for a script under real PyTorch on the simulated device, and its library path."""
-    lines = subprocess.run(
-        [os.path.join(os.path.dirname(SIM_PYTHON), "setup", "stubs"), BUILD],
-        capture_output=True, text=True, check=True).stdout.splitlines()
-    python = subprocess.run(
-        [os.path.join(os.path.dirname(SIM_PYTHON), "setup", "python")],
-        capture_output=True, text=True, check=True).stdout.splitlines()[-1]
-    return [python, script, *arguments], lines[-1]
+    return [setup_says("python"), script, *arguments], setup_says("stubs", BUILD)
