@@ -101,20 +101,25 @@ class Leaks(unittest.TestCase):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         environment = {"TORCH_EXTENSIONS_DIR": folder}
-        path, told, _run = record("extension.py", "leak", environment=environment)
-        found = report(path)["leaks"]
-        self.check_first(found, "extension.py", told["expected_line"])
-        self.assertEqual((found[0]["layer"], found[0]["definition"]), ("cuda", "growth"))
-        self.assertAlmostEqual(found[0]["bytes_per_step"], told["extension_bytes_per_step"], delta=1)
-        self.assertIn(told["expected_function"], [frame["function"] for frame in found[0]["stack"]])
-        path, _told, _run = record("extension.py", "repaired", environment=environment)
-        self.assertEqual(report(path)["leaks"], [])
+        for _ in range(RUNS):
+            path, told, _run = record("extension.py", "leak", environment=environment)
+            found = report(path)["leaks"]
+            self.check_first(found, "extension.py", told["expected_line"])
+            self.assertEqual((found[0]["layer"], found[0]["definition"]), ("cuda", "growth"))
+            self.assertAlmostEqual(found[0]["bytes_per_step"], told["extension_bytes_per_step"], delta=1)
+            self.assertIn(told["expected_function"], [frame["function"] for frame in found[0]["stack"]])
+            path, _told, _run = record("extension.py", "repaired", environment=environment)
+            self.assertEqual(report(path)["leaks"], [])
 
     def test_pinned_memory_that_grows_is_counted_as_the_driver_was_asked(self):
         found, _told = self.check("pinned.py", per_step="pinned_bytes_per_step", space="pinned", device=None)
         self.hint(found, "pinned")
 
     def test_the_one_of_two_ranks_that_leaks(self):
+        for _ in range(RUNS):
+            self.check_ranks()
+
+    def check_ranks(self):
         paths = []
         for rank in ("0", "1"):
             path, told, _run = record("two_ranks.py", environment={"RANK": rank, "WORLD_SIZE": "2"})
