@@ -85,6 +85,9 @@ class Leaks(unittest.TestCase):
         self.assertEqual(gradients["category"], "gradients")
         self.assertAlmostEqual(gradients["bytes_per_step"], told["gradient_bytes_per_step"], delta=1)
         self.assertEqual(len(found), 2)
+        # It makes an optimizer in each step, often where an older one was.
+        path, told, _run = record("module_list.py", "repaired")
+        self.assertEqual([step["source"] for step in report(path)["steps"]], ["optimizer"] * len(told["allocated"]))
 
     def test_a_logged_tensor_that_holds_its_graph(self):
         self.check("logged_grad_fn.py")
