@@ -22,7 +22,7 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 		return GMT_CATEGORY_OTHER;
 	if (HAS(WORKSPACE) || HAS(LIBRARY))
 		return GMT_CATEGORY_WORKSPACE;
-	if (HAS(OPTIMIZER) && !HAS(SCHEDULE))
+	if (HAS(OPTIMIZER))
 		return is_kept(history, site) ? GMT_CATEGORY_OPTIMIZER : GMT_CATEGORY_OTHER;
 	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
 		return GMT_CATEGORY_GRADIENTS;

@@ -47,7 +47,7 @@ enum gmt_part gmt_part_of(uint32_t landmarks)
 #define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
 	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
 		return GMT_PART_BACKWARD;
-	if (HAS(OPTIMIZER) && !HAS(SCHEDULE))
+	if (HAS(OPTIMIZER))
 		return GMT_PART_OPTIMIZER;
 	return HAS(MODULE_CALL) ? GMT_PART_FORWARD : GMT_PART_OTHER;
 #undef HAS

@@ -9,13 +9,16 @@ enum frame_kind { PYTHON, NATIVE };
 static const struct landmark {
 	uint8_t bit;
 	uint8_t kind;
+	bool except;
 	const char *where, *what;
 } landmarks[] = {
 #define GMT_LANDMARK_NAME(NAME, meaning)
-#define GMT_LANDMARK(NAME, kind, where, what) { GMT_LANDMARK_##NAME, kind, where, what },
+#define GMT_LANDMARK(NAME, kind, where, what) { GMT_LANDMARK_##NAME, kind, false, where, what },
+#define GMT_LANDMARK_EXCEPT(NAME, kind, where, what) { GMT_LANDMARK_##NAME, kind, true, where, what },
 #include "model/landmarks.def"
 #undef GMT_LANDMARK_NAME
 #undef GMT_LANDMARK
+#undef GMT_LANDMARK_EXCEPT
 };
 
 static bool ends_with(const char *text, size_t length, const char *end, size_t end_length)
@@ -80,14 +83,15 @@ static bool fits_what(const char *function, const char *what)
 uint32_t gmt_landmarks(bool is_python, const char *where, const char *function)
 {
 	size_t length = strlen(where);
-	uint32_t bits = 0;
+	uint32_t bits = 0, excepted = 0;
 
 	for (size_t i = 0; i < sizeof(landmarks) / sizeof(*landmarks); i++) {
 		const struct landmark *landmark = &landmarks[i];
+		uint32_t *set = landmark->except ? &excepted : &bits;
 
-		if ((landmark->kind == PYTHON) == is_python && !(bits >> landmark->bit & 1) &&
+		if ((landmark->kind == PYTHON) == is_python && !(*set >> landmark->bit & 1) &&
 			fits_where(where, length, landmark->where) && fits_what(function, landmark->what))
-			bits |= UINT32_C(1) << landmark->bit;
+			*set |= UINT32_C(1) << landmark->bit;
 	}
-	return bits;
+	return bits & ~excepted;
 }

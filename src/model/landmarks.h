@@ -11,9 +11,11 @@
 enum gmt_landmark {
 #define GMT_LANDMARK_NAME(NAME, meaning) GMT_LANDMARK_##NAME,
 #define GMT_LANDMARK(NAME, kind, where, what)
+#define GMT_LANDMARK_EXCEPT(NAME, kind, where, what)
 #include "model/landmarks.def"
 #undef GMT_LANDMARK_NAME
 #undef GMT_LANDMARK
+#undef GMT_LANDMARK_EXCEPT
 };
 
 #define GMT_LANDMARK_BIT(NAME) (UINT32_C(1) << GMT_LANDMARK_##NAME)

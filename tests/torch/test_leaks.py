@@ -148,6 +148,7 @@ class Quiet(unittest.TestCase):
             self.assertEqual(result["leaks"], [])
             self.assertEqual(bool(result["steps"]), has_steps)
             self.assertEqual(result["growth_not_judged"] is None, has_steps)
+        return result
 
     def test_warm_up_growth_that_stops_is_no_leak(self):
         self.check("quiet_warm_up.py")
@@ -159,7 +160,11 @@ class Quiet(unittest.TestCase):
         self.check("quiet_reserved.py")
 
     def test_schedules_and_lazy_optimizer_state_are_no_leak(self):
-        self.check("quiet_schedule.py")
+        result = self.check("quiet_schedule.py")
+        # A schedule wraps the optimizer's step: its frame is in the stack of all that the step makes.
+        state = [site["category"] for site in result["sites"] if site["layer"] == "torch" and
+                 any(frame["function"].endswith("_init_group") for frame in site["stack"])]
+        self.assertEqual(set(state), {"optimizer state"})
 
     def test_workspaces_are_no_leak(self):
         # It only multiplies matrices: no optimizer, no module. The report says that there are no steps.
