@@ -17,14 +17,6 @@ struct group_key {
 	uint32_t space;
 };
 
-static bool has_python(const struct gmt_traces *traces, const uint32_t *places, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (gmt_traces_place(traces, places[i])->kind == GMT_PLACE_PYTHON)
-			return true;
-	return false;
-}
-
 static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 {
 	uint32_t count;
@@ -32,17 +24,9 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 
 	if (!count)
 		return LINE_NONE;
-	if (traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(BACKWARD) && !has_python(traces, places, count))
+	if (traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(BACKWARD) && !gmt_traces_has_python(traces, stack))
 		return LINE_AUTOGRAD;
 	return places[gmt_traces_own_line(traces, stack)];
-}
-
-static const char *option_of(const struct gmt_snapshot *snapshot, const char *key)
-{
-	for (size_t i = 0; i < snapshot->options.count; i++)
-		if (strcmp(snapshot->options.items[i].key.text, key) == 0)
-			return snapshot->options.items[i].value.text;
-	return "";
 }
 
 /*
@@ -52,7 +36,7 @@ static const char *option_of(const struct gmt_snapshot *snapshot, const char *ke
 static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site)
 {
 	const struct gmt_books_site *row = &maker->replay->books.sites.items[site];
-	const char *stacks = option_of(maker->snapshot, "stacks");
+	const char *stacks = gmt_snapshot_option(maker->snapshot, "stacks");
 
 	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) && maker->snapshot->totals.count &&
 		row->alloc_count && row->total_bytes / row->alloc_count % (2 << 20) == 0;

@@ -287,5 +287,4 @@ void gmt_leaks_fini(struct gmt_leaks *leaks)
 		gmt_vec_fini(&leaks->rows.items[i].births);
 	gmt_vec_fini(&leaks->rows);
 	gmt_vec_fini(&leaks->cached);
-	gmt_arena_fini(&leaks->arena);
 }

@@ -29,7 +29,6 @@
 #include <stdint.h>
 
 #include "analysis/history.h"
-#include "base/arena.h"
 #include "base/vec.h"
 #include "model/replay.h"
 #include "model/timeline.h"
@@ -89,7 +88,6 @@ struct gmt_leaks_options {
 };
 
 struct gmt_leaks {
-	struct gmt_arena arena;
 	GMT_VEC(struct gmt_leak) rows; /* strongest first */
 	GMT_VEC(struct gmt_leak_cached) cached;
 	const char *no_growth; /* why growth could not be judged; NULL when it was */

@@ -74,14 +74,6 @@ static bool find_call(const struct finder *finder, const uint32_t *places, uint3
 	return !(landmarks_of(finder, places[at]) & GMT_LANDMARK_BIT(LOSS));
 }
 
-static bool is_python_stack(const struct finder *finder, const uint32_t *places, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (gmt_traces_place(finder->traces, places[i])->kind == GMT_PLACE_PYTHON)
-			return true;
-	return false;
-}
-
 /* The Python frames outside of a call: of native ones there are more or fewer, as deep stacks are cut. */
 static bool context_of(struct finder *finder, const uint32_t *outside, uint32_t count, uint32_t *ret_context)
 {
@@ -111,7 +103,7 @@ static bool kind_of(struct finder *finder, uint32_t stack, uint32_t *ret_kind)
 
 	if (*kind == NOT_LOOKED_AT) {
 		places = gmt_traces_stack(finder->traces, stack, &count);
-		if (landmarks & GMT_LANDMARK_BIT(BACKWARD) || !is_python_stack(finder, places, count)) {
+		if (landmarks & GMT_LANDMARK_BIT(BACKWARD) || !gmt_traces_has_python(finder->traces, stack)) {
 			*kind = NEUTRAL;
 		} else if (landmarks & (GMT_LANDMARK_BIT(OPTIMIZER) | GMT_LANDMARK_BIT(BACKWARD_CALL)) ||
 			!find_call(finder, places, count, &at)) {

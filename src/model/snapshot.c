@@ -2,6 +2,7 @@
 #include "model/snapshot.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/pages.h"
 #include "model/clock.h"
@@ -51,6 +52,14 @@ const struct gmt_frames *gmt_snapshot_frames(const struct gmt_snapshot *snapshot
 const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, uint32_t id)
 {
 	FIND(stack_ids, stacks, id);
+}
+
+const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char *key)
+{
+	for (size_t i = 0; i < snapshot->options.count; i++)
+		if (strcmp(snapshot->options.items[i].key.text, key) == 0)
+			return snapshot->options.items[i].value.text;
+	return "";
 }
 
 uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot)

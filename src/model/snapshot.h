@@ -148,6 +148,9 @@ const struct gmt_frame *gmt_snapshot_frame(const struct gmt_snapshot *snapshot, 
 const struct gmt_frames *gmt_snapshot_frames(const struct gmt_snapshot *snapshot, uint32_t id);
 const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, uint32_t id);
 
+/* The value of an option of the recorder that was in force; "" when the file does not say. */
+const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char *key);
+
 /* Events that the recorder says it lost. */
 uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot);
 

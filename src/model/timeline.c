@@ -190,23 +190,15 @@ static bool has_torch(const struct gmt_snapshot *snapshot)
 	return snapshot->totals.count;
 }
 
-static const char *option_of(const struct gmt_snapshot *snapshot, const char *key)
-{
-	for (size_t i = 0; i < snapshot->options.count; i++)
-		if (strcmp(snapshot->options.items[i].key.text, key) == 0)
-			return snapshot->options.items[i].value.text;
-	return "";
-}
-
 static const char *why_none(const struct gmt_snapshot *snapshot)
 {
 	if (!has_torch(snapshot))
 		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
 			"allocator was not used";
-	if (strcmp(option_of(snapshot, "steps"), "off") == 0)
+	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)
 		return "automatic steps were switched off (steps=off), and the program sets no marks";
-	if (strcmp(option_of(snapshot, "stacks"), "none") == 0 ||
-		strcmp(option_of(snapshot, "stacks"), "native") == 0)
+	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
+		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
 		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
 			"of modules cannot be told";
 	return "no optimizer made a step, no module was called, and the program sets no marks";
@@ -251,5 +243,4 @@ void gmt_timeline_fini(struct gmt_timeline *timeline)
 	gmt_vec_fini(&timeline->phases);
 	gmt_vec_fini(&timeline->segments);
 	gmt_vec_fini(&timeline->own_segments);
-	gmt_arena_fini(&timeline->arena);
 }

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
 #include "base/vec.h"
 #include "model/snapshot.h"
 #include "model/traces.h"
@@ -57,7 +56,6 @@ struct gmt_phase_segment {
 enum { GMT_TIMELINE_SERIES = 2 }; /* the program's steps, and forward calls outside of them */
 
 struct gmt_timeline {
-	struct gmt_arena arena;
 	struct gmt_step_series series[GMT_TIMELINE_SERIES];
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* then: why, for the reader */

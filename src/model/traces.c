@@ -436,6 +436,17 @@ const struct gmt_place *gmt_traces_place(const struct gmt_traces *traces, uint32
 	return gmt_intern_get(&traces->places, place)->bytes;
 }
 
+bool gmt_traces_has_python(const struct gmt_traces *traces, uint32_t stack)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (gmt_traces_place(traces, places[i])->kind == GMT_PLACE_PYTHON)
+			return true;
+	return false;
+}
+
 const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string)
 {
 	return gmt_intern_get(&traces->strings, string)->bytes;

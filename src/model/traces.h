@@ -76,6 +76,9 @@ const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack
 
 const struct gmt_place *gmt_traces_place(const struct gmt_traces *traces, uint32_t place);
 
+/* Whether a merged stack has a Python frame. */
+bool gmt_traces_has_python(const struct gmt_traces *traces, uint32_t stack);
+
 /* "" for id 0. */
 const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string);
 

@@ -139,14 +139,6 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1, UINT32_MAX);
 }
 
-static bool records_frees(const struct gmt_snapshot *snapshot)
-{
-	for (size_t i = 0; i < snapshot->options.count; i++)
-		if (strcmp(snapshot->options.items[i].key.text, "free_stacks") == 0)
-			return strcmp(snapshot->options.items[i].value.text, "on") == 0;
-	return false;
-}
-
 static void write_counters(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
 	const struct gmt_timeline *timeline = view->timeline;
@@ -192,7 +184,8 @@ static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain
 		fprintf(plain->file, "  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
 			"no leak\n", gmt_text_size(view->leaks->cached.items[i].bytes).text,
 			view->leaks->cached.items[i].device);
-	if (!view->brief && view->leaks->rows.count && !records_frees(view->snapshot))
+	if (!view->brief && view->leaks->rows.count &&
+		strcmp(gmt_snapshot_option(view->snapshot, "free_stacks"), "on") != 0)
 		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n", plain->file);
 }
 
