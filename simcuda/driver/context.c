@@ -48,6 +48,11 @@ static struct CUctx_st *context_new(struct sim_device *device, unsigned int flag
 
 	if (!context)
 		return NULL;
+	if (!sim_device_charge(device, sim_driver.context_bytes)) {
+		free(context);
+		return NULL;
+	}
+	context->charged_bytes = sim_driver.context_bytes;
 	context->device = device;
 	context->flags = flags;
 	context->id = sim_next_id();
@@ -67,6 +72,10 @@ static void context_free(struct CUctx_st *context)
 	*link = context->next;
 	sim_blocks_free_of_context(context);
 	sim_arrays_free_of_context(context);
+	sim_modules_free_of_context(context);
+	sim_device_refund(context->device, context->charged_bytes);
+	for (int i = 0; i < CU_LIMIT_MAX; i++)
+		sim_device_refund(context->device, context->limit_bytes[i]);
 	free(context);
 }
 
@@ -339,6 +348,22 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *ret_version)
 	return CUDA_SUCCESS;
 }
 
+/*
+ * Device memory that a limit costs beyond its default, whose cost is part of the context's. A stack
+ * is there once for each thread that the device can run at a time.
+ */
+static size_t limit_cost(CUlimit limit, size_t value)
+{
+	size_t copies = limit == CU_LIMIT_STACK_SIZE ? sim_device_threads() : 1;
+
+	if (!sim_driver.is_limit_charged || value <= default_limits[limit] ||
+	    (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_PRINTF_FIFO_SIZE &&
+	     limit != CU_LIMIT_MALLOC_HEAP_SIZE))
+		return 0;
+	size_t more_bytes = value - default_limits[limit];
+	return more_bytes < SIZE_MAX / copies ? more_bytes * copies : SIZE_MAX;
+}
+
 CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 {
 	struct CUctx_st *context;
@@ -348,8 +373,21 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 		return result;
 	if ((unsigned int)limit >= CU_LIMIT_MAX)
 		return CUDA_ERROR_INVALID_VALUE;
-	context->limits[limit] = value;
-	return CUDA_SUCCESS;
+
+	size_t cost_bytes = limit_cost(limit, value);
+	sim_lock();
+	size_t had_bytes = context->limit_bytes[limit];
+	sim_device_refund(context->device, had_bytes);
+	if (sim_device_charge(context->device, cost_bytes)) {
+		context->limit_bytes[limit] = cost_bytes;
+		context->limits[limit] = value;
+	} else {
+		/* Just given back, so it is there. */
+		(void)sim_device_charge(context->device, had_bytes);
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	sim_unlock();
+	return result;
 }
 
 CUresult cuCtxGetLimit(size_t *ret_value, CUlimit limit)

@@ -83,6 +83,12 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice ordinal)
 	}
 }
 
+size_t sim_device_threads(void)
+{
+	return (size_t)attribute_value(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0) *
+	       (size_t)attribute_value(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 0);
+}
+
 CUresult cuDeviceGetAttribute(int *ret_value, CUdevice_attribute attribute, CUdevice ordinal)
 {
 	CUresult result = check(ret_value, ordinal);

@@ -21,7 +21,7 @@
 /* From cudaProfiler.h, which not every set of headers has. */
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
-/* Not CUDA's: bytes in use on a device, which the simulated management library asks; 0: no such device. */
+/* Not CUDA's: what this process uses of a device, which the simulated management library asks; 0: no such device. */
 size_t simcuda_used_bytes(int ordinal);
 #pragma GCC visibility pop
 
@@ -58,6 +58,8 @@ struct CUctx_st {
 	unsigned int flags;
 	unsigned int peers; /* bit per device whose memory this context was let at */
 	size_t limits[CU_LIMIT_MAX];
+	size_t limit_bytes[CU_LIMIT_MAX]; /* what the device was charged for a raised limit */
+	size_t charged_bytes;             /* and for the context itself */
 };
 
 /* What a block of addresses is; decides who may free it and what it costs. */
@@ -89,6 +91,9 @@ struct sim_driver {
 	bool initialized;
 	bool forked; /* a child of the process that called cuInit: CUDA is gone, as in reality */
 	int version;
+	/* See settings.h for these four. */
+	size_t context_bytes, module_bytes;
+	bool is_module_lazy, is_limit_charged;
 	int device_count;
 	struct sim_device devices[SIM_MAX_DEVICES];
 	struct CUctx_st *contexts;
@@ -113,6 +118,10 @@ void sim_device_refund(struct sim_device *device, size_t size_bytes);
 uint64_t sim_next_id(void);
 size_t sim_round_up(size_t size_bytes, size_t unit_bytes);
 
+/* device.c */
+/* How many threads a device can run at a time. Needs no lock. */
+size_t sim_device_threads(void);
+
 /* context.c */
 /* This thread's current context, in *ret_context, or the error of a call that needs one. No lock needed. */
 CUresult sim_context_get_current(struct CUctx_st **ret_context);
@@ -134,8 +143,9 @@ struct sim_block *sim_block_find(uintptr_t address);
 struct sim_block *sim_block_find_start(uintptr_t address);
 void sim_blocks_free_of_context(const struct CUctx_st *context);
 
-/* arrays.c and module.c: what goes with a context */
+/* array.c and module.c: what goes with a context */
 void sim_arrays_free_of_context(const struct CUctx_st *context);
+void sim_modules_free_of_context(const struct CUctx_st *context);
 
 /* pool.c */
 CUresult sim_pools_setup(struct sim_device *device);

@@ -9,8 +9,12 @@
  */
 
 struct CUmod_st {
-	char unused;
+	struct CUmod_st *next;
+	struct CUctx_st *context;
+	size_t charged_bytes; /* 0: costs nothing, or has not been used yet */
 };
+
+static struct CUmod_st *modules;
 
 /* One function stands for all: nobody can tell them apart, for none does anything. */
 static char the_function;
@@ -25,18 +29,57 @@ static CUresult new_handle(void **ret_handle)
 		return result;
 	if (!ret_handle)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_handle = malloc(sizeof(struct CUmod_st));
-	return *ret_handle ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+	struct CUmod_st *module = calloc(1, sizeof(*module));
+	if (!module)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	sim_lock();
+	if (sim_device_charge(context->device, sim_driver.module_bytes)) {
+		*module = (struct CUmod_st){ modules, context, sim_driver.module_bytes };
+		modules = module;
+	} else {
+		result = CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	sim_unlock();
+	if (result == CUDA_SUCCESS)
+		*ret_handle = module;
+	else
+		free(module);
+	return result;
 }
 
 static CUresult free_handle(void *handle)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!handle)
-		return CUDA_ERROR_INVALID_HANDLE;
-	free(handle);
-	return CUDA_SUCCESS;
+
+	CUresult result = CUDA_ERROR_INVALID_HANDLE;
+	sim_lock();
+	for (struct CUmod_st **link = &modules; *link; link = &(*link)->next) {
+		struct CUmod_st *module = *link;
+		if (module == handle) {
+			*link = module->next;
+			sim_device_refund(module->context->device, module->charged_bytes);
+			free(module);
+			result = CUDA_SUCCESS;
+			break;
+		}
+	}
+	sim_unlock();
+	return result;
+}
+
+void sim_modules_free_of_context(const struct CUctx_st *context)
+{
+	for (struct CUmod_st **link = &modules; *link;) {
+		struct CUmod_st *module = *link;
+		if (module->context == context) {
+			*link = module->next;
+			sim_device_refund(context->device, module->charged_bytes);
+			free(module);
+		} else {
+			link = &module->next;
+		}
+	}
 }
 
 /* --- modules -------------------------------------------------------------------------------------- */

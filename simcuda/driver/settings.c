@@ -14,6 +14,7 @@
 static const uint64_t MINIMUM_BYTES = (uint64_t)2 << 20;
 static const uint64_t MAXIMUM_BYTES = (uint64_t)1 << 46; /* half of a process's addresses */
 static const uint64_t DEFAULT_BYTES = (uint64_t)80 << 30;
+static const uint64_t MAXIMUM_PROCESS_ID = 1 << 22; /* Linux has none above */
 
 /* Reads digits and, where `allow_suffix`, one of K, M, G, T (powers of 1024). 0 on success. */
 static int parse_number(const char *text, bool allow_suffix, uint64_t *ret_value)
@@ -67,4 +68,12 @@ void sim_settings_read(struct sim_settings *ret_settings)
 						    DEFAULT_BYTES);
 	ret_settings->driver_version = (int)read_setting("SIMCUDA_DRIVER_VERSION", false, 11030, 99990,
 							 13020);
+	ret_settings->context_bytes = read_setting("SIMCUDA_CONTEXT_MEMORY", true, 0, MAXIMUM_BYTES, 0);
+	ret_settings->module_bytes = read_setting("SIMCUDA_MODULE_MEMORY", true, 0, MAXIMUM_BYTES, 0);
+	ret_settings->is_module_lazy = read_setting("SIMCUDA_LAZY_MODULES", false, 0, 1, 0) != 0;
+	ret_settings->is_limit_charged = read_setting("SIMCUDA_LIMIT_MEMORY", false, 0, 1, 0) != 0;
+	/* No more than there is: what is free must not be less than nothing. */
+	ret_settings->others_bytes = read_setting("SIMCUDA_OTHERS_MEMORY", true, 0,
+						  ret_settings->capacity_bytes, 0);
+	ret_settings->process_id = (int)read_setting("SIMCUDA_PROCESS_ID", false, 0, MAXIMUM_PROCESS_ID, 0);
 }

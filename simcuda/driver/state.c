@@ -9,6 +9,7 @@ struct sim_driver sim_driver;
 
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t setup_once = PTHREAD_ONCE_INIT;
+static size_t others_bytes;
 
 void sim_lock(void)
 {
@@ -34,9 +35,15 @@ static void setup(void)
 	sim_settings_read(&settings);
 	sim_driver.version = settings.driver_version;
 	sim_driver.device_count = settings.device_count;
+	sim_driver.context_bytes = settings.context_bytes;
+	sim_driver.module_bytes = settings.module_bytes;
+	sim_driver.is_module_lazy = settings.is_module_lazy;
+	sim_driver.is_limit_charged = settings.is_limit_charged;
+	others_bytes = settings.others_bytes;
 	for (int i = 0; i < settings.device_count; i++) {
 		sim_driver.devices[i].ordinal = i;
 		sim_driver.devices[i].capacity_bytes = settings.capacity_bytes;
+		sim_driver.devices[i].used_bytes = settings.others_bytes;
 	}
 	pthread_atfork(NULL, NULL, after_fork_in_child);
 }
@@ -76,7 +83,8 @@ size_t simcuda_used_bytes(int ordinal)
 	if (!device)
 		return 0;
 	sim_lock();
-	size_t used_bytes = device->used_bytes;
+	/* A forked child has none of its parent's memory. */
+	size_t used_bytes = sim_driver.forked ? 0 : device->used_bytes - others_bytes;
 	sim_unlock();
 	return used_bytes;
 }

@@ -12,8 +12,8 @@
 /*
  * libnvidia-ml.so.1, the management library: what PyTorch and monitors ask it about the simulated
  * devices. It needs no CUDA in the process; where the simulated driver is loaded, the memory in use is
- * what that driver says, else none. Of processes it knows its own only, for each process has simulated
- * devices of its own.
+ * what that driver says, else none, and what the settings say that others use. Of processes it knows
+ * its own and one other, which has the latter, for each process has simulated devices of its own.
  *
  * NVIDIA's header for it comes with few toolkits, so what is needed of it is declared here.
  */
@@ -25,7 +25,11 @@ enum result {
 	NVML_ERROR_NOT_SUPPORTED = 3,
 	NVML_ERROR_NOT_FOUND = 6,
 	NVML_ERROR_INSUFFICIENT_SIZE = 7,
+	NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25,
 };
+
+/* The process that has what this one does not have: an id that Linux gives to none. */
+enum { OTHER_PROCESS_ID = (1 << 22) + 1 };
 
 struct memory {
 	unsigned long long total_bytes, free_bytes, used_bytes;
@@ -77,7 +81,8 @@ static enum result check(device_handle device, const void *output, int *ret_ordi
 	return NVML_SUCCESS;
 }
 
-static unsigned long long used_bytes(int ordinal)
+/* What this process uses of the device. */
+static unsigned long long own_bytes(int ordinal)
 {
 	size_t (*query)(int);
 
@@ -136,6 +141,8 @@ EXPORT(const char *, nvmlErrorString, (enum result result))
 		return "Not Found";
 	case NVML_ERROR_INSUFFICIENT_SIZE:
 		return "Insufficient Size";
+	case NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
+		return "Argument Version Mismatch";
 	}
 	return "Unknown Error";
 }
@@ -279,7 +286,7 @@ EXPORT(enum result, nvmlDeviceGetMemoryInfo, (device_handle device, struct memor
 
 	if (result == NVML_SUCCESS) {
 		ret_memory->total_bytes = settings().capacity_bytes;
-		ret_memory->used_bytes = used_bytes(ordinal);
+		ret_memory->used_bytes = settings().others_bytes + own_bytes(ordinal);
 		ret_memory->free_bytes = ret_memory->total_bytes - ret_memory->used_bytes;
 	}
 	return result;
@@ -288,9 +295,11 @@ EXPORT(enum result, nvmlDeviceGetMemoryInfo, (device_handle device, struct memor
 EXPORT(enum result, nvmlDeviceGetMemoryInfo_v2, (device_handle device, struct memory_v2 *ret_memory))
 {
 	struct memory memory;
+
+	if (ret_memory && ret_memory->version != (sizeof(*ret_memory) | 2u << 24))
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	enum result result = ret_memory ? nvmlDeviceGetMemoryInfo(device, &memory) :
 					  NVML_ERROR_INVALID_ARGUMENT;
-
 	if (result == NVML_SUCCESS) {
 		ret_memory->total_bytes = memory.total_bytes;
 		ret_memory->reserved_bytes = 0;
@@ -324,40 +333,51 @@ EXPORT(enum result, nvmlDeviceGetGpuFabricInfoV, (device_handle device, void *re
 
 /* --- processes ------------------------------------------------------------------------------------ */
 
-/* This process, if it uses the device. *count says how much room there is, and gets what is needed. */
-static enum result find_process(device_handle device, unsigned int *count, unsigned long long *ret_used_bytes)
+/*
+ * The processes that use the device. The other one comes first: who looks for this one has to look.
+ * `*count` says how much room there is, and gets what is needed.
+ */
+static enum result find_processes(device_handle device, unsigned int *count, struct process (*ret_processes)[2])
 {
 	int ordinal;
 	enum result result = check(device, count, &ordinal);
 
 	if (result != NVML_SUCCESS)
 		return result;
-	*ret_used_bytes = used_bytes(ordinal);
-	unsigned int room = *count;
-	*count = *ret_used_bytes > 0;
-	return *count > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+	struct sim_settings machine = settings();
+	unsigned int room = *count, found = 0;
+	if (machine.others_bytes > 0)
+		(*ret_processes)[found++] = (struct process){ OTHER_PROCESS_ID, machine.others_bytes };
+	unsigned long long used_bytes = own_bytes(ordinal);
+	if (used_bytes > 0) {
+		int id = machine.process_id ? machine.process_id : getpid();
+		(*ret_processes)[found++] = (struct process){ (unsigned int)id, used_bytes };
+	}
+	*count = found;
+	return found > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses,
        (device_handle device, unsigned int *count, struct process *ret_processes))
 {
-	unsigned long long used;
-	enum result result = find_process(device, count, &used);
+	struct process processes[2];
+	enum result result = find_processes(device, count, &processes);
 
-	if (result == NVML_SUCCESS && *count > 0)
-		*ret_processes = (struct process){ (unsigned int)getpid(), used };
+	for (unsigned int i = 0; result == NVML_SUCCESS && i < *count; i++)
+		ret_processes[i] = processes[i];
 	return result;
 }
 
 EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses_v2,
        (device_handle device, unsigned int *count, struct process_v2 *ret_processes))
 {
-	unsigned long long used;
-	enum result result = find_process(device, count, &used);
+	struct process processes[2];
+	enum result result = find_processes(device, count, &processes);
 
 	/* All ones: the device is not split into instances. */
-	if (result == NVML_SUCCESS && *count > 0)
-		*ret_processes = (struct process_v2){ (unsigned int)getpid(), used, ~0u, ~0u };
+	for (unsigned int i = 0; result == NVML_SUCCESS && i < *count; i++)
+		ret_processes[i] = (struct process_v2){ processes[i].process_id, processes[i].used_bytes,
+							~0u, ~0u };
 	return result;
 }
 

@@ -53,12 +53,35 @@ static void nonsense_gives_the_defaults(void **state)
 	expect_defaults(read_with("1K", "99999999999T", "-13020"));
 }
 
+static void costs_are_none_unless_asked_for(void **state)
+{
+	(void)state;
+	struct sim_settings settings = read_with("1", "2G", "13020");
+	assert_int_equal(settings.context_bytes, 0);
+	assert_int_equal(settings.module_bytes, 0);
+	assert_int_equal(settings.others_bytes, 0);
+	assert_false(settings.is_module_lazy);
+	assert_false(settings.is_limit_charged);
+	assert_int_equal(settings.process_id, 0);
+}
+
+static void others_can_have_all_of_a_device_and_no_more(void **state)
+{
+	(void)state;
+	setenv("SIMCUDA_OTHERS_MEMORY", "2G", 1);
+	assert_int_equal(read_with("1", "2G", "13020").others_bytes, (uint64_t)2 << 30);
+	assert_int_equal(read_with("1", "1G", "13020").others_bytes, 0);
+	unsetenv("SIMCUDA_OTHERS_MEMORY");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_may_have_a_suffix_of_either_case),
 		cmocka_unit_test(what_is_empty_is_not_set),
 		cmocka_unit_test(nonsense_gives_the_defaults),
+		cmocka_unit_test(costs_are_none_unless_asked_for),
+		cmocka_unit_test(others_can_have_all_of_a_device_and_no_more),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
