@@ -13,6 +13,7 @@ struct CUarray_st {
 	struct CUctx_st *context;
 	struct CUmipmappedArray_st *mipmap; /* a level of this one; NULL: an array of its own */
 	CUDA_ARRAY3D_DESCRIPTOR descriptor;
+	size_t size_bytes; /* that its description asks for; 0 for what is mapped later, or never */
 	size_t charged_bytes;
 };
 
@@ -21,6 +22,7 @@ struct CUmipmappedArray_st {
 	struct CUctx_st *context;
 	unsigned int level_count;
 	struct CUarray_st *levels;
+	size_t size_bytes;
 	size_t charged_bytes;
 };
 
@@ -81,13 +83,12 @@ CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *d
 	struct CUarray_st *array = calloc(1, sizeof(*array));
 	if (!array)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	size_t size_bytes = is_backed(descriptor) ?
-				    sim_round_up(array_bytes(descriptor, 0), SIM_CHARGE_UNIT_BYTES) :
-				    0;
+	size_t size_bytes = is_backed(descriptor) ? array_bytes(descriptor, 0) : 0;
+	size_t charged_bytes = sim_round_up(size_bytes, SIM_CHARGE_UNIT_BYTES);
 	sim_lock();
-	bool fine = sim_device_charge(context->device, size_bytes);
+	bool fine = sim_device_charge(context->device, charged_bytes);
 	if (fine) {
-		*array = (struct CUarray_st){ arrays, context, NULL, *descriptor, size_bytes };
+		*array = (struct CUarray_st){ arrays, context, NULL, *descriptor, size_bytes, charged_bytes };
 		arrays = array;
 	}
 	sim_unlock();
@@ -205,11 +206,14 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap, const CUDA_ARRAY3D
 		levels[level].descriptor.Depth = descriptor->Depth >> level;
 		size_bytes += array_bytes(descriptor, level);
 	}
-	size_bytes = is_backed(descriptor) ? sim_round_up(size_bytes, SIM_CHARGE_UNIT_BYTES) : 0;
+	if (!is_backed(descriptor))
+		size_bytes = 0;
+	size_t charged_bytes = sim_round_up(size_bytes, SIM_CHARGE_UNIT_BYTES);
 	sim_lock();
-	bool fine = sim_device_charge(context->device, size_bytes);
+	bool fine = sim_device_charge(context->device, charged_bytes);
 	if (fine) {
-		*mipmap = (struct CUmipmappedArray_st){ mipmaps, context, level_count, levels, size_bytes };
+		*mipmap = (struct CUmipmappedArray_st){ mipmaps, context,    level_count,
+							levels,  size_bytes, charged_bytes };
 		mipmaps = mipmap;
 	}
 	sim_unlock();
@@ -273,4 +277,26 @@ void sim_arrays_free_of_context(const struct CUctx_st *context)
 		else
 			link = &(*link)->next;
 	}
+}
+
+void sim_arrays_list(struct sim_list *list)
+{
+	for (const struct CUarray_st *array = arrays; array; array = array->next)
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_ARRAY,
+					   .device = array->context->device->ordinal,
+					   .address = (uintptr_t)array,
+					   .context = (uintptr_t)array->context,
+					   .size_bytes = array->size_bytes,
+					   .charged_bytes = array->charged_bytes,
+				   });
+	for (const struct CUmipmappedArray_st *mipmap = mipmaps; mipmap; mipmap = mipmap->next)
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_MIPMAP,
+					   .device = mipmap->context->device->ordinal,
+					   .address = (uintptr_t)mipmap,
+					   .context = (uintptr_t)mipmap->context,
+					   .size_bytes = mipmap->size_bytes,
+					   .charged_bytes = mipmap->charged_bytes,
+				   });
 }

@@ -75,3 +75,44 @@ void sim_blocks_free_of_context(const struct CUctx_st *context)
 			sim_block_free(block);
 	}
 }
+
+static enum simcuda_kind kind_of(enum sim_space space)
+{
+	switch (space) {
+	case SIM_SPACE_DEVICE:
+		return SIMCUDA_KIND_DEVICE;
+	case SIM_SPACE_MANAGED:
+		return SIMCUDA_KIND_MANAGED;
+	case SIM_SPACE_PINNED:
+		return SIMCUDA_KIND_PINNED;
+	case SIM_SPACE_REGISTERED:
+		return SIMCUDA_KIND_REGISTERED;
+	case SIM_SPACE_POOL:
+		return SIMCUDA_KIND_POOL_BLOCK;
+	case SIM_SPACE_GRAPH:
+		return SIMCUDA_KIND_GRAPH_BLOCK;
+	case SIM_SPACE_IPC:
+		return SIMCUDA_KIND_IPC;
+	case SIM_SPACE_EXTERNAL:
+		break;
+	}
+	return SIMCUDA_KIND_EXTERNAL_BUFFER;
+}
+
+void sim_blocks_list(struct sim_list *list)
+{
+	for (size_t i = 0; i < sim_driver.blocks.count; i++) {
+		const struct sim_block *block = (const struct sim_block *)sim_driver.blocks.items[i];
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = kind_of(block->space),
+					   .device = sim_ordinal_of(block->device),
+					   .address = block->range.start,
+					   .object = (uintptr_t)block->pool,
+					   .context = (uintptr_t)block->context,
+					   .size_bytes = block->range.size_bytes,
+					   /* A pool's block is paid for by what the pool reserved. */
+					   .charged_bytes = block->pool ? 0 : block->charged_bytes,
+					   .references = block->references,
+				   });
+	}
+}

@@ -23,6 +23,7 @@ CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
 /* Not CUDA's: what this process uses of a device, which the simulated management library asks; 0: no such device. */
 size_t simcuda_used_bytes(int ordinal);
+#include "books.h"
 #pragma GCC visibility pop
 
 #include <stdbool.h>
@@ -103,6 +104,13 @@ struct sim_driver {
 
 extern struct sim_driver sim_driver;
 
+/* What simcuda_list fills. */
+struct sim_list {
+	struct simcuda_item *items;
+	size_t capacity;
+	size_t count; /* may be more than there is room for */
+};
+
 /* state.c */
 void sim_lock(void);
 void sim_unlock(void);
@@ -146,6 +154,17 @@ void sim_blocks_free_of_context(const struct CUctx_st *context);
 /* array.c and module.c: what goes with a context */
 void sim_arrays_free_of_context(const struct CUctx_st *context);
 void sim_modules_free_of_context(const struct CUctx_st *context);
+
+/* books.c */
+/* An item without references and mappings counts as held once. */
+void sim_list_add(struct sim_list *list, struct simcuda_item item);
+/* The device's ordinal; -1 for no device. */
+int sim_ordinal_of(const struct sim_device *device);
+/* Each adds what its file keeps. */
+void sim_blocks_list(struct sim_list *list);
+void sim_arrays_list(struct sim_list *list);
+void sim_vmm_list(struct sim_list *list);
+void sim_pools_list(struct sim_list *list);
 
 /* pool.c */
 CUresult sim_pools_setup(struct sim_device *device);

@@ -264,3 +264,15 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep_bytes)
 	sim_unlock();
 	return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
+
+void sim_pools_list(struct sim_list *list)
+{
+	for (const struct CUmemPoolHandle_st *pool = pools; pool; pool = pool->next)
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_POOL,
+					   .device = sim_ordinal_of(pool->device),
+					   .address = (uintptr_t)pool,
+					   .size_bytes = pool->used_bytes,
+					   .charged_bytes = pool->device ? pool->reserved_bytes : 0,
+				   });
+}

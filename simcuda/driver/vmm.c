@@ -367,3 +367,34 @@ CUresult cuMemGetAccess(unsigned long long *ret_flags, const CUmemLocation *loca
 	*ret_flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	return CUDA_SUCCESS;
 }
+
+void sim_vmm_list(struct sim_list *list)
+{
+	for (const struct physical *physical = physicals; physical; physical = physical->next)
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_PHYSICAL,
+					   .device = sim_ordinal_of(physical->device),
+					   .address = (uintptr_t)physical,
+					   .size_bytes = physical->size_bytes,
+					   .charged_bytes = physical->device ? physical->size_bytes : 0,
+					   .references = physical->references,
+					   .mappings = physical->mappings,
+				   });
+	for (size_t i = 0; i < mappings.count; i++) {
+		const struct mapping *mapping = (const struct mapping *)mappings.items[i];
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_MAPPING,
+					   .device = sim_ordinal_of(mapping->physical->device),
+					   .address = mapping->range.start,
+					   .object = (uintptr_t)mapping->physical,
+					   .size_bytes = mapping->range.size_bytes,
+				   });
+	}
+	for (size_t i = 0; i < reservations.count; i++)
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_RESERVATION,
+					   .device = -1,
+					   .address = reservations.items[i]->start,
+					   .size_bytes = reservations.items[i]->size_bytes,
+				   });
+}

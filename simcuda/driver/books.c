@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver.h"
+
+/* What lives, told to tests: each file that keeps things lists its own. */
+
+void sim_list_add(struct sim_list *list, struct simcuda_item item)
+{
+	if (item.references == 0 && item.mappings == 0)
+		item.references = 1;
+	if (list->count < list->capacity)
+		list->items[list->count] = item;
+	list->count++;
+}
+
+int sim_ordinal_of(const struct sim_device *device)
+{
+	return device ? device->ordinal : -1;
+}
+
+size_t simcuda_list(struct simcuda_item *items, size_t capacity)
+{
+	struct sim_list list = { items, capacity, 0 };
+
+	sim_lock();
+	sim_blocks_list(&list);
+	sim_arrays_list(&list);
+	sim_vmm_list(&list);
+	sim_pools_list(&list);
+	sim_unlock();
+	return list.count;
+}
