@@ -46,8 +46,7 @@ static int word_index(const char *words, const char *text)
 	}
 }
 
-/* The recorder's options: "a|b", "N..M" or "TEXT" (wire/recorder_options.def). */
-static bool is_allowed(const char *values, const char *text)
+bool gmt_option_allows(const char *values, const char *text)
 {
 	unsigned long long low, high;
 	uint64_t number;
@@ -94,7 +93,7 @@ static int keep(const struct gmt_command *command, const struct gmt_option_row *
 		texts->items[texts->count++] = value;
 		return GO_ON;
 	case GMT_OPTION_PASSED:
-		if (passed->count == GMT_OPTION_MAX_TEXTS || !is_allowed(row->values, value))
+		if (passed->count == GMT_OPTION_MAX_TEXTS || !gmt_option_allows(row->values, value))
 			return bad_value(command, row, value);
 		passed->keys[passed->count] = row->name;
 		passed->values[passed->count++] = value;

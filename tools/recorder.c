@@ -15,7 +15,8 @@ static const char *const places[] = {
 	".", "../preload", "../" GMT_LIBDIR "/gpumemtrace", "../lib/gpumemtrace", "../lib64/gpumemtrace",
 };
 
-bool gmt_recorder_library(char ret_path[PATH_MAX])
+bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BYTES],
+	char ret_remedy[GMT_RECORDER_WHY_BYTES])
 {
 	char program[PATH_MAX], candidate[2 * PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
@@ -31,16 +32,30 @@ bool gmt_recorder_library(char ret_path[PATH_MAX])
 		ret_path[0] = 0;
 	}
 	if (!ret_path[0]) {
-		gmt_say_error("%s is not where this program looks for it", library_name);
-		gmt_say_hint("it belongs beside %s, or into %s of the installation", program, places[2] + 3);
+		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s is not where this program looks for it", library_name);
+		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES, "it belongs beside %s, or into %s of the installation",
+			program, places[2] + 3);
 		return false;
 	}
 	if (strpbrk(ret_path, ": \t\n")) {
-		gmt_say_error("%s: LD_PRELOAD cannot name a path with a space or a colon in it", ret_path);
-		gmt_say_hint("move or copy the installation to a folder without one");
+		snprintf(ret_why, GMT_RECORDER_WHY_BYTES,
+			"%s: LD_PRELOAD cannot name a path with a space or a colon in it", ret_path);
+		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES,
+			"move or copy the installation to a folder without one");
 		return false;
 	}
 	return true;
+}
+
+bool gmt_recorder_library(char ret_path[PATH_MAX])
+{
+	char why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
+
+	if (gmt_recorder_find(ret_path, why, remedy))
+		return true;
+	gmt_say_error("%s", why);
+	gmt_say_hint("%s", remedy);
+	return false;
 }
 
 char *gmt_recorder_preload(const char *library, const char *before)
@@ -87,43 +102,51 @@ char *gmt_recorder_options(const char *before, const struct gmt_option_passed *p
 	return text;
 }
 
-/* The value of `output` in force, unquoted, in `ret_output`; as the recorder reads it, the last counts. */
-static void find_output(const char *options, char *ret_output, size_t size)
+const char *gmt_recorder_next_item(const char *options, char *ret_item, size_t item_bytes, bool *ret_open)
+{
+	const char *at = options;
+	size_t length = 0;
+	char quote = 0;
+
+	for (; *at && (quote || *at != ':'); at++) {
+		if (quote ? *at == quote : (*at == '"' || *at == '\''))
+			quote = quote ? 0 : *at;
+		else if (length + 1 < item_bytes)
+			ret_item[length++] = *at;
+	}
+	ret_item[length] = 0;
+	if (ret_open)
+		*ret_open = quote != 0;
+	return at + (*at == ':');
+}
+
+/* As the recorder reads it, the last one counts. */
+void gmt_recorder_output(const char *options, char *ret_output, size_t output_bytes)
 {
 	static const char key[] = "output=";
 	char item[PATH_MAX];
 
-	for (const char *at = options; *at;) {
-		size_t length = 0;
-		char quote = 0;
-
-		for (; *at && (quote || *at != ':'); at++) {
-			if (quote ? *at == quote : (*at == '"' || *at == '\''))
-				quote = quote ? 0 : *at;
-			else if (length + 1 < sizeof(item))
-				item[length++] = *at;
-		}
-		item[length] = 0;
+#define GMT_OPTION(name, fallback, values, meaning) \
+	if (strcmp(#name, "output") == 0) \
+		snprintf(ret_output, output_bytes, "%s", fallback);
+#include "wire/recorder_options.def"
+#undef GMT_OPTION
+	while (*options) {
+		options = gmt_recorder_next_item(options, item, sizeof(item), NULL);
 		if (strncmp(item, key, sizeof(key) - 1) == 0 && item[sizeof(key) - 1])
-			snprintf(ret_output, size, "%s", item + sizeof(key) - 1);
-		at += *at == ':';
+			snprintf(ret_output, output_bytes, "%s", item + sizeof(key) - 1);
 	}
 }
 
 char *gmt_recorder_output_glob(const char *options)
 {
-	char output[PATH_MAX + 64] = "", *text = NULL;
+	char output[PATH_MAX + 64], *text = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-#define GMT_OPTION(name, fallback, values, meaning) \
-	if (strcmp(#name, "output") == 0) \
-		snprintf(output, sizeof(output), "%s", fallback);
-#include "wire/recorder_options.def"
-#undef GMT_OPTION
 	if (!stream)
 		return NULL;
-	find_output(options, output, sizeof(output));
+	gmt_recorder_output(options, output, sizeof(output));
 	for (const char *at = output; *at; at++) {
 		if (*at == '%' && at[1] == '%') {
 			fputc('%', stream);

@@ -21,11 +21,29 @@
 /* The library that belongs to this program; false, and said, when it is not there. */
 bool gmt_recorder_library(char ret_path[PATH_MAX]);
 
+enum { GMT_RECORDER_WHY_BYTES = PATH_MAX + 128 };
+
+/*
+ * The same without a word: when it is not there or cannot be named in LD_PRELOAD, false, with one line each on
+ * why and on what to do. The path is "" when there is none.
+ */
+bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BYTES],
+	char ret_remedy[GMT_RECORDER_WHY_BYTES]);
+
 /* LD_PRELOAD with `library` in front of `before` (may be NULL or empty). From malloc; NULL: no memory. */
 char *gmt_recorder_preload(const char *library, const char *before);
 
 /* GPUMEMTRACE_OPTIONS: `before` (may be NULL or empty), then `passed`. From malloc; NULL: no memory. */
 char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed);
+
+/*
+ * Copies the first item of `options`, key=value without quotes, to ret_item, as far as there is room. The address
+ * behind it, "" at the end. *ret_open: a quote in it is never closed; may be NULL.
+ */
+const char *gmt_recorder_next_item(const char *options, char *ret_item, size_t item_bytes, bool *ret_open);
+
+/* The value of `output` in force under these options, with its tokens, as far as there is room. */
+void gmt_recorder_output(const char *options, char *ret_output, size_t output_bytes);
 
 /*
  * A pattern for glob(3) that the names of all files written under these options match. From malloc;
