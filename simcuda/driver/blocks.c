@@ -94,6 +94,7 @@ static enum simcuda_kind kind_of(enum sim_space space)
 	case SIM_SPACE_IPC:
 		return SIMCUDA_KIND_IPC;
 	case SIM_SPACE_EXTERNAL:
+	case SIM_SPACE_VARIABLE: /* listed with its module */
 		break;
 	}
 	return SIMCUDA_KIND_EXTERNAL_BUFFER;
@@ -103,6 +104,8 @@ void sim_blocks_list(struct sim_list *list)
 {
 	for (size_t i = 0; i < sim_driver.blocks.count; i++) {
 		const struct sim_block *block = (const struct sim_block *)sim_driver.blocks.items[i];
+		if (block->space == SIM_SPACE_VARIABLE)
+			continue;
 		sim_list_add(list, (struct simcuda_item){
 					   .kind = kind_of(block->space),
 					   .device = sim_ordinal_of(block->device),

@@ -26,6 +26,8 @@ size_t simcuda_list(struct simcuda_item *items, size_t capacity)
 	sim_arrays_list(&list);
 	sim_vmm_list(&list);
 	sim_pools_list(&list);
+	sim_contexts_list(&list);
+	sim_modules_list(&list);
 	sim_unlock();
 	return list.count;
 }

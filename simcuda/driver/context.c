@@ -42,6 +42,22 @@ bool sim_context_is_live(const struct CUctx_st *context)
 	return false;
 }
 
+static void context_free(struct CUctx_st *context)
+{
+	struct CUctx_st **link = &sim_driver.contexts;
+
+	while (*link != context)
+		link = &(*link)->next;
+	*link = context->next;
+	sim_modules_free_of_context(context);
+	sim_blocks_free_of_context(context);
+	sim_arrays_free_of_context(context);
+	sim_device_refund(context->device, context->charged_bytes);
+	for (int i = 0; i < CU_LIMIT_MAX; i++)
+		sim_device_refund(context->device, context->limit_bytes[i]);
+	free(context);
+}
+
 static struct CUctx_st *context_new(struct sim_device *device, unsigned int flags)
 {
 	struct CUctx_st *context = calloc(1, sizeof(*context));
@@ -60,23 +76,28 @@ static struct CUctx_st *context_new(struct sim_device *device, unsigned int flag
 		context->limits[i] = default_limits[i];
 	context->next = sim_driver.contexts;
 	sim_driver.contexts = context;
+	if (sim_libraries_load_into(context) != CUDA_SUCCESS) {
+		context_free(context);
+		return NULL;
+	}
 	return context;
 }
 
-static void context_free(struct CUctx_st *context)
+void sim_contexts_list(struct sim_list *list)
 {
-	struct CUctx_st **link = &sim_driver.contexts;
-
-	while (*link != context)
-		link = &(*link)->next;
-	*link = context->next;
-	sim_blocks_free_of_context(context);
-	sim_arrays_free_of_context(context);
-	sim_modules_free_of_context(context);
-	sim_device_refund(context->device, context->charged_bytes);
-	for (int i = 0; i < CU_LIMIT_MAX; i++)
-		sim_device_refund(context->device, context->limit_bytes[i]);
-	free(context);
+	for (const struct CUctx_st *context = sim_driver.contexts; context; context = context->next) {
+		size_t charged_bytes = context->charged_bytes;
+		for (int i = 0; i < CU_LIMIT_MAX; i++)
+			charged_bytes += context->limit_bytes[i];
+		bool is_primary = context->device->primary == context;
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_CONTEXT,
+					   .device = context->device->ordinal,
+					   .address = (uintptr_t)context,
+					   .charged_bytes = charged_bytes,
+					   .references = is_primary ? context->device->primary_references : 1,
+				   });
+	}
 }
 
 /* --- the primary context of a device -------------------------------------------------------------- */

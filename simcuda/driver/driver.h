@@ -72,6 +72,7 @@ enum sim_space {
 	SIM_SPACE_POOL,       /* cuMemAllocAsync, cuMemAllocFromPoolAsync */
 	SIM_SPACE_GRAPH,      /* a graph's allocation node; exists from its launch on */
 	SIM_SPACE_IPC,        /* cuIpcOpenMemHandle: another process's memory */
+	SIM_SPACE_VARIABLE,   /* a module's, which goes with the module */
 	SIM_SPACE_EXTERNAL,   /* cuExternalMemoryGetMappedBuffer */
 };
 
@@ -134,6 +135,7 @@ size_t sim_device_threads(void);
 /* This thread's current context, in *ret_context, or the error of a call that needs one. No lock needed. */
 CUresult sim_context_get_current(struct CUctx_st **ret_context);
 bool sim_context_is_live(const struct CUctx_st *context);
+void sim_contexts_list(struct sim_list *list);
 
 /* blocks.c */
 /*
@@ -154,6 +156,9 @@ void sim_blocks_free_of_context(const struct CUctx_st *context);
 /* array.c and module.c: what goes with a context */
 void sim_arrays_free_of_context(const struct CUctx_st *context);
 void sim_modules_free_of_context(const struct CUctx_st *context);
+void sim_modules_list(struct sim_list *list);
+/* library.c: what comes with one */
+CUresult sim_libraries_load_into(struct CUctx_st *context);
 
 /* books.c */
 /* An item without references and mappings counts as held once. */

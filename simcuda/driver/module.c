@@ -1,97 +1,258 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
-#include "stream.h"
+#include "code.h"
 
-/*
- * Code: modules, libraries, functions, and launches. Nothing of it is looked into or run; each load
- * gives a handle, each name gives a function, and a launch does nothing but be counted in a capture.
- */
-
-struct CUmod_st {
-	struct CUmod_st *next;
-	struct CUctx_st *context;
-	size_t charged_bytes; /* 0: costs nothing, or has not been used yet */
-};
+/* Modules: images loaded into a context, where they cost memory and have variables. */
 
 static struct CUmod_st *modules;
 
-/* One function stands for all: nobody can tell them apart, for none does anything. */
-static char the_function;
-static char the_kernel;
+/* --- what the other files use --------------------------------------------------------------------- */
 
-static CUresult new_handle(void **ret_handle)
+static struct sim_block *variable_new(const struct CUmod_st *module, const struct sim_symbol *symbol)
+{
+	bool is_managed = symbol->kind == SIM_SYMBOL_MANAGED;
+	struct sim_device *device = module->context->device;
+	size_t charged_bytes = is_managed ? 0 : sim_round_up(symbol->size_bytes, SIM_CHARGE_UNIT_BYTES);
+
+	if (charged_bytes < symbol->size_bytes && !is_managed)
+		return NULL;
+	if (!sim_device_charge(device, charged_bytes))
+		return NULL;
+	struct sim_block *block = sim_block_new(SIM_SPACE_VARIABLE, symbol->size_bytes);
+	if (!block) {
+		sim_device_refund(device, charged_bytes);
+		return NULL;
+	}
+	block->device = device;
+	block->charged_bytes = charged_bytes;
+	block->flags = is_managed ? CU_MEM_ATTACH_GLOBAL : 0;
+	return block;
+}
+
+static bool make_variables(struct CUmod_st *module)
+{
+	const struct sim_code *code = module->code;
+	struct sim_block **managed = module->library ? module->library->managed : module->variables;
+
+	for (size_t i = 0; i < code->count; i++) {
+		const struct sim_symbol *symbol = &code->symbols[i];
+		if (symbol->kind == SIM_SYMBOL_FUNCTION || symbol->size_bytes == 0)
+			continue;
+		struct sim_block **place = symbol->kind == SIM_SYMBOL_MANAGED ? managed : module->variables;
+		if (!place[i])
+			place[i] = variable_new(module, symbol);
+		if (!place[i])
+			return false;
+	}
+	return true;
+}
+
+static void unload(struct CUmod_st *module)
+{
+	for (size_t i = 0; i < module->code->count; i++) {
+		if (module->variables[i])
+			sim_block_free(module->variables[i]);
+		module->variables[i] = NULL;
+	}
+	sim_device_refund(module->context->device, module->charged_bytes);
+	module->charged_bytes = 0;
+	module->is_loaded = false;
+}
+
+CUresult sim_module_load(struct CUmod_st *module)
+{
+	if (module->is_loaded)
+		return CUDA_SUCCESS;
+	if (!sim_device_charge(module->context->device, sim_driver.module_bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	module->charged_bytes = sim_driver.module_bytes;
+	module->is_loaded = true;
+	if (make_variables(module))
+		return CUDA_SUCCESS;
+	unload(module);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void sim_module_free(struct CUmod_st *module)
+{
+	struct CUmod_st **link = &modules;
+
+	while (*link != module)
+		link = &(*link)->next;
+	*link = module->next;
+	unload(module);
+	for (struct CUfunc_st *function = module->functions, *next; function; function = next) {
+		next = function->next;
+		free(function->name);
+		free(function);
+	}
+	sim_code_release(module->code);
+	free(module->variables);
+	free(module);
+}
+
+CUresult sim_module_new(struct CUctx_st *context, struct sim_code *code, struct CUlib_st *library,
+			struct CUmod_st **ret_module)
+{
+	struct CUmod_st *module = malloc(sizeof(*module));
+	struct sim_block **variables = calloc(code->count + 1, sizeof(struct sim_block *));
+
+	if (!module || !variables) {
+		free(module);
+		free(variables);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*module = (struct CUmod_st){
+		.next = modules,
+		.context = context,
+		.library = library,
+		.code = code,
+		.variables = variables,
+	};
+	code->references++;
+	modules = module;
+	CUresult result = sim_driver.is_module_lazy ? CUDA_SUCCESS : sim_module_load(module);
+	if (result == CUDA_SUCCESS)
+		*ret_module = module;
+	else
+		sim_module_free(module);
+	return result;
+}
+
+struct CUmod_st *sim_module_of_library(const struct CUlib_st *library, const struct CUctx_st *context)
+{
+	for (struct CUmod_st *module = modules; module; module = module->next)
+		if (module->library == library && module->context == context)
+			return module;
+	return NULL;
+}
+
+void sim_modules_free_of_library(const struct CUlib_st *library)
+{
+	for (struct CUmod_st *module = modules, *next; module; module = next) {
+		next = module->next;
+		if (module->library == library)
+			sim_module_free(module);
+	}
+}
+
+void sim_modules_free_of_context(const struct CUctx_st *context)
+{
+	for (struct CUmod_st *module = modules, *next; module; module = next) {
+		next = module->next;
+		if (module->context == context)
+			sim_module_free(module);
+	}
+}
+
+CUresult sim_module_get_function(struct CUmod_st *module, const char *name, struct CUfunc_st **ret_function)
+{
+	size_t index = sim_code_find(module->code, name);
+
+	if (module->code->is_text &&
+	    (index == module->code->count || module->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+		return CUDA_ERROR_NOT_FOUND;
+	for (struct CUfunc_st *function = module->functions; function; function = function->next) {
+		if (strcmp(function->name, name) == 0) {
+			*ret_function = function;
+			return CUDA_SUCCESS;
+		}
+	}
+	struct CUfunc_st *function = malloc(sizeof(*function));
+	char *copy = strdup(name);
+	if (!function || !copy) {
+		free(function);
+		free(copy);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*function = (struct CUfunc_st){ module->functions, module, copy };
+	module->functions = function;
+	*ret_function = function;
+	return CUDA_SUCCESS;
+}
+
+CUresult sim_module_get_variable(struct CUmod_st *module, const char *name, bool is_managed,
+				 CUdeviceptr *ret_address, size_t *ret_size_bytes)
+{
+	size_t index = sim_code_find(module->code, name);
+
+	if (index == module->code->count || module->code->symbols[index].kind == SIM_SYMBOL_FUNCTION ||
+	    (is_managed && module->code->symbols[index].kind != SIM_SYMBOL_MANAGED))
+		return CUDA_ERROR_NOT_FOUND;
+	CUresult result = sim_module_load(module);
+	if (result != CUDA_SUCCESS)
+		return result;
+	const struct sim_block *block = module->variables[index];
+	if (!block && module->library)
+		block = module->library->managed[index];
+	if (!block)
+		return CUDA_ERROR_NOT_FOUND;
+	if (ret_address)
+		*ret_address = block->range.start;
+	if (ret_size_bytes)
+		*ret_size_bytes = block->range.size_bytes;
+	return CUDA_SUCCESS;
+}
+
+struct CUfunc_st *sim_function_find(const void *handle)
+{
+	for (const struct CUmod_st *module = modules; module; module = module->next)
+		for (struct CUfunc_st *function = module->functions; function; function = function->next)
+			if (function == handle)
+				return function;
+	return NULL;
+}
+
+void sim_modules_list(struct sim_list *list)
+{
+	for (const struct CUmod_st *module = modules; module; module = module->next) {
+		size_t charged_bytes = module->charged_bytes;
+		for (size_t i = 0; i < module->code->count; i++)
+			charged_bytes += module->variables[i] ? module->variables[i]->charged_bytes : 0;
+		sim_list_add(list, (struct simcuda_item){
+					   .kind = SIMCUDA_KIND_MODULE,
+					   .device = module->context->device->ordinal,
+					   .address = (uintptr_t)module,
+					   .object = (uintptr_t)module->library,
+					   .context = (uintptr_t)module->context,
+					   .charged_bytes = charged_bytes,
+				   });
+	}
+}
+
+static bool is_live(const struct CUmod_st *module)
+{
+	for (const struct CUmod_st *live = modules; live; live = live->next)
+		if (live == module)
+			return true;
+	return false;
+}
+
+/* --- loading -------------------------------------------------------------------------------------- */
+
+CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_handle)
+	if (!ret_module || !image)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct CUmod_st *module = calloc(1, sizeof(*module));
-	if (!module)
+	/* It may have to wait for the device, so that captures must not go on. */
+	result = sim_capture_check_unsafe_call();
+	if (result != CUDA_SUCCESS)
+		return result;
+	struct sim_code *code = sim_code_read(image);
+	if (!code)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	sim_lock();
-	if (sim_device_charge(context->device, sim_driver.module_bytes)) {
-		*module = (struct CUmod_st){ modules, context, sim_driver.module_bytes };
-		modules = module;
-	} else {
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	sim_unlock();
-	if (result == CUDA_SUCCESS)
-		*ret_handle = module;
-	else
-		free(module);
-	return result;
-}
-
-static CUresult free_handle(void *handle)
-{
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-
-	CUresult result = CUDA_ERROR_INVALID_HANDLE;
-	sim_lock();
-	for (struct CUmod_st **link = &modules; *link; link = &(*link)->next) {
-		struct CUmod_st *module = *link;
-		if (module == handle) {
-			*link = module->next;
-			sim_device_refund(module->context->device, module->charged_bytes);
-			free(module);
-			result = CUDA_SUCCESS;
-			break;
-		}
-	}
+	result = sim_module_new(context, code, NULL, ret_module);
+	sim_code_release(code);
 	sim_unlock();
 	return result;
-}
-
-void sim_modules_free_of_context(const struct CUctx_st *context)
-{
-	for (struct CUmod_st **link = &modules; *link;) {
-		struct CUmod_st *module = *link;
-		if (module->context == context) {
-			*link = module->next;
-			sim_device_refund(context->device, module->charged_bytes);
-			free(module);
-		} else {
-			link = &module->next;
-		}
-	}
-}
-
-/* --- modules -------------------------------------------------------------------------------------- */
-
-CUresult cuModuleLoad(CUmodule *ret_module, const char *path)
-{
-	return path ? new_handle((void **)ret_module) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuModuleLoadData(CUmodule *ret_module, const void *image)
-{
-	return image ? new_handle((void **)ret_module) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *ret_module, const void *image, unsigned int option_count,
@@ -108,291 +269,104 @@ CUresult cuModuleLoadFatBinary(CUmodule *ret_module, const void *image)
 	return cuModuleLoadData(ret_module, image);
 }
 
+CUresult cuModuleLoad(CUmodule *ret_module, const char *path)
+{
+	char *image;
+
+	CUresult result = path ? sim_read_file(path, &image) : CUDA_ERROR_INVALID_VALUE;
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = cuModuleLoadData(ret_module, image);
+	free(image);
+	return result;
+}
+
 CUresult cuModuleUnload(CUmodule module)
 {
-	return free_handle(module);
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	sim_lock();
+	bool fine = is_live(module) && !module->library;
+	if (fine)
+		sim_module_free(module);
+	sim_unlock();
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *ret_mode)
 {
 	if (!ret_mode)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_mode = CU_MODULE_LAZY_LOADING;
+	sim_driver_setup();
+	*ret_mode = sim_driver.is_module_lazy ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
 	return CUDA_SUCCESS;
 }
+
+/* --- what is in a module -------------------------------------------------------------------------- */
 
 CUresult cuModuleGetFunction(CUfunction *ret_function, CUmodule module, const char *name)
 {
-	if (!ret_function || !module || !name)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_function = (CUfunction)(void *)&the_function;
-	return CUDA_SUCCESS;
-}
-
-/* How large a variable is stands in code that nobody reads here. */
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUmodule module,
-			      const char *name)
-{
-	(void)ret_address;
-	(void)ret_size_bytes;
-	return module && name ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuLinkCreate_v2(unsigned int option_count, CUjit_option *options, void **option_values,
-			 CUlinkState *ret_state)
-{
-	(void)option_count;
-	(void)options;
-	(void)option_values;
-	return new_handle((void **)ret_state);
-}
-
-CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *data, size_t size_bytes,
-			  const char *name, unsigned int option_count, CUjit_option *options,
-			  void **option_values)
-{
-	(void)type;
-	(void)data;
-	(void)size_bytes;
-	(void)name;
-	(void)option_count;
-	(void)options;
-	(void)option_values;
-	return state ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuLinkComplete(CUlinkState state, void **ret_code, size_t *ret_size_bytes)
-{
-	if (!state || !ret_code)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_code = state;
-	if (ret_size_bytes)
-		*ret_size_bytes = sizeof(struct CUmod_st);
-	return CUDA_SUCCESS;
-}
-
-CUresult cuLinkDestroy(CUlinkState state)
-{
-	return free_handle(state);
-}
-
-/* --- libraries ------------------------------------------------------------------------------------ */
-
-CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_option *jit_options,
-			   void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
-			   unsigned int count)
-{
-	(void)jit_options;
-	(void)jit_values;
-	(void)jit_count;
-	(void)options;
-	(void)values;
-	(void)count;
-	return code ? new_handle((void **)ret_library) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_option *jit_options,
-			       void **jit_values, unsigned int jit_count, CUlibraryOption *options,
-			       void **values, unsigned int count)
-{
-	return cuLibraryLoadData(ret_library, path, jit_options, jit_values, jit_count, options, values,
-				 count);
-}
-
-CUresult cuLibraryUnload(CUlibrary library)
-{
-	return free_handle(library);
-}
-
-CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name)
-{
-	if (!ret_kernel || !library || !name)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_kernel = (CUkernel)(void *)&the_kernel;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
-{
-	if (!ret_module || !library)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_module = (CUmodule)(void *)library;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrary library)
-{
-	if (!ret_count || !library)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_count = 0;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel kernel)
-{
-	if (!ret_function || !kernel)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_function = (CUfunction)(void *)&the_function;
-	return CUDA_SUCCESS;
-}
-
-/* --- functions ------------------------------------------------------------------------------------ */
-
-CUresult cuFuncGetAttribute(int *ret_value, CUfunction_attribute attribute, CUfunction function)
-{
-	if (!ret_value || !function)
-		return CUDA_ERROR_INVALID_VALUE;
-	switch (attribute) {
-	case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*ret_value = 1024;
-		break;
-	case CU_FUNC_ATTRIBUTE_NUM_REGS:
-		*ret_value = 32;
-		break;
-	case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-	case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-		*ret_value = 90;
-		break;
-	case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-		*ret_value = 49152;
-		break;
-	default:
-		*ret_value = 0;
-	}
-	return CUDA_SUCCESS;
-}
-
-CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
-{
-	(void)attribute;
-	(void)value;
-	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config)
-{
-	(void)config;
-	return function ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuKernelGetAttribute(int *ret_value, CUfunction_attribute attribute, CUkernel kernel,
-			      CUdevice ordinal)
-{
-	(void)ordinal;
-	return cuFuncGetAttribute(ret_value, attribute, (CUfunction)(void *)kernel);
-}
-
-CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice ordinal)
-{
-	(void)attribute;
-	(void)value;
-	(void)ordinal;
-	return kernel ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *ret_count, CUfunction function,
-							      int block_size, size_t shared_bytes,
-							      unsigned int flags)
-{
-	(void)shared_bytes;
-	(void)flags;
-	if (!ret_count || !function || block_size <= 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_count = block_size <= 1024 ? 2048 / block_size : 0;
-	if (*ret_count > 32)
-		*ret_count = 32;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ret_count, CUfunction function, int block_size,
-						     size_t shared_bytes)
-{
-	return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(ret_count, function, block_size,
-								    shared_bytes, 0);
-}
-
-CUresult cuOccupancyMaxActiveClusters(int *ret_count, CUfunction function, const CUlaunchConfig *config)
-{
-	if (!ret_count || !function || !config)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_count = 8;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuTensorMapEncodeTiled(CUtensorMap *ret_map, CUtensorMapDataType type, cuuint32_t rank,
-				void *address, const cuuint64_t *sizes, const cuuint64_t *strides,
-				const cuuint32_t *box, const cuuint32_t *element_strides,
-				CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
-				CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
-{
-	(void)type;
-	(void)rank;
-	(void)address;
-	(void)sizes;
-	(void)strides;
-	(void)box;
-	(void)element_strides;
-	(void)interleave;
-	(void)swizzle;
-	(void)promotion;
-	(void)fill;
-	if (!ret_map)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_map = (CUtensorMap){ 0 };
-	return CUDA_SUCCESS;
-}
-
-/* --- launches ------------------------------------------------------------------------------------- */
-
-static CUresult launch(const void *function, CUstream stream)
-{
 	struct CUctx_st *context;
-	CUresult result = sim_stream_get_context(stream, &context);
+	CUresult result = sim_context_get_current(&context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!function)
-		return CUDA_ERROR_INVALID_HANDLE;
-	sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL);
-	return CUDA_SUCCESS;
-}
-
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-			unsigned int block_x, unsigned int block_y, unsigned int block_z,
-			unsigned int shared_bytes, CUstream stream, void **parameters, void **extra)
-{
-	(void)shared_bytes;
-	(void)parameters;
-	(void)extra;
-	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
+	if (!ret_function || !name)
 		return CUDA_ERROR_INVALID_VALUE;
-	return launch(function, stream);
+	sim_lock();
+	result = is_live(module) ? sim_module_get_function(module, name, ret_function) :
+				   CUDA_ERROR_INVALID_HANDLE;
+	if (result == CUDA_SUCCESS)
+		result = sim_module_load(module);
+	sim_unlock();
+	return result;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
+CUresult cuModuleGetFunctionCount(unsigned int *ret_count, CUmodule module)
 {
-	(void)parameters;
-	(void)extra;
-	return config ? launch(function, config->hStream) : CUDA_ERROR_INVALID_VALUE;
+	if (!ret_count)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	bool fine = is_live(module);
+	unsigned int count = 0;
+	for (size_t i = 0; fine && i < module->code->count; i++)
+		count += module->code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
+	sim_unlock();
+	if (fine)
+		*ret_count = count;
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
-				   unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-				   unsigned int block_z, unsigned int shared_bytes, CUstream stream,
-				   void **parameters)
+CUresult cuModuleEnumerateFunctions(CUfunction *ret_functions, unsigned int room, CUmodule module)
 {
-	return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
-			      stream, parameters, NULL);
+	if (!ret_functions || room == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	CUresult result = is_live(module) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < module->code->count && room > 0; i++) {
+		if (module->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
+			continue;
+		result = sim_module_get_function(module, module->code->symbols[i].name, ret_functions++);
+		room--;
+	}
+	sim_unlock();
+	return result;
 }
 
-/* --- profilers ------------------------------------------------------------------------------------ */
-
-CUresult cuProfilerStart(void)
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUmodule module,
+			      const char *name)
 {
-	return CUDA_SUCCESS;
-}
+	struct CUctx_st *context;
+	CUresult result = sim_context_get_current(&context);
 
-CUresult cuProfilerStop(void)
-{
-	return CUDA_SUCCESS;
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!name || (!ret_address && !ret_size_bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = is_live(module) ?
+			 sim_module_get_variable(module, name, false, ret_address, ret_size_bytes) :
+			 CUDA_ERROR_INVALID_HANDLE;
+	sim_unlock();
+	return result;
 }

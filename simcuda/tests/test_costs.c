@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include "../driver/books.h"
+
 /* What a device loses without anybody having asked for memory, and who is told. */
 
 #define CONTEXT_BYTES (100 * MIB)
@@ -31,6 +33,19 @@ int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *memory);
 int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned int *count, struct nvml_process *processes);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned int *count,
 					    struct nvml_process_v2 *processes);
+
+/* What the driver lists of a device's charges must be all that it charged. */
+static void expect_list_to_add_up(void)
+{
+	struct simcuda_item items[64];
+	size_t sum = 0, count = simcuda_list(items, 64);
+
+	assert_true(count <= 64);
+	for (size_t i = 0; i < count; i++)
+		sum += items[i].device == 0 ? items[i].charged_bytes : 0;
+	assert_int_equal(sum, simcuda_used_bytes(0));
+	assert_int_equal(sum + OTHERS_BYTES, used_bytes());
+}
 
 static const char image[] = "some code";
 
@@ -88,6 +103,7 @@ static void a_module_costs_until_it_is_unloaded_or_its_context_ends(void **state
 	assert_success(cuCtxCreate_v2(&second, 0, 0));
 	assert_success(cuModuleLoadData(&left, image));
 	assert_int_equal(used_bytes() - before, CONTEXT_BYTES + MODULE_BYTES);
+	expect_list_to_add_up();
 	assert_success(cuCtxDestroy_v2(second));
 	assert_success(cuCtxSetCurrent(*state));
 	assert_int_equal(used_bytes(), before);
@@ -115,6 +131,7 @@ static void a_limit_costs_what_it_is_raised_by_until_it_is_lowered(void **state)
 	assert_success(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, stack));
 	assert_success(cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 5 * MIB));
 	assert_int_equal(used_bytes() - before, 4 * MIB);
+	expect_list_to_add_up();
 	/* The context takes the last one along. */
 }
 

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "code.h"
+
+/*
+ * Libraries: code that belongs to no context, and is loaded into those that use it. Where modules are
+ * not lazy, it is in every context from the first moment on.
+ */
+
+static struct CUlib_st *libraries;
+
+static bool is_live(const struct CUlib_st *library)
+{
+	for (const struct CUlib_st *live = libraries; live; live = live->next)
+		if (live == library)
+			return true;
+	return false;
+}
+
+static struct CUkern_st *find_kernel(const void *handle)
+{
+	for (const struct CUlib_st *library = libraries; library; library = library->next)
+		for (struct CUkern_st *kernel = library->kernels; kernel; kernel = kernel->next)
+			if (kernel == handle)
+				return kernel;
+	return NULL;
+}
+
+/* The library's module in that context, made if need be. */
+static CUresult get_module(struct CUlib_st *library, struct CUctx_st *context, struct CUmod_st **ret_module)
+{
+	*ret_module = sim_module_of_library(library, context);
+	return *ret_module ? CUDA_SUCCESS : sim_module_new(context, library->code, library, ret_module);
+}
+
+CUresult sim_libraries_load_into(struct CUctx_st *context)
+{
+	struct CUmod_st *module;
+	CUresult result = CUDA_SUCCESS;
+
+	if (sim_driver.is_module_lazy)
+		return CUDA_SUCCESS;
+	for (struct CUlib_st *library = libraries; library && result == CUDA_SUCCESS; library = library->next)
+		result = get_module(library, context, &module);
+	return result;
+}
+
+CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
+				 struct CUfunc_st **ret_function)
+{
+	struct CUmod_st *module;
+	const struct CUkern_st *kernel = find_kernel(handle);
+
+	*ret_function = NULL;
+	if (!kernel)
+		return CUDA_SUCCESS;
+	CUresult result = get_module(kernel->library, context, &module);
+	return result == CUDA_SUCCESS ? sim_module_get_function(module, kernel->name, ret_function) : result;
+}
+
+/* --- loading -------------------------------------------------------------------------------------- */
+
+static void library_free(struct CUlib_st *library)
+{
+	sim_modules_free_of_library(library);
+	for (size_t i = 0; i < library->code->count; i++)
+		if (library->managed[i])
+			sim_block_free(library->managed[i]);
+	for (struct CUkern_st *kernel = library->kernels, *next; kernel; kernel = next) {
+		next = kernel->next;
+		free(kernel->name);
+		free(kernel);
+	}
+	sim_code_release(library->code);
+	free(library->managed);
+	free(library);
+}
+
+/* Loads into all contexts that there are, unless lazily. */
+static CUresult load_everywhere(struct CUlib_st *library)
+{
+	struct CUmod_st *module;
+	CUresult result = CUDA_SUCCESS;
+
+	if (sim_driver.is_module_lazy)
+		return CUDA_SUCCESS;
+	for (struct CUctx_st *context = sim_driver.contexts; context && result == CUDA_SUCCESS;
+	     context = context->next)
+		result = get_module(library, context, &module);
+	return result;
+}
+
+CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_option *jit_options,
+			   void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
+			   unsigned int count)
+{
+	(void)jit_options;
+	(void)jit_values;
+	(void)jit_count;
+	(void)options;
+	(void)values;
+	(void)count;
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_library || !code)
+		return CUDA_ERROR_INVALID_VALUE;
+	struct CUlib_st *library = calloc(1, sizeof(*library));
+	struct sim_code *image = sim_code_read(code);
+	struct sim_block **managed = image ? calloc(image->count + 1, sizeof(struct sim_block *)) : NULL;
+	if (!library || !managed) {
+		free(library);
+		if (image)
+			sim_code_release(image);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*library = (struct CUlib_st){ .code = image, .managed = managed };
+	sim_lock();
+	CUresult result = load_everywhere(library);
+	if (result == CUDA_SUCCESS) {
+		library->next = libraries;
+		libraries = library;
+		*ret_library = library;
+	} else {
+		library_free(library);
+	}
+	sim_unlock();
+	return result;
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary *ret_library, const char *path, CUjit_option *jit_options,
+			       void **jit_values, unsigned int jit_count, CUlibraryOption *options,
+			       void **values, unsigned int count)
+{
+	char *image;
+
+	CUresult result = path ? sim_read_file(path, &image) : CUDA_ERROR_INVALID_VALUE;
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = cuLibraryLoadData(ret_library, image, jit_options, jit_values, jit_count, options, values,
+				   count);
+	free(image);
+	return result;
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	sim_lock();
+	bool fine = is_live(library);
+	if (fine) {
+		struct CUlib_st **link = &libraries;
+		while (*link != library)
+			link = &(*link)->next;
+		*link = library->next;
+		library_free(library);
+	}
+	sim_unlock();
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* --- kernels -------------------------------------------------------------------------------------- */
+
+static CUresult get_kernel(struct CUlib_st *library, const char *name, struct CUkern_st **ret_kernel)
+{
+	size_t index = sim_code_find(library->code, name);
+
+	if (library->code->is_text &&
+	    (index == library->code->count || library->code->symbols[index].kind != SIM_SYMBOL_FUNCTION))
+		return CUDA_ERROR_NOT_FOUND;
+	for (struct CUkern_st *kernel = library->kernels; kernel; kernel = kernel->next) {
+		if (strcmp(kernel->name, name) == 0) {
+			*ret_kernel = kernel;
+			return CUDA_SUCCESS;
+		}
+	}
+	struct CUkern_st *kernel = malloc(sizeof(*kernel));
+	char *copy = strdup(name);
+	if (!kernel || !copy) {
+		free(kernel);
+		free(copy);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*kernel = (struct CUkern_st){ library->kernels, library, copy };
+	library->kernels = kernel;
+	*ret_kernel = kernel;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryGetKernel(CUkernel *ret_kernel, CUlibrary library, const char *name)
+{
+	if (!ret_kernel || !name)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	CUresult result = is_live(library) ? get_kernel(library, name, ret_kernel) :
+					     CUDA_ERROR_INVALID_HANDLE;
+	sim_unlock();
+	return result;
+}
+
+CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrary library)
+{
+	if (!ret_count)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	bool fine = is_live(library);
+	unsigned int count = 0;
+	for (size_t i = 0; fine && i < library->code->count; i++)
+		count += library->code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
+	sim_unlock();
+	if (fine)
+		*ret_count = count;
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLibraryEnumerateKernels(CUkernel *ret_kernels, unsigned int room, CUlibrary library)
+{
+	if (!ret_kernels || room == 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	CUresult result = is_live(library) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+	for (size_t i = 0; result == CUDA_SUCCESS && i < library->code->count && room > 0; i++) {
+		if (library->code->symbols[i].kind != SIM_SYMBOL_FUNCTION)
+			continue;
+		result = get_kernel(library, library->code->symbols[i].name, ret_kernels++);
+		room--;
+	}
+	sim_unlock();
+	return result;
+}
+
+CUresult cuKernelGetFunction(CUfunction *ret_function, CUkernel kernel)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_function || !kernel)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = sim_kernel_get_function(kernel, context, ret_function);
+	if (result == CUDA_SUCCESS)
+		result = *ret_function ? sim_module_load((*ret_function)->module) : CUDA_ERROR_INVALID_HANDLE;
+	sim_unlock();
+	return result;
+}
+
+CUresult cuKernelGetLibrary(CUlibrary *ret_library, CUkernel kernel)
+{
+	if (!ret_library)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	const struct CUkern_st *found = find_kernel(kernel);
+	if (found)
+		*ret_library = found->library;
+	sim_unlock();
+	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuKernelGetName(const char **ret_name, CUkernel kernel)
+{
+	if (!ret_name)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	const struct CUkern_st *found = find_kernel(kernel);
+	if (found)
+		*ret_name = found->name;
+	sim_unlock();
+	return found ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* --- modules and variables ------------------------------------------------------------------------ */
+
+CUresult cuLibraryGetModule(CUmodule *ret_module, CUlibrary library)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_module)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = is_live(library) ? get_module(library, context, ret_module) : CUDA_ERROR_INVALID_HANDLE;
+	sim_unlock();
+	return result;
+}
+
+static CUresult get_variable(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUlibrary library,
+			     const char *name, bool is_managed)
+{
+	struct CUctx_st *context;
+	struct CUmod_st *module;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!name || (!ret_address && !ret_size_bytes))
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	result = is_live(library) ? get_module(library, context, &module) : CUDA_ERROR_INVALID_HANDLE;
+	if (result == CUDA_SUCCESS)
+		result = sim_module_get_variable(module, name, is_managed, ret_address, ret_size_bytes);
+	sim_unlock();
+	return result;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUlibrary library,
+			    const char *name)
+{
+	return get_variable(ret_address, ret_size_bytes, library, name, false);
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_size_bytes, CUlibrary library,
+			     const char *name)
+{
+	return get_variable(ret_address, ret_size_bytes, library, name, true);
+}
