@@ -114,7 +114,7 @@ static const char *take_layer(const char *at, uint32_t *ret_layer)
 {
 	const char *behind;
 
-#define GMT_LAYER(number, NAME, name, meaning) \
+#define GMT_LAYER(number, NAME, name, ...) \
 	if ((behind = take(at, " layer=" name " "))) { \
 		*ret_layer = number; \
 		return behind - 1; \

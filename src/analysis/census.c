@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-_Static_assert(GMT_KIND_FREE_FAILED < 5, "counts has room for every kind");
-
 static bool count_event(struct gmt_census *census, struct gmt_map *apis, struct gmt_map *threads,
 	const struct gmt_snapshot_event *event)
 {

@@ -9,7 +9,7 @@
 
 struct gmt_census_api {
 	uint32_t api; /* id; may be one that the file does not name */
-	uint64_t counts[5]; /* by enum gmt_kind; [0] is all of them */
+	uint64_t counts[GMT_KIND_COUNT]; /* by enum gmt_kind; [0] is all of them */
 };
 
 struct gmt_census_thread {

@@ -109,12 +109,10 @@ static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_bo
 
 	for (size_t i = 0; i < snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, i);
+		const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(snapshot, event);
 
-		if (!event->totals_plus_1 || event->layer != account->layer || event->device !=
-			account->device)
+		if (!totals || event->layer != account->layer || event->device != account->device)
 			continue;
-
-		const struct gmt_snapshot_totals *totals = &snapshot->totals.items[event->totals_plus_1 - 1];
 		if (found && totals->allocated_bytes <= ret_totals->allocated_bytes)
 			continue;
 		*ret_totals = *totals;

@@ -159,7 +159,7 @@ static enum gmt_status set_growth(struct gmt_limits *limits, const char *value, 
 static bool read_selector(const char *text, size_t length, struct gmt_limit_peak *ret_peak)
 {
 	static const struct { const char *name; uint32_t number; } layers[] = {
-#define GMT_LAYER(number, NAME, name, meaning) { name, number },
+#define GMT_LAYER(number, NAME, name, ...) { name, number },
 #include "wire/layers.def"
 #undef GMT_LAYER
 	};

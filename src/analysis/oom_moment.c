@@ -18,11 +18,10 @@ struct ranges {
 static void fill_cache(struct gmt_oom_row *row, const struct gmt_snapshot *snapshot,
 	const struct gmt_books_account *torch, const struct gmt_snapshot_event *event)
 {
+	const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(snapshot, event);
 	uint64_t allocated;
 
-	if (event->totals_plus_1) {
-		const struct gmt_snapshot_totals *totals = &snapshot->totals.items[event->totals_plus_1 - 1];
-
+	if (totals) {
 		row->has_cache = true;
 		row->reserved_bytes = totals->reserved_bytes;
 		allocated = totals->allocated_bytes;

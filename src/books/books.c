@@ -48,6 +48,25 @@ static bool get_space(struct gmt_books *books, uint32_t account, uint8_t space, 
 	return true;
 }
 
+/* Which map knows the numbers of a layer's blocks. Only CUDA's family has handles. */
+static unsigned keyspace_index(uint8_t layer, uint8_t space)
+{
+	enum gmt_family family = gmt_layer_family(layer);
+
+	return family == GMT_FAMILY_CUDA ? (unsigned)gmt_space_realm(space) : GMT_REALM_COUNT + (unsigned)family - 1;
+}
+
+static struct gmt_map *keyspace(struct gmt_books *books, uint8_t layer, uint8_t space)
+{
+	return &books->blocks[keyspace_index(layer, space)];
+}
+
+static struct gmt_map *keyspace_of_site(struct gmt_books *books, const struct gmt_books_site *site)
+{
+	return keyspace(books, books->accounts.items[site->account].layer,
+		(uint8_t)books->spaces.items[site->space].space);
+}
+
 bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space,
 	uint32_t *ret_site)
 {
@@ -134,20 +153,39 @@ static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint
 }
 
 /* Takes the block at `address` out of the table, to books->ended; false when there is none. */
-static bool close_block(struct gmt_books *books, uint8_t layer, uint64_t address)
+static bool close_block(struct gmt_books *books, struct gmt_map *blocks, uint64_t address)
 {
 	uint64_t index;
 
 	books->has_ended = false;
-	if (!gmt_map_remove(&books->blocks[layer], address, &index))
+	if (!gmt_map_remove(blocks, address, &index))
 		return false;
 
 	struct gmt_books_block *block = &books->block_table.items[index];
 	books->ended = *block;
 	books->has_ended = true;
-	block->next_free = books->first_free_plus_1;
+	block->references = books->first_free_plus_1;
 	books->first_free_plus_1 = (uint32_t)index + 1;
 	book_free(books, &books->sites.items[books->ended.site], books->ended.size_bytes);
+	return true;
+}
+
+static struct gmt_books_block *find_block(struct gmt_books *books, const struct gmt_map *blocks, uint64_t address)
+{
+	uint64_t index;
+
+	return gmt_map_find(blocks, address, &index) ? &books->block_table.items[index] : NULL;
+}
+
+/* Whether an older block at this address takes the allocation as one more reference. */
+static bool add_reference(struct gmt_books *books, struct gmt_books_block *older, uint32_t site_id)
+{
+	uint32_t space = books->sites.items[site_id].space;
+
+	if (books->sites.items[older->site].space != space || older->references == UINT32_MAX ||
+		gmt_space_life(books->spaces.items[space].space) != GMT_LIFE_COUNTED)
+		return false;
+	older->references++;
 	return true;
 }
 
@@ -156,6 +194,7 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 {
 	struct gmt_books_site *site = &books->sites.items[site_id];
 	const struct gmt_books_account *account = &books->accounts.items[site->account];
+	struct gmt_map *blocks = keyspace_of_site(books, site);
 	uint64_t index;
 
 	books->has_ended = false;
@@ -165,40 +204,70 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 	}
 	if (!gmt_vec_reserve(&books->block_table, 1) || books->block_table.count >= UINT32_MAX - 1)
 		return false;
+
+	struct gmt_books_block *older = find_block(books, blocks, address);
+	if (older && add_reference(books, older, site_id))
+		return true;
 	/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
-	if (gmt_map_find(&books->blocks[account->layer], address, &index) &&
-		close_block(books, account->layer, address))
+	if (older && close_block(books, blocks, address))
 		books->anomalies.missed_frees++;
 
 	index = books->first_free_plus_1 ? books->first_free_plus_1 - 1 : books->block_table.count;
-	if (!gmt_map_put(&books->blocks[account->layer], address, index))
+	if (!gmt_map_put(blocks, address, index))
 		return false;
 	if (books->first_free_plus_1)
-		books->first_free_plus_1 = books->block_table.items[index].next_free;
+		books->first_free_plus_1 = books->block_table.items[index].references;
 	else
 		books->block_table.count++;
-	books->block_table.items[index] =
-		(struct gmt_books_block){ .size_bytes = size_bytes, .stamp = stamp, .site = site_id };
+	books->block_table.items[index] = (struct gmt_books_block){
+		.size_bytes = size_bytes, .stamp = stamp, .site = site_id, .references = 1,
+	};
 	book_alloc(books, site, size_bytes, stamp);
 	return true;
 }
 
-uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint64_t address, uint64_t size_bytes)
+void gmt_books_bind(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint16_t context)
 {
-	const struct gmt_books_block *block = &books->ended;
+	struct gmt_books_block *block = find_block(books, keyspace(books, layer, space), address);
+
+	if (block)
+		block->context = context;
+}
+
+uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address,
+	uint64_t size_bytes)
+{
+	struct gmt_map *blocks = keyspace(books, layer, space);
+	struct gmt_books_block *block = find_block(books, blocks, address);
 
 	assert(layer < GMT_BOOKS_LAYERS);
-	if (!close_block(books, layer, address)) {
+	books->has_ended = false;
+	if (!block) {
 		/* Every allocator takes a free of nothing and does nothing. */
 		books->anomalies.unknown_frees += address != 0;
 		return UINT32_MAX;
 	}
-	books->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
 
-	struct gmt_books_site *site = &books->sites.items[block->site];
-	site->free_count++;
-	books->accounts.items[site->account].free_count++;
-	return block->site;
+	uint32_t site = block->site;
+	books->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
+	if (block->references > 1) {
+		block->references--;
+		return site;
+	}
+	close_block(books, blocks, address);
+	books->sites.items[site].free_count++;
+	books->accounts.items[books->sites.items[site].account].free_count++;
+	return site;
+}
+
+const struct gmt_books_block *gmt_books_find(const struct gmt_books *books, uint8_t layer, uint8_t space,
+	uint64_t address)
+{
+	uint64_t index;
+
+	if (!gmt_map_find(&books->blocks[keyspace_index(layer, space)], address, &index))
+		return NULL;
+	return &books->block_table.items[index];
 }
 
 void gmt_books_refuse(struct gmt_books *books, uint32_t site_id)
@@ -246,27 +315,46 @@ const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *b
 	return &books->accounts.items[id];
 }
 
+static uint8_t layer_of(const struct gmt_books *books, const struct gmt_books_block *block)
+{
+	return books->accounts.items[books->sites.items[block->site].account].layer;
+}
+
+/* *cursor counts the slots of all maps, one map behind the other. */
 bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *cursor,
 	struct gmt_books_place *ret_place)
 {
-	const struct gmt_map *blocks = &books->blocks[layer];
+	size_t first = 0;
 
-	while (*cursor < blocks->capacity) {
-		const struct gmt_map_slot *slot = &blocks->slots[(*cursor)++];
+	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++) {
+		const struct gmt_map *blocks = &books->blocks[i];
+		bool is_cuda = i < GMT_REALM_COUNT;
 
-		if (slot->value_plus_1) {
+		bool is_other = layer != GMT_BOOKS_ALL_OF_CUDA && is_cuda != (gmt_layer_family(layer) == GMT_FAMILY_CUDA);
+
+		if (is_other && *cursor < first + blocks->capacity)
+			*cursor = first + blocks->capacity;
+		for (; *cursor < first + blocks->capacity; ) {
+			const struct gmt_map_slot *slot = &blocks->slots[(*cursor)++ - first];
+
+			if (!slot->value_plus_1)
+				continue;
 			ret_place->address = slot->key;
 			ret_place->block = books->block_table.items[slot->value_plus_1 - 1];
-			return true;
+
+			uint8_t of = layer_of(books, &ret_place->block);
+			if (of == layer || (layer == GMT_BOOKS_ALL_OF_CUDA && is_cuda))
+				return true;
 		}
+		first += blocks->capacity;
 	}
 	return false;
 }
 
 void gmt_books_fini(struct gmt_books *books)
 {
-	for (unsigned layer = 0; layer < GMT_BOOKS_LAYERS; layer++)
-		gmt_map_fini(&books->blocks[layer]);
+	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++)
+		gmt_map_fini(&books->blocks[i]);
 	gmt_vec_fini(&books->block_table);
 	gmt_map_fini(&books->account_ids);
 	gmt_map_fini(&books->space_ids);

@@ -7,6 +7,10 @@
  * most and has had. In the flow: replay -> books -> analysis; the recorder's writer may keep them
  * too. Calls must come in the order of the events. No threads, no I/O; memory from base/ only.
  *
+ * A block is known by what its number is an address or handle of: the layer's family and the space's
+ * realm (wire/layers.def, spaces.def). One of a space that counts references lives until it was freed as
+ * often as it was allocated.
+ *
  * An account is one layer on one device (or the host); its peak is what reports call the peak. A
  * site's `peak_bytes` is what the site held at that moment, kept exactly and at no cost per peak:
  * see gmt_books_site_peak. Host memory (spaces of the host's side) is under device GMT_DEVICE_HOST.
@@ -24,13 +28,18 @@
 
 #define GMT_BOOKS_MAX_BYTES ((uint64_t)1 << 62)
 
-enum { GMT_BOOKS_LAYERS = 8 }; /* layer numbers are below this */
+enum {
+	GMT_BOOKS_LAYERS = 8, /* layer numbers are below this */
+	GMT_BOOKS_ALL_OF_CUDA = 255, /* instead of a layer: all of CUDA's family */
+	GMT_BOOKS_KEYSPACES = GMT_REALM_COUNT + GMT_FAMILY_COUNT - 1,
+};
 
 struct gmt_books_block {
 	uint64_t size_bytes;
 	uint64_t stamp; /* of its allocation */
 	uint32_t site;
-	uint32_t next_free; /* in the list of unused entries */
+	uint32_t references; /* of an unused entry: the next unused one, plus 1 */
+	uint16_t context;    /* number of the CUDA context that it ends with; 0: it does not */
 };
 
 /* What one layer holds on one device. */
@@ -91,7 +100,7 @@ struct gmt_books_anomalies {
 };
 
 struct gmt_books {
-	struct gmt_map blocks[GMT_BOOKS_LAYERS]; /* address to index in block_table */
+	struct gmt_map blocks[GMT_BOOKS_KEYSPACES]; /* address to index in block_table */
 	GMT_VEC(struct gmt_books_block) block_table;
 	uint32_t first_free_plus_1;
 	struct gmt_map account_ids;
@@ -113,18 +122,33 @@ bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, 
 	uint32_t *ret_site);
 
 /*
- * A block comes to life. When its address is already live in the layer, the event that freed the
- * older block was missed: that one is closed first, and counted. False when out of memory, nothing
- * changed.
+ * A block comes to life. When its address is already alive, the event that freed the older block was
+ * missed: that one is closed first, and counted; in a space that counts references, the older block has
+ * one more instead. False when out of memory, nothing changed.
  */
 bool gmt_books_alloc(struct gmt_books *books, uint32_t site, uint64_t address, uint64_t size_bytes,
 	uint64_t stamp);
 
+/* The block at `address` ends with that context; the last block that was allocated, if it lives. */
+void gmt_books_bind(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint16_t context);
+
 /*
- * The block at `address` ends. `size_bytes` is what the event said, 0 when it did not; a difference
- * to the block is counted. Returns the site of the block; UINT32_MAX, counted, when there is none.
+ * The block at `address` ends, or loses a reference (has_ended says). `size_bytes` is what the event
+ * said, 0 when it did not; a difference to the block is counted. Returns the site of the block;
+ * UINT32_MAX, counted, when there is none.
  */
-uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint64_t address, uint64_t size_bytes);
+uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address,
+	uint64_t size_bytes);
+
+/* The live block at `address`; NULL when there is none. Valid until the next call. */
+const struct gmt_books_block *gmt_books_find(const struct gmt_books *books, uint8_t layer, uint8_t space,
+	uint64_t address);
+
+/* A sum of sizes that no recording can make wrap. */
+static inline uint64_t gmt_books_sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 /* A request at `site` was refused. */
 void gmt_books_refuse(struct gmt_books *books, uint32_t site);
@@ -156,7 +180,8 @@ struct gmt_books_place {
 
 /*
  * The live blocks of a layer, one at each call and in no order. *cursor is 0 at first; nothing may be
- * booked in between. False when there are no more.
+ * booked in between. False when there are no more. `layer` may
+ * be GMT_BOOKS_ALL_OF_CUDA.
  */
 bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *cursor,
 	struct gmt_books_place *ret_place);

@@ -48,6 +48,10 @@ static const struct kept *kept_of(uint32_t kind)
 		KEPT_BY_ID(STACK, stacks, stack_ids, id, gmt_stack),
 		KEPT_BY_ID(NAME, names, name_ids, id, gmt_name),
 		KEPT(OOM, ooms, NO_IDS, NO_IDS, gmt_oom),
+		KEPT(SAMPLE, samples, NO_IDS, NO_IDS, gmt_sample),
+		KEPT(POOL, pools, NO_IDS, NO_IDS, gmt_pool),
+		KEPT(CALLS, calls, NO_IDS, NO_IDS, gmt_calls),
+		KEPT(UNHOOKED, unhooked, NO_IDS, NO_IDS, gmt_unhooked),
 	};
 #undef KEPT
 #undef KEPT_BY_ID
@@ -185,6 +189,12 @@ static void see_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
 		snapshot->last_stamp = stamp;
 }
 
+/* Kinds that say an offset where others say a stream. */
+static bool has_offset(unsigned kind)
+{
+	return kind == GMT_KIND_BIND || kind == GMT_KIND_BIND_ADDRESS || kind == GMT_KIND_UNBIND;
+}
+
 static bool load_event(struct loader *loader, const struct gmt_event *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
@@ -209,7 +219,16 @@ static bool load_event(struct loader *loader, const struct gmt_event *row)
 			return false;
 		totals->allocated_bytes = (uint64_t)row->allocated_bytes;
 		totals->reserved_bytes = (uint64_t)row->reserved_bytes;
-		event.totals_plus_1 = (uint32_t)snapshot->totals.count;
+		event.more_plus_1 = (uint32_t)snapshot->totals.count;
+	} else if (row->object || row->context || has_offset(row->kind)) {
+		struct gmt_snapshot_object *object = gmt_vec_push(&snapshot->objects);
+
+		if (!object)
+			return false;
+		*object = (struct gmt_snapshot_object){
+			.object = row->object, .offset = row->stream, .context = row->context,
+		};
+		event.more_plus_1 = (uint32_t)snapshot->objects.count;
 	}
 
 	see_stamp(snapshot, event.stamp);

@@ -4,14 +4,7 @@
 #include <string.h>
 
 #include "model/clock.h"
-
-struct player {
-	struct gmt_replay *replay;
-	const struct gmt_snapshot *snapshot;
-	const struct gmt_traces *traces;
-	const struct gmt_replay_options *options;
-	struct gmt_map site_ids; /* stack, layer, device, space to site */
-};
+#include "model/replay_player.h"
 
 /* Calls a function of every observer that has it. */
 #define TELL(player, function, ...) \
@@ -24,20 +17,20 @@ struct player {
 		} \
 	} while (0)
 
-static bool tell_ended(const struct player *player, const struct gmt_snapshot_event *event)
+static bool tell_ended(const struct gmt_player *player, const struct gmt_snapshot_event *event)
 {
 	if (player->replay->books.has_ended)
 		TELL(player, ended, event, &player->replay->books.ended);
 	return true;
 }
 
-static bool tell_finished(const struct player *player)
+static bool tell_finished(const struct gmt_player *player)
 {
 	TELL(player, finished);
 	return true;
 }
 
-static bool site_of(struct player *player, const struct gmt_snapshot_event *event, uint32_t *ret_site)
+static bool site_of(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t *ret_site)
 {
 	struct gmt_replay *replay = player->replay;
 	uint32_t stack = player->traces->stack_of_trace[event->trace];
@@ -69,7 +62,7 @@ static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint3
 		memcmp(left->name.text, right->name.text, left->name.length) == 0;
 }
 
-static void note_maker(struct player *player, uint32_t site, uint32_t thread)
+static void note_maker(struct gmt_player *player, uint32_t site, uint32_t thread)
 {
 	struct gmt_replay_maker *maker = &player->replay->site_makers.items[site];
 
@@ -79,20 +72,20 @@ static void note_maker(struct player *player, uint32_t site, uint32_t thread)
 		maker->several = !have_one_name(player->snapshot, maker->thread, thread);
 }
 
-static bool play_totals(struct player *player, const struct gmt_snapshot_event *event, int16_t device)
+static bool play_totals(struct gmt_player *player, const struct gmt_snapshot_event *event, int16_t device)
 {
-	const struct gmt_snapshot_totals *totals;
+	const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(player->snapshot, event);
 
-	if (!event->totals_plus_1 || device < 0)
+	if (!totals || device < 0)
 		return true;
-	totals = &player->snapshot->totals.items[event->totals_plus_1 - 1];
 	return gmt_books_totals(&player->replay->books, event->layer, device, totals->allocated_bytes,
 		totals->reserved_bytes);
 }
 
-static bool play_alloc(struct player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
 {
 	struct gmt_books *books = &player->replay->books;
+	uint16_t context = gmt_snapshot_object(player->snapshot, event).context;
 	uint64_t before;
 	uint32_t site;
 
@@ -103,23 +96,46 @@ static bool play_alloc(struct player *player, const struct gmt_snapshot_event *e
 	if (!gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) ||
 		!tell_ended(player, event) || !play_totals(player, event, event->device))
 		return false;
-	if (books->sites.items[site].alloc_count != before)
-		TELL(player, began, event, site);
+	if (books->sites.items[site].alloc_count == before)
+		return true;
+	if (context && gmt_space_life(event->space) == GMT_LIFE_CONTEXT)
+		gmt_books_bind(books, event->layer, event->space, event->address, context);
+	TELL(player, began, event, site);
 	return true;
 }
 
-static bool play_free(struct player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_free(struct gmt_player *player, const struct gmt_snapshot_event *event, uint8_t layer,
+	uint8_t space, uint64_t address, uint64_t size_bytes, uint32_t *ret_site)
 {
-	struct gmt_books *books = &player->replay->books;
-	uint32_t site = gmt_books_free(books, event->layer, event->address, event->size_bytes);
-	/* A free need not say of which device: the block knows. */
-	int16_t device = site == UINT32_MAX ? event->device :
-		books->accounts.items[books->sites.items[site].account].device;
-
-	return tell_ended(player, event) && play_totals(player, event, device);
+	*ret_site = gmt_books_free(&player->replay->books, layer, space, address, size_bytes);
+	return tell_ended(player, event);
 }
 
-static bool play_refusal(struct player *player, const struct gmt_snapshot_event *event, size_t index)
+static bool play_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
+		return gmt_player_create_memory(player, event);
+	return gmt_player_alloc(player, event);
+}
+
+static bool play_free(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	const struct gmt_books *books = &player->replay->books;
+	bool is_cuda = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA;
+	uint32_t site;
+
+	if (is_cuda && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
+		return gmt_player_release_memory(player, event);
+	if (!gmt_player_free(player, event, event->layer, event->space, event->address, event->size_bytes, &site))
+		return false;
+	if (is_cuda && event->space == GMT_SPACE_CONTEXT)
+		return gmt_player_end_context(player, event);
+	/* A free need not say of which device: the block knows. */
+	return play_totals(player, event, site == UINT32_MAX ? event->device :
+		books->accounts.items[books->sites.items[site].account].device);
+}
+
+static bool play_refusal(struct gmt_player *player, const struct gmt_snapshot_event *event, size_t index)
 {
 	struct gmt_replay_refusal *refusal = gmt_vec_push(&player->replay->refusals);
 	uint32_t site;
@@ -128,25 +144,48 @@ static bool play_refusal(struct player *player, const struct gmt_snapshot_event 
 		return false;
 	*refusal = (struct gmt_replay_refusal){ .event = index, .site = site };
 	gmt_books_refuse(&player->replay->books, site);
-	return true;
+	return play_totals(player, event, event->device);
 }
 
-static bool play(struct player *player, size_t index)
+static bool play(struct gmt_player *player, size_t index)
 {
-	struct gmt_books *books = &player->replay->books;
 	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
 
 	TELL(player, before, event, index);
-	switch (event->kind) {
+	switch ((enum gmt_kind)event->kind) {
 	case GMT_KIND_ALLOC:
 		return play_alloc(player, event);
 	case GMT_KIND_FREE:
 		return play_free(player, event);
 	case GMT_KIND_ALLOC_FAILED:
-		return play_refusal(player, event, index) && play_totals(player, event, event->device);
+		return play_refusal(player, event, index);
 	case GMT_KIND_FREE_FAILED:
-		books->anomalies.refused_frees++;
-		break;
+		player->replay->books.anomalies.refused_frees++;
+		return true;
+	case GMT_KIND_CREATE:
+		return event->space != GMT_SPACE_GRAPH || gmt_player_instantiate(player, event);
+	case GMT_KIND_RETAIN:
+		return gmt_player_retain(player, event);
+	case GMT_KIND_MAP:
+		return gmt_player_map(player, event);
+	case GMT_KIND_UNMAP:
+		return gmt_player_unmap(player, event);
+	case GMT_KIND_BIND:
+	case GMT_KIND_BIND_ADDRESS:
+		return gmt_player_bind(player, event);
+	case GMT_KIND_UNBIND:
+		return gmt_player_unbind(player, event);
+	case GMT_KIND_NODE_ALLOC:
+	case GMT_KIND_NODE_FREE:
+		return gmt_player_add_node(player, event);
+	case GMT_KIND_LAUNCH:
+		return gmt_player_launch(player, event);
+	case GMT_KIND_SET:
+		return event->space != GMT_SPACE_LIMIT || gmt_player_set_limit(player, event);
+	case GMT_KIND_DESTROY:
+	case GMT_KIND_EXPORT:
+	case GMT_KIND_TRIM:
+		return true;
 	}
 	return true;
 }
@@ -171,7 +210,7 @@ size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error)
 {
-	struct player player = {
+	struct gmt_player player = {
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
 	};
 	size_t count = gmt_replay_count(snapshot, options->until_ns);
@@ -183,7 +222,10 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	ret_replay->end_time_ns = options->until_ns != GMT_REPLAY_TO_END ? options->until_ns :
 		gmt_snapshot_duration_ns(snapshot);
 	done = done && tell_finished(&player);
+	ret_replay->books.anomalies.unknown_frees += player.physical.unknown_handles;
 	gmt_map_fini(&player.site_ids);
+	gmt_physical_fini(&player.physical);
+	gmt_player_forget_graphs(&player);
 	if (!done) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

@@ -54,6 +54,22 @@ const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, 
 	FIND(stack_ids, stacks, id);
 }
 
+struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot *snapshot,
+	const struct gmt_snapshot_event *event)
+{
+	if (!event->more_plus_1 || event->layer == GMT_LAYER_TORCH)
+		return (struct gmt_snapshot_object){ 0 };
+	return snapshot->objects.items[event->more_plus_1 - 1];
+}
+
+const struct gmt_snapshot_totals *gmt_snapshot_totals(const struct gmt_snapshot *snapshot,
+	const struct gmt_snapshot_event *event)
+{
+	if (!event->more_plus_1 || event->layer != GMT_LAYER_TORCH)
+		return NULL;
+	return &snapshot->totals.items[event->more_plus_1 - 1];
+}
+
 const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char *key)
 {
 	for (size_t i = 0; i < snapshot->options.count; i++)
@@ -112,6 +128,11 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->names);
 	gmt_vec_fini(&snapshot->marks);
 	gmt_vec_fini(&snapshot->ooms);
+	gmt_vec_fini(&snapshot->samples);
+	gmt_vec_fini(&snapshot->pools);
+	gmt_vec_fini(&snapshot->calls);
+	gmt_vec_fini(&snapshot->unhooked);
+	gmt_vec_fini(&snapshot->objects);
 	gmt_pages_free(snapshot->order, snapshot->events.count * sizeof(*snapshot->order));
 	gmt_vec_fini(&snapshot->events);
 	gmt_vec_fini(&snapshot->totals);

@@ -26,11 +26,18 @@ struct gmt_snapshot_event {
 	uint64_t size_bytes;
 	uint32_t trace;  /* index in traces */
 	uint32_t thread; /* id */
-	uint32_t totals_plus_1; /* index in totals; 0: none */
+	uint32_t more_plus_1; /* index in totals (layer torch) or objects (all others); 0: none */
 	uint32_t result;
 	uint16_t api; /* id */
 	int16_t device;
 	uint8_t kind, layer, space;
+};
+
+/* What else an event of CUDA's is about: see the record's fields of these names. */
+struct gmt_snapshot_object {
+	uint64_t object;
+	uint64_t offset; /* its `stream`, of kinds where that is one */
+	uint16_t context;
 };
 
 /* What PyTorch reported with an event. */
@@ -94,6 +101,10 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_name) names;
 	GMT_VEC(struct gmt_snapshot_mark) marks;
 	GMT_VEC(struct gmt_oom) ooms; /* what the driver said at refusals; see the event of that stamp */
+	GMT_VEC(struct gmt_sample) samples;
+	GMT_VEC(struct gmt_pool) pools;
+	GMT_VEC(struct gmt_calls) calls;    /* the last of each api counts */
+	GMT_VEC(struct gmt_unhooked) unhooked;
 	/* Id to index, for each kind of record that has ids. */
 	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
 		stack_ids, name_ids;
@@ -101,6 +112,7 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_event) events; /* in the order of the file */
 	uint32_t *order;      /* indices of events in order of time; NULL: the file's order is it */
 	GMT_VEC(struct gmt_snapshot_totals) totals;
+	GMT_VEC(struct gmt_snapshot_object) objects;
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/* Completeness. */
@@ -138,6 +150,14 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot);
 
 /* Event number `index` in order of time. */
 const struct gmt_snapshot_event *gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
+
+/* What PyTorch reported with an event; NULL when it did not. */
+const struct gmt_snapshot_totals *gmt_snapshot_totals(const struct gmt_snapshot *snapshot,
+	const struct gmt_snapshot_event *event);
+
+/* What else an event is about; all zeros when the file does not say. */
+struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot *snapshot,
+	const struct gmt_snapshot_event *event);
 
 /* By id; NULL when the file has none. */
 const struct gmt_device *gmt_snapshot_device(const struct gmt_snapshot *snapshot, uint32_t ordinal);

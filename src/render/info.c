@@ -97,7 +97,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", api ? api->name.text : NULL);
 		gmt_json_key_text(json, "library", api ? api->library.text : NULL);
-#define GMT_KIND(number, NAME, name, meaning) gmt_json_key_u64(json, name, row->counts[number]);
+#define GMT_KIND(number, NAME, name, ...) gmt_json_key_u64(json, name, row->counts[number]);
 #include "wire/kinds.def"
 #undef GMT_KIND
 		gmt_json_end_object(json);

@@ -42,7 +42,7 @@ const struct gmt_record_info *gmt_record_info(uint32_t number)
 const char *gmt_layer_name(unsigned layer)
 {
 	static const char *const names[] = {
-#define GMT_LAYER(number, NAME, name, meaning) [number] = name,
+#define GMT_LAYER(number, NAME, name, ...) [number] = name,
 #include "wire/layers.def"
 #undef GMT_LAYER
 	};
@@ -53,7 +53,7 @@ const char *gmt_layer_name(unsigned layer)
 const char *gmt_space_name(unsigned space)
 {
 	static const char *const names[] = {
-#define GMT_SPACE(number, NAME, name, side, meaning) [number] = name,
+#define GMT_SPACE(number, NAME, name, ...) [number] = name,
 #include "wire/spaces.def"
 #undef GMT_SPACE
 	};
@@ -64,7 +64,7 @@ const char *gmt_space_name(unsigned space)
 const char *gmt_kind_name(unsigned kind)
 {
 	static const char *const names[] = {
-#define GMT_KIND(number, NAME, name, meaning) [number] = name,
+#define GMT_KIND(number, NAME, name, ...) [number] = name,
 #include "wire/kinds.def"
 #undef GMT_KIND
 	};
@@ -94,14 +94,71 @@ const char *gmt_mark_source_name(unsigned source)
 	return NAME_OR_NULL(names, source);
 }
 
-enum gmt_side gmt_space_side(unsigned space)
-{
-	switch (space) {
-#define GMT_SPACE(number, NAME, name, side, meaning) \
-	case number: \
-		return GMT_SIDE_##side;
+static const struct space_traits {
+	uint8_t side, layer, realm, life;
+} spaces[GMT_SPACE_COUNT] = {
+#define GMT_SPACE(number, NAME, name, in_side, in_layer, in_realm, in_life, meaning) \
+	[number] = { GMT_SIDE_##in_side, GMT_LAYER_##in_layer, GMT_REALM_##in_realm, GMT_LIFE_##in_life },
 #include "wire/spaces.def"
 #undef GMT_SPACE
+};
+
+static const struct space_traits *traits_of(unsigned space)
+{
+	static const struct space_traits unknown = { .layer = GMT_LAYER_CUDA };
+
+	return space < GMT_SPACE_COUNT && spaces[space].layer ? &spaces[space] : &unknown;
+}
+
+enum gmt_side gmt_space_side(unsigned space)
+{
+	return traits_of(space)->side;
+}
+
+enum gmt_layer gmt_space_layer(unsigned space)
+{
+	return traits_of(space)->layer;
+}
+
+enum gmt_realm gmt_space_realm(unsigned space)
+{
+	return traits_of(space)->realm;
+}
+
+enum gmt_life gmt_space_life(unsigned space)
+{
+	return traits_of(space)->life;
+}
+
+enum gmt_family gmt_layer_family(unsigned layer)
+{
+	switch (layer) {
+#define GMT_LAYER(number, NAME, name, family, meaning) \
+	case number: \
+		return GMT_FAMILY_##family;
+#include "wire/layers.def"
+#undef GMT_LAYER
 	}
-	return GMT_SIDE_DEVICE;
+	return GMT_FAMILY_CUDA;
+}
+
+enum { GMT_KIND_NONE };
+
+static const struct kind_traits {
+	uint8_t stamp, failure;
+} kinds[] = {
+#define GMT_KIND(number, NAME, name, when, if_refused, meaning) \
+	[number] = { GMT_STAMP_##when, GMT_KIND_##if_refused },
+#include "wire/kinds.def"
+#undef GMT_KIND
+};
+
+enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
+{
+	return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind].stamp : GMT_STAMP_AFTER;
+}
+
+unsigned gmt_kind_failure(unsigned kind)
+{
+	return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind].failure : GMT_KIND_NONE;
 }

@@ -23,7 +23,7 @@
 
 enum {
 	GMT_FORMAT_MAJOR = 1, /* readers refuse a larger one */
-	GMT_FORMAT_MINOR = 1, /* a larger one only adds */
+	GMT_FORMAT_MINOR = 2, /* a larger one only adds */
 	GMT_FILE_HEADER_BYTES = 20,
 	GMT_BLOCK_HEADER_BYTES = 16,
 	GMT_BLOCK_MAX_BYTES = 64 << 20, /* payload; readers refuse more */
@@ -63,19 +63,19 @@ enum gmt_record_kind {
 };
 
 enum gmt_layer {
-#define GMT_LAYER(number, NAME, name, meaning) GMT_LAYER_##NAME = number,
+#define GMT_LAYER(number, NAME, ...) GMT_LAYER_##NAME = number,
 #include "wire/layers.def"
 #undef GMT_LAYER
 };
 
 enum gmt_space {
-#define GMT_SPACE(number, NAME, name, side, meaning) GMT_SPACE_##NAME = number,
+#define GMT_SPACE(number, NAME, ...) GMT_SPACE_##NAME = number,
 #include "wire/spaces.def"
 #undef GMT_SPACE
 };
 
 enum gmt_kind {
-#define GMT_KIND(number, NAME, name, meaning) GMT_KIND_##NAME = number,
+#define GMT_KIND(number, NAME, ...) GMT_KIND_##NAME = number,
 #include "wire/kinds.def"
 #undef GMT_KIND
 };
@@ -93,11 +93,40 @@ enum gmt_mark_source {
 };
 
 enum {
+	GMT_SPACE_COUNT = 21, /* above the largest number */
+	GMT_KIND_COUNT = 19,  /* likewise */
 	GMT_DEVICE_HOST = -1,    /* host memory belongs to no device */
 	GMT_DEVICE_UNKNOWN = -2, /* the event does not say; a free finds it in the block */
 };
 
+enum gmt_sample_part {
+#define GMT_SAMPLE_PART(bit, NAME, meaning) GMT_SAMPLE_##NAME = bit,
+#include "wire/sample_parts.def"
+#undef GMT_SAMPLE_PART
+};
+
 enum gmt_side { GMT_SIDE_DEVICE, GMT_SIDE_HOST };
+
+/* What the `address` of an event is; numbers of two realms do not meet. */
+enum gmt_realm {
+	GMT_REALM_ADDRESS,
+	GMT_REALM_HANDLE,
+	GMT_REALM_ARRAY,
+	GMT_REALM_EXTERNAL,
+	GMT_REALM_GRAPHICS,
+	GMT_REALM_CONTEXT,
+	GMT_REALM_MODULE,
+	GMT_REALM_LIMIT,
+	GMT_REALM_COUNT
+};
+
+/* Whose addresses an address is one of. */
+enum gmt_family { GMT_FAMILY_CUDA, GMT_FAMILY_TORCH, GMT_FAMILY_COUNT };
+
+/* What ends a block besides its free. */
+enum gmt_life { GMT_LIFE_PROCESS, GMT_LIFE_CONTEXT, GMT_LIFE_COUNTED };
+
+enum gmt_stamp_when { GMT_STAMP_AFTER, GMT_STAMP_BEFORE };
 
 /* Names for reports; NULL for a number that this version does not know. */
 const char *gmt_layer_name(unsigned layer);
@@ -105,8 +134,16 @@ const char *gmt_space_name(unsigned space);
 const char *gmt_kind_name(unsigned kind);
 const char *gmt_mark_kind_name(unsigned kind);
 const char *gmt_mark_source_name(unsigned source);
-/* Unknown spaces count as the device's. */
+/* Unknown spaces count as the device's, have addresses and last as long as the process. */
 enum gmt_side gmt_space_side(unsigned space);
+enum gmt_layer gmt_space_layer(unsigned space);
+enum gmt_realm gmt_space_realm(unsigned space);
+enum gmt_life gmt_space_life(unsigned space);
+/* Unknown layers have the driver's addresses. */
+enum gmt_family gmt_layer_family(unsigned layer);
+enum gmt_stamp_when gmt_kind_stamp(unsigned kind);
+/* What a refused call of that kind is recorded as; 0: nothing is. */
+unsigned gmt_kind_failure(unsigned kind);
 
 /* How one column lies in its structure. */
 struct gmt_field_info {

@@ -27,7 +27,8 @@ RECORDS = {
     11: ("event", (("stamp", "D", 64), ("thread", "U", 32), ("kind", "U", 8), ("layer", "U", 8),
                    ("space", "U", 8), ("device", "I", 16), ("api", "U", 16), ("address", "D", 64),
                    ("size_bytes", "U", 64), ("stack", "U", 32), ("frames", "U", 32), ("result", "U", 32),
-                   ("stream", "U", 64), ("allocated_bytes", "I", 64), ("reserved_bytes", "I", 64))),
+                   ("stream", "U", 64), ("allocated_bytes", "I", 64), ("reserved_bytes", "I", 64),
+                   ("object", "U", 64), ("context", "U", 16))),
     12: ("clock", (("stamp", "D", 64), ("monotonic_ns", "D", 64), ("realtime_ns", "D", 64))),
     13: ("drop", (("thread", "U", 32), ("reason", "S", 0), ("count", "U", 64))),
     14: ("note", (("text", "S", 0),)),
@@ -38,6 +39,15 @@ RECORDS = {
                   ("name", "U", 32), ("object", "U", 64))),
     19: ("oom", (("stamp", "D", 64), ("thread", "U", 32), ("device", "I", 16), ("free_bytes", "U", 64),
                  ("total_bytes", "U", 64))),
+    20: ("sample", (("stamp", "D", 64), ("begin_stamp", "D", 64), ("device", "U", 16), ("known", "U", 16),
+                    ("free_bytes", "U", 64), ("total_bytes", "U", 64), ("nvml_used_bytes", "U", 64),
+                    ("process_bytes", "U", 64), ("others_bytes", "U", 64), ("pool_reserved_bytes", "U", 64),
+                    ("pool_used_bytes", "U", 64), ("graph_reserved_bytes", "U", 64), ("graph_used_bytes", "U", 64))),
+    21: ("pool", (("stamp", "D", 64), ("device", "I", 16), ("handle", "U", 64), ("origin", "U", 8),
+                  ("reserved_bytes", "U", 64), ("used_bytes", "U", 64), ("reserved_high_bytes", "U", 64),
+                  ("used_high_bytes", "U", 64), ("threshold_bytes", "U", 64))),
+    22: ("calls", (("api", "U", 16), ("count", "U", 64))),
+    23: ("unhooked", (("name", "S", 0), ("road", "S", 0))),
 }
 ALLOC, FREE = 1, 2
 CUDA, TORCH = 1, 2

@@ -102,13 +102,13 @@ class Format(unittest.TestCase):
 
     def test_what_a_newer_minor_version_adds_is_passed_over(self):
         path = cli.place("newer.gmt.gz")
-        row = {"stamp": 5, "thread": 1, "kind": 1, "layer": 1, "space": 9, "device": 0, "address": 64,
+        row = {"stamp": 5, "thread": 1, "kind": 1, "layer": 1, "space": 200, "device": 0, "address": 64,
                "size_bytes": 10}
         known = w.block("event", row)[16:]
         w.write(path, w.process(), w.frame(4711, 2, b"anything"), w.frame(11, 1, known + b"\x03\x01\x02\x03"),
                 w.block("event", {**row, "layer": 7}), w.end(2), head=w.header(minor=9))
         report = cli.report(path)
-        self.assertEqual(report["devices"][0]["layers"][0]["spaces"][0]["space"], "space-9")
+        self.assertEqual(report["devices"][0]["layers"][0]["spaces"][0]["space"], "space-200")
         self.assertEqual(report["devices"][0]["layers"][0]["live_bytes"], 10)
         self.assertEqual(report["events"]["recorded"], 2)
         self.assertFalse(report["complete"])

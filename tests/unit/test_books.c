@@ -39,7 +39,7 @@ static void a_site_holds_at_the_peak_what_it_held_then(void **state)
 
 	gmt_books_alloc(books, a, 0x1000, 100, 1);
 	gmt_books_alloc(books, b, 0x2000, 50, 2); /* the peak: 150 */
-	gmt_books_free(books, CUDA, 0x1000, 0);
+	gmt_books_free(books, CUDA, DEVICE, 0x1000, 0);
 	gmt_books_alloc(books, b, 0x3000, 60, 3); /* 110 */
 	assert_int_equal(gmt_books_site_peak(books, a).bytes, 100);
 	assert_int_equal(gmt_books_site_peak(books, b).bytes, 50);
@@ -63,7 +63,7 @@ static void the_first_of_two_equal_peaks_counts(void **state)
 	uint32_t a = add_site(books, CUDA, 0, DEVICE), b = add_site(books, CUDA, 0, DEVICE);
 
 	gmt_books_alloc(books, a, 0x1000, 100, 1);
-	gmt_books_free(books, CUDA, 0x1000, 0);
+	gmt_books_free(books, CUDA, DEVICE, 0x1000, 0);
 	gmt_books_alloc(books, b, 0x1000, 100, 3);
 	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->peak_stamp, 1);
 	assert_int_equal(gmt_books_site_peak(books, a).bytes, 100);
@@ -116,7 +116,7 @@ static void over_random_events_every_number_equals_plain_bookkeeping(void **stat
 		if (plain.blocks[block].is_live) {
 			site = plain.blocks[block].site;
 			size = plain.blocks[block].size_bytes;
-			assert_int_equal(gmt_books_free(books, CUDA, address, size), site);
+			assert_int_equal(gmt_books_free(books, CUDA, DEVICE, address, size), site);
 			plain.live[site] -= size;
 			plain.all -= size;
 		} else {
@@ -176,7 +176,7 @@ static void an_address_that_is_live_again_closes_the_older_block(void **state)
 	assert_int_equal(books->sites.items[a].live_bytes, 0);
 	assert_int_equal(books->sites.items[a].free_count, 0);
 	assert_int_equal(books->sites.items[b].live_bytes, 30);
-	assert_int_equal(gmt_books_free(books, CUDA, 0x1000, 0), b);
+	assert_int_equal(gmt_books_free(books, CUDA, DEVICE, 0x1000, 0), b);
 }
 
 static void frees_that_fit_nothing_are_counted_and_change_nothing(void **state)
@@ -185,12 +185,12 @@ static void frees_that_fit_nothing_are_counted_and_change_nothing(void **state)
 	uint32_t a = add_site(books, CUDA, 0, DEVICE);
 
 	gmt_books_alloc(books, a, 0x1000, 100, 1);
-	assert_int_equal(gmt_books_free(books, CUDA, 0x2000, 0), UINT32_MAX);
-	assert_int_equal(gmt_books_free(books, TORCH, 0x1000, 0), UINT32_MAX);
-	assert_int_equal(gmt_books_free(books, CUDA, 0, 0), UINT32_MAX);
+	assert_int_equal(gmt_books_free(books, CUDA, DEVICE, 0x2000, 0), UINT32_MAX);
+	assert_int_equal(gmt_books_free(books, TORCH, DEVICE, 0x1000, 0), UINT32_MAX);
+	assert_int_equal(gmt_books_free(books, CUDA, DEVICE, 0, 0), UINT32_MAX);
 	assert_int_equal(books->anomalies.unknown_frees, 2);
 	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->live_bytes, 100);
-	gmt_books_free(books, CUDA, 0x1000, 99);
+	gmt_books_free(books, CUDA, DEVICE, 0x1000, 99);
 	assert_int_equal(books->anomalies.size_mismatches, 1);
 	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->live_bytes, 0);
 }
@@ -206,7 +206,7 @@ static void sums_cannot_overflow(void **state)
 	for (uint64_t i = 1; i < 5; i++) {
 		gmt_books_alloc(books, a, i * 0x1000, GMT_BOOKS_MAX_BYTES, i);
 		gmt_books_alloc(books, a, 0x9000, 1, i);
-		gmt_books_free(books, CUDA, i * 0x1000, 0);
+		gmt_books_free(books, CUDA, DEVICE, i * 0x1000, 0);
 	}
 	assert_int_equal(books->anomalies.impossible_sizes, 6);
 	assert_int_equal(gmt_books_find_account(books, CUDA, 0)->peak_bytes, GMT_BOOKS_MAX_BYTES);
@@ -227,7 +227,7 @@ static void totals_of_pytorch_are_held_against_our_own(void **state)
 
 	gmt_books_alloc(books, a, 0x2000, 10, 2);
 	gmt_books_totals(books, TORCH, 0, 160, 4096);
-	gmt_books_free(books, TORCH, 0x2000, 10);
+	gmt_books_free(books, TORCH, DEVICE, 0x2000, 10);
 	gmt_books_totals(books, TORCH, 0, 150, 1024);
 	account = gmt_books_find_account(books, TORCH, 0);
 	assert_int_equal(account->unseen_bytes, 50);

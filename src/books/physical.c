@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "books/physical.h"
+
+#include <stddef.h>
+
+uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle, const struct gmt_physical_memory *about)
+{
+	uint32_t index = (uint32_t)physical->memory.count;
+
+	if (index == GMT_PHYSICAL_NONE || !gmt_vec_reserve(&physical->memory, 1) ||
+		!gmt_map_put(&physical->handles, handle, index))
+		return GMT_PHYSICAL_NONE;
+
+	struct gmt_physical_memory *memory = gmt_vec_push(&physical->memory);
+	*memory = *about;
+	memory->handle = handle;
+	memory->references = 1;
+	memory->mappings = 0;
+	return index;
+}
+
+uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle)
+{
+	uint64_t index;
+
+	return gmt_map_find(&physical->handles, handle, &index) ? (uint32_t)index : GMT_PHYSICAL_NONE;
+}
+
+uint32_t gmt_physical_find_mapped(const struct gmt_physical *physical, uint64_t address)
+{
+	const struct gmt_map *mapped = &physical->mapped;
+	uint64_t index;
+
+	if (gmt_map_find(mapped, address, &index))
+		return physical->mappings.items[index].memory;
+	for (size_t i = 0; i < mapped->capacity; i++) {
+		const struct gmt_map_slot *slot = &mapped->slots[i];
+
+		if (slot->value_plus_1 && address >= slot->key &&
+			address - slot->key < physical->mappings.items[slot->value_plus_1 - 1].size_bytes)
+			return physical->mappings.items[slot->value_plus_1 - 1].memory;
+	}
+	return GMT_PHYSICAL_NONE;
+}
+
+bool gmt_physical_retain(struct gmt_physical *physical, uint32_t index, uint64_t handle)
+{
+	struct gmt_physical_memory *memory = &physical->memory.items[index];
+
+	if (!gmt_map_put(&physical->handles, handle, index))
+		return false;
+	memory->handle = handle;
+	memory->references++;
+	return true;
+}
+
+static bool is_dead(const struct gmt_physical_memory *memory)
+{
+	return !memory->references && !memory->mappings;
+}
+
+uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle)
+{
+	uint32_t index = gmt_physical_find(physical, handle);
+
+	if (index == GMT_PHYSICAL_NONE) {
+		physical->unknown_handles++;
+		return GMT_PHYSICAL_NONE;
+	}
+
+	struct gmt_physical_memory *memory = &physical->memory.items[index];
+	if (memory->references && --memory->references)
+		return GMT_PHYSICAL_NONE;
+	gmt_map_remove(&physical->handles, handle, NULL);
+	return is_dead(memory) ? index : GMT_PHYSICAL_NONE;
+}
+
+/* Takes one mapping out; the memory that it kept alive alone, or GMT_PHYSICAL_NONE. */
+static uint32_t unmap_one(struct gmt_physical *physical, uint64_t key, uint64_t *ret_size_bytes)
+{
+	struct gmt_physical_mapping *mapping;
+	struct gmt_physical_memory *memory;
+	uint64_t index;
+
+	*ret_size_bytes = 0;
+	if (!gmt_map_remove(&physical->mapped, key, &index))
+		return GMT_PHYSICAL_NONE;
+	mapping = &physical->mappings.items[index];
+	memory = &physical->memory.items[mapping->memory];
+	*ret_size_bytes = mapping->size_bytes;
+	mapping->next_free_plus_1 = physical->free_mapping_plus_1;
+	physical->free_mapping_plus_1 = (uint32_t)index + 1;
+	memory->mappings--;
+	return is_dead(memory) ? mapping->memory : GMT_PHYSICAL_NONE;
+}
+
+bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes, uint32_t memory)
+{
+	uint64_t older_bytes, index = physical->mappings.count;
+
+	if (!size_bytes || !gmt_vec_reserve(&physical->mappings, 1) || index >= UINT32_MAX - 1)
+		return size_bytes == 0;
+	/* An unmap was missed: what lay here is not mapped any more. */
+	unmap_one(physical, key, &older_bytes);
+	if (physical->free_mapping_plus_1)
+		index = physical->free_mapping_plus_1 - 1;
+	if (!gmt_map_put(&physical->mapped, key, index))
+		return false;
+	if (physical->free_mapping_plus_1)
+		physical->free_mapping_plus_1 = physical->mappings.items[index].next_free_plus_1;
+	else
+		physical->mappings.count++;
+	physical->mappings.items[index] = (struct gmt_physical_mapping){ .size_bytes = size_bytes, .memory = memory };
+	physical->memory.items[memory].mappings++;
+	return true;
+}
+
+/* The next address at or behind `from` where a mapping begins; `end` when none does before it. */
+static uint64_t next_key(const struct gmt_physical *physical, uint64_t from, uint64_t end)
+{
+	uint64_t next = end;
+
+	for (size_t i = 0; i < physical->mapped.capacity; i++) {
+		const struct gmt_map_slot *slot = &physical->mapped.slots[i];
+
+		if (slot->value_plus_1 && slot->key >= from && slot->key < next)
+			next = slot->key;
+	}
+	return next;
+}
+
+bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end, uint32_t *ret_ended)
+{
+	uint64_t size_bytes, index;
+
+	/* Mappings that are unmapped together lie side by side; a gap is the exception. */
+	if (*key < end && !gmt_map_find(&physical->mapped, *key, &index))
+		*key = next_key(physical, *key, end);
+	if (*key >= end)
+		return false;
+	*ret_ended = unmap_one(physical, *key, &size_bytes);
+	*key = size_bytes > UINT64_MAX - *key ? UINT64_MAX : *key + size_bytes;
+	return true;
+}
+
+uint64_t gmt_physical_multicast_key(uint32_t multicast, int16_t device, uint64_t offset)
+{
+	/* The highest bits, which no address of a device has, keep the two kinds of keys apart. */
+	return (uint64_t)1 << 63 | (uint64_t)(multicast & 0xffffff) << 39 | (uint64_t)(device & 0x3f) << 33 |
+		((offset >> 16) & 0x1ffffffff);
+}
+
+void gmt_physical_fini(struct gmt_physical *physical)
+{
+	gmt_vec_fini(&physical->memory);
+	gmt_vec_fini(&physical->mappings);
+	gmt_map_fini(&physical->handles);
+	gmt_map_fini(&physical->mapped);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory nodes of graphs. A node's block has its address from the beginning, and no memory until the
+ * graph is launched. What a node of the same graph frees has gone when the launch is over, and is never
+ * a block here; the rest lives until a free, another graph, or the next launch of a graph that was made
+ * to free it.
+ */
+#include <stddef.h>
+
+#include "model/replay_player.h"
+
+enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
+
+bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	uint64_t flags = gmt_snapshot_object(player->snapshot, event).object;
+	struct gmt_replay_graph *graph;
+	uint64_t index;
+
+	if (!gmt_map_find(&player->graph_ids, event->address, &index)) {
+		index = player->graphs.count;
+		if (!gmt_vec_reserve(&player->graphs, 1) ||
+			!gmt_map_put(&player->graph_ids, event->address, index))
+			return false;
+		gmt_vec_push(&player->graphs);
+	}
+	graph = &player->graphs.items[index];
+	graph->nodes.count = 0;
+	graph->frees_at_launch = flags & FREES_AT_LAUNCH;
+	return true;
+}
+
+static struct gmt_replay_node *find_alloc(struct gmt_replay_graph *graph, uint64_t address)
+{
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].is_alloc && graph->nodes.items[i].address == address)
+			return &graph->nodes.items[i];
+	return NULL;
+}
+
+/* A node of a graph that is not executable yet: who made it is remembered for the one that will be. */
+static bool note_trace(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	return event->kind != GMT_KIND_NODE_ALLOC ||
+		gmt_map_put(&player->node_traces, event->address, event->trace);
+}
+
+bool gmt_player_add_node(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	uint64_t object = gmt_snapshot_object(player->snapshot, event).object;
+	struct gmt_replay_node node = {
+		.address = event->address, .size_bytes = event->size_bytes, .trace = event->trace,
+		.device = event->device, .is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
+	};
+	struct gmt_replay_node *slot, *made;
+	struct gmt_replay_graph *graph;
+	uint64_t index, trace;
+
+	if (!object)
+		return note_trace(player, event);
+	if (!gmt_map_find(&player->graph_ids, object, &index))
+		return true;
+	graph = &player->graphs.items[index];
+	if (gmt_map_find(&player->node_traces, event->address, &trace))
+		node.trace = (uint32_t)trace;
+	made = node.is_alloc ? NULL : find_alloc(graph, event->address);
+	if (made) {
+		made->is_freed_inside = true;
+		return true;
+	}
+	slot = gmt_vec_push(&graph->nodes);
+	if (slot)
+		*slot = node;
+	return slot;
+}
+
+static bool free_node(struct gmt_player *player, const struct gmt_snapshot_event *event,
+	const struct gmt_replay_node *node)
+{
+	uint32_t site;
+
+	return gmt_player_free(player, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0, &site);
+}
+
+static bool alloc_node(struct gmt_player *player, const struct gmt_snapshot_event *event,
+	const struct gmt_replay_node *node)
+{
+	struct gmt_snapshot_event block = *event;
+
+	block.kind = GMT_KIND_ALLOC;
+	block.layer = GMT_LAYER_CUDA;
+	block.space = GMT_SPACE_GRAPH;
+	block.device = node->device;
+	block.trace = node->trace;
+	block.address = node->address;
+	block.size_bytes = node->size_bytes;
+	block.more_plus_1 = 0;
+	return gmt_player_alloc(player, &block);
+}
+
+bool gmt_player_launch(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	const struct gmt_books *books = &player->replay->books;
+	struct gmt_replay_graph *graph;
+	uint64_t index;
+	bool done = true;
+
+	if (!gmt_map_find(&player->graph_ids, event->address, &index))
+		return true;
+	graph = &player->graphs.items[index];
+	for (size_t i = 0; i < graph->nodes.count && done; i++) {
+		const struct gmt_replay_node *node = &graph->nodes.items[i];
+
+		if (!node->is_alloc || (graph->frees_at_launch &&
+			gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
+			done = free_node(player, event, node);
+	}
+	for (size_t i = 0; i < graph->nodes.count && done; i++) {
+		const struct gmt_replay_node *node = &graph->nodes.items[i];
+
+		if (node->is_alloc && !node->is_freed_inside)
+			done = alloc_node(player, event, node);
+	}
+	return done;
+}
+
+void gmt_player_forget_graphs(struct gmt_player *player)
+{
+	for (size_t i = 0; i < player->graphs.count; i++)
+		gmt_vec_fini(&player->graphs.items[i].nodes);
+	gmt_vec_fini(&player->graphs);
+	gmt_map_fini(&player->graph_ids);
+	gmt_map_fini(&player->node_traces);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that has handles instead of addresses, and what ends with a context. A piece of physical memory
+ * is one block of the books, under its number (books/physical.h).
+ */
+#include <stddef.h>
+
+#include "base/vec.h"
+#include "model/replay_player.h"
+
+static bool book_memory(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	struct gmt_snapshot_event block = *event;
+
+	block.kind = GMT_KIND_ALLOC;
+	block.layer = about->layer;
+	block.space = about->space;
+	block.device = about->device;
+	block.address = gmt_physical_number(memory);
+	block.size_bytes = about->size_bytes;
+	return gmt_player_alloc(player, &block);
+}
+
+static bool end_memory(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+{
+	uint32_t site;
+
+	if (memory == GMT_PHYSICAL_NONE)
+		return true;
+
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
+}
+
+bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	struct gmt_physical_memory about = {
+		.size_bytes = event->size_bytes, .device = event->device, .layer = event->layer, .space = event->space,
+	};
+	uint32_t memory = gmt_physical_create(&player->physical, event->address, &about);
+
+	return memory != GMT_PHYSICAL_NONE && book_memory(player, event, memory);
+}
+
+bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	return end_memory(player, event, gmt_physical_release(&player->physical, event->address));
+}
+
+bool gmt_player_retain(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	uint64_t mapped_at = gmt_snapshot_object(player->snapshot, event).object;
+	uint32_t memory = gmt_physical_find(&player->physical, event->address);
+
+	if (memory == GMT_PHYSICAL_NONE)
+		memory = gmt_physical_find_mapped(&player->physical, mapped_at);
+	if (memory == GMT_PHYSICAL_NONE) {
+		player->physical.unknown_handles++;
+		return true;
+	}
+	return gmt_physical_retain(&player->physical, memory, event->address);
+}
+
+/* An imported handle does not say how large it is; its first mapping does. */
+static bool learn_size(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+{
+	struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+
+	if (about->space != GMT_SPACE_VMM_IMPORTED || event->size_bytes <= about->size_bytes)
+		return true;
+	if (!end_memory(player, event, memory))
+		return false;
+	about->size_bytes = event->size_bytes;
+	if (about->device == GMT_DEVICE_UNKNOWN)
+		about->device = event->device;
+	return book_memory(player, event, memory);
+}
+
+bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	uint64_t handle = gmt_snapshot_object(player->snapshot, event).object;
+	uint32_t memory = gmt_physical_find(&player->physical, handle);
+
+	if (memory == GMT_PHYSICAL_NONE) {
+		player->physical.unknown_handles++;
+		return true;
+	}
+	return learn_size(player, event, memory) &&
+		gmt_physical_map(&player->physical, event->address, event->size_bytes, memory);
+}
+
+static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key,
+	uint64_t size)
+{
+	uint64_t end = size > UINT64_MAX - key ? UINT64_MAX : key + size;
+	uint32_t ended;
+
+	while (gmt_physical_unmap_next(&player->physical, &key, end, &ended))
+		if (!end_memory(player, event, ended))
+			return false;
+	return true;
+}
+
+bool gmt_player_unmap(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	return unmap_range(player, event, event->address, event->size_bytes);
+}
+
+bool gmt_player_bind(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
+	struct gmt_physical *physical = &player->physical;
+	uint32_t multicast = gmt_physical_find(physical, event->address);
+	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, about.object) :
+		gmt_physical_find_mapped(physical, about.object);
+
+	/* Memory of cuMemAlloc can be bound by its address too: it has no references to count. */
+	if (multicast == GMT_PHYSICAL_NONE || memory == GMT_PHYSICAL_NONE) {
+		physical->unknown_handles += event->kind == GMT_KIND_BIND;
+		return true;
+	}
+	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast,
+			physical->memory.items[memory].device, about.offset), event->size_bytes >> 16, memory);
+}
+
+bool gmt_player_unbind(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
+	uint32_t multicast = gmt_physical_find(&player->physical, event->address);
+
+	if (multicast == GMT_PHYSICAL_NONE)
+		return true;
+	return unmap_range(player, event, gmt_physical_multicast_key(multicast, event->device, about.offset),
+		event->size_bytes >> 16);
+}
+
+bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
+	struct gmt_books *books = &player->replay->books;
+	struct gmt_snapshot_event block = *event;
+	const struct gmt_books_block *older;
+	uint32_t site;
+
+	/* `address` is the limit, plus 1; each context has its own. */
+	block.address = (uint64_t)about.context << 32 | (uint32_t)event->address;
+	older = gmt_books_find(books, event->layer, event->space, block.address);
+	if (older) {
+		block.size_bytes = gmt_books_sum(block.size_bytes, older->size_bytes);
+		if (!gmt_player_free(player, event, event->layer, event->space, block.address, 0, &site))
+			return false;
+	}
+	return gmt_player_alloc(player, &block);
+}
+
+/* What a context takes along is collected first: ending a block moves others in the table. */
+bool gmt_player_end_context(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	uint16_t context = gmt_snapshot_object(player->snapshot, event).context;
+	struct gmt_books *books = &player->replay->books;
+	GMT_VEC(struct gmt_books_place) places = { 0 };
+	struct gmt_books_place place;
+	bool done = true;
+
+	for (size_t cursor = 0; context && gmt_books_next_block(books, GMT_BOOKS_ALL_OF_CUDA, &cursor, &place);) {
+		if (place.block.context != context)
+			continue;
+		struct gmt_books_place *slot = gmt_vec_push(&places);
+		if (!slot) {
+			done = false;
+			break;
+		}
+		*slot = place;
+	}
+	for (size_t i = 0; i < places.count && done; i++) {
+		const struct gmt_books_site *site = &books->sites.items[places.items[i].block.site];
+		uint32_t of;
+
+		done = gmt_player_free(player, event, books->accounts.items[site->account].layer,
+			(uint8_t)books->spaces.items[site->space].space, places.items[i].address, 0, &of);
+	}
+	gmt_vec_fini(&places);
+	return done;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_REPLAY_PLAYER_H
+#define GMT_MODEL_REPLAY_PLAYER_H
+
+/*
+ * What the files of the replay share; for src/model/replay*.c alone. replay.c plays events and books
+ * blocks, replay_memory.c knows handles, mappings and contexts, replay_graphs.c what a launch does.
+ *
+ * All functions answer false only for lack of memory.
+ */
+
+#include "books/physical.h"
+#include "model/replay.h"
+
+/* A node of an executable graph. */
+struct gmt_replay_node {
+	uint64_t address;
+	uint64_t size_bytes; /* of an allocation */
+	uint32_t trace;      /* where an allocation comes from */
+	int16_t device;
+	bool is_alloc;
+	bool is_freed_inside; /* an allocation that another node of the graph frees */
+};
+
+struct gmt_replay_graph {
+	GMT_VEC(struct gmt_replay_node) nodes;
+	bool frees_at_launch; /* what a launch left behind, the next one frees */
+};
+
+struct gmt_player {
+	struct gmt_replay *replay;
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	const struct gmt_replay_options *options;
+	struct gmt_map site_ids; /* stack, layer, device, space to site */
+	struct gmt_physical physical;
+	struct gmt_map graph_ids; /* executable graph to index in graphs */
+	GMT_VEC(struct gmt_replay_graph) graphs;
+	struct gmt_map node_traces; /* address of a node's block to the trace of the call that made the node, plus 1 */
+};
+
+/* Books the block of an alloc event and tells the observers. */
+bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event);
+
+/*
+ * Books the end of a block that `event` ended, and tells the observers. `layer` and `space` say how to
+ * understand `address`; *ret_site is the block's, or UINT32_MAX.
+ */
+bool gmt_player_free(struct gmt_player *player, const struct gmt_snapshot_event *event, uint8_t layer,
+	uint8_t space, uint64_t address, uint64_t size_bytes, uint32_t *ret_site);
+
+/* replay_memory.c: events of the realm of handles, of contexts and of limits. */
+bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_retain(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_unmap(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_bind(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_unbind(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_snapshot_event *event);
+/* Ends what goes with the context of `event`, whose own block has ended. */
+bool gmt_player_end_context(struct gmt_player *player, const struct gmt_snapshot_event *event);
+
+/* replay_graphs.c */
+bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_add_node(struct gmt_player *player, const struct gmt_snapshot_event *event);
+bool gmt_player_launch(struct gmt_player *player, const struct gmt_snapshot_event *event);
+void gmt_player_forget_graphs(struct gmt_player *player);
+
+#endif
