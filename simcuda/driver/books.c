@@ -24,6 +24,7 @@ size_t simcuda_list(struct simcuda_item *items, size_t capacity)
 	sim_lock();
 	sim_blocks_list(&list);
 	sim_arrays_list(&list);
+	sim_physicals_list(&list);
 	sim_vmm_list(&list);
 	sim_pools_list(&list);
 	sim_contexts_list(&list);

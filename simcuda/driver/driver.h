@@ -21,6 +21,12 @@
 /* From cudaProfiler.h, which not every set of headers has. */
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
+/* From CUDA 13.1's header. */
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
+			       CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
+			       size_t size_bytes, unsigned long long flags);
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
+				CUdeviceptr address, size_t size_bytes, unsigned long long flags);
 /* Not CUDA's: what this process uses of a device, which the simulated management library asks; 0: no such device. */
 size_t simcuda_used_bytes(int ordinal);
 #include "books.h"
@@ -176,6 +182,11 @@ CUresult sim_pools_setup(struct sim_device *device);
 void sim_pool_free_block(struct sim_block *block);
 /* What a synchronization does: pools give back what they hold above their release threshold. */
 void sim_pools_trim(void);
+
+/* physical.c */
+void sim_physicals_list(struct sim_list *list);
+/* Gives back what only exported descriptors kept alive, and those are closed. */
+void sim_physicals_sweep(void);
 
 /* vmm.c */
 struct sim_mapping_info {

@@ -65,6 +65,9 @@ struct sim_device *sim_device_find(CUdevice ordinal)
 
 bool sim_device_charge(struct sim_device *device, size_t size_bytes)
 {
+	/* Others may have closed what alone kept some memory. */
+	if (size_bytes > device->capacity_bytes - device->used_bytes)
+		sim_physicals_sweep();
 	if (size_bytes > device->capacity_bytes - device->used_bytes)
 		return false;
 	device->used_bytes += size_bytes;
@@ -83,6 +86,7 @@ size_t simcuda_used_bytes(int ordinal)
 	if (!device)
 		return 0;
 	sim_lock();
+	sim_physicals_sweep();
 	/* A forked child has none of its parent's memory. */
 	size_t used_bytes = sim_driver.forked ? 0 : device->used_bytes - others_bytes;
 	sim_unlock();

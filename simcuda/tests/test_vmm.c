@@ -126,6 +126,77 @@ static void host_memory_is_no_devices(void **state)
 	assert_success(cuMemRelease(handle));
 }
 
+static void properties_that_no_memory_has_are_refused(void **state)
+{
+	CUmemAllocationProp properties = on_device_0;
+	CUmemGenericAllocationHandle handle;
+
+	(void)state;
+	properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT };
+	assert_int_equal(cuMemCreate(&handle, UNIT, &properties, 0), CUDA_ERROR_INVALID_VALUE);
+	properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_INVALID };
+	assert_int_equal(cuMemCreate(&handle, UNIT, &properties, 0), CUDA_ERROR_INVALID_VALUE);
+	properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 2 };
+	assert_int_equal(cuMemCreate(&handle, UNIT, &properties, 0), CUDA_ERROR_INVALID_DEVICE);
+	properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST };
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	assert_int_equal(cuMemCreate(&handle, UNIT, &properties, 0), CUDA_ERROR_INVALID_VALUE);
+	properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0 };
+	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuMemRelease(handle));
+	/* More than there is, of the host too. */
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	assert_int_equal(cuMemCreate(&handle, SIZE_MAX - UNIT + 1, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+static void access_is_remembered_for_each_device(void **state)
+{
+	CUmemAccessDesc access[2] = {
+		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE },
+		{ .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 },
+		  .flags = CU_MEM_ACCESS_FLAGS_PROT_READ },
+	};
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle;
+	unsigned long long flags;
+
+	(void)state;
+	assert_success(cuMemAddressReserve(&address, UNIT, 0, 0, 0));
+	assert_success(cuMemCreate(&handle, UNIT, &on_device_0, 0));
+	assert_int_equal(cuMemSetAccess(address, UNIT, access, 2), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemMap(address, UNIT, 0, handle, 0));
+	assert_success(cuMemGetAccess(&flags, &access[0].location, address));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+	assert_success(cuMemSetAccess(address, UNIT, access, 2));
+	assert_success(cuMemGetAccess(&flags, &access[0].location, address));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	assert_success(cuMemGetAccess(&flags, &access[1].location, address + 100));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
+	access[0].location.id = 2;
+	assert_int_equal(cuMemSetAccess(address, UNIT, access, 1), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemUnmap(address, UNIT));
+	assert_success(cuMemRelease(handle));
+	assert_success(cuMemAddressFree(address, UNIT));
+}
+
+static void memory_is_mapped_from_its_start(void **state)
+{
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle;
+
+	(void)state;
+	assert_success(cuMemAddressReserve(&address, 2 * UNIT, 0, 0, 0));
+	assert_success(cuMemCreate(&handle, 2 * UNIT, &on_device_0, 0));
+	assert_int_equal(cuMemMap(address, UNIT, UNIT, handle, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemMap(address, UNIT, 0, handle, 0));
+	assert_success(cuMemUnmap(address, UNIT));
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(cuMemMap(address, UNIT, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemAddressFree(address, 2 * UNIT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +206,9 @@ int main(void)
 		CONTEXT_TEST(maps_go_whole_into_reserved_and_free_addresses),
 		CONTEXT_TEST(sizes_are_whole_units_and_end_at_the_capacity),
 		CONTEXT_TEST(host_memory_is_no_devices),
+		CONTEXT_TEST(properties_that_no_memory_has_are_refused),
+		CONTEXT_TEST(access_is_remembered_for_each_device),
+		CONTEXT_TEST(memory_is_mapped_from_its_start),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

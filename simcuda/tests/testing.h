@@ -14,6 +14,11 @@
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+/* From CUDA 13.1's header. */
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle, CUdevice, size_t, CUmemGenericAllocationHandle,
+			       size_t, size_t, unsigned long long);
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle, CUdevice, size_t, CUdeviceptr, size_t,
+				unsigned long long);
 
 #define MIB ((size_t)1 << 20)
 

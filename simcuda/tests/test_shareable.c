@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "testing.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * Physical memory that other processes get a handle of. A second process is this program again, with an
+ * inherited descriptor: CUDA does not survive a fork alone.
+ */
+
+enum { UNIT = 2 << 20 };
+
+static const CUmemAllocationProp shareable = {
+	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+	.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+	.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
+};
+
+static void *as_handle(int file)
+{
+	return (void *)(intptr_t)file;
+}
+
+static int export(CUmemGenericAllocationHandle handle)
+{
+	int file = -1;
+
+	assert_success(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+						    0));
+	assert_true(file >= 0);
+	return file;
+}
+
+/* Reserved, mapped and accessible. */
+static CUdeviceptr map(CUmemGenericAllocationHandle handle, size_t size_bytes)
+{
+	CUdeviceptr address;
+	CUmemAccessDesc access = { .location = shareable.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+
+	assert_success(cuMemAddressReserve(&address, size_bytes, 0, 0, 0));
+	assert_success(cuMemMap(address, size_bytes, 0, handle, 0));
+	assert_success(cuMemSetAccess(address, size_bytes, &access, 1));
+	return address;
+}
+
+static void unmap(CUdeviceptr address, size_t size_bytes)
+{
+	assert_success(cuMemUnmap(address, size_bytes));
+	assert_success(cuMemAddressFree(address, size_bytes));
+}
+
+static void a_descriptor_keeps_memory_past_its_release(void **state)
+{
+	CUmemGenericAllocationHandle handle, again;
+
+	(void)state;
+	assert_success(cuMemCreate(&handle, UNIT, &shareable, 0));
+	int file = export(handle), second = export(handle);
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(used_bytes(), UNIT);
+	close(second);
+	assert_int_equal(used_bytes(), UNIT);
+	assert_int_equal(cuMemRelease(handle), CUDA_ERROR_INVALID_VALUE);
+	/* What the descriptor names is the same memory, and is not paid for again. */
+	assert_success(cuMemImportFromShareableHandle(&again, as_handle(file),
+						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	assert_int_equal(used_bytes(), UNIT);
+	close(file);
+	assert_int_equal(used_bytes(), UNIT);
+	assert_success(cuMemRelease(again));
+	assert_int_equal(used_bytes(), 0);
+}
+
+static void memory_that_only_a_closed_descriptor_kept_can_be_had_again(void **state)
+{
+	CUmemGenericAllocationHandle handle;
+
+	(void)state;
+	assert_success(cuMemCreate(&handle, CAPACITY_BYTES, &shareable, 0));
+	int file = export(handle);
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(cuMemCreate(&handle, UNIT, &shareable, 0), CUDA_ERROR_OUT_OF_MEMORY);
+	close(file);
+	assert_success(cuMemCreate(&handle, UNIT, &shareable, 0));
+	assert_success(cuMemRelease(handle));
+}
+
+static void export_keeps_bytes_and_mappings(void **state)
+{
+	CUmemGenericAllocationHandle handle, again;
+	char read_back[6] = "";
+
+	(void)state;
+	assert_success(cuMemCreate(&handle, 2 * UNIT, &shareable, 0));
+	CUdeviceptr address = map(handle, 2 * UNIT);
+	assert_success(cuMemcpyHtoD_v2(address + UNIT + 77, "early", 6));
+	int file = export(handle);
+	assert_success(cuMemcpyDtoH_v2(read_back, address + UNIT + 77, 6));
+	assert_string_equal(read_back, "early");
+	assert_success(cuMemImportFromShareableHandle(&again, as_handle(file),
+						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	CUdeviceptr other = map(again, 2 * UNIT);
+	assert_success(cuMemcpyHtoD_v2(other + 5, "later", 6));
+	assert_success(cuMemcpyDtoH_v2(read_back, address + 5, 6));
+	assert_string_equal(read_back, "later");
+	close(file);
+	unmap(address, 2 * UNIT);
+	unmap(other, 2 * UNIT);
+	assert_success(cuMemRelease(handle));
+	assert_success(cuMemRelease(again));
+	assert_int_equal(used_bytes(), 0);
+}
+
+static void what_was_not_made_to_be_exported_is_not(void **state)
+{
+	CUmemAllocationProp properties = shareable;
+	CUmemGenericAllocationHandle handle;
+	int file;
+
+	(void)state;
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+	assert_int_equal(cuMemCreate(&handle, UNIT, &properties, 0), CUDA_ERROR_NOT_SUPPORTED);
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
+	assert_int_equal(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+						      0),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_FABRIC, 0),
+			 CUDA_ERROR_NOT_SUPPORTED);
+	assert_success(cuMemRelease(handle));
+	/* Any other file is no memory. */
+	file = open("/dev/null", O_RDONLY);
+	assert_int_equal(cuMemImportFromShareableHandle(&handle, as_handle(file),
+							CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+			 CUDA_ERROR_INVALID_VALUE);
+	close(file);
+	assert_int_equal(cuMemImportFromShareableHandle(&handle, as_handle(file),
+							CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+			 CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_dma_buf_keeps_mapped_memory(void **state)
+{
+	CUmemAllocationProp properties = shareable;
+	CUmemGenericAllocationHandle handle;
+	CUdeviceptr block;
+	int file;
+
+	(void)state;
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
+	CUdeviceptr address = map(handle, UNIT);
+	assert_success(cuMemGetHandleForAddressRange(&file, address, 8192,
+						     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+	unmap(address, UNIT);
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(used_bytes(), UNIT);
+	close(file);
+	assert_int_equal(used_bytes(), 0);
+
+	assert_success(cuMemAlloc_v2(&block, 10000));
+	assert_int_equal(cuMemGetHandleForAddressRange(&file, block, 10000,
+						       CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemGetHandleForAddressRange(&file, block, 16384,
+						       CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemGetHandleForAddressRange(&file, block, 12288,
+						     CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
+	close(file);
+	assert_success(cuMemFree_v2(block));
+}
+
+/* --- between processes ---------------------------------------------------------------------------- */
+
+static int channel[2];
+
+/* What the second process does: 0, or the number of what went wrong. */
+static int import_in_child(int file, int control)
+{
+	CUmemGenericAllocationHandle handle, again;
+	CUdeviceptr address;
+	CUcontext context;
+	CUmemAllocationProp properties;
+	CUmemAccessDesc access = { .location = shareable.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	size_t free_bytes, total_bytes;
+	char read_back[6] = "", byte = 'r';
+
+	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0))
+		return 1;
+	if (cuMemImportFromShareableHandle(&handle, as_handle(file), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+		return 2;
+	close(file);
+	if (cuMemGetAllocationPropertiesFromHandle(&properties, handle) || properties.location.id != 0)
+		return 3;
+	if (cuMemAddressReserve(&address, UNIT, 0, 0, 0) || cuMemMap(address, UNIT, 0, handle, 0) ||
+	    cuMemSetAccess(address, UNIT, &access, 1))
+		return 4;
+	/* The exporter pays. */
+	if (cuMemGetInfo_v2(&free_bytes, &total_bytes) || free_bytes != total_bytes)
+		return 5;
+	if (cuMemcpyDtoH_v2(read_back, address, 6) || strcmp(read_back, "ping!") != 0 ||
+	    cuMemcpyHtoD_v2(address, "pong!", 6))
+		return 6;
+	if (cuMemRetainAllocationHandle(&again, (void *)address) || again != handle ||
+	    cuMemRelease(again) || cuMemRelease(handle))
+		return 7;
+	/* Now only the mapping is left; say so and wait until the exporter has looked. */
+	if (write(control, &byte, 1) != 1 || read(control, &byte, 1) != 1)
+		return 8;
+	if (cuMemUnmap(address, UNIT) || cuMemRelease(handle) != CUDA_ERROR_INVALID_VALUE)
+		return 9;
+	return 0;
+}
+
+static void another_process_imports_what_the_exporter_pays(void **state)
+{
+	CUmemGenericAllocationHandle handle;
+	char read_back[6] = "", byte = 0, file_text[12], control_text[12];
+	int status;
+
+	(void)state;
+	assert_success(cuMemCreate(&handle, UNIT, &shareable, 0));
+	CUdeviceptr address = map(handle, UNIT);
+	assert_success(cuMemcpyHtoD_v2(address, "ping!", 6));
+	int file = export(handle);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(channel[0]);
+		fcntl(file, F_SETFD, 0);
+		snprintf(file_text, sizeof(file_text), "%d", file);
+		snprintf(control_text, sizeof(control_text), "%d", channel[1]);
+		execl("/proc/self/exe", "test_shareable", file_text, control_text, (char *)NULL);
+		_exit(99);
+	}
+	assert_true(child > 0);
+	close(channel[1]);
+	close(file);
+	assert_int_equal(read(channel[0], &byte, 1), 1);
+	assert_success(cuMemcpyDtoH_v2(read_back, address, 6));
+	assert_string_equal(read_back, "pong!");
+	/* We let go of all; the other process's mapping keeps it. */
+	unmap(address, UNIT);
+	assert_success(cuMemRelease(handle));
+	assert_int_equal(used_bytes(), UNIT);
+	assert_int_equal(write(channel[0], &byte, 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(used_bytes(), 0);
+	close(channel[0]);
+}
+
+int main(int argument_count, char **arguments)
+{
+	const struct CMUnitTest tests[] = {
+		CONTEXT_TEST(a_descriptor_keeps_memory_past_its_release),
+		CONTEXT_TEST(memory_that_only_a_closed_descriptor_kept_can_be_had_again),
+		CONTEXT_TEST(export_keeps_bytes_and_mappings),
+		CONTEXT_TEST(what_was_not_made_to_be_exported_is_not),
+		CONTEXT_TEST(a_dma_buf_keeps_mapped_memory),
+		CONTEXT_TEST(another_process_imports_what_the_exporter_pays),
+	};
+	if (argument_count == 3)
+		return import_in_child(atoi(arguments[1]), atoi(arguments[2]));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
