@@ -27,18 +27,56 @@ struct sim_block *sim_block_new_at(enum sim_space space, uintptr_t address, size
 	return block;
 }
 
-struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
+/* NORESERVE: a simulated device may be larger than the host, as long as little of it is written. */
+static void *map_memory(uintptr_t wanted_address, size_t size_bytes, int flags)
 {
-	/* NORESERVE: a simulated device may be larger than the host, as long as little of it is written. */
-	void *memory = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		return NULL;
+	void *memory = mmap((void *)wanted_address, size_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
 
-	struct sim_block *block = sim_block_new_at(space, (uintptr_t)memory, size_bytes);
-	if (!block)
+static struct sim_block *block_new_of(enum sim_space space, void *memory, size_t size_bytes)
+{
+	struct sim_block *block = memory ? sim_block_new_at(space, (uintptr_t)memory, size_bytes) : NULL;
+
+	if (memory && !block)
 		munmap(memory, size_bytes);
 	return block;
+}
+
+struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
+{
+	return block_new_of(space, map_memory(0, size_bytes, 0), size_bytes);
+}
+
+struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
+{
+	/* Above what a program linked to fixed addresses has there. */
+	static const uintptr_t first = 0x20000000, last = 0xffff0000, step = 1 << 20;
+	static uintptr_t next = first;
+	uintptr_t tries = (last - first) / step;
+
+	while (tries-- > 0) {
+		uintptr_t wanted_address = next;
+		if (size_bytes > last - first)
+			break;
+		if (size_bytes > last - wanted_address) {
+			next = first;
+			continue;
+		}
+		next += sim_round_up(size_bytes, step);
+		if (next >= last)
+			next = first;
+		void *memory = map_memory(wanted_address, size_bytes, MAP_FIXED_NOREPLACE);
+		/* A kernel that does not know the flag takes the address for a hint. */
+		if (memory && (uintptr_t)memory != wanted_address)
+			munmap(memory, size_bytes);
+		else if (memory)
+			return block_new_of(space, memory, size_bytes);
+		/* Something is there: look right behind, not a whole block further. */
+		next = wanted_address + step < last ? wanted_address + step : first;
+	}
+	return NULL;
 }
 
 void sim_block_free(struct sim_block *block)

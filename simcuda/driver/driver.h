@@ -149,6 +149,8 @@ void sim_contexts_list(struct sim_list *list);
  * no address space left.
  */
 struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes);
+/* The same below 4 GiB, for callers whose device addresses have 32 bits. NULL also when that is full. */
+struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes);
 /* Books caller's memory as a block, without mapping anything. */
 struct sim_block *sim_block_new_at(enum sim_space space, uintptr_t address, size_t size_bytes);
 /* Unmaps the block, if it was mapped by sim_block_new, and forgets it. Refunds what it was charged. */
@@ -182,6 +184,18 @@ CUresult sim_pools_setup(struct sim_device *device);
 void sim_pool_free_block(struct sim_block *block);
 /* What a synchronization does: pools give back what they hold above their release threshold. */
 void sim_pools_trim(void);
+
+/* memory.c */
+/* cuMemAlloc of one space or another; `is_low`: at an address of 32 bits. Takes the lock itself. */
+CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
+			     unsigned int flags, bool is_low);
+
+/* What cuMemAllocPitch makes of its arguments; the error when it makes nothing. Needs no lock. */
+CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_bytes,
+		   size_t *ret_pitch_bytes, size_t *ret_size_bytes);
+
+/* host.c */
+CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low);
 
 /* physical.c */
 void sim_physicals_list(struct sim_list *list);

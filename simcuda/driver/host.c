@@ -3,7 +3,7 @@
 
 /* Host memory that the device may reach: allocated pinned, or the caller's own, registered. */
 
-CUresult cuMemHostAlloc(void **ret_memory, size_t size_bytes, unsigned int flags)
+CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -17,7 +17,8 @@ CUresult cuMemHostAlloc(void **ret_memory, size_t size_bytes, unsigned int flags
 		return result;
 
 	sim_lock();
-	struct sim_block *block = sim_block_new(SIM_SPACE_PINNED, size_bytes);
+	struct sim_block *block = is_low ? sim_block_new_low(SIM_SPACE_PINNED, size_bytes) :
+					   sim_block_new(SIM_SPACE_PINNED, size_bytes);
 	if (block) {
 		block->context = context;
 		block->flags = flags;
@@ -25,6 +26,11 @@ CUresult cuMemHostAlloc(void **ret_memory, size_t size_bytes, unsigned int flags
 	}
 	sim_unlock();
 	return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemHostAlloc(void **ret_memory, size_t size_bytes, unsigned int flags)
+{
+	return sim_host_allocate(ret_memory, size_bytes, flags, false);
 }
 
 CUresult cuMemAllocHost_v2(void **ret_memory, size_t size_bytes)
@@ -66,7 +72,7 @@ CUresult cuMemHostRegister_v2(void *memory, size_t size_bytes, unsigned int flag
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!memory || size_bytes == 0)
+	if (!memory || size_bytes == 0 || (uintptr_t)memory + size_bytes < (uintptr_t)memory)
 		return CUDA_ERROR_INVALID_VALUE;
 
 	sim_lock();

@@ -5,8 +5,8 @@
 
 enum { PITCH_UNIT_BYTES = 512 };
 
-static CUresult allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
-			 unsigned int flags)
+CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
+			     unsigned int flags, bool is_low)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
@@ -29,7 +29,7 @@ static CUresult allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_s
 	sim_lock();
 	struct sim_block *block = NULL;
 	if (sim_device_charge(device, charged_bytes)) {
-		block = sim_block_new(space, size_bytes);
+		block = is_low ? sim_block_new_low(space, size_bytes) : sim_block_new(space, size_bytes);
 		if (!block)
 			sim_device_refund(device, charged_bytes);
 	}
@@ -46,21 +46,32 @@ static CUresult allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_s
 
 CUresult cuMemAlloc_v2(CUdeviceptr *ret_address, size_t size_bytes)
 {
-	return allocate(ret_address, size_bytes, SIM_SPACE_DEVICE, 0);
+	return sim_memory_allocate(ret_address, size_bytes, SIM_SPACE_DEVICE, 0, false);
+}
+
+CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_bytes,
+		   size_t *ret_pitch_bytes, size_t *ret_size_bytes)
+{
+	if (width_bytes == 0 || height == 0 ||
+	    (element_size_bytes != 4 && element_size_bytes != 8 && element_size_bytes != 16))
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_pitch_bytes = sim_round_up(width_bytes, PITCH_UNIT_BYTES);
+	return *ret_pitch_bytes < width_bytes ||
+			       __builtin_mul_overflow(*ret_pitch_bytes, height, ret_size_bytes) ?
+		       CUDA_ERROR_OUT_OF_MEMORY :
+		       CUDA_SUCCESS;
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr *ret_address, size_t *ret_pitch_bytes, size_t width_bytes,
 			    size_t height, unsigned int element_size_bytes)
 {
-	if (!ret_pitch_bytes || width_bytes == 0 || height == 0 ||
-	    (element_size_bytes != 4 && element_size_bytes != 8 && element_size_bytes != 16))
-		return CUDA_ERROR_INVALID_VALUE;
+	size_t pitch_bytes, size_bytes;
+	CUresult result = ret_pitch_bytes ? sim_pitch(width_bytes, height, element_size_bytes, &pitch_bytes,
+						      &size_bytes) :
+					    CUDA_ERROR_INVALID_VALUE;
 
-	size_t pitch_bytes = sim_round_up(width_bytes, PITCH_UNIT_BYTES);
-	size_t size_bytes;
-	if (pitch_bytes < width_bytes || __builtin_mul_overflow(pitch_bytes, height, &size_bytes))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	CUresult result = allocate(ret_address, size_bytes, SIM_SPACE_DEVICE, 0);
+	if (result == CUDA_SUCCESS)
+		result = sim_memory_allocate(ret_address, size_bytes, SIM_SPACE_DEVICE, 0, false);
 	if (result == CUDA_SUCCESS)
 		*ret_pitch_bytes = pitch_bytes;
 	return result;
@@ -70,7 +81,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t size_bytes, unsigned
 {
 	if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)
 		return CUDA_ERROR_INVALID_VALUE;
-	return allocate(ret_address, size_bytes, SIM_SPACE_MANAGED, flags);
+	return sim_memory_allocate(ret_address, size_bytes, SIM_SPACE_MANAGED, flags, false);
 }
 
 static bool is_freed_by_mem_free(enum sim_space space)
