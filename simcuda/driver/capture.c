@@ -237,6 +237,18 @@ static void capture_forget(struct sim_capture *capture)
 	atomic_fetch_sub_explicit(&capture_count, 1, memory_order_relaxed);
 }
 
+void sim_captures_forget_of_context(const struct CUctx_st *context)
+{
+	for (struct sim_capture *capture = captures, *next; capture; capture = next) {
+		next = capture->next;
+		if (capture->context != context)
+			continue;
+		/* Its graph stays: to free it is to call the program's functions, which is not done here. */
+		capture_forget(capture);
+		free(capture);
+	}
+}
+
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *ret_graph)
 {
 	struct CUctx_st *context;

@@ -3,35 +3,23 @@
 
 #include <stdlib.h>
 
-/* Contexts: made, stacked per thread, and destroyed with what they own. */
+/* Contexts: made, counted, and destroyed with what they own. */
 
-static _Thread_local struct CUctx_st *stack[SIM_CONTEXT_STACK_DEPTH];
-static _Thread_local unsigned int stack_depth;
+/*
+ * Contexts that ended: kept, so that their handles are told from those of live ones. The primary
+ * context of a device has one place, and so one handle, however often it begins anew.
+ */
+static struct CUctx_st *ended_contexts;
 
-static const size_t default_limits[CU_LIMIT_MAX] = {
-	[CU_LIMIT_STACK_SIZE] = 1024,
-	[CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20,
-	[CU_LIMIT_MALLOC_HEAP_SIZE] = 8 << 20,
-	[CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH] = 2,
-	[CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT] = 2048,
-	[CU_LIMIT_MAX_L2_FETCH_GRANULARITY] = 64,
-};
-
-CUresult sim_context_get_current(struct CUctx_st **ret_context)
+bool sim_context_has_ended(const struct CUctx_st *context)
 {
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (stack_depth == 0 || !stack[stack_depth - 1])
-		return CUDA_ERROR_INVALID_CONTEXT;
-
-	struct CUctx_st *context = stack[stack_depth - 1];
-	sim_lock();
-	bool live = sim_context_is_live(context);
-	sim_unlock();
-	if (!live)
-		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-	*ret_context = context;
-	return CUDA_SUCCESS;
+	for (const struct CUctx_st *ended = ended_contexts; ended; ended = ended->next)
+		if (ended == context)
+			return true;
+	for (int i = 0; i < sim_driver.device_count; i++)
+		if (context == &sim_driver.devices[i].primary)
+			return context->id != 0 && context->references == 0;
+	return false;
 }
 
 bool sim_context_is_live(const struct CUctx_st *context)
@@ -39,10 +27,10 @@ bool sim_context_is_live(const struct CUctx_st *context)
 	for (const struct CUctx_st *live = sim_driver.contexts; live; live = live->next)
 		if (live == context)
 			return true;
-	return false;
+	return sim_green_is_view(context);
 }
 
-static void context_free(struct CUctx_st *context)
+static void context_end(struct CUctx_st *context)
 {
 	struct CUctx_st **link = &sim_driver.contexts;
 
@@ -52,35 +40,36 @@ static void context_free(struct CUctx_st *context)
 	sim_modules_free_of_context(context);
 	sim_blocks_free_of_context(context);
 	sim_arrays_free_of_context(context);
+	sim_streams_free_of_context(context);
 	sim_device_refund(context->device, context->charged_bytes);
 	for (int i = 0; i < CU_LIMIT_MAX; i++)
 		sim_device_refund(context->device, context->limit_bytes[i]);
-	free(context);
+	context->references = 0;
+	if (context != &context->device->primary) {
+		context->next = ended_contexts;
+		ended_contexts = context;
+	}
 }
 
-static struct CUctx_st *context_new(struct sim_device *device, unsigned int flags)
+/* Makes a live context of that memory; what was in it is lost. */
+static CUresult context_begin(struct CUctx_st *context, struct sim_device *device, unsigned int flags)
 {
-	struct CUctx_st *context = calloc(1, sizeof(*context));
-
-	if (!context)
-		return NULL;
-	if (!sim_device_charge(device, sim_driver.context_bytes)) {
-		free(context);
-		return NULL;
-	}
-	context->charged_bytes = sim_driver.context_bytes;
-	context->device = device;
-	context->flags = flags;
-	context->id = sim_next_id();
-	for (int i = 0; i < CU_LIMIT_MAX; i++)
-		context->limits[i] = default_limits[i];
-	context->next = sim_driver.contexts;
+	if (!sim_device_charge(device, sim_driver.context_bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*context = (struct CUctx_st){
+		.next = sim_driver.contexts,
+		.device = device,
+		.id = sim_next_id(),
+		.flags = flags,
+		.references = 1,
+		.charged_bytes = sim_driver.context_bytes,
+	};
+	sim_context_reset_limits(context);
 	sim_driver.contexts = context;
-	if (sim_libraries_load_into(context) != CUDA_SUCCESS) {
-		context_free(context);
-		return NULL;
-	}
-	return context;
+	CUresult result = sim_libraries_load_into(context);
+	if (result != CUDA_SUCCESS)
+		context_end(context);
+	return result;
 }
 
 void sim_contexts_list(struct sim_list *list)
@@ -89,18 +78,44 @@ void sim_contexts_list(struct sim_list *list)
 		size_t charged_bytes = context->charged_bytes;
 		for (int i = 0; i < CU_LIMIT_MAX; i++)
 			charged_bytes += context->limit_bytes[i];
-		bool is_primary = context->device->primary == context;
+		bool is_primary = context == &context->device->primary;
 		sim_list_add(list, (struct simcuda_item){
 					   .kind = SIMCUDA_KIND_CONTEXT,
 					   .device = context->device->ordinal,
 					   .address = (uintptr_t)context,
 					   .charged_bytes = charged_bytes,
-					   .references = is_primary ? context->device->primary_references : 1,
+					   .references = is_primary ? context->device->primary_references :
+								      context->references,
 				   });
 	}
 }
 
 /* --- the primary context of a device -------------------------------------------------------------- */
+
+bool sim_primary_is_active(const struct sim_device *device)
+{
+	return device->primary.references > 0;
+}
+
+CUresult sim_primary_retain(struct sim_device *device)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (!sim_primary_is_active(device))
+		result = context_begin(&device->primary, device, device->primary_flags);
+	if (result == CUDA_SUCCESS)
+		device->primary_references++;
+	return result;
+}
+
+CUresult sim_primary_release(struct sim_device *device)
+{
+	if (device->primary_references == 0)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (--device->primary_references == 0 && sim_primary_is_active(device))
+		context_end(&device->primary);
+	return CUDA_SUCCESS;
+}
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 {
@@ -115,19 +130,14 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *ret_context, CUdevice ordinal)
 		return CUDA_ERROR_INVALID_DEVICE;
 
 	sim_lock();
-	if (!device->primary)
-		device->primary = context_new(device, device->primary_flags);
-	if (device->primary) {
-		device->primary_references++;
-		*ret_context = device->primary;
-	} else {
-		result = CUDA_ERROR_OUT_OF_MEMORY;
-	}
+	result = sim_primary_retain(device);
+	if (result == CUDA_SUCCESS)
+		*ret_context = &device->primary;
 	sim_unlock();
 	return result;
 }
 
-static CUresult primary_drop(CUdevice ordinal, bool all_references)
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 {
 	struct sim_device *device = sim_device_find(ordinal);
 	CUresult result = sim_check_initialized();
@@ -136,29 +146,27 @@ static CUresult primary_drop(CUdevice ordinal, bool all_references)
 		return result;
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
-
 	sim_lock();
-	if (!all_references && device->primary_references == 0)
-		result = CUDA_ERROR_INVALID_CONTEXT;
-	else if (!all_references)
-		device->primary_references--;
-	if (device->primary && (all_references || device->primary_references == 0)) {
-		context_free(device->primary);
-		device->primary = NULL;
-		device->primary_references = 0;
-	}
+	result = sim_primary_release(device);
 	sim_unlock();
 	return result;
 }
 
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
-{
-	return primary_drop(ordinal, false);
-}
-
+/* Ends the context and lets go of no reference: whoever retained it is still to release it. */
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 {
-	return primary_drop(ordinal, true);
+	struct sim_device *device = sim_device_find(ordinal);
+	CUresult result = sim_check_initialized();
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	sim_lock();
+	if (sim_primary_is_active(device))
+		context_end(&device->primary);
+	sim_unlock();
+	return CUDA_SUCCESS;
 }
 
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
@@ -171,8 +179,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
 		return CUDA_ERROR_INVALID_DEVICE;
 	sim_lock();
 	device->primary_flags = flags;
-	if (device->primary)
-		device->primary->flags = flags;
+	device->primary.flags = flags;
 	sim_unlock();
 	return CUDA_SUCCESS;
 }
@@ -189,7 +196,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int *ret_flags, i
 	if (ret_flags)
 		*ret_flags = device->primary_flags;
 	if (ret_active)
-		*ret_active = device->primary != NULL;
+		*ret_active = sim_primary_is_active(device);
 	sim_unlock();
 	return CUDA_SUCCESS;
 }
@@ -207,12 +214,17 @@ CUresult cuCtxCreate_v2(CUcontext *ret_context, unsigned int flags, CUdevice ord
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
 
-	sim_lock();
-	struct CUctx_st *context = context_new(device, flags);
-	sim_unlock();
+	struct CUctx_st *context = malloc(sizeof(*context));
 	if (!context)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	CUresult result = cuCtxPushCurrent_v2(context);
+	sim_lock();
+	CUresult result = context_begin(context, device, flags);
+	sim_unlock();
+	if (result != CUDA_SUCCESS) {
+		free(context);
+		return result;
+	}
+	result = cuCtxPushCurrent_v2(context);
 	if (result != CUDA_SUCCESS) {
 		cuCtxDestroy_v2(context);
 		return result;
@@ -236,190 +248,66 @@ CUresult cuCtxCreate_v4(CUcontext *ret_context, CUctxCreateParams *parameters, u
 	return cuCtxCreate_v2(ret_context, flags, ordinal);
 }
 
+/* Whether it is one that cuCtxCreate made: neither a primary context nor a view of a green one. */
+static bool is_own(const struct CUctx_st *context)
+{
+	return sim_context_is_live(context) && !context->parent && context != &context->device->primary;
+}
+
 CUresult cuCtxDestroy_v2(CUcontext context)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 
-	CUresult result = CUDA_SUCCESS;
 	sim_lock();
-	if (!sim_context_is_live(context) || context == context->device->primary)
-		result = CUDA_ERROR_INVALID_CONTEXT;
-	else
-		context_free(context);
+	bool fine = is_own(context);
+	if (fine)
+		context_end(context);
 	sim_unlock();
-	if (result == CUDA_SUCCESS && stack_depth > 0 && stack[stack_depth - 1] == context)
-		stack_depth--;
-	return result;
-}
-
-/* --- which context is current in this thread ------------------------------------------------------ */
-
-CUresult cuCtxPushCurrent_v2(CUcontext context)
-{
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!context)
+	if (!fine)
 		return CUDA_ERROR_INVALID_CONTEXT;
-	if (stack_depth == SIM_CONTEXT_STACK_DEPTH)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	stack[stack_depth++] = context;
+	sim_context_pop(context);
 	return CUDA_SUCCESS;
 }
 
-CUresult cuCtxPopCurrent_v2(CUcontext *ret_context)
-{
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (stack_depth == 0)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	stack_depth--;
-	if (ret_context)
-		*ret_context = stack[stack_depth];
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetCurrent(CUcontext context)
-{
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!context) {
-		stack_depth -= stack_depth > 0;
-		return CUDA_SUCCESS;
-	}
-	if (stack_depth == 0)
-		stack_depth = 1;
-	stack[stack_depth - 1] = context;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetCurrent(CUcontext *ret_context)
-{
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_context)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_context = stack_depth > 0 ? stack[stack_depth - 1] : NULL;
-	return CUDA_SUCCESS;
-}
-
-/* --- what a context says of itself ---------------------------------------------------------------- */
-
-CUresult cuCtxGetDevice_v2(CUdevice *ret_ordinal, CUcontext context)
-{
-	CUresult result = context ? sim_check_initialized() : sim_context_get_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_ordinal)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_ordinal = context->device->ordinal;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetDevice(CUdevice *ret_ordinal)
-{
-	return cuCtxGetDevice_v2(ret_ordinal, NULL);
-}
-
-CUresult cuCtxGetId(CUcontext context, unsigned long long *ret_id)
-{
-	CUresult result = context ? sim_check_initialized() : sim_context_get_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_id)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_id = context->id;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetFlags(unsigned int *ret_flags)
+CUresult cuCtxAttach(CUcontext *ret_context, unsigned int flags)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_context_get_current(&context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_flags)
+	if (!ret_context || flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_flags = context->flags;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuCtxSetFlags(unsigned int flags)
-{
-	struct CUctx_st *context;
-	CUresult result = sim_context_get_current(&context);
-
-	if (result == CUDA_SUCCESS)
-		context->flags = flags;
-	return result;
-}
-
-CUresult cuCtxGetApiVersion(CUcontext context, unsigned int *ret_version)
-{
-	CUresult result = context ? sim_check_initialized() : sim_context_get_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_version)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_version = 3020;
-	return CUDA_SUCCESS;
-}
-
-/*
- * Device memory that a limit costs beyond its default, whose cost is part of the context's. A stack
- * is there once for each thread that the device can run at a time.
- */
-static size_t limit_cost(CUlimit limit, size_t value)
-{
-	size_t copies = limit == CU_LIMIT_STACK_SIZE ? sim_device_threads() : 1;
-
-	if (!sim_driver.is_limit_charged || value <= default_limits[limit] ||
-	    (limit != CU_LIMIT_STACK_SIZE && limit != CU_LIMIT_PRINTF_FIFO_SIZE &&
-	     limit != CU_LIMIT_MALLOC_HEAP_SIZE))
-		return 0;
-	size_t more_bytes = value - default_limits[limit];
-	return more_bytes < SIZE_MAX / copies ? more_bytes * copies : SIZE_MAX;
-}
-
-CUresult cuCtxSetLimit(CUlimit limit, size_t value)
-{
-	struct CUctx_st *context;
-	CUresult result = sim_context_get_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if ((unsigned int)limit >= CU_LIMIT_MAX)
-		return CUDA_ERROR_INVALID_VALUE;
-
-	size_t cost_bytes = limit_cost(limit, value);
 	sim_lock();
-	size_t had_bytes = context->limit_bytes[limit];
-	sim_device_refund(context->device, had_bytes);
-	if (sim_device_charge(context->device, cost_bytes)) {
-		context->limit_bytes[limit] = cost_bytes;
-		context->limits[limit] = value;
+	context->references++;
+	sim_unlock();
+	*ret_context = context;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext context)
+{
+	struct CUctx_st *current;
+	CUresult result = sim_context_get_current(&current);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (current != context)
+		return CUDA_ERROR_INVALID_CONTEXT;
+
+	bool is_last = false;
+	sim_lock();
+	if (context->references > 1) {
+		context->references--;
+	} else if (is_own(context)) {
+		is_last = true;
+		context_end(context);
 	} else {
-		/* Just given back, so it is there. */
-		(void)sim_device_charge(context->device, had_bytes);
-		result = CUDA_ERROR_OUT_OF_MEMORY;
+		result = CUDA_ERROR_INVALID_CONTEXT;
 	}
 	sim_unlock();
+	if (is_last)
+		sim_context_pop(context);
 	return result;
-}
-
-CUresult cuCtxGetLimit(size_t *ret_value, CUlimit limit)
-{
-	struct CUctx_st *context;
-	CUresult result = sim_context_get_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_value || (unsigned int)limit >= CU_LIMIT_MAX)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_value = context->limits[limit];
-	return CUDA_SUCCESS;
 }

@@ -46,27 +46,29 @@ enum {
 	SIM_CONTEXT_STACK_DEPTH = 64,
 };
 
-struct sim_device {
-	int ordinal;
-	size_t capacity_bytes;
-	size_t used_bytes; /* what cuMemGetInfo calls not free */
-	struct CUctx_st *primary;
-	unsigned int primary_references;
-	unsigned int primary_flags;
-	struct CUmemPoolHandle_st *default_pool;
-	struct CUmemPoolHandle_st *current_pool;
-	size_t graph_used_bytes, graph_used_high_bytes;
-};
-
 struct CUctx_st {
 	struct CUctx_st *next; /* in the list of live contexts, by which handles are checked */
 	struct sim_device *device;
+	struct CUctx_st *parent; /* of the view of a green context: the primary context; else NULL */
+	unsigned int references; /* cuCtxAttach; 0: it has ended */
 	uint64_t id;
 	unsigned int flags;
 	unsigned int peers; /* bit per device whose memory this context was let at */
 	size_t limits[CU_LIMIT_MAX];
 	size_t limit_bytes[CU_LIMIT_MAX]; /* what the device was charged for a raised limit */
 	size_t charged_bytes;             /* and for the context itself */
+};
+
+struct sim_device {
+	int ordinal;
+	size_t capacity_bytes;
+	size_t used_bytes; /* what cuMemGetInfo calls not free */
+	struct CUctx_st primary; /* always at this address; a live context while it is active */
+	unsigned int primary_references;
+	unsigned int primary_flags;
+	struct CUmemPoolHandle_st *default_pool;
+	struct CUmemPoolHandle_st *current_pool;
+	size_t graph_used_bytes, graph_used_high_bytes;
 };
 
 /* What a block of addresses is; decides who may free it and what it costs. */
@@ -137,11 +139,29 @@ size_t sim_round_up(size_t size_bytes, size_t unit_bytes);
 /* How many threads a device can run at a time. Needs no lock. */
 size_t sim_device_threads(void);
 
-/* context.c */
-/* This thread's current context, in *ret_context, or the error of a call that needs one. No lock needed. */
+/* current.c */
+/*
+ * The context in which this thread's calls happen: its current one, and the primary one where that is
+ * the view of a green context. Or the error of a call that needs one. No lock needed.
+ */
 CUresult sim_context_get_current(struct CUctx_st **ret_context);
+/* The same, but views are what they are. */
+CUresult sim_context_get_view(struct CUctx_st **ret_context);
+/* If the context is this thread's current one, it is no longer. No lock needed. */
+void sim_context_pop(const struct CUctx_st *context);
+void sim_context_reset_limits(struct CUctx_st *context);
+
+/* context.c */
+bool sim_context_has_ended(const struct CUctx_st *context);
+bool sim_primary_is_active(const struct sim_device *device);
+CUresult sim_primary_retain(struct sim_device *device);
+CUresult sim_primary_release(struct sim_device *device);
 bool sim_context_is_live(const struct CUctx_st *context);
 void sim_contexts_list(struct sim_list *list);
+
+/* green.c */
+/* Whether it is what cuCtxFromGreenCtx gave, of a green context that lives in a live primary one. */
+bool sim_green_is_view(const struct CUctx_st *context);
 
 /* blocks.c */
 /*
@@ -165,6 +185,7 @@ void sim_blocks_free_of_context(const struct CUctx_st *context);
 void sim_arrays_free_of_context(const struct CUctx_st *context);
 void sim_modules_free_of_context(const struct CUctx_st *context);
 void sim_modules_list(struct sim_list *list);
+void sim_streams_free_of_context(const struct CUctx_st *context);
 /* library.c: what comes with one */
 CUresult sim_libraries_load_into(struct CUctx_st *context);
 

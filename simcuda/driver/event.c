@@ -69,6 +69,16 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned int fla
 	return CUDA_SUCCESS;
 }
 
+CUresult sim_event_record_now(CUevent event)
+{
+	if (!event)
+		return CUDA_ERROR_INVALID_HANDLE;
+	event->capture_id = 0;
+	event->time_ns = now_ns();
+	event->is_recorded = true;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
 	return cuEventRecordWithFlags(event, stream, 0);

@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "green.h"
+
 /* Streams: handles with a context, a priority and perhaps a capture. Nothing ever waits in one. */
 
 static struct CUstream_st *streams;
@@ -41,14 +43,29 @@ CUresult sim_stream_get_context(CUstream stream, struct CUctx_st **ret_context)
 	CUresult result = CUDA_ERROR_INVALID_HANDLE;
 	sim_lock();
 	for (const struct CUstream_st *live = streams; live; live = live->next) {
-		if (live == stream && sim_context_is_live(live->context)) {
-			*ret_context = live->context;
-			result = CUDA_SUCCESS;
-			break;
-		}
+		if (live != stream)
+			continue;
+		struct CUctx_st *context = live->context;
+		result = sim_context_is_live(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+		*ret_context = context->parent ? context->parent : context;
+		break;
 	}
 	sim_unlock();
 	return result;
+}
+
+void sim_streams_free_of_context(const struct CUctx_st *context)
+{
+	sim_captures_forget_of_context(context);
+	for (struct CUstream_st **link = &streams; *link;) {
+		struct CUstream_st *stream = *link;
+		if (stream->context == context) {
+			*link = stream->next;
+			free(stream);
+		} else {
+			link = &stream->next;
+		}
+	}
 }
 
 struct sim_capture *sim_stream_capture(CUstream stream)
@@ -74,16 +91,8 @@ void sim_streams_leave_capture(const struct sim_capture *capture)
 
 /* --- handles -------------------------------------------------------------------------------------- */
 
-CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
+CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority, CUstream *ret_stream)
 {
-	struct CUctx_st *context;
-	CUresult result = sim_context_get_current(&context);
-
-	if (result != CUDA_SUCCESS)
-		return result;
-	if (!ret_stream || (flags & ~(unsigned int)CU_STREAM_NON_BLOCKING))
-		return CUDA_ERROR_INVALID_VALUE;
-
 	struct CUstream_st *stream = calloc(1, sizeof(*stream));
 	if (!stream)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -99,6 +108,18 @@ CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, in
 	return CUDA_SUCCESS;
 }
 
+CUresult cuStreamCreateWithPriority(CUstream *ret_stream, unsigned int flags, int priority)
+{
+	struct CUctx_st *context;
+	CUresult result = sim_context_get_view(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_stream || (flags & ~(unsigned int)CU_STREAM_NON_BLOCKING))
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_stream_new(context, flags, priority, ret_stream);
+}
+
 CUresult cuStreamCreate(CUstream *ret_stream, unsigned int flags)
 {
 	return cuStreamCreateWithPriority(ret_stream, flags, 0);
@@ -112,12 +133,16 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	CUresult result = CUDA_ERROR_INVALID_HANDLE;
 	sim_lock();
 	for (struct CUstream_st **link = &streams; *link; link = &(*link)->next) {
-		if (*link == stream) {
+		if (*link != stream)
+			continue;
+		if (sim_context_is_live(stream->context)) {
 			*link = stream->next;
 			free(stream);
 			result = CUDA_SUCCESS;
-			break;
+		} else {
+			result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
 		}
+		break;
 	}
 	sim_unlock();
 	return result;
@@ -167,9 +192,55 @@ CUresult cuStreamGetId(CUstream stream, unsigned long long *ret_id)
 	return CUDA_SUCCESS;
 }
 
+/* The context of a stream, which may be a view. */
+static CUresult get_view(CUstream stream, struct CUctx_st **ret_context)
+{
+	CUresult result = sim_stream_get_context(stream, ret_context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (is_legacy(stream) || stream == CU_STREAM_PER_THREAD)
+		return sim_context_get_view(ret_context);
+	*ret_context = stream->context;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuStreamGetCtx(CUstream stream, CUcontext *ret_context)
 {
-	return ret_context ? sim_stream_get_context(stream, ret_context) : CUDA_ERROR_INVALID_VALUE;
+	return ret_context ? get_view(stream, ret_context) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *ret_context, CUgreenCtx *ret_green)
+{
+	struct CUctx_st *view;
+	CUresult result = get_view(stream, &view);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_context || !ret_green)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (view->parent && stream == CU_STREAM_PER_THREAD)
+		return CUDA_ERROR_INVALID_HANDLE;
+	sim_lock();
+	*ret_green = sim_green_of_view(view);
+	sim_unlock();
+	*ret_context = view->parent ? view->parent : view;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx *ret_green)
+{
+	struct CUctx_st *view;
+	CUresult result = get_view(stream, &view);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!ret_green)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	*ret_green = sim_green_of_view(view);
+	sim_unlock();
+	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetDevice(CUstream stream, CUdevice *ret_ordinal)
@@ -240,10 +311,13 @@ CUresult cuStreamQuery(CUstream stream)
 
 CUresult cuCtxSynchronize_v2(CUcontext context)
 {
-	CUresult result = context ? sim_check_initialized() : sim_context_get_current(&context);
+	CUdevice ordinal;
+	CUresult result = context ? cuCtxGetDevice_v2(&ordinal, context) : sim_context_get_current(&context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	if (context->parent)
+		context = context->parent;
 	sim_lock();
 	bool is_capturing = sim_capture_is_active_in(context);
 	if (is_capturing)

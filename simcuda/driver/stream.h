@@ -24,7 +24,7 @@ struct sim_capture {
 
 struct CUstream_st {
 	struct CUstream_st *next;
-	struct CUctx_st *context;
+	struct CUctx_st *context; /* may be the view of a green context */
 	unsigned int flags;
 	int priority;
 	uint64_t id;
@@ -37,6 +37,8 @@ struct CUstream_st {
  * legacy, per-thread), whose context is the current one. Takes the lock itself.
  */
 CUresult sim_stream_get_context(CUstream stream, struct CUctx_st **ret_context);
+/* Makes a stream in a context that is live. Takes the lock itself. */
+CUresult sim_stream_new(struct CUctx_st *context, unsigned int flags, int priority, CUstream *ret_stream);
 /* The capture that the stream is part of; NULL when it is in none. */
 struct sim_capture *sim_stream_capture(CUstream stream);
 /* Not for the legacy stream, which cannot capture. */
@@ -65,5 +67,10 @@ struct sim_capture *sim_capture_find(uint64_t id);
 /* Whether a stream of this context captures. */
 bool sim_capture_is_active_in(const struct CUctx_st *context);
 void sim_capture_invalidate_all_in(const struct CUctx_st *context);
+/* Forgets the captures of a context that ends. */
+void sim_captures_forget_of_context(const struct CUctx_st *context);
+
+/* event.c: outside of any stream. Needs no lock. */
+CUresult sim_event_record_now(CUevent event);
 
 #endif

@@ -92,6 +92,9 @@ cudaError_t cudaDeviceReset(void)
 	if (!error) {
 		pthread_mutex_lock(&primary_lock);
 		error = sim_error(sim_driver.cuDevicePrimaryCtxReset_v2(device));
+		/* A reset lets go of no reference, and the next call retains the context anew. */
+		if (!error && primaries[device])
+			error = sim_error(sim_driver.cuDevicePrimaryCtxRelease_v2(device));
 		primaries[device] = NULL;
 		__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&primary_lock);
