@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""CUDA's surface as tables: the rows of preload/hooks.def, and what NVIDIA's headers declare.
+
+Shared by check-surface, make-coverage and the tests. Headers are read through the C preprocessor
+($CC or cc), so that what counts is what a program compiled against them would see.
+"""
+import atexit
+import dataclasses
+import functools
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PRELOAD = os.path.join(SOURCE, "preload")
+HOOKS = os.path.join(PRELOAD, "hooks.def")
+NOT_HOOKED = os.path.join(PRELOAD, "not_hooked.def")
+ALLOCATION_LIKE = os.path.join(PRELOAD, "allocation_like.def")
+
+# Columns after (library, symbol, base, since, mode); hand-written rows have none of them, names two.
+ROW_COLUMNS = ("parameters", "arguments", "kind", "space", "address", "size")
+
+
+@dataclasses.dataclass
+class Row:
+    macro: str  # GMT_HOOK, GMT_HOOK_NAME, GMT_HOOK_BODY, GMT_HOOK_ROUTE
+    group: str  # the comment above its group
+    library: str
+    symbol: str
+    base: str
+    since: int
+    mode: str  # LEGACY or PTDS
+    more: dict  # the rest, by the names of ROW_COLUMNS; a hand-written row has none or a part
+
+    def __getattr__(self, name):
+        if name in ROW_COLUMNS:
+            return self.more.get(name, "")
+        raise AttributeError(name)
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def split_arguments(text):
+    """The arguments of a macro call or a parameter list: text at commas outside brackets and strings."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for at, letter in enumerate(text):
+        if letter == '"' and text[at - 1 : at] != "\\":
+            quoted = not quoted
+        elif not quoted and letter in "([{":
+            depth += 1
+        elif not quoted and letter in ")]}":
+            depth -= 1
+        elif not quoted and letter == "," and depth == 0:
+            parts.append(one_line(text[start:at]))
+            start = at + 1
+    parts.append(one_line(text[start:]))
+    return parts
+
+
+def closing(text, opening):
+    """Where the bracket at `opening` is closed."""
+    depth, quoted = 0, False
+    for at in range(opening, len(text)):
+        if text[at] == '"' and text[at - 1] != "\\":
+            quoted = not quoted
+        elif not quoted and text[at] == "(":
+            depth += 1
+        elif not quoted and text[at] == ")":
+            depth -= 1
+            if depth == 0:
+                return at
+    raise ValueError(f"unbalanced brackets after {text[opening - 40 : opening + 40]!r}")
+
+
+def calls(path, prefix):
+    """(macro, arguments, comment above its group) of every use of a macro of that prefix in a .def file."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    # A comment that has a line to itself heads what follows; the first one tells of the file.
+    pattern = re.compile(r"^[ \t]*/\*(?P<comment>.*?)\*/|^(?P<macro>" + prefix + r"\w*)[ \t]*\(", re.M | re.S)
+    group, at = "", 0
+    while match := pattern.search(text, at):
+        at = match.end()
+        if match["comment"] is not None:
+            group = one_line(re.sub(r"^\s*\*", "", match["comment"], flags=re.M))
+            continue
+        end = closing(text, at - 1)
+        inside = re.sub(r"/\*.*?\*/", "", text[at:end], flags=re.S)
+        yield match["macro"], split_arguments(inside), group
+        at = end + 1
+
+
+def rows(path=HOOKS):
+    """Every row of hooks.def, in its order."""
+    result = []
+    for macro, cells, group in calls(path, "GMT_HOOK"):
+        library, symbol, base, since, mode, *more = cells
+        result.append(Row(macro, group, library, symbol, base, int(since), mode, dict(zip(ROW_COLUMNS, more))))
+    return result
+
+
+def strings(cell):
+    """A cell of string literals, joined as C joins them."""
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', cell))
+
+
+def not_hooked(path=NOT_HOOKED):
+    """{name: (reason, group)}: what looks like an allocation call and has deliberately no row."""
+    if not os.path.exists(path):
+        return {}
+    return {cells[0]: (strings(cells[1]), group) for _, cells, group in calls(path, "GMT_NOT_HOOKED")}
+
+
+@functools.cache
+def allocation_parts():
+    return tuple(strings(cells[0]) for _, cells, _ in calls(ALLOCATION_LIKE, "GMT_ALLOCATION_LIKE"))
+
+
+def looks_like_allocation(name):
+    return any(part in name for part in allocation_parts())
+
+
+# --- headers ---
+
+
+def base_of(symbol):
+    """cuMemAlloc_v2 and cuMemAlloc_v2_ptsz -> cuMemAlloc"""
+    return re.sub(r"(_v\d+)?(_ptds|_ptsz)?$", "", symbol)
+
+
+# What stands beside a header of NVIDIA's and belongs to it. The typedefs tell versions.
+COMPANIONS = {
+    "cuda.h": ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"),
+    "cuda_runtime_api.h": ("cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"),
+}
+TYPEDEFS = ("cudaTypedefs.h", "cudaGLTypedefs.h", "cudaEGLTypedefs.h", "cudaVDPAUTypedefs.h")
+# What those include of other vendors'. Only text is read, so the few types that functions have will do.
+FOREIGN = {
+    "GL/gl.h": "typedef unsigned int GLenum; typedef unsigned int GLuint;",
+    "EGL/egl.h": "typedef void *EGLImageKHR;",
+    "EGL/eglext.h": "",
+    "vdpau/vdpau.h": "typedef unsigned int VdpVideoSurface; typedef unsigned int VdpOutputSurface;",
+}
+
+
+@functools.cache
+def foreign_folder():
+    folder = tempfile.mkdtemp(prefix="gpumemtrace-headers.")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for name, text in FOREIGN.items():
+        path = os.path.join(folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return folder
+
+
+def preprocess(folder, names, *definitions):
+    """The headers of that folder, of these names, after the preprocessor; those that are not there left out.
+
+    Raises RuntimeError with the compiler's first words.
+    """
+    present = [name for name in names if os.path.exists(os.path.join(folder, name))]
+    done = subprocess.run(
+        [os.environ.get("CC", "cc"), "-E", "-P", "-x", "c", "-I", folder, "-isystem", foreign_folder(), *definitions, "-"],
+        input="".join(f'#include "{name}"\n' for name in (*FOREIGN, *present)), capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        raise RuntimeError((errors or ["the preprocessor does not take it"])[0])
+    return done.stdout
+
+
+DECLARATION = re.compile(r"\b(?:CUresult|cudaError_t)\s+(cu\w+)\s*\(([^;]*?)\)\s*;")
+TYPEDEF = re.compile(r"typedef\s+CUresult\s*\(\s*\*\s*PFN_(\w+?)_v(\d+)(_ptsz|_ptds)?\s*\)\s*\(([^;]*?)\)\s*;")
+ALIAS = re.compile(r"\btypedef\s+([^;{}()\[\]]*?)\b(\w+)\s*;")
+
+
+class Header:
+    """What one cuda.h or cuda_runtime_api.h declares, older forms and its companions included."""
+
+    def __init__(self, path):
+        self.path = path
+        self.folder, name = os.path.split(os.path.abspath(path))
+        names = (name, *COMPANIONS.get(name, ()))
+        # __CUDA_API_VERSION_INTERNAL is how NVIDIA's own builds see every form at once.
+        text = preprocess(self.folder, names, "-D__CUDA_API_VERSION_INTERNAL")
+        self.functions = {symbol: one_line(parameters) for symbol, parameters in DECLARATION.findall(text)}
+        self.aliases = {name: one_line(kind) for kind, name in ALIAS.findall(text)}
+        with open(path, encoding="utf-8", errors="replace") as file:
+            found = re.search(r"^#define (?:CUDA_VERSION|CUDART_VERSION)\s+(\d+)", file.read(), re.M)
+        self.version = int(found[1]) if found else 0
+
+    @functools.cached_property
+    def typedefs(self):
+        """{(base, version, mode): parameters}, from cudaTypedefs.h and its like; {} where there are none."""
+        text = preprocess(self.folder, TYPEDEFS, "-D__CUDA_API_VERSION_INTERNAL")
+        return {
+            (base, int(version), "PTDS" if suffix else "LEGACY"): one_line(parameters)
+            for base, version, suffix, parameters in TYPEDEF.findall(text)}
+
+    @functools.cached_property
+    def driver_table(self):
+        """[Entry]: which exported symbol cuGetProcAddress means by a base name and a version.
+
+        PFN_cuMemAlloc_v3020 tells base and version and not the symbol; the n-th version of a base is the
+        n-th of its symbols, which the signatures confirm (a test compares them all).
+        """
+        versions, symbols = {}, {}
+        for base, version, mode in self.typedefs:
+            versions.setdefault((base, mode), []).append(version)
+        for symbol in self.functions:
+            mode = "PTDS" if re.search(r"_ptds$|_ptsz$", symbol) else "LEGACY"
+            symbols.setdefault((base_of(symbol), mode), []).append(symbol)
+        return [
+            Entry(symbol, base, version, mode)
+            for (base, mode), known in versions.items()
+            for version, symbol in zip(sorted(known), sorted(symbols.get((base, mode), []), key=age))]
+
+    def type_of(self, parameter):
+        """One parameter as the calling convention sees it, as far as text can tell."""
+        text = re.sub(r"\b(const|struct|enum|union)\b", " ", parameter)
+        text = re.sub(r"\[\w*\]", "*", text)
+        pointers = text.count("*")
+        words = text.replace("*", " ").split()
+        plain = {"unsigned", "int", "long", "char", "short", "void", "float"}
+        if len(words) > 1 and words[-1] not in plain:
+            words.pop()  # the parameter's name
+        name = " ".join(words)
+        while meant := self.aliases.get(name):
+            pointers += meant.count("*")
+            resolved = one_line(re.sub(r"\b(struct|enum|const)\b", " ", meant.replace("*", " ")))
+            if resolved == name:
+                break
+            name = resolved
+        name = {"unsigned int": "unsigned"}.get(name, name)
+        return name + "*" * pointers
+
+    def signature(self, parameters):
+        parameters = parameters.strip()
+        return [] if parameters in ("", "void") else [self.type_of(one) for one in split_arguments(parameters)]
+
+
+def same_signature(one, other):
+    """Equal types; a row may say void * for what other headers than its own declare."""
+    return len(one) == len(other) and all(
+        a == b or ("void" in (a.rstrip("*"), b.rstrip("*")) and a.endswith("*") and b.endswith("*"))
+        for a, b in zip(one, other))
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """One exported function of the driver as cuGetProcAddress knows it."""
+    symbol: str
+    base: str
+    since: int
+    mode: str
+
+
+def age(symbol):
+    """Sorts the forms of one base name: cuMemAlloc before cuMemAlloc_v2 before cuMemAlloc_v3."""
+    found = re.search(r"_v(\d+)(_pt|$)", symbol)
+    return int(found[1]) if found else 1
