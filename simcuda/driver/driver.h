@@ -18,15 +18,7 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <stddef.h>
-/* From cudaProfiler.h, which not every set of headers has. */
-CUresult cuProfilerStart(void);
-CUresult cuProfilerStop(void);
-/* From CUDA 13.1's header. */
-CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
-			       CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
-			       size_t size_bytes, unsigned long long flags);
-CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
-				CUdeviceptr address, size_t size_bytes, unsigned long long flags);
+#include "newer.h"
 /* Not CUDA's: what this process uses of a device, which the simulated management library asks; 0: no such device. */
 size_t simcuda_used_bytes(int ordinal);
 #include "books.h"

@@ -18,9 +18,8 @@
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-/* From cudaProfiler.h and cuda_profiler_api.h, which not every set of headers has. */
-CUresult cuProfilerStart(void);
-CUresult cuProfilerStop(void);
+#include "../driver/newer.h"
+/* From cuda_profiler_api.h, which not every set of headers has. */
 cudaError_t cudaProfilerStart(void);
 cudaError_t cudaProfilerStop(void);
 #pragma GCC visibility pop

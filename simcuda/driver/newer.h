@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIMCUDA_NEWER_H
+#define SIMCUDA_NEWER_H
+
+/* Of the driver's functions, those that not every set of headers of CUDA 13 declares. */
+
+#include <cuda.h>
+#include <stddef.h>
+
+/* From cudaProfiler.h. */
+CUresult cuProfilerStart(void);
+CUresult cuProfilerStop(void);
+/* From CUDA 13.1 on. */
+CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
+			       CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
+			       size_t size_bytes, unsigned long long flags);
+CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
+				CUdeviceptr address, size_t size_bytes, unsigned long long flags);
+
+#endif
