@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: ask_runtime LIBCUDART [FILE]      (with STATIC_RUNTIME: ask_runtime - [FILE])
+ *
+ * Lets a CUDA runtime of NVIDIA's start, up to where it gives up on the driver that it found, and
+ * prints each question that it asked on the way, by dlsym and by cuGetProcAddress, with what it was
+ * given for an answer. Then asks itself for what FILE says, lines of "NAME VERSION", with the flags 0,
+ * 1 and 2 through both forms of cuGetProcAddress. A line is
+ *
+ *	WHO ROUTE NAME VERSION FLAGS RESULT OBJECT OFFSET
+ *
+ * where WHO is "runtime" or "self", and OBJECT the answer's file, "-" where there is none. The program's
+ * own dlsym comes before that of a preload, and asks it.
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int proc_address(const char *, void **, int, uint64_t);
+typedef int proc_address_v2(const char *, void **, int, uint64_t, int *);
+
+struct request {
+	const char *who, *route;
+	char *name;
+	int version, result;
+	uint64_t flags;
+	void *answer;
+};
+
+static struct request *requests;
+static size_t count, capacity;
+static int is_recording;
+static proc_address *real_proc_address;
+static proc_address_v2 *real_proc_address_v2;
+
+static void note(const char *who, const char *route, const char *name, int version, uint64_t flags, int result, void *answer)
+{
+	if (count == capacity) {
+		capacity = capacity ? 2 * capacity : 1024;
+		requests = realloc(requests, capacity * sizeof(*requests));
+		if (!requests)
+			abort();
+	}
+	requests[count++] = (struct request){ who, route, strdup(name), version, result, flags, answer };
+}
+
+static void *ours_instead(void *answer, const char *name, int version);
+
+static int record_proc_address(const char *name, void **address, int version, uint64_t flags)
+{
+	int result = real_proc_address(name, address, version, flags);
+
+	note("runtime", "v1", name, version, flags, result, result ? NULL : *address);
+	if (!result)
+		*address = ours_instead(*address, name, version);
+	return result;
+}
+
+static int record_proc_address_v2(const char *name, void **address, int version, uint64_t flags, int *status)
+{
+	int result = real_proc_address_v2(name, address, version, flags, status);
+
+	note("runtime", "v2", name, version, flags, result, result ? NULL : *address);
+	if (!result)
+		*address = ours_instead(*address, name, version);
+	return result;
+}
+
+/* The runtime gets cuGetProcAddress from dlsym or from an earlier one; both times it gets ours. */
+static void *ours_instead(void *answer, const char *name, int version)
+{
+	if (!answer)
+		return NULL;
+	if (strcmp(name, "cuGetProcAddress_v2") == 0 || (strcmp(name, "cuGetProcAddress") == 0 && version >= 12000)) {
+		real_proc_address_v2 = (proc_address_v2 *)answer;
+		return (void *)record_proc_address_v2;
+	}
+	if (strcmp(name, "cuGetProcAddress") == 0) {
+		real_proc_address = (proc_address *)answer;
+		return (void *)record_proc_address;
+	}
+	return answer;
+}
+
+/* The dlsym that this program would have without its own: of a preload, or libc's, which is asked for it. */
+static void *next_dlsym(void *handle, const char *name)
+{
+	static void *(*next)(void *, const char *);
+	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5" };
+	void *(*libc)(void *, const char *) = NULL;
+
+	for (size_t i = 0; !next && !libc && i < sizeof(versions) / sizeof(*versions); i++)
+		*(void **)&libc = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	if (!next && libc)
+		*(void **)&next = libc(RTLD_NEXT, "dlsym");
+	if (!next)
+		abort();
+	return next(handle, name);
+}
+
+__attribute__((visibility("default"))) void *dlsym(void *restrict handle, const char *restrict name)
+{
+	void *answer = next_dlsym(handle, name);
+
+	if (!is_recording || strncmp(name, "cu", 2) != 0)
+		return answer;
+	note("runtime", "dlsym", name, 0, 0, answer ? 0 : 500, answer);
+	return ours_instead(answer, name, 0);
+}
+
+static void ask(void *driver, const char *path)
+{
+	proc_address *v1 = (proc_address *)next_dlsym(driver, "cuGetProcAddress");
+	proc_address_v2 *v2 = (proc_address_v2 *)next_dlsym(driver, "cuGetProcAddress_v2");
+	FILE *file = fopen(path, "r");
+	char name[256];
+	int version;
+
+	while (v1 && v2 && file && fscanf(file, "%255s %d", name, &version) == 2)
+		for (uint64_t flags = 0; flags <= 2; flags++) {
+			void *answer = NULL;
+			int status, result = v1(name, &answer, version, flags);
+
+			note("self", "v1", name, version, flags, result, result ? NULL : answer);
+			answer = NULL;
+			result = v2(name, &answer, version, flags, &status);
+			note("self", "v2", name, version, flags, result, result ? NULL : answer);
+		}
+	if (file)
+		fclose(file);
+}
+
+static void print(const struct request *request)
+{
+	Dl_info about;
+	int is_known = request->answer && dladdr(request->answer, &about);
+
+	printf("%s %s %s %d %d %d %s %#lx\n", request->who, request->route,
+		*request->name ? request->name : "\"\"", request->version, (int)request->flags, request->result,
+		is_known ? about.dli_fname : "-",
+		is_known ? (unsigned long)((char *)request->answer - (char *)about.dli_fbase) : 0ul);
+}
+
+#ifdef STATIC_RUNTIME
+int cudaFree(void *);
+#endif
+
+int main(int argc, char **argv)
+{
+	int (*free_nothing)(void *);
+
+	if (argc < 2)
+		return 2;
+#ifdef STATIC_RUNTIME
+	/* Linked in: argv[1] is not looked at. */
+	free_nothing = cudaFree;
+#else
+	void *runtime = dlopen(argv[1], RTLD_NOW);
+	if (!runtime) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 1;
+	}
+	free_nothing = (int (*)(void *))next_dlsym(runtime, "cudaFree");
+#endif
+	/* Held, or a runtime that gave up would have unloaded what the answers point to. */
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	is_recording = 1;
+	/* The runtime starts at the first call that needs the driver. */
+	int result = free_nothing(NULL);
+	is_recording = 0;
+	if (argc > 2)
+		ask(driver, argv[2]);
+	for (size_t i = 0; i < count; i++)
+		print(&requests[i]);
+	printf("ended %d\n", result);
+	return 0;
+}

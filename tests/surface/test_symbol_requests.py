@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What NVIDIA's own runtimes ask a driver for, and what they are given under the recorder.
+
+The real libcudart of each version runs, on a driver that knows all names and does nothing, until it
+gives up; its requests are all made by then.
+"""
+import functools
+import os
+import unittest
+
+import tap
+import runtimes
+from runtimes import surface
+from snapshots import SHIM
+
+
+@functools.cache
+def hooked():
+    return {row.symbol for row in surface.rows() if row.library == "CUDA"}
+
+
+def expected(symbol):
+    return symbol and ("shim" if symbol in hooked() else "driver", symbol)
+
+
+@unittest.skipUnless(runtimes.folders(), "no runtimes here: scripts/setup/cuda-runtimes fetches them")
+class SymbolRequests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        known = runtimes.entries().values()
+        cls.driver = runtimes.fake_driver("all", known)
+        cls.exact = runtimes.fake_driver("all-exact", known, "-DEXACT_NAMES_ONLY")
+        # All names of all headers in each of their versions, and in one that is still to come.
+        cls.names = os.path.join(runtimes.folder(), "names")
+        with open(cls.names, "w", encoding="utf-8") as file:
+            for name, since in sorted({(entry.base, entry.since) for entry in known}):
+                file.write(f"{name} {since}\n{name} 13099\n{name} {since - 1}\n")
+
+    def linkings(self):
+        for version in runtimes.folders():
+            yield version, False
+            if runtimes.archive(version):
+                yield version, True
+
+    def check(self, requests, driver):
+        """Each answer is what it must be; how many were wrappers."""
+        wrong = []
+        for request in requests:
+            if request.route == "dlsym":
+                must = expected(request.name) if self.is_exported(request.name, driver) else None
+            else:
+                must = expected(runtimes.meant(request.name, request.version, request.flags))
+            if runtimes.answer(request) != must:
+                wrong.append(f"{request.name} {request.version} flags {request.flags} ({request.route}): "
+                             f"{runtimes.answer(request)}, not {must}")
+        self.assertEqual(wrong, [])
+        return sum((runtimes.answer(request) or [""])[0] == "shim" for request in requests)
+
+    def is_exported(self, name, driver):
+        if name.startswith("cuGetProcAddress"):
+            return driver != self.exact
+        return name in runtimes.entries() or name in runtimes.WRITTEN_BY_HAND
+
+    def run_each(self, driver, **options):
+        for version, static in self.linkings():
+            with self.subTest(version=version, static=static):
+                requests, last = runtimes.ask(driver, version, static, preload=SHIM, **options)
+                self.assertEqual(last, "ended 500")
+                asked = [request for request in requests if request.who == "runtime"]
+                # As many as without the recorder: the runtime went as far.
+                self.assertEqual(len(runtimes.after_start(asked)), runtimes.runtime_entries()[1][version])
+                self.assertGreater(self.check(requests, driver), 70)
+
+    def test_each_request_of_each_runtime_gets_the_wrapper_of_exactly_that_function(self):
+        self.run_each(self.driver)
+
+    def test_a_driver_that_answers_with_functions_which_it_does_not_export_is_matched_by_version(self):
+        self.run_each(self.driver, hides=True)
+
+    def test_a_runtime_that_falls_back_to_exact_names_gets_the_wrappers_of_these(self):
+        self.run_each(self.exact)
+
+    def test_each_name_of_each_header_with_each_flag_gets_the_wrapper_of_exactly_that_function(self):
+        newest = list(runtimes.folders())[-1]
+        for hides in (False, True):
+            with self.subTest(hides=hides):
+                requests, _ = runtimes.ask(self.driver, newest, preload=SHIM, names=self.names, hides=hides)
+                own = [request for request in requests if request.who == "self"]
+                self.assertGreater(len(own), 6 * len(hooked()))
+                reached = {runtimes.answer(one)[1] for one in own if runtimes.answer(one)}
+                self.assertEqual(hooked() & set(runtimes.entries()) - reached, set(), "never answered with")
+                self.check(own, self.driver)
+
+    def test_runtimes_and_headers_agree_which_function_is_meant_by_a_name_and_a_version(self):
+        in_headers = runtimes.header_entries()
+        differing = [
+            (entry, in_headers[symbol])
+            for symbol, known in runtimes.runtime_entries()[0].items() for entry in known
+            if symbol in in_headers and entry != in_headers[symbol]]
+        self.assertEqual(differing, [])
+        for symbol, known in runtimes.runtime_entries()[0].items():
+            self.assertEqual(len(known), 1, f"{symbol}: {known}")
+
+    def test_each_request_that_looks_like_an_allocation_call_has_a_row_or_a_reason(self):
+        asked = runtimes.runtime_entries()[0]
+        self.assertGreater(len(asked), 370)
+        reasons = surface.not_hooked()
+        unexplained = sorted(
+            symbol for symbol in asked
+            if surface.looks_like_allocation(symbol) and symbol not in hooked() and
+            surface.base_of(symbol) not in reasons and symbol not in reasons)
+        self.assertEqual(unexplained, [])
+
+
+if __name__ == "__main__":
+    tap.main()
