@@ -131,6 +131,10 @@ static enum simcuda_kind kind_of(enum sim_space space)
 		return SIMCUDA_KIND_GRAPH_BLOCK;
 	case SIM_SPACE_IPC:
 		return SIMCUDA_KIND_IPC;
+	case SIM_SPACE_IMPORTED:
+		return SIMCUDA_KIND_IMPORTED_BLOCK;
+	case SIM_SPACE_GRAPHICS:
+		return SIMCUDA_KIND_GRAPHICS_BUFFER;
 	case SIM_SPACE_EXTERNAL:
 	case SIM_SPACE_VARIABLE: /* listed with its module */
 		break;
@@ -148,7 +152,7 @@ void sim_blocks_list(struct sim_list *list)
 					   .kind = kind_of(block->space),
 					   .device = sim_ordinal_of(block->device),
 					   .address = block->range.start,
-					   .object = (uintptr_t)block->pool,
+					   .object = block->pool ? (uintptr_t)block->pool : block->owner,
 					   .context = (uintptr_t)block->context,
 					   .size_bytes = block->range.size_bytes,
 					   /* A pool's block is paid for by what the pool reserved. */

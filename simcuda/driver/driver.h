@@ -74,6 +74,8 @@ enum sim_space {
 	SIM_SPACE_IPC,        /* cuIpcOpenMemHandle: another process's memory */
 	SIM_SPACE_VARIABLE,   /* a module's, which goes with the module */
 	SIM_SPACE_EXTERNAL,   /* cuExternalMemoryGetMappedBuffer */
+	SIM_SPACE_IMPORTED,   /* cuMemPoolImportPointer: another process's pool memory */
+	SIM_SPACE_GRAPHICS,   /* cuGraphicsMapResources: another API's memory */
 };
 
 struct sim_block {
@@ -86,7 +88,7 @@ struct sim_block {
 	struct sim_device *device;
 	struct CUctx_st *context; /* goes with this context; NULL: outlives every context */
 	struct CUmemPoolHandle_st *pool;
-	uint64_t owner; /* SIM_SPACE_IPC: the exporter's address */
+	uint64_t owner; /* what was imported: of whom; see where it is made */
 };
 
 struct sim_driver {

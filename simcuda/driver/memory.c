@@ -87,7 +87,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *ret_address, size_t size_bytes, unsigned
 static bool is_freed_by_mem_free(enum sim_space space)
 {
 	return space == SIM_SPACE_DEVICE || space == SIM_SPACE_MANAGED || space == SIM_SPACE_POOL ||
-	       space == SIM_SPACE_GRAPH || space == SIM_SPACE_EXTERNAL;
+	       space == SIM_SPACE_GRAPH || space == SIM_SPACE_EXTERNAL || space == SIM_SPACE_IMPORTED;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address)

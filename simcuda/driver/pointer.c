@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "driver.h"
-
 #include <string.h>
+
+#include "pool.h"
 
 /* What is known of a pointer. */
 
@@ -30,6 +30,13 @@ static bool is_host(const struct knowledge *known)
 {
 	return known->block &&
 	       (known->block->space == SIM_SPACE_PINNED || known->block->space == SIM_SPACE_REGISTERED);
+}
+
+static bool is_managed(const struct knowledge *known)
+{
+	return known->block && (known->block->space == SIM_SPACE_MANAGED ||
+				(known->block->pool && known->block->pool->properties.allocType ==
+							       CU_MEM_ALLOCATION_TYPE_MANAGED));
 }
 
 static struct CUctx_st *context_of(const struct knowledge *known)
@@ -62,7 +69,7 @@ static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_
 		*(CUdeviceptr *)ret_value = address;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (!is_host(known) && !(known->block && known->block->space == SIM_SPACE_MANAGED))
+		if (!is_host(known) && !is_managed(known))
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)ret_value = (void *)address;
 		return CUDA_SUCCESS;
@@ -73,7 +80,7 @@ static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_
 		*(unsigned long long *)ret_value = known->block ? known->block->id : known->range.start;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		*(unsigned int *)ret_value = known->block && known->block->space == SIM_SPACE_MANAGED;
+		*(unsigned int *)ret_value = is_managed(known);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
 		*(int *)ret_value = device_of(known);

@@ -9,13 +9,17 @@
 
 static struct CUmemPoolHandle_st *pools;
 
-static struct CUmemPoolHandle_st *pool_new(struct sim_device *device)
+struct CUmemPoolHandle_st *sim_pool_new(struct sim_device *device, const CUmemPoolProps *properties)
 {
 	struct CUmemPoolHandle_st *pool = calloc(1, sizeof(*pool));
 
 	if (!pool)
 		return NULL;
 	pool->device = device;
+	pool->id = sim_next_id();
+	pool->properties = *properties;
+	pool->maximum_bytes = properties->maxSize;
+	pool->access[device ? device->ordinal : SIM_MAX_DEVICES] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 	pool->reuse[0] = pool->reuse[1] = pool->reuse[2] = 1;
 	pool->next = pools;
 	pools = pool;
@@ -32,15 +36,15 @@ bool sim_pool_is_live(const struct CUmemPoolHandle_st *pool)
 
 CUresult sim_pools_setup(struct sim_device *device)
 {
-	struct CUmemPoolHandle_st *pool = pool_new(device);
+	CUmemPoolProps properties = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->ordinal },
+	};
+	struct CUmemPoolHandle_st *pool = sim_pool_new(device, &properties);
 
 	if (!pool)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pool->is_default = true;
-	pool->properties = (CUmemPoolProps){
-		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device->ordinal },
-	};
 	device->default_pool = device->current_pool = pool;
 	return CUDA_SUCCESS;
 }
@@ -152,10 +156,13 @@ static CUresult allocate_async(CUdeviceptr *ret_address, size_t size_bytes, CUme
 	sim_lock();
 	if (!pool)
 		pool = context->device->current_pool;
-	if (!sim_pool_is_live(pool)) {
+	if (!sim_pool_is_live(pool) || pool->is_imported) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else if (sim_stream_is_capturing(stream)) {
-		result = sim_capture_add_allocation(stream, size_bytes, pool->device, ret_address);
+		/* A graph's allocations are a device's. */
+		result = pool->device ? sim_capture_add_allocation(stream, size_bytes, pool->device,
+								   ret_address) :
+					CUDA_ERROR_NOT_SUPPORTED;
 	} else {
 		struct sim_block *block = pool_allocate(pool, size_bytes);
 		if (block)
@@ -196,7 +203,8 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else if (block->space == SIM_SPACE_POOL) {
 		sim_pool_free_block(block);
-	} else if (block->space == SIM_SPACE_DEVICE || block->space == SIM_SPACE_GRAPH) {
+	} else if (block->space == SIM_SPACE_DEVICE || block->space == SIM_SPACE_GRAPH ||
+		   block->space == SIM_SPACE_IMPORTED) {
 		sim_block_free(block);
 	} else {
 		result = CUDA_ERROR_INVALID_VALUE;
@@ -207,26 +215,38 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 
 /* --- pools as objects ----------------------------------------------------------------------------- */
 
+static CUresult check_properties(const CUmemPoolProps *properties)
+{
+	unsigned int types = (unsigned int)properties->handleTypes;
+
+	if (!sim_pool_place_is_valid(&properties->location, properties->allocType))
+		return CUDA_ERROR_INVALID_VALUE;
+	/* Neither the host's memory nor managed memory is for other processes. */
+	if (types != CU_MEM_HANDLE_TYPE_NONE && (properties->location.type == CU_MEM_LOCATION_TYPE_HOST ||
+						 properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED))
+		return CUDA_ERROR_INVALID_VALUE;
+	return types & ~(unsigned int)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED :
+										 CUDA_SUCCESS;
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool *ret_pool, const CUmemPoolProps *properties)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!ret_pool || !properties)
 		return CUDA_ERROR_INVALID_VALUE;
+	CUresult result = check_properties(properties);
+	if (result != CUDA_SUCCESS)
+		return result;
 
-	struct sim_device *device = NULL;
-	if (properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
-		device = sim_device_find(properties->location.id);
-		if (!device)
-			return CUDA_ERROR_INVALID_VALUE;
-	}
+	/* Managed memory is nobody's until it is touched, wherever it is preferred to be. */
+	bool is_charged = properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+			  properties->allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
 	sim_lock();
-	struct CUmemPoolHandle_st *pool = pool_new(device);
-	if (pool) {
-		pool->properties = *properties;
-		pool->maximum_bytes = properties->maxSize;
+	struct CUmemPoolHandle_st *pool =
+		sim_pool_new(is_charged ? sim_device_find(properties->location.id) : NULL, properties);
+	if (pool)
 		*ret_pool = pool;
-	}
 	sim_unlock();
 	return pool ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -241,8 +261,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 	if (!sim_pool_is_live(pool) || pool->is_default) {
 		result = CUDA_ERROR_INVALID_VALUE;
 	} else {
-		if (pool->device && pool->device->current_pool == pool)
-			pool->device->current_pool = pool->device->default_pool;
+		sim_pool_leave_places(pool);
 		pool->is_destroyed = true;
 		pool->release_threshold_bytes = 0;
 		if (pool->used_bytes == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool.h"
 
-/* What a pool says of itself, who may reach it, and which pool is a device's. */
+/* What a pool says of itself, and who may reach it. */
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void *ret_value)
 {
@@ -98,12 +98,41 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
 	return result;
 }
 
+/* --- who may reach a pool ------------------------------------------------------------------------- */
+
+/* The place of a location in a pool's table of rights; -1: none. */
+static int access_index(const CUmemLocation *location)
+{
+	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE)
+		return sim_device_find(location->id) ? location->id : -1;
+	return location->type >= CU_MEM_LOCATION_TYPE_HOST &&
+			       location->type <= CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT ?
+		       SIM_MAX_DEVICES :
+		       -1;
+}
+
+static bool is_valid(const struct CUmemPoolHandle_st *pool, const CUmemAccessDesc *descriptor)
+{
+	if (access_index(&descriptor->location) < 0)
+		return false;
+	/* Where the pool's memory is, it can be reached: that is not taken away. */
+	bool is_own = pool->device && descriptor->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+		      descriptor->location.id == pool->device->ordinal;
+	return descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ||
+	       (!is_own && (descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+			    descriptor->flags == CU_MEM_ACCESS_FLAGS_PROT_READ));
+}
+
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *descriptors, size_t count)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
 	bool fine = sim_pool_is_live(pool) && (descriptors || count == 0);
+	for (size_t i = 0; i < count && fine; i++)
+		fine = is_valid(pool, &descriptors[i]);
+	for (size_t i = 0; i < count && fine; i++)
+		pool->access[access_index(&descriptors[i].location)] = (unsigned char)descriptors[i].flags;
 	sim_unlock();
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -112,80 +141,12 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *ret_flags, CUmemoryPool pool, CUm
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_flags || !location)
+	if (!ret_flags || !location || access_index(location) < 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	bool live = sim_pool_is_live(pool);
+	if (live)
+		*ret_flags = (CUmemAccess_flags)pool->access[access_index(location)];
 	sim_unlock();
-	if (!live)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-	return CUDA_SUCCESS;
-}
-
-/* --- the pools of a device ------------------------------------------------------------------------ */
-
-static CUresult get_pool(CUmemoryPool *ret_pool, CUdevice ordinal, bool wants_default)
-{
-	const struct sim_device *device = sim_device_find(ordinal);
-
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_pool)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
-	sim_lock();
-	*ret_pool = wants_default ? device->default_pool : device->current_pool;
-	sim_unlock();
-	return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
-{
-	return get_pool(ret_pool, ordinal, true);
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
-{
-	return get_pool(ret_pool, ordinal, false);
-}
-
-CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
-{
-	struct sim_device *device = sim_device_find(ordinal);
-
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!device)
-		return CUDA_ERROR_INVALID_DEVICE;
-	sim_lock();
-	bool fine = sim_pool_is_live(pool) && pool->device == device;
-	if (fine)
-		device->current_pool = pool;
-	sim_unlock();
-	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* The forms of CUDA 13 name the device by a location; only device memory has pools of its own here. */
-
-static bool is_device(const CUmemLocation *location, CUmemAllocationType type)
-{
-	return location && location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
-	       type == CU_MEM_ALLOCATION_TYPE_PINNED;
-}
-
-CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
-{
-	return is_device(location, type) ? get_pool(ret_pool, location->id, true) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
-{
-	return is_device(location, type) ? get_pool(ret_pool, location->id, false) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
-{
-	return is_device(location, type) ? cuDeviceSetMemPool(location->id, pool) : CUDA_ERROR_INVALID_VALUE;
+	return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

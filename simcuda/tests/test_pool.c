@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
+#include <unistd.h>
+
 static CUmemoryPool default_pool(void)
 {
 	CUmemoryPool pool;
@@ -134,6 +136,201 @@ static void the_current_pool_of_a_device_is_where_plain_calls_allocate(void **st
 	assert_ptr_equal(current, default_pool());
 }
 
+static CUmemoryPool make_pool(CUmemLocationType location, int id, CUmemAllocationType type,
+			      CUmemAllocationHandleType handles)
+{
+	CUmemPoolProps properties = { .allocType = type,
+				      .handleTypes = handles,
+				      .location = { .type = location, .id = id } };
+	CUmemoryPool pool;
+
+	assert_success(cuMemPoolCreate(&pool, &properties));
+	return pool;
+}
+
+static void a_destroyed_pool_goes_with_its_last_block(void **state)
+{
+	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0), current;
+	CUdeviceptr first, second, third;
+	cuuint64_t bytes;
+
+	(void)state;
+	assert_success(cuMemAllocFromPoolAsync(&first, 3 * MIB, pool, NULL));
+	assert_success(cuMemAllocFromPoolAsync(&second, MIB, pool, NULL));
+	assert_int_equal(used_bytes(), 4 * MIB);
+	assert_success(cuDeviceSetMemPool(0, pool));
+	assert_success(cuMemPoolDestroy(pool));
+	/* It is no pool any more, and nobody's current one; its blocks are what they were. */
+	assert_success(cuDeviceGetMemPool(&current, 0));
+	assert_ptr_not_equal(current, pool);
+	assert_int_equal(cuDeviceSetMemPool(0, pool), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemPoolDestroy(pool), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemPoolTrimTo(pool, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemAllocFromPoolAsync(&third, 1, pool, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &bytes),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemsetD8_v2(first, 1, 3 * MIB));
+	assert_success(cuMemFreeAsync(first, NULL));
+	assert_success(cuMemFreeAsync(second, NULL));
+	assert_int_equal(used_bytes(), 0);
+}
+
+static void host_and_managed_pools_cost_the_device_nothing(void **state)
+{
+	CUmemoryPool on_host = make_pool(CU_MEM_LOCATION_TYPE_HOST, 77, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+	CUmemoryPool managed = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_MANAGED, 0);
+	CUdeviceptr of_host, of_managed;
+	unsigned int is_managed;
+	cuuint64_t bytes;
+
+	(void)state;
+	assert_success(cuMemAllocFromPoolAsync(&of_host, 3 * MIB, on_host, NULL));
+	assert_success(cuMemAllocFromPoolAsync(&of_managed, 3 * MIB, managed, NULL));
+	assert_int_equal(used_bytes(), 0);
+	assert_success(cuMemPoolGetAttribute(on_host, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes));
+	assert_int_equal(bytes, 4 * MIB);
+	assert_success(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, of_managed));
+	assert_int_equal(is_managed, 1);
+	assert_success(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, of_host));
+	assert_int_equal(is_managed, 0);
+	assert_success(cuMemFreeAsync(of_host, NULL));
+	assert_success(cuMemFree_v2(of_managed));
+	assert_success(cuMemPoolDestroy(on_host));
+	assert_success(cuMemPoolDestroy(managed));
+}
+
+static void impossible_pools_are_refused(void **state)
+{
+	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				      .location = { .type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT } };
+	CUmemoryPool pool;
+
+	(void)state;
+	assert_int_equal(cuMemPoolCreate(&pool, &properties), CUDA_ERROR_INVALID_VALUE);
+	properties.location.type = CU_MEM_LOCATION_TYPE_NONE;
+	assert_int_equal(cuMemPoolCreate(&pool, &properties), CUDA_ERROR_INVALID_VALUE);
+	properties.location.type = CU_MEM_LOCATION_TYPE_HOST;
+	properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	assert_int_equal(cuMemPoolCreate(&pool, &properties), CUDA_ERROR_INVALID_VALUE);
+	properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+	properties.handleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+	assert_int_equal(cuMemPoolCreate(&pool, &properties), CUDA_ERROR_NOT_SUPPORTED);
+	properties.allocType = CU_MEM_ALLOCATION_TYPE_INVALID;
+	assert_int_equal(cuMemPoolCreate(&pool, &properties), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void each_place_has_a_default_and_a_current_pool(void **state)
+{
+	CUmemLocation host = { .type = CU_MEM_LOCATION_TYPE_HOST }, device = { CU_MEM_LOCATION_TYPE_DEVICE, 1 };
+	CUmemLocation nowhere = { .type = CU_MEM_LOCATION_TYPE_NONE };
+	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_HOST, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+	CUmemoryPool found, of_device, managed;
+
+	(void)state;
+	assert_success(cuMemGetDefaultMemPool(&found, &host, CU_MEM_ALLOCATION_TYPE_PINNED));
+	assert_ptr_not_equal(found, pool);
+	assert_int_equal(cuMemPoolDestroy(found), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_PINNED, pool));
+	assert_success(cuMemGetMemPool(&found, &host, CU_MEM_ALLOCATION_TYPE_PINNED));
+	assert_ptr_equal(found, pool);
+	assert_int_equal(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_MANAGED, pool), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemSetMemPool(&device, CU_MEM_ALLOCATION_TYPE_PINNED, pool),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemPoolDestroy(pool));
+	assert_success(cuMemGetMemPool(&found, &host, CU_MEM_ALLOCATION_TYPE_PINNED));
+	assert_ptr_not_equal(found, pool);
+	assert_success(cuMemGetMemPool(&found, &device, CU_MEM_ALLOCATION_TYPE_PINNED));
+	assert_success(cuDeviceGetDefaultMemPool(&of_device, 1));
+	assert_ptr_equal(found, of_device);
+	assert_success(cuMemGetMemPool(&managed, &nowhere, CU_MEM_ALLOCATION_TYPE_MANAGED));
+	assert_int_equal(cuMemGetMemPool(&found, &nowhere, CU_MEM_ALLOCATION_TYPE_PINNED),
+			 CUDA_ERROR_INVALID_VALUE);
+}
+
+static void a_pool_grows_to_its_maximum(void **state)
+{
+	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				      .location = { .type = CU_MEM_LOCATION_TYPE_DEVICE },
+				      .maxSize = 4 * MIB };
+	CUmemoryPool pool;
+	CUdeviceptr block, more;
+
+	(void)state;
+	assert_success(cuMemPoolCreate(&pool, &properties));
+	assert_success(cuMemAllocFromPoolAsync(&block, 3 * MIB, pool, NULL));
+	assert_int_equal(cuMemAllocFromPoolAsync(&more, MIB + 1, pool, NULL), CUDA_ERROR_OUT_OF_MEMORY);
+	assert_success(cuMemAllocFromPoolAsync(&more, MIB, pool, NULL));
+	assert_success(cuMemFreeAsync(block, NULL));
+	assert_success(cuMemFreeAsync(more, NULL));
+	assert_success(cuMemPoolDestroy(pool));
+	assert_int_equal(used_bytes(), 0);
+}
+
+static void an_imported_pool_imports_blocks_and_allocates_none(void **state)
+{
+	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED,
+				      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	CUmemoryPool private = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+	CUmemoryPool imported;
+	CUmemPoolPtrExportData data;
+	CUdeviceptr block, again, third, other;
+	int file;
+
+	(void)state;
+	assert_int_equal(cuMemPoolExportToShareableHandle(&file, private,
+							  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemPoolExportToShareableHandle(&file, pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+							0));
+	assert_success(cuMemPoolImportFromShareableHandle(&imported, (void *)(intptr_t)file,
+							  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	assert_success(cuMemAllocFromPoolAsync(&block, 3 * MIB, pool, NULL));
+	assert_success(cuMemAllocFromPoolAsync(&other, MIB, private, NULL));
+	assert_int_equal(cuMemPoolExportPointer(&data, other), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemPoolExportPointer(&data, block));
+	assert_int_equal(cuMemPoolImportPointer(&again, pool, &data), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(used_bytes(), 6 * MIB);
+	assert_success(cuMemPoolImportPointer(&again, imported, &data));
+	assert_success(cuMemPoolImportPointer(&third, imported, &data));
+	assert_int_equal(used_bytes(), 6 * MIB);
+	size_t size_bytes;
+	assert_success(cuMemGetAddressRange_v2(NULL, &size_bytes, again));
+	assert_int_equal(size_bytes, 3 * MIB);
+	assert_int_equal(cuMemAllocFromPoolAsync(&third, 1, imported, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuDeviceSetMemPool(0, imported), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemFreeAsync(again, NULL));
+	assert_success(cuMemPoolDestroy(imported));
+	assert_success(cuMemFree_v2(third));
+	assert_int_equal(cuMemFree_v2(third), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemFreeAsync(block, NULL));
+	assert_success(cuMemFreeAsync(other, NULL));
+	assert_success(cuMemPoolDestroy(pool));
+	assert_success(cuMemPoolDestroy(private));
+	assert_int_equal(used_bytes(), 0);
+	assert_int_equal(close(file), 0);
+}
+
+static void access_to_a_pool_is_its_devices_and_who_is_given_it(void **state)
+{
+	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+	CUmemAccessDesc access = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 },
+				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAccess_flags flags;
+
+	(void)state;
+	assert_success(cuMemPoolGetAccess(&flags, pool, &access.location));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+	assert_success(cuMemPoolSetAccess(pool, &access, 1));
+	assert_success(cuMemPoolGetAccess(&flags, pool, &access.location));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	access.location.id = 0;
+	assert_success(cuMemPoolGetAccess(&flags, pool, &access.location));
+	assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	access.flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+	assert_int_equal(cuMemPoolSetAccess(pool, &access, 1), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuMemPoolDestroy(pool));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +340,13 @@ int main(void)
 		CONTEXT_TEST(a_destroyed_pool_gives_its_memory_back_when_the_last_block_goes),
 		CONTEXT_TEST(a_pool_ends_at_its_own_maximum_and_at_the_devices_capacity),
 		CONTEXT_TEST(the_current_pool_of_a_device_is_where_plain_calls_allocate),
+		CONTEXT_TEST(a_destroyed_pool_goes_with_its_last_block),
+		CONTEXT_TEST(host_and_managed_pools_cost_the_device_nothing),
+		CONTEXT_TEST(impossible_pools_are_refused),
+		CONTEXT_TEST(each_place_has_a_default_and_a_current_pool),
+		CONTEXT_TEST(a_pool_grows_to_its_maximum),
+		CONTEXT_TEST(an_imported_pool_imports_blocks_and_allocates_none),
+		CONTEXT_TEST(access_to_a_pool_is_its_devices_and_who_is_given_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

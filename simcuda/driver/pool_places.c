@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "pool.h"
+
+/*
+ * Which pool is used where: every device has a default pool and a current one, and so has each other
+ * place that memory can be at, from when it is first asked about.
+ */
+
+struct place {
+	struct place *next;
+	CUmemLocation location;
+	CUmemAllocationType type;
+	struct CUmemPoolHandle_st *default_pool, *current_pool;
+};
+
+static struct place *places;
+
+static bool is_same(const CUmemLocation *a, const CUmemLocation *b)
+{
+	/* Only these have an id that says something. */
+	bool has_id = a->type == CU_MEM_LOCATION_TYPE_DEVICE || a->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+
+	return a->type == b->type && (!has_id || a->id == b->id);
+}
+
+bool sim_pool_place_is_valid(const CUmemLocation *location, CUmemAllocationType type)
+{
+	if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED)
+		return false;
+	switch (location->type) {
+	case CU_MEM_LOCATION_TYPE_DEVICE:
+		return sim_device_find(location->id) != NULL;
+	case CU_MEM_LOCATION_TYPE_HOST:
+		return true;
+	case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+		return location->id >= 0;
+	case CU_MEM_LOCATION_TYPE_NONE:
+		return type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+	default:
+		return false;
+	}
+}
+
+void sim_pool_leave_places(const struct CUmemPoolHandle_st *pool)
+{
+	if (pool->device && pool->device->current_pool == pool)
+		pool->device->current_pool = pool->device->default_pool;
+	for (struct place *place = places; place; place = place->next)
+		if (place->current_pool == pool)
+			place->current_pool = place->default_pool;
+}
+
+/* --- of a device ---------------------------------------------------------------------------------- */
+
+static CUresult get_pool(CUmemoryPool *ret_pool, CUdevice ordinal, bool wants_default)
+{
+	const struct sim_device *device = sim_device_find(ordinal);
+
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_pool)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	sim_lock();
+	*ret_pool = wants_default ? device->default_pool : device->current_pool;
+	sim_unlock();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
+{
+	return get_pool(ret_pool, ordinal, true);
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *ret_pool, CUdevice ordinal)
+{
+	return get_pool(ret_pool, ordinal, false);
+}
+
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
+{
+	struct sim_device *device = sim_device_find(ordinal);
+
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	sim_lock();
+	bool fine = sim_pool_is_live(pool) && pool->device == device && !pool->is_imported;
+	if (fine)
+		device->current_pool = pool;
+	sim_unlock();
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* --- of any place, named by a location and a type ------------------------------------------------- */
+
+/* The lock is held. NULL when memory is short. */
+static struct place *get_place(const CUmemLocation *location, CUmemAllocationType type)
+{
+	struct place *place;
+
+	for (place = places; place; place = place->next)
+		if (place->type == type && is_same(&place->location, location))
+			return place;
+	place = calloc(1, sizeof(*place));
+	if (!place)
+		return NULL;
+	place->location = *location;
+	place->type = type;
+	place->default_pool =
+		sim_pool_new(NULL, &(CUmemPoolProps){ .allocType = type, .location = *location });
+	if (!place->default_pool) {
+		free(place);
+		return NULL;
+	}
+	place->default_pool->is_default = true;
+	place->current_pool = place->default_pool;
+	place->next = places;
+	places = place;
+	return place;
+}
+
+static bool is_of_device(const CUmemLocation *location, CUmemAllocationType type)
+{
+	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
+}
+
+static CUresult get_pool_of(CUmemoryPool *ret_pool, const CUmemLocation *location, CUmemAllocationType type,
+			    bool wants_default)
+{
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_pool || !location || !sim_pool_place_is_valid(location, type))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (is_of_device(location, type))
+		return get_pool(ret_pool, location->id, wants_default);
+	sim_lock();
+	const struct place *place = get_place(location, type);
+	if (place)
+		*ret_pool = wants_default ? place->default_pool : place->current_pool;
+	sim_unlock();
+	return place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
+{
+	return get_pool_of(ret_pool, location, type, true);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *ret_pool, CUmemLocation *location, CUmemAllocationType type)
+{
+	return get_pool_of(ret_pool, location, type, false);
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
+{
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!location || !sim_pool_place_is_valid(location, type))
+		return CUDA_ERROR_INVALID_VALUE;
+	if (is_of_device(location, type))
+		return cuDeviceSetMemPool(location->id, pool);
+
+	CUresult result = CUDA_ERROR_INVALID_VALUE;
+	sim_lock();
+	if (sim_pool_is_live(pool) && !pool->is_imported && pool->properties.allocType == type &&
+	    is_same(&pool->properties.location, location)) {
+		struct place *place = get_place(location, type);
+		result = place ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+		if (place)
+			place->current_pool = pool;
+	}
+	sim_unlock();
+	return result;
+}
