@@ -40,6 +40,7 @@ struct merger {
 	GMT_VEC(struct python_frame) python; /* of the trace at hand, leaf first */
 	GMT_VEC(uint32_t) merged;
 	uint32_t landmarks; /* of the trace at hand */
+	struct gmt_owner_walk owner; /* likewise */
 };
 
 static const char *base_name(const char *path)
@@ -53,6 +54,10 @@ static bool intern_place(struct merger *merger, const struct gmt_place *place, u
 {
 	struct gmt_traces *traces = merger->traces;
 	bool is_python = place->kind == GMT_PLACE_PYTHON;
+	struct gmt_owner_frame frame = {
+		.is_python = is_python, .function = gmt_traces_string(traces, place->function),
+		.file = gmt_traces_string(traces, place->file), .module = gmt_traces_string(traces, place->module),
+	};
 	uint32_t *landmarks;
 	uint8_t *ownership;
 
@@ -64,11 +69,9 @@ static bool intern_place(struct merger *merger, const struct gmt_place *place, u
 	ownership = gmt_vec_push(&traces->place_ownership);
 	if (!landmarks || !ownership)
 		return false;
-	*landmarks = gmt_landmarks(is_python,
-		gmt_traces_string(traces, is_python ? place->file : place->module),
-		gmt_traces_string(traces, place->function));
+	*landmarks = gmt_landmarks(is_python, is_python ? frame.file : frame.module, frame.function);
 	*ownership = gmt_traces_ownership(traces, place);
-	return true;
+	return gmt_owners_add_place(&traces->owners, &frame);
 }
 
 /* A name for an address without one, which addr2line understands. */
@@ -234,10 +237,17 @@ static bool list_python(struct merger *merger, const struct gmt_frames *frames)
 	return true;
 }
 
+static void pass_owners(struct merger *merger, const uint32_t *places, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		gmt_owners_pass(&merger->traces->owners, &merger->owner, places[i]);
+}
+
 static bool append(struct merger *merger, const uint32_t *places, size_t count)
 {
 	if (!gmt_vec_reserve(&merger->merged, count))
 		return false;
+	pass_owners(merger, places, count);
 	if (count)
 		memcpy(merger->merged.items + merger->merged.count, places, count * sizeof(*places));
 	merger->merged.count += count;
@@ -300,8 +310,10 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 		}
 		if (has_python && resolved->is_eval && !frames->truncated)
 			unmatched++;
-		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved)))
+		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved))) {
+			pass_owners(merger, merger->resolved_places.items + resolved->first, resolved->count);
 			continue;
+		}
 		if (!append(merger, merger->resolved_places.items + resolved->first, resolved->count))
 			return false;
 	}
@@ -338,10 +350,11 @@ static bool append_caller(struct merger *merger, const struct gmt_frames *frames
 	return append_python(merger, &from, true);
 }
 
-/* The merged stack at hand among all, with its landmarks. */
-static bool keep_stack(struct merger *merger, uint32_t *ret_stack)
+/* The merged stack at hand among all, with its landmarks and its owner. */
+static bool keep_stack(struct merger *merger, size_t trace)
 {
 	struct gmt_traces *traces = merger->traces;
+	uint32_t *ret_stack = &traces->stack_of_trace[trace];
 
 	if (!gmt_intern(&traces->stacks, merger->merged.items,
 			merger->merged.count * sizeof(*merger->merged.items), ret_stack))
@@ -351,7 +364,8 @@ static bool keep_stack(struct merger *merger, uint32_t *ret_stack)
 	/* New entries are zero. */
 	traces->stack_landmarks.count += *ret_stack == traces->stack_landmarks.count;
 	traces->stack_landmarks.items[*ret_stack] |= merger->landmarks;
-	return true;
+	return gmt_owners_keep(&traces->owners, &merger->owner, trace, *ret_stack,
+		merger->landmarks & GMT_LANDMARK_BIT(CACHE));
 }
 
 static bool merge_all(struct merger *merger)
@@ -365,9 +379,10 @@ static bool merge_all(struct merger *merger)
 
 		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
 		merger->landmarks = 0;
+		merger->owner = (struct gmt_owner_walk){ 0 };
 		if (!list_python(merger, frames) || !merge(merger, stack, frames) ||
 			!append_caller(merger, gmt_snapshot_frames(snapshot, trace->caller)) ||
-			!keep_stack(merger, &merger->traces->stack_of_trace[t]))
+			!keep_stack(merger, t))
 			return false;
 	}
 	return true;
@@ -406,7 +421,8 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 		options->symbol_directory_count, options->symbols_pool);
 
 	bool done = ret_traces->stack_of_trace && merger.symbols &&
-		gmt_intern_text(&ret_traces->strings, "", &empty) && resolve_all(&merger) &&
+		gmt_intern_text(&ret_traces->strings, "", &empty) &&
+		!gmt_owners_init(&ret_traces->owners, options->owner_rules, snapshot, error) && resolve_all(&merger) &&
 		merge_all(&merger) && list_problems(&merger);
 
 	gmt_symbols_close(merger.symbols);
@@ -463,4 +479,5 @@ void gmt_traces_fini(struct gmt_traces *traces)
 	gmt_vec_fini(&traces->stack_landmarks);
 	gmt_vec_fini(&traces->place_landmarks);
 	gmt_vec_fini(&traces->place_ownership);
+	gmt_owners_fini(&traces->owners);
 }

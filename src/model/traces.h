@@ -14,6 +14,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "model/landmarks.h"
+#include "model/owners.h"
 #include "model/snapshot.h"
 
 struct gmt_symbols_pool; /* model/symbols_pool.h */
@@ -41,6 +42,7 @@ struct gmt_traces_options {
 	const char *const *symbol_directories;
 	size_t symbol_directory_count;
 	struct gmt_symbols_pool *symbols_pool; /* for several recordings after each other; NULL: none */
+	const struct gmt_owner_rules *owner_rules; /* NULL: the built-in ones */
 };
 
 /* A module whose addresses got no names. */
@@ -58,6 +60,7 @@ struct gmt_traces {
 	GMT_VEC(uint32_t) stack_landmarks; /* by stack: bits of its frames, of hidden ones too (landmarks.h) */
 	GMT_VEC(uint32_t) place_landmarks; /* by place */
 	GMT_VEC(uint8_t) place_ownership;  /* by place: see gmt_traces_ownership */
+	struct gmt_owners owners;          /* by stack, of hidden frames too: which library asked (owners.h) */
 
 	uint64_t addresses;  /* different native ones */
 	uint64_t named;      /* of them, with a function */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/map.h"
+#include "model/owners.h"
+#include "model/traces.h"
+
+/* What the thread at hand got from the driver last. */
+struct last_got {
+	uint64_t address, size_bytes;
+	uint32_t trace;
+};
+
+static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
+{
+	return trace < snapshot->traces.count && !snapshot->traces.items[trace].stack &&
+		snapshot->traces.items[trace].frames;
+}
+
+/* Maps of one request follow each other: expandable segments grow by pages. */
+static void note_got(struct last_got *got, const struct gmt_snapshot_event *event)
+{
+	if (event->kind == GMT_KIND_MAP && got->address + got->size_bytes == event->address)
+		got->size_bytes += event->size_bytes;
+	else
+		*got = (struct last_got){ .address = event->address, .size_bytes = event->size_bytes };
+	got->trace = event->trace;
+}
+
+/* Notes what a thread got, and what lies in it; of physical memory, when it is mapped. False when out of memory. */
+static bool look_at_event(struct gmt_owners *owners, const struct gmt_snapshot *snapshot,
+	const struct gmt_snapshot_event *event, struct gmt_map *threads, struct last_got *got, uint64_t *got_count)
+{
+	bool is_alloc = event->kind == GMT_KIND_ALLOC;
+	bool gets = event->kind == GMT_KIND_MAP ||
+		(is_alloc && event->layer == GMT_LAYER_CUDA && event->space != GMT_SPACE_VMM);
+	uint64_t index;
+
+	if (!gets && !(is_alloc && event->layer == GMT_LAYER_TORCH))
+		return true;
+	if (!gmt_map_find(threads, event->thread, &index)) {
+		/* Threads beyond the table go without. */
+		if (!gets || *got_count == GMT_OWNER_THREADS)
+			return true;
+		index = (*got_count)++;
+		got[index] = (struct last_got){ 0 };
+		if (!gmt_map_put(threads, event->thread, index))
+			return false;
+	}
+	if (gets)
+		note_got(&got[index], event);
+	else if (event->address - got[index].address < got[index].size_bytes &&
+		lacks_native(snapshot, got[index].trace))
+		owners->segment_traces.items[got[index].trace] = true;
+	return true;
+}
+
+/*
+ * Without native frames a segment looks like any memory that the line asked for. But PyTorch gets none
+ * without putting a block into it at once, in the same thread.
+ */
+static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *snapshot)
+{
+	struct last_got got[GMT_OWNER_THREADS];
+	struct gmt_map threads = { 0 };
+	uint64_t got_count = 0;
+	bool done = true, asks = false;
+
+	/* Zeroed; indexed by trace, never pushed to. */
+	if (!gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1))
+		return false;
+	for (uint32_t i = 0; i < snapshot->traces.count; i++)
+		asks |= lacks_native(snapshot, i);
+	for (size_t i = 0; asks && done && i < snapshot->events.count; i++)
+		done = look_at_event(owners, snapshot, gmt_snapshot_event(snapshot, i), &threads, got, &got_count);
+	gmt_map_fini(&threads);
+	return done;
+}
+
+enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error)
+{
+	static const char *const fixed[] = { "unknown", "program", "PyTorch" }; /* in the order of GMT_OWNER_... */
+	enum gmt_status status = rules ? GMT_OK : gmt_owner_rules_add_defaults(&owners->defaults, error);
+	uint32_t id;
+
+	if (status)
+		return status;
+	owners->rules = rules ? rules : &owners->defaults;
+	owners->executable = snapshot->executable;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+		if (!gmt_intern_text(&owners->names, fixed[i], &id))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return find_segments(owners, snapshot) ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+static bool intern(struct gmt_owners *owners, const char *name, size_t length, uint32_t *ret_id)
+{
+	return gmt_intern(&owners->names, name, length, ret_id);
+}
+
+/* No rule knows this native frame. */
+static bool judge_native(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
+	struct gmt_owner_verdict *verdict)
+{
+	const char *slash = strrchr(frame->module, '/'), *name = slash ? slash + 1 : frame->module;
+	const char *package = gmt_owner_package_of(frame->module);
+
+	/* Code that was made at run time, say. */
+	if (!*name)
+		return true;
+	verdict->action = GMT_OWNER_OWN;
+	verdict->name = GMT_OWNER_PROGRAM;
+	if (*owners->executable && strcmp(frame->module, owners->executable) == 0)
+		return true;
+	verdict->borrows = true;
+	/* In packages, many are called _C.so. */
+	if (package && strchr(package, '/') && strncmp(name, "lib", 3) != 0)
+		return intern(owners, package, strcspn(package, "/"), &verdict->name);
+	return intern(owners, name, strlen(name), &verdict->name);
+}
+
+/* Nor this one of Python. */
+static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
+	struct gmt_owner_verdict *verdict)
+{
+	const char *package = gmt_owner_package_of(frame->file);
+
+	if (package) {
+		verdict->action = GMT_OWNER_OWN;
+		return intern(owners, package, strcspn(package, "/."), &verdict->name);
+	}
+	if (!gmt_traces_is_own_file(frame->file))
+		return true;
+	verdict->name = GMT_OWNER_PROGRAM;
+	/* `python -c`, but libraries too make functions without a file. */
+	verdict->action = *frame->file == '<' && strncmp(frame->file, "<stdin", 6) != 0 &&
+		strncmp(frame->file, "<ipython", 8) != 0 ? GMT_OWNER_SKIP : GMT_OWNER_OWN;
+	return true;
+}
+
+bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame)
+{
+	const struct gmt_owner_rule *rule = gmt_owner_rules_find(owners->rules, frame);
+	struct gmt_owner_verdict *verdict = gmt_vec_push(&owners->places);
+
+	if (!verdict)
+		return false;
+	*verdict = (struct gmt_owner_verdict){ .action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN };
+	if (!rule)
+		return frame->is_python ? judge_python(owners, frame, verdict) : judge_native(owners, frame, verdict);
+	verdict->action = (uint8_t)rule->action;
+	verdict->borrows = rule->action == GMT_OWNER_OWN;
+	return !*rule->name || intern(owners, rule->name, strlen(rule->name), &verdict->name);
+}
+
+void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place)
+{
+	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
+
+	walk->has_frames = true;
+	if (verdict->action == GMT_OWNER_SKIP) {
+		/* The outermost of those that were looked past says most. */
+		if (verdict->name)
+			walk->skipped = verdict->name;
+		return;
+	}
+	if (!walk->has_owner) {
+		walk->has_owner = true;
+		walk->owner = verdict->name;
+	}
+	if (!walk->has_asker && verdict->action == GMT_OWNER_OWN) {
+		walk->has_asker = true;
+		walk->asker = verdict->borrows ? verdict->name : GMT_OWNER_PYTORCH;
+	}
+}
+
+bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace, uint32_t stack,
+	bool in_cache)
+{
+	bool is_segment = owners->segment_traces.items[trace];
+	struct gmt_owner_answer *answer;
+
+	if (stack == owners->stacks.count) {
+		answer = gmt_vec_push(&owners->stacks);
+		if (!answer)
+			return false;
+		*answer = (struct gmt_owner_answer){
+			.owner = walk->has_owner ? walk->owner : walk->skipped,
+			.segment_owner = walk->has_owner ? walk->owner : walk->skipped,
+			.asker = walk->has_asker ? walk->asker :
+				walk->has_frames ? GMT_OWNER_PYTORCH : GMT_OWNER_UNKNOWN,
+		};
+	}
+	answer = &owners->stacks.items[stack];
+	answer->is_segment |= in_cache || is_segment;
+	if (is_segment)
+		answer->segment_owner = GMT_OWNER_PYTORCH;
+	return true;
+}
+
+uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer, int32_t device)
+{
+	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
+
+	if (layer == GMT_LAYER_TORCH)
+		return answer->asker;
+	return device == GMT_DEVICE_HOST ? answer->owner : answer->segment_owner;
+}
+
+bool gmt_owners_is_segment(const struct gmt_owners *owners, uint32_t stack)
+{
+	return owners->stacks.items[stack].is_segment;
+}
+
+const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner)
+{
+	return gmt_intern_get(&owners->names, owner)->bytes;
+}
+
+void gmt_owners_fini(struct gmt_owners *owners)
+{
+	gmt_owner_rules_fini(&owners->defaults);
+	gmt_intern_fini(&owners->names);
+	gmt_vec_fini(&owners->places);
+	gmt_vec_fini(&owners->stacks);
+	gmt_vec_fini(&owners->segment_traces);
+}

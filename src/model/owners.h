@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_OWNERS_H
+#define GMT_MODEL_OWNERS_H
+
+/*
+ * Which library asked for memory, told from stacks by rules (owner_rules.h; docs/owners.md). In the flow:
+ * rules + places -> owners, inside traces; asked by tables and renderers. One thread.
+ *
+ * The owner of memory is the first frame, leaf outwards, that is not skipped. A block of layer torch is
+ * PyTorch's, unless the first frame outside of PyTorch is a library's that a rule names, or a native library.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "model/owner_rules.h"
+#include "model/snapshot.h"
+
+/* So many threads are watched while segments without native stacks are looked for. */
+enum { GMT_OWNER_THREADS = 256 };
+
+/* Owners that no rule needs to name. */
+enum {
+	GMT_OWNER_UNKNOWN, /* "unknown": there is no stack */
+	GMT_OWNER_PROGRAM, /* "program": the executable, or the user's own Python files */
+	GMT_OWNER_PYTORCH, /* "PyTorch" */
+};
+
+/* What is said of a frame. */
+struct gmt_owner_verdict {
+	uint32_t name; /* id in names */
+	uint8_t action; /* enum gmt_owner_action */
+	bool borrows;  /* an owner also of what a lender got for it */
+};
+
+/* Of a stack; ids in names. */
+struct gmt_owner_answer {
+	uint32_t owner; /* of what came from the driver */
+	uint32_t segment_owner; /* of that, on a device */
+	uint32_t asker; /* of a block of PyTorch's */
+	bool is_segment; /* PyTorch's allocator got it, to hand it out in blocks */
+};
+
+/* While the frames of a stack are passed, leaf first. */
+struct gmt_owner_walk {
+	uint32_t owner, asker;
+	uint32_t skipped; /* what owns the memory where no frame does */
+	bool has_owner, has_asker, has_frames;
+};
+
+struct gmt_owners {
+	const struct gmt_owner_rules *rules;
+	struct gmt_owner_rules defaults; /* where the caller gave none */
+	const char *executable;
+	struct gmt_intern names;
+	GMT_VEC(struct gmt_owner_verdict) places; /* by place */
+	GMT_VEC(struct gmt_owner_answer) stacks;  /* by stack */
+	GMT_VEC(bool) segment_traces; /* by index of snapshot->traces: without a native stack, yet of a segment */
+};
+
+/*
+ * `rules` may be NULL: the built-in ones; else they must live as long. Fails only for lack of memory.
+ * `owners` (zeroed) is the caller's; end it with gmt_owners_fini, also after a failure.
+ */
+enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error);
+
+/* Judges the next place. False when out of memory. */
+bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame);
+
+/* A zeroed walk passes the next frame outwards; hidden ones count too. */
+void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place);
+
+/*
+ * The frames of `stack` have all been passed; trace number `trace` has that stack, and `in_cache` says that
+ * one of them is PyTorch's allocator. Of stacks that are equal in what is shown, the first counts. False when
+ * out of memory.
+ */
+bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace, uint32_t stack,
+	bool in_cache);
+
+/* The owner of what this stack got in this layer (GMT_LAYER_...), on this device (GMT_DEVICE_HOST): an id. */
+uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer, int32_t device);
+
+/* Whether what this stack got from the driver is for PyTorch's allocator to hand out. */
+bool gmt_owners_is_segment(const struct gmt_owners *owners, uint32_t stack);
+
+/* The name of an owner: the user's library by its file name. Ids count from 0. */
+const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner);
+
+void gmt_owners_fini(struct gmt_owners *owners);
+
+#endif
