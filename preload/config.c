@@ -132,6 +132,7 @@ static void apply(void)
 	gmt_config.free_stacks = is(OPTION_free_stacks, "on");
 	gmt_config.block_when_full = is(OPTION_overflow, "block");
 	gmt_config.exports = is(OPTION_exports, "on");
+	gmt_config.dynsym = is(OPTION_dynsym, "on");
 	gmt_config.steps = is(OPTION_steps, "auto");
 	gmt_config.nvtx = is(OPTION_nvtx, "on");
 	gmt_config.help = is(OPTION_help, "1");

@@ -22,6 +22,7 @@ struct gmt_config {
 	bool free_stacks;
 	bool block_when_full; /* wait at most 1 ms for room in the ring, then drop; else drop at once */
 	bool exports;
+	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
 	bool steps; /* found automatically (observe/optimizer.h) */
 	bool nvtx; /* NVTX is recorded */
 	uint32_t depth;

@@ -24,7 +24,9 @@
 #include "hooks.h"
 #include "routes/dlsym.h"
 #include "routes/driver.h"
+#include "routes/dynsym.h"
 #include "routes/exports.h"
+#include "routes/libc.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "routes/symbols.h"
@@ -111,6 +113,7 @@ static void in_child_of_fork(void)
 	gmt_modules_reset_lock();
 	gmt_real_reset_locks();
 	gmt_driver_reset_locks();
+	gmt_dynsym_reset_locks();
 	atomic_flag_clear(&looking);
 	gmt_clock_init();
 	gmt_session_abandon();
@@ -133,7 +136,7 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
 	gmt_exports_decide();
 	gmt_object_self();
-	gmt_real_init();
+	gmt_libc_init();
 	gmt_real_look_behind();
 	gmt_dlsym_init();
 	gmt_clock_init();
@@ -141,6 +144,9 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_environment_init(!is_inert);
 	if (is_inert)
 		return;
+	gmt_dynsym_take_libc();
+	if (is_linked_to_cuda())
+		gmt_dynsym_take_driver();
 	if (gmt_config.help)
 		gmt_config_help();
 	gmt_phase_init();

@@ -5,24 +5,39 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "hooks.h"
+#include "routes/dynsym.h"
+#include "routes/libc.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "routes/symbols.h"
 
 static void *program_handle;
 
-static const struct gmt_dlsym_verdict pass = { NULL, 0 };
+/* Long enough for every hooked name; a thread's own, for as long as one call of the next dlsym. */
+enum { ABSENT_BYTES = 128 };
+static __thread char absent_name[ABSENT_BYTES] __attribute__((tls_model("initial-exec")));
 
 void gmt_dlsym_init(void)
 {
 	program_handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 }
 
+const char *gmt_dlsym_absent_name(void)
+{
+	return absent_name;
+}
+
 static struct gmt_dlsym_verdict answer(void *address)
 {
 	return (struct gmt_dlsym_verdict){ address, 1 };
+}
+
+static struct gmt_dlsym_verdict pass_to(void *next)
+{
+	return (struct gmt_dlsym_verdict){ next, 0 };
 }
 
 /* The driver's own libraries look their parts up by the names that we hook (WSL2's libcuda does). */
@@ -39,33 +54,70 @@ static bool is_driver_part(const void *caller)
 	return false;
 }
 
-static struct gmt_dlsym_verdict substitute(enum gmt_hook hook, void *found, const void *caller)
+static void *libc_for(int is_versioned)
+{
+	return is_versioned ? (void *)gmt_libc.dlvsym : (void *)gmt_libc.dlsym;
+}
+
+/*
+ * Who has taken dlsym over too, and comes after us, gets the program's look-ups as it would without us.
+ * Its own go to the C library, where its "next" dlsym may be ours again (routes/dynsym.h).
+ */
+static void *next_for(const void *caller, int is_versioned)
+{
+	void *behind = is_versioned ? (void *)gmt_libc.dlvsym_behind : (void *)gmt_libc.dlsym_behind;
+	void *libc = libc_for(is_versioned);
+	struct gmt_object object;
+
+	if (!behind)
+		return libc;
+	if (!gmt_object_of(caller, &object) || gmt_symbol_is_defined_by(&object, "dlsym") ||
+		gmt_symbol_is_defined_by(&object, "dlvsym"))
+		return libc;
+	return behind;
+}
+
+/* What `next` finds; the driver's own function where its table has our wrapper. */
+static void *ask(void *next, void *handle, const struct gmt_dlsym_request *request, int is_versioned)
+{
+	void *found = NULL;
+
+	if (is_versioned && next)
+		found = ((gmt_dlvsym_function *)next)(handle, request->name, request->version);
+	else if (next)
+		found = ((gmt_dlsym_function *)next)(handle, request->name);
+	return gmt_dynsym_undo(found, request->name);
+}
+
+/* `found` is the function of `hook` that the caller would have got; NULL: leave it to the next. */
+static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 {
 	struct gmt_object object;
 
 	if (!gmt_object_of(found, &object))
-		return pass;
+		return NULL;
 	switch ((enum gmt_library)gmt_hooks[hook].library) {
 	case GMT_LIBRARY_CUDA:
-		if (!gmt_path_names(object.path, "libcuda.so") || is_driver_part(caller))
-			return pass;
+		if (!gmt_path_names(object.path, "libcuda.so"))
+			return NULL;
+		if (is_driver_part(caller))
+			return found; /* which its table may not say any more */
 		gmt_real_set(hook, found);
-		return answer(gmt_hooks[hook].wrapper);
+		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
-		if (!gmt_is_runtime(object.path) || !gmt_real_adopt(hook, found))
-			return pass;
-		return answer(gmt_hooks[hook].wrapper);
+		return gmt_is_runtime(object.path) && gmt_real_adopt(hook, found) ? gmt_hooks[hook].wrapper : NULL;
 	case GMT_LIBRARY_C10:
-		return pass;
+		return NULL;
 	}
-	return pass;
+	return NULL;
 }
 
-static bool is_program(const void *caller)
+/* Whether RTLD_NEXT means us, for a caller: the program, and the preloads before ours. */
+static bool comes_before_us(const void *caller)
 {
 	struct gmt_object object;
 
-	return gmt_object_of(caller, &object) && object.is_program;
+	return gmt_object_of(caller, &object) && object.order < gmt_object_self()->order;
 }
 
 /* RTLD_DEFAULT means the caller's own libraries too, where it was loaded locally. */
@@ -76,33 +128,57 @@ static void *find_in_scope_of_caller(const char *name, const void *caller)
 	return gmt_object_of(caller, &object) ? gmt_symbol_in_scope_of(&object, name) : NULL;
 }
 
-struct gmt_dlsym_verdict gmt_dlsym_filter(void *handle, const char *name, const void *caller)
+/* The next one is asked for a name that nobody has, so that dlerror tells the caller's own story (dlerror.c). */
+static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *next)
 {
-	if (!gmt_dlsym_next)
-		gmt_real_init();
-	if (!name)
-		return pass;
+	size_t length = strlen(request->name);
 
-	enum gmt_hook hook = gmt_hook_by_symbol(name);
+	if (length + 2 > ABSENT_BYTES)
+		return answer(NULL);
+	memcpy(absent_name, request->name, length);
+	absent_name[length] = GMT_ABSENT_MARK;
+	absent_name[length + 1] = 0;
+	request->name = absent_name;
+	return pass_to(next);
+}
+
+struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller, int is_versioned)
+{
+	gmt_libc_init();
+	absent_name[0] = 0;
+
+	void *next = next_for(caller, is_versioned);
+	enum gmt_hook hook = request->name ? gmt_hook_by_symbol(request->name) : GMT_HOOK_NONE;
+
 	if (hook == GMT_HOOK_NONE)
-		return pass;
+		return pass_to(next);
+	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
+		gmt_dynsym_take_driver();
 
 	/*
 	 * In the global scope our own export is the first that a look-up meets, also that of the program for
 	 * what comes after itself. Without another one behind it there is no CUDA here, and a program that
 	 * probes for it must be told so.
 	 */
-	if (handle == RTLD_NEXT && !is_program(caller))
-		return pass;
-	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle)) {
-		void *next = gmt_real_dlsym(RTLD_NEXT, name);
+	void *handle = request->handle, *found;
 
-		if (!next && handle == RTLD_DEFAULT)
-			next = find_in_scope_of_caller(name, caller);
-		return next ? substitute(hook, next, caller) : answer(NULL);
+	if (handle == RTLD_NEXT && !comes_before_us(caller))
+		return pass_to(next);
+	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle)) {
+		found = ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned);
+		if (!found && handle == RTLD_DEFAULT && !is_versioned)
+			found = find_in_scope_of_caller(request->name, caller);
+		/* dlvsym by itself passes our exports over: they have no version. */
+		if (!found)
+			return is_versioned ? pass_to(next) : absent(request, next);
+		/* An interposer's: it was put before all who look there, and reaches us by itself. */
+		if (found == gmt_real_interposer(hook))
+			return answer(found);
+	} else {
+		/* On NULL the next one is asked once more, so that dlerror has that. */
+		found = ask(next, handle, request, is_versioned);
 	}
 
-	/* On NULL the real one is asked once more, so that dlerror tells the caller's own story. */
-	void *found = gmt_real_dlsym(handle, name);
-	return found ? substitute(hook, found, caller) : pass;
+	void *wrapper = found ? wrapper_for(hook, found, caller) : NULL;
+	return wrapper ? answer(wrapper) : pass_to(next);
 }

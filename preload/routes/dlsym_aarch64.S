@@ -1,43 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /* The same as dlsym_x86_64.S, for AArch64: verdict in x0 (address) and x1 (answered). */
 #if defined(__aarch64__)
-	.text
-	.globl	dlsym
-	.type	dlsym, %function
+	.macro	look_up name, is_versioned
+	.globl	\name, gmt_wrap_\name
+	.hidden	gmt_wrap_\name
+	.type	\name, %function
 	.p2align 4
-dlsym:
+\name:
+gmt_wrap_\name:
 	.cfi_startproc
 	hint	#34			/* bti c */
-	stp	x29, x30, [sp, #-32]!
-	.cfi_def_cfa_offset 32
-	.cfi_offset 29, -32
-	.cfi_offset 30, -24
+	stp	x29, x30, [sp, #-48]!
+	.cfi_def_cfa_offset 48
+	.cfi_offset 29, -48
+	.cfi_offset 30, -40
 	mov	x29, sp
-	stp	x0, x1, [sp, #16]
-	mov	x2, x30			/* return address: who asks */
+	stp	x0, x1, [sp, #16]	/* handle and name, */
+	str	x2, [sp, #32]		/* version: together a struct gmt_dlsym_request */
+	add	x0, sp, #16
+	mov	x1, x30			/* return address: who asks */
+	mov	w2, #\is_versioned
 	bl	gmt_dlsym_filter
-	cbz	x1, 1f
-	ldp	x29, x30, [sp], #32
+	cbnz	x1, 1f
+	cbz	x0, 1f			/* nowhere to go: NULL, which x0 is */
+	mov	x16, x0
+	ldp	x0, x1, [sp, #16]
+	ldr	x2, [sp, #32]
+	ldp	x29, x30, [sp], #48
 	.cfi_remember_state
 	.cfi_restore 29
 	.cfi_restore 30
 	.cfi_def_cfa_offset 0
-	ret
+	br	x16
 1:	.cfi_restore_state
-	ldp	x0, x1, [sp, #16]
-	ldp	x29, x30, [sp], #32
+	ldp	x29, x30, [sp], #48
 	.cfi_restore 29
 	.cfi_restore 30
 	.cfi_def_cfa_offset 0
-	adrp	x16, gmt_dlsym_next
-	ldr	x16, [x16, :lo12:gmt_dlsym_next]
-	cbz	x16, 2f
-	br	x16
-2:	mov	x0, xzr			/* no real dlsym: NULL */
 	ret
 	.cfi_endproc
-	.size	dlsym, . - dlsym
+	.size	\name, . - \name
+	.endm
+
+	.text
+	look_up	dlsym, 0
+	look_up	dlvsym, 1
 	.hidden	gmt_dlsym_filter
-	.hidden	gmt_dlsym_next
 	.section .note.GNU-stack, "", %progbits
 #endif

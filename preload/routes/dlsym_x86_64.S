@@ -1,41 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * void *dlsym(void *handle, const char *name): ask the filter; without an answer jump to the real
- * one with stack and registers as they came, so that it sees our caller as its own.
+ * void *dlsym(void *handle, const char *name)
+ * void *dlvsym(void *handle, const char *name, const char *version)
+ *
+ * Ask the filter; without an answer jump where it says, with the stack as it came and the arguments
+ * that it left, so that the next one sees our caller as its own.
  */
 #if defined(__x86_64__)
-	.text
-	.globl	dlsym
-	.type	dlsym, @function
+	.macro	look_up name, is_versioned
+	.globl	\name, gmt_wrap_\name
+	.hidden	gmt_wrap_\name
+	.type	\name, @function
 	.p2align 4
-dlsym:
+\name:
+gmt_wrap_\name:
 	.cfi_startproc
 	endbr64
-	pushq	%rdi
+	pushq	%rdx			/* version; what dlsym's callers left there */
 	.cfi_adjust_cfa_offset 8
-	pushq	%rsi
+	pushq	%rsi			/* name */
 	.cfi_adjust_cfa_offset 8
-	subq	$8, %rsp		/* the stack is aligned to 16 at the call */
+	pushq	%rdi			/* handle: together a struct gmt_dlsym_request */
 	.cfi_adjust_cfa_offset 8
-	movq	24(%rsp), %rdx		/* return address: who asks */
+	movq	%rsp, %rdi		/* the stack is aligned to 16 here */
+	movq	24(%rsp), %rsi		/* return address: who asks */
+	movl	$\is_versioned, %edx
 	call	gmt_dlsym_filter
-	addq	$8, %rsp
+	movq	%rdx, %rcx		/* rax: address, rcx: answered */
+	popq	%rdi
 	.cfi_adjust_cfa_offset -8
 	popq	%rsi
 	.cfi_adjust_cfa_offset -8
-	popq	%rdi
+	popq	%rdx
 	.cfi_adjust_cfa_offset -8
-	testq	%rdx, %rdx		/* rax: address, rdx: answered */
+	testq	%rcx, %rcx
+	jnz	1f
+	testq	%rax, %rax		/* nowhere to go: NULL, which rax is */
 	jz	1f
-	ret
-1:	movq	gmt_dlsym_next(%rip), %rax
-	testq	%rax, %rax
-	jz	2f
 	jmp	*%rax
-2:	ret				/* no real dlsym: NULL, which rax is */
+1:	ret
 	.cfi_endproc
-	.size	dlsym, . - dlsym
+	.size	\name, . - \name
+	.endm
+
+	.text
+	look_up	dlsym, 0
+	look_up	dlvsym, 1
 	.hidden	gmt_dlsym_filter
-	.hidden	gmt_dlsym_next
 	.section .note.GNU-stack, "", @progbits
 #endif

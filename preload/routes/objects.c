@@ -38,7 +38,7 @@ void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void 
 struct search {
 	uint64_t address;
 	struct gmt_object *found;
-	bool is_first;
+	uint32_t order;
 	bool done;
 };
 
@@ -70,19 +70,20 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 		search->found->start = start;
 		search->found->end = end;
 		/* glibc lists the program first, under an empty name. */
-		search->found->is_program = search->is_first;
+		search->found->is_program = search->order == 0;
+		search->found->order = search->order;
 		strncpy(search->found->path, info->dlpi_name, GMT_OBJECT_PATH_BYTES - 1);
 		search->found->path[GMT_OBJECT_PATH_BYTES - 1] = 0;
 		search->done = true;
 		return 1;
 	}
-	search->is_first = false;
+	search->order++;
 	return 0;
 }
 
 bool gmt_object_of(const void *address, struct gmt_object *ret_object)
 {
-	struct search search = { .address = (uint64_t)address, .found = ret_object, .is_first = true };
+	struct search search = { .address = (uint64_t)address, .found = ret_object };
 
 	gmt_objects_visit(look_at, &search);
 	return search.done;

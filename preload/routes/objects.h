@@ -17,6 +17,7 @@ struct gmt_object {
 	uint64_t start;  /* lowest mapped address */
 	uint64_t end;    /* behind the highest */
 	bool is_program; /* the executable itself: its scope is the global one */
+	uint32_t order;  /* in the loader's list, which is the order of the global scope while a program starts */
 	char path[GMT_OBJECT_PATH_BYTES]; /* as the loader names it; "" for the program */
 };
 

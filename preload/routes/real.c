@@ -7,16 +7,19 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "routes/dynsym.h"
+#include "routes/libc.h"
 #include "routes/objects.h"
 #include "routes/symbols.h"
-
-void *(*gmt_dlsym_next)(void *, const char *);
 
 /*
  * What stands behind this library in the global scope when the process starts: interposers, and what
  * the program was linked to. Asked once, from the constructor, because asking takes the loader's lock.
  */
 static void *next_at_start[GMT_HOOK_COUNT];
+
+/* Whether that is a driver's function, but not in a driver: an interposer has it. */
+static bool is_interposed[GMT_HOOK_COUNT];
 
 /* Set by routes that see the function itself; for the driver that is final. */
 static _Atomic(void *) known[GMT_HOOK_COUNT];
@@ -40,23 +43,18 @@ static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 static _Atomic uint32_t generation;
 
-void gmt_real_init(void)
-{
-	/*
-	 * dlvsym is not interposed, so this is exact: the version that new programs ask for, then the
-	 * first one that each processor had.
-	 */
-	static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17" };
-
-	for (size_t i = 0; !gmt_dlsym_next && i < sizeof(versions) / sizeof(*versions); i++)
-		gmt_dlsym_next = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-}
-
 static bool is_ours(const void *function)
 {
 	const struct gmt_object *self = gmt_object_self();
 
 	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
+}
+
+static bool is_in_driver(const void *function)
+{
+	struct gmt_object object;
+
+	return gmt_object_of(function, &object) && gmt_path_names(object.path, "libcuda.so");
 }
 
 void gmt_real_look_behind(void)
@@ -65,6 +63,8 @@ void gmt_real_look_behind(void)
 		void *next = gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol);
 
 		next_at_start[hook] = next && is_ours(next) ? NULL : next;
+		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
+			!is_in_driver(next_at_start[hook]);
 	}
 	dlerror(); /* ours, not the program's */
 }
@@ -72,6 +72,11 @@ void gmt_real_look_behind(void)
 void *gmt_real_behind(enum gmt_hook hook)
 {
 	return next_at_start[hook];
+}
+
+void *gmt_real_interposer(enum gmt_hook hook)
+{
+	return is_interposed[hook] ? next_at_start[hook] : NULL;
 }
 
 bool gmt_is_runtime(const char *path)
@@ -87,9 +92,8 @@ void gmt_real_reset_locks(void)
 
 void *gmt_real_dlsym(void *handle, const char *name)
 {
-	if (!gmt_dlsym_next)
-		gmt_real_init();
-	return gmt_dlsym_next ? gmt_dlsym_next(handle, name) : NULL;
+	gmt_libc_init();
+	return gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
 }
 
 int gmt_real_dlclose(void *handle)
@@ -213,28 +217,46 @@ static void *find_anywhere(enum gmt_hook hook)
 	return found ? found : gmt_symbol_in(NULL, gmt_hooks[hook].symbol);
 }
 
+/*
+ * A driver's function that an interposer has too: it was put before the callers that were linked to the
+ * driver, and before nobody else. The interposer itself, and who came by dlsym or cuGetProcAddress, want the driver.
+ */
+static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object *object)
+{
+	const char *symbol = gmt_hooks[hook].symbol;
+	void *driver = gmt_real_known(hook);
+
+	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_wanted_by(object, symbol))
+		return next_at_start[hook];
+	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
+}
+
 static void *find_slowly(enum gmt_hook hook, const void *caller)
 {
 	uint32_t of = atomic_load_explicit(&generation, memory_order_acquire);
 	struct gmt_object object;
 	bool has_object = gmt_object_of(caller, &object);
 	/* Code that no object holds was made at run time. */
-	void *real = has_object ? find_for(hook, &object) : next_at_start[hook];
+	void *real = NULL;
 
+	if (has_object)
+		real = is_interposed[hook] ? find_behind_interposer(hook, &object) : find_for(hook, &object);
+	else if (!is_interposed[hook])
+		real = next_at_start[hook];
 	if (!real)
 		real = gmt_real_known(hook);
 	if (!real)
 		real = find_anywhere(hook);
 	if (real && has_object)
 		remember(hook, &object, of, real);
-	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
+	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
 		gmt_real_set(hook, real);
 	return real;
 }
 
 void *gmt_real(enum gmt_hook hook, const void *caller)
 {
-	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA) {
+	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook]) {
 		void *real = gmt_real_known(hook);
 
 		if (real)

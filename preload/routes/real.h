@@ -8,15 +8,13 @@
  * The driver is one per process: its functions are set once, by whichever route sees it first. The
  * runtime and libc10 may be loaded several times (two CUDA runtimes in one process are normal) and
  * locally, where RTLD_NEXT finds nothing: their functions are what the calling object would have
- * been bound to without us, found in its own scope and cached per calling object.
+ * been bound to without us, found in its own scope and cached per calling object. The same goes for a
+ * driver's function that another preload has too.
  */
 
 #include <stdbool.h>
 
 #include "hooks.h"
-
-/* Finds the C library's own dlsym. Idempotent; called before anything else here. */
-void gmt_real_init(void);
 
 /* Looks what stands behind this library in the global scope. Once, from the constructor. */
 void gmt_real_look_behind(void);
@@ -24,20 +22,23 @@ void gmt_real_look_behind(void);
 /* What that found for a hook, or NULL. */
 void *gmt_real_behind(enum gmt_hook hook);
 
+/* That, for a driver's function that is another preload's and not a driver's; else NULL. */
+void *gmt_real_interposer(enum gmt_hook hook);
+
 /* Whether a file is a CUDA runtime, by its name. */
 bool gmt_is_runtime(const char *path);
 
 /* In the child of a fork: a thread that is not there any more may have held a lock. */
 void gmt_real_reset_locks(void);
 
-/* The C library's dlsym, called as ourselves: RTLD_NEXT means "after this library". */
+/*
+ * The C library's dlsym, called as ourselves: RTLD_NEXT means "after this library". Where the driver's
+ * table has a wrapper (routes/dynsym.h), the driver's own function is the answer.
+ */
 void *gmt_real_dlsym(void *handle, const char *name);
 
 /* The C library's dlclose, for the recorder's own handles: ours would start a new module map. */
 int gmt_real_dlclose(void *handle);
-
-/* What the assembly stub jumps to: the same function. */
-extern void *(*gmt_dlsym_next)(void *, const char *);
 
 /*
  * The real function of `hook` for a call from `caller` (a return address); NULL when there is none.

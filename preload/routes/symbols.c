@@ -5,18 +5,9 @@
 #include <link.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 4 }; /* of libraries that were linked to libraries */
+#include "routes/dynsym.h"
 
-/* What is needed of an object's dynamic section. */
-struct tables {
-	uint64_t base;
-	const ElfW(Dyn) *dynamic;
-	const ElfW(Sym) *symbols;
-	const char *names;
-	const uint32_t *gnu_hash;
-	const uint32_t *sysv_hash;
-	const char *soname;
-};
+enum { MAX_DEPTH = 4 }; /* of libraries that were linked to libraries */
 
 static const void *address_in(uint64_t base, uint64_t value)
 {
@@ -24,7 +15,7 @@ static const void *address_in(uint64_t base, uint64_t value)
 	return (const void *)(value < base ? base + value : value);
 }
 
-static bool read_tables(const struct dl_phdr_info *info, struct tables *ret_tables)
+bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables)
 {
 	uint64_t soname = 0;
 
@@ -53,66 +44,135 @@ static bool read_tables(const struct dl_phdr_info *info, struct tables *ret_tabl
 	return true;
 }
 
-static void *value_if_named(const struct tables *tables, uint32_t index, const char *symbol)
+static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index, const char *symbol)
 {
 	const ElfW(Sym) *entry = &tables->symbols[index];
 
 	if (entry->st_shndx == SHN_UNDEF || !entry->st_value || strcmp(tables->names + entry->st_name, symbol) != 0)
-		return NULL;
+		return false;
 	/* A resolver is no function of that type; data is looked up by nobody here. */
-	if (ELF64_ST_TYPE(entry->st_info) == STT_GNU_IFUNC || ELF64_ST_TYPE(entry->st_info) == STT_TLS)
-		return NULL;
-	return (void *)(tables->base + entry->st_value);
+	return ELF64_ST_TYPE(entry->st_info) != STT_GNU_IFUNC && ELF64_ST_TYPE(entry->st_info) != STT_TLS;
 }
 
-static void *find_by_gnu_hash(const struct tables *tables, const char *symbol)
+/* Where the parts of a GNU hash table are. */
+struct gnu_hash {
+	uint32_t bucket_count;
+	uint32_t first; /* symbols before it are not in the table */
+	const uint32_t *buckets;
+	const uint32_t *chain;
+};
+
+static struct gnu_hash open_gnu_hash(const uint32_t *hash)
 {
-	const uint32_t *hash = tables->gnu_hash;
-	uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2], wanted = 5381;
-	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + bloom_words);
-	const uint32_t *chain = bucket + buckets;
+	struct gnu_hash opened = { .bucket_count = hash[0], .first = hash[1] };
+
+	opened.buckets = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + hash[2]);
+	opened.chain = opened.buckets + opened.bucket_count;
+	return opened;
+}
+
+typedef int visit_function(const ElfW(Sym) *entry, void *argument);
+
+static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char *symbol, visit_function *visit,
+	void *argument)
+{
+	struct gnu_hash hash = open_gnu_hash(tables->gnu_hash);
+	uint32_t wanted = 5381;
+	int result = 0;
 
 	for (const unsigned char *at = (const unsigned char *)symbol; *at; at++)
 		wanted = wanted * 33 + *at;
-	if (!buckets)
-		return NULL;
-	for (uint32_t index = bucket[wanted % buckets]; index >= first && index; index++) {
-		uint32_t entry = chain[index - first];
-		void *value = (entry | 1) == (wanted | 1) ? value_if_named(tables, index, symbol) : NULL;
+	if (!hash.bucket_count)
+		return 0;
+	for (uint32_t index = hash.buckets[wanted % hash.bucket_count]; index >= hash.first && index; index++) {
+		uint32_t entry = hash.chain[index - hash.first];
 
-		if (value || (entry & 1))
-			return value;
+		if ((entry | 1) == (wanted | 1) && is_definition(tables, index, symbol))
+			result = visit(&tables->symbols[index], argument);
+		if (result || (entry & 1))
+			return result;
 	}
-	return NULL;
+	return 0;
 }
 
-static void *find_by_sysv_hash(const struct tables *tables, const char *symbol)
+static int visit_by_sysv_hash(const struct gmt_symbol_tables *tables, const char *symbol, visit_function *visit,
+	void *argument)
 {
 	uint32_t buckets = tables->sysv_hash[0], wanted = 0;
 	const uint32_t *bucket = tables->sysv_hash + 2, *chain = bucket + buckets;
+	int result = 0;
 
 	for (const unsigned char *at = (const unsigned char *)symbol; *at; at++) {
 		wanted = (wanted << 4) + *at;
 		wanted ^= (wanted >> 24) & 0xf0;
 		wanted &= 0x0fffffff;
 	}
-	for (uint32_t index = buckets ? bucket[wanted % buckets] : 0; index; index = chain[index]) {
-		void *value = value_if_named(tables, index, symbol);
-
-		if (value)
-			return value;
-	}
-	return NULL;
+	for (uint32_t index = buckets ? bucket[wanted % buckets] : 0; index && !result; index = chain[index])
+		if (is_definition(tables, index, symbol))
+			result = visit(&tables->symbols[index], argument);
+	return result;
 }
 
-static void *find_in(const struct tables *tables, const char *symbol)
+int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol, visit_function *visit,
+	void *argument)
 {
 	if (tables->gnu_hash)
-		return find_by_gnu_hash(tables, symbol);
-	return tables->sysv_hash ? find_by_sysv_hash(tables, symbol) : NULL;
+		return visit_by_gnu_hash(tables, symbol, visit, argument);
+	return tables->sysv_hash ? visit_by_sysv_hash(tables, symbol, visit, argument) : 0;
 }
 
-static bool is_self(const struct tables *tables)
+static int take_first(const ElfW(Sym) *entry, void *argument)
+{
+	*(const ElfW(Sym) **)argument = entry;
+	return 1;
+}
+
+static void *find_in(const struct gmt_symbol_tables *tables, const char *symbol)
+{
+	const ElfW(Sym) *entry = NULL;
+
+	gmt_symbol_visit(tables, symbol, take_first, &entry);
+	return entry ? (void *)(tables->base + entry->st_value) : NULL;
+}
+
+/* The driver's own, where its table has a wrapper. */
+static void *find_real_in(const struct gmt_symbol_tables *tables, const char *symbol)
+{
+	return gmt_dynsym_undo(find_in(tables, symbol), symbol);
+}
+
+/* The hash tables have no references, only definitions; what they do say is where the symbols end. */
+static uint32_t count_symbols(const struct gmt_symbol_tables *tables)
+{
+	uint32_t last = 0;
+
+	if (!tables->gnu_hash)
+		return tables->sysv_hash ? tables->sysv_hash[1] : 0;
+
+	struct gnu_hash hash = open_gnu_hash(tables->gnu_hash);
+
+	for (uint32_t i = 0; i < hash.bucket_count; i++)
+		last = hash.buckets[i] > last ? hash.buckets[i] : last;
+	/* Without any definition, `first` is where they would begin. */
+	if (last < hash.first)
+		return hash.first;
+	while (!(hash.chain[last - hash.first] & 1))
+		last++;
+	return last + 1;
+}
+
+static bool refers_to(const struct gmt_symbol_tables *tables, const char *symbol)
+{
+	uint32_t count = count_symbols(tables);
+
+	for (uint32_t i = 1; i < count; i++)
+		if (tables->symbols[i].st_shndx == SHN_UNDEF &&
+			strcmp(tables->names + tables->symbols[i].st_name, symbol) == 0)
+			return true;
+	return false;
+}
+
+static bool is_self(const struct gmt_symbol_tables *tables)
 {
 	uint64_t address = (uint64_t)tables->dynamic;
 
@@ -128,14 +188,14 @@ struct search_any {
 static int look_in_any(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_any *search = argument;
-	struct tables tables;
+	struct gmt_symbol_tables tables;
 	bool wanted = !search->prefixes;
 
 	(void)size;
 	for (const char *const *prefix = search->prefixes; prefix && *prefix; prefix++)
 		wanted = wanted || gmt_path_names(info->dlpi_name, *prefix);
-	if (wanted && read_tables(info, &tables) && !is_self(&tables))
-		search->found = find_in(&tables, search->symbol);
+	if (wanted && gmt_symbol_tables_read(info, &tables) && !is_self(&tables))
+		search->found = find_real_in(&tables, search->symbol);
 	return search->found != NULL;
 }
 
@@ -152,18 +212,18 @@ struct search_object {
 	uint64_t start;
 	uint64_t end; /* 0: by name */
 	const char *name;
-	struct tables tables;
+	struct gmt_symbol_tables tables;
 	bool found;
 };
 
 static int look_for_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_object *search = argument;
-	struct tables tables;
+	struct gmt_symbol_tables tables;
 	const char *slash = strrchr(info->dlpi_name, '/');
 
 	(void)size;
-	if (!read_tables(info, &tables))
+	if (!gmt_symbol_tables_read(info, &tables))
 		return 0;
 	if (search->end)
 		search->found = (uint64_t)tables.dynamic >= search->start && (uint64_t)tables.dynamic < search->end;
@@ -175,9 +235,9 @@ static int look_for_object(struct dl_phdr_info *info, size_t size, void *argumen
 	return search->found;
 }
 
-static void *find_in_tree(const struct tables *tables, const char *symbol, int depth)
+static void *find_in_tree(const struct gmt_symbol_tables *tables, const char *symbol, int depth)
 {
-	void *found = is_self(tables) ? NULL : find_in(tables, symbol);
+	void *found = is_self(tables) ? NULL : find_real_in(tables, symbol);
 
 	if (found || depth == MAX_DEPTH)
 		return found;
@@ -199,4 +259,28 @@ void *gmt_symbol_in_scope_of(const struct gmt_object *object, const char *symbol
 
 	gmt_objects_visit(look_for_object, &start);
 	return start.found ? find_in_tree(&start.tables, symbol, 0) : NULL;
+}
+
+void *gmt_symbol_in_library(const char *soname, const char *symbol)
+{
+	struct search_object library = { .name = soname };
+
+	gmt_objects_visit(look_for_object, &library);
+	return library.found ? find_in(&library.tables, symbol) : NULL;
+}
+
+bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbol)
+{
+	struct search_object search = { .start = object->start, .end = object->end };
+
+	gmt_objects_visit(look_for_object, &search);
+	return search.found && find_in(&search.tables, symbol);
+}
+
+bool gmt_symbol_is_wanted_by(const struct gmt_object *object, const char *symbol)
+{
+	struct search_object search = { .start = object->start, .end = object->end };
+
+	gmt_objects_visit(look_for_object, &search);
+	return search.found && refers_to(&search.tables, symbol);
 }

@@ -9,7 +9,40 @@
  * hot path.
  */
 
+#include <link.h>
+
 #include "routes/objects.h"
+
+/* What is needed of an object's dynamic section. Good for as long as the object is loaded. */
+struct gmt_symbol_tables {
+	uint64_t base;
+	const ElfW(Dyn) *dynamic;
+	const ElfW(Sym) *symbols;
+	const char *names;
+	const uint32_t *gnu_hash;
+	const uint32_t *sysv_hash;
+	const char *soname; /* NULL: it has none */
+};
+
+/* False for an object without a dynamic section or without symbols. */
+bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables);
+
+/*
+ * Calls `visit` with each definition of `symbol` in one object (several versions of a name are several)
+ * until it returns other than 0; returns that, or 0.
+ */
+int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
+	int (*visit)(const ElfW(Sym) *entry, void *argument), void *argument);
+
+/* Whether the object defines `symbol` itself, or only refers to it: it was linked to somebody else's. */
+bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbol);
+bool gmt_symbol_is_wanted_by(const struct gmt_object *object, const char *symbol);
+
+/*
+ * `symbol` in the object of that soname, or NULL. What is found is what its table says at the moment,
+ * which may be one of our wrappers (routes/dynsym.h).
+ */
+void *gmt_symbol_in_library(const char *soname, const char *symbol);
 
 /*
  * `symbol` as the object would find it in its own scope, the global one aside: in itself and in what it

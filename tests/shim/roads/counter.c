@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Another preload that follows CUDA's memory, in plain C as such libraries are written: it has
+ * functions of the runtime and of the driver, and dlsym itself, by which it gives its own to who looks
+ * them up. Says on stderr at the end what it saw.
+ */
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static unsigned runtime_calls, driver_calls, given;
+
+typedef void *look_up_function(void *, const char *);
+
+__attribute__((visibility("default"))) void *dlsym(void *handle, const char *name);
+
+static look_up_function *real_dlsym(void)
+{
+	static look_up_function *real;
+
+	if (!real)
+		real = (look_up_function *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (!real)
+		real = (look_up_function *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+	return real;
+}
+
+__attribute__((visibility("default"))) cudaError_t cudaMalloc(void **address, size_t size)
+{
+	static cudaError_t (*next)(void **, size_t);
+
+	runtime_calls++;
+	if (!next)
+		next = (cudaError_t (*)(void **, size_t))real_dlsym()(RTLD_NEXT, "cudaMalloc");
+	return next ? next(address, size) : cudaErrorUnknown;
+}
+
+static CUresult (*next_allocate)(CUdeviceptr *, size_t);
+static CUresult (*next_free)(CUdeviceptr);
+
+__attribute__((visibility("default"))) CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
+{
+	driver_calls++;
+	if (!next_allocate)
+		next_allocate = (CUresult (*)(CUdeviceptr *, size_t))real_dlsym()(RTLD_NEXT, "cuMemAlloc_v2");
+	return next_allocate ? next_allocate(address, size) : CUDA_ERROR_UNKNOWN;
+}
+
+__attribute__((visibility("default"))) CUresult cuMemFree_v2(CUdeviceptr address)
+{
+	driver_calls++;
+	if (!next_free)
+		next_free = (CUresult (*)(CUdeviceptr))real_dlsym()(RTLD_NEXT, "cuMemFree_v2");
+	return next_free ? next_free(address) : CUDA_ERROR_UNKNOWN;
+}
+
+void *dlsym(void *handle, const char *name)
+{
+	void *found = real_dlsym()(handle, name);
+
+	if (found && strcmp(name, "cuMemAlloc_v2") == 0) {
+		given++;
+		next_allocate = (CUresult (*)(CUdeviceptr *, size_t))found;
+		return (void *)cuMemAlloc_v2;
+	}
+	if (found && strcmp(name, "cuMemFree_v2") == 0) {
+		given++;
+		next_free = (CUresult (*)(CUdeviceptr))found;
+		return (void *)cuMemFree_v2;
+	}
+	return found;
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	if (runtime_calls || driver_calls || given)
+		fprintf(stderr, "counter: runtime %u, driver %u, given %u\n", runtime_calls, driver_calls, given);
+}
