@@ -1,64 +1,124 @@
 /* SPDX-License-Identifier: MIT */
 #include "call.h"
 
+#include <errno.h>
+
 #include "observe/optimizer.h"
-#include "record/clock.h"
 #include "record/commit.h"
-#include "record/oom.h"
+#include "record/session.h"
 #include "routes/driver.h"
 
-static int16_t device_of(enum gmt_space space, uint64_t stream)
+static struct gmt_ring_event event_of(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts)
 {
-	return gmt_space_side(space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : (int16_t)gmt_driver_device(stream);
-}
-
-void gmt_call_alloc(enum gmt_hook hook, uint32_t result, enum gmt_space space, uint64_t address,
-	uint64_t size_bytes, uint64_t stream)
-{
+	unsigned kind = result ? gmt_kind_failure(facts->kind) : facts->kind;
 	struct gmt_ring_event event = {
-		.stamp = gmt_clock_stamp(),
-		.address = address,
-		.size_bytes = size_bytes,
-		.stream = stream,
+		.stamp = call->stamp ? call->stamp : gmt_clock_stamp(),
+		.address = facts->address,
+		.size_bytes = facts->size_bytes,
+		.stream = facts->stream,
+		.object = facts->object,
 		.result = result,
-		.api = (uint16_t)hook,
-		.kind = result ? GMT_KIND_ALLOC_FAILED : GMT_KIND_ALLOC,
-		.layer = GMT_LAYER_CUDA,
-		.space = (uint8_t)space,
+		.api = gmt_this_thread.outermost,
+		.kind = (uint8_t)kind,
+		.layer = (uint8_t)gmt_space_layer(facts->space),
+		.space = facts->space,
+		.context = facts->context,
 	};
 
-	/* Zero bytes were asked for and given. */
-	if (!result && !address)
+	return event;
+}
+
+/* Frees do not say of which device and context: the block knows. */
+static bool needs_place(unsigned kind)
+{
+	return kind != GMT_KIND_FREE && kind != GMT_KIND_FREE_FAILED && kind != GMT_KIND_UNMAP;
+}
+
+static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts *facts)
+{
+	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
+	bool is_host = gmt_space_side(event->space) == GMT_SIDE_HOST;
+
+	if (needs_place(event->kind))
+		gmt_driver_place(facts->stream, &place);
+	event->device = (int16_t)(is_host ? GMT_DEVICE_HOST :
+		facts->device_plus_1 ? facts->device_plus_1 - 1 : place.device);
+	if (!event->context)
+		event->context = place.context;
+}
+
+static bool is_about_memory(unsigned kind)
+{
+	return kind <= GMT_KIND_UNBIND || kind == GMT_KIND_NODE_ALLOC || kind == GMT_KIND_NODE_FREE;
+}
+
+/* Records what waits: in the order of the stamps, as a free of a call is stamped before what happens in it. */
+static void flush(struct gmt_thread_state *thread)
+{
+	bool is_oom = thread->is_oom;
+
+	for (unsigned i = 1; i < thread->waiting_count; i++)
+		for (unsigned j = i; j && thread->waiting[j].stamp < thread->waiting[j - 1].stamp; j--) {
+			struct gmt_ring_event earlier = thread->waiting[j];
+
+			thread->waiting[j] = thread->waiting[j - 1];
+			thread->waiting[j - 1] = earlier;
+		}
+	if (thread->waiting_count && gmt_commit_begin())
+		gmt_commit_end(thread->waiting, thread->waiting_count);
+	thread->waiting_count = 0;
+	thread->is_oom = false;
+	if (is_oom)
+		gmt_oom_wait();
+}
+
+static void wait_for_end(const struct gmt_ring_event *event)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	/* One call that does very much: what waits gets the stack of here. */
+	if (thread->waiting_count == GMT_THREAD_WAITING)
+		flush(thread);
+	thread->waiting[thread->waiting_count++] = *event;
+}
+
+void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts)
+{
+	struct gmt_ring_event event = event_of(call, result, facts);
+	int kept_errno = errno;
+
+	/* Zero bytes were asked for and given, or nothing was freed. */
+	if (!event.kind || (!facts->address && event.kind != GMT_KIND_ALLOC_FAILED))
 		return;
-	if (!gmt_commit_begin())
-		return;
-	event.device = device_of(space, stream);
-	if (result == GMT_OOM_RESULT)
-		gmt_oom_end(&event);
-	else
-		gmt_commit_end(&event, true);
+	fill_place(&event, facts);
+	if (is_about_memory(event.kind))
+		gmt_this_thread.has_seen_memory = true;
+	if (result == GMT_OOM_RESULT && event.kind == GMT_KIND_ALLOC_FAILED) {
+		struct gmt_ring_event driver_says;
+
+		/* Asked before the stack is taken: other threads go on allocating. */
+		gmt_oom_ask(&event, &driver_says);
+		wait_for_end(&event);
+		wait_for_end(&driver_says);
+		gmt_this_thread.is_oom = true;
+	} else {
+		wait_for_end(&event);
+	}
 	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
-	if (space == GMT_SPACE_POOL && !result)
+	if (event.space == GMT_SPACE_POOL && event.kind == GMT_KIND_ALLOC)
 		gmt_optimizer_see_block();
+	errno = kept_errno;
 }
 
-void gmt_call_free(enum gmt_hook hook, uint32_t result, enum gmt_space space, uint64_t address,
-	uint64_t stream, uint64_t stamp)
+void gmt_call_end(const struct gmt_call *call)
 {
-	struct gmt_ring_event event = {
-		.stamp = stamp,
-		.address = address,
-		.stream = stream,
-		.result = result,
-		.api = (uint16_t)hook,
-		.kind = result ? GMT_KIND_FREE_FAILED : GMT_KIND_FREE,
-		.layer = GMT_LAYER_CUDA,
-		.space = (uint8_t)space,
-		.device = gmt_space_side(space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : GMT_DEVICE_UNKNOWN,
-	};
+	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (!address || !gmt_commit_begin())
+	if (call->role == GMT_CALL_DRIVER)
+		thread->driver_depth--;
+	if (--thread->depth)
 		return;
-	/* A refused free is a bug of the program: where it stands matters as much as for an allocation. */
-	gmt_commit_end(&event, result != 0);
+	if (thread->waiting_count)
+		flush(thread);
+	thread->has_seen_memory = false;
 }

@@ -5,42 +5,77 @@
 /*
  * What a wrapper does around the real function. In the flow: wrapper -> call -> capture -> ring.
  *
- * The outermost hooked call of a thread is the event (cudaMalloc, not the cuMemAlloc_v2 inside it).
- * A free is stamped before the real call, all else after it (record/clock.h). Nothing is recorded of
- * a call that failed, except that it failed. errno is the real function's afterwards.
+ * The driver is the truth and the runtime gives names: the outermost of nested driver calls is an event,
+ * and its api is the outermost hooked function of the thread (cudaMalloc, for the cuMemAlloc_v2 inside
+ * it). A runtime function inside which no driver call was seen is an event itself. Events wait in the
+ * thread until the outermost function returns, and share the stack of its caller.
  *
- *	bool outermost = gmt_call_begin();
- *	uint64_t stamp = outermost ? gmt_clock_stamp() : 0;      (frees)
+ * What ends something is stamped before the real call, all else after it (record/clock.h). Nothing is
+ * recorded of a call that failed, but that it failed, for the kinds that say so (wire/kinds.def). errno is the
+ * real function's afterwards.
+ *
+ *	struct gmt_call call = gmt_call_begin(GMT_HOOK_..., GMT_CALL_DRIVER, GMT_KIND_...);
  *	result = real(...);
- *	if (outermost)
- *		gmt_call_alloc(...) or gmt_call_free(...);
- *	gmt_call_end();
+ *	if (gmt_call_is_event(&call))
+ *		gmt_call_add(&call, result, &(struct gmt_call_facts){ ... });
+ *	gmt_call_end(&call);
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "hooks.h"
+#include "record/clock.h"
+#include "record/oom.h"
 #include "thread.h"
 #include "wire/format.h"
 
-/* True when this call is to be recorded. Always paired with gmt_call_end. */
-static inline bool gmt_call_begin(void)
+enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
+
+/* One call of a wrapped function, on the wrapper's stack. */
+struct gmt_call {
+	uint64_t stamp; /* before the call, of kinds that want it */
+	uint16_t hook;
+	uint8_t role;
+	bool counts;    /* no call of its role is around it */
+};
+
+/* What a wrapper knows when the real function has returned. */
+struct gmt_call_facts {
+	uint8_t kind;  /* enum gmt_kind, of a success */
+	uint8_t space; /* enum gmt_space */
+	int device_plus_1; /* 0: the device of the stream, or of the current context */
+	uint64_t address; /* or handle; 0: nothing was allocated or freed */
+	uint64_t size_bytes;
+	uint64_t stream;
+	uint64_t object;
+	uint16_t context; /* 0: the stream's, or the current one */
+};
+
+static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role, enum gmt_kind kind)
 {
-	return gmt_this_thread.depth++ == 0 && !gmt_this_thread.is_ours;
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	struct gmt_call call = { .hook = (uint16_t)hook, .role = (uint8_t)role };
+
+	if (thread->depth++ == 0)
+		thread->outermost = (uint16_t)hook;
+	call.counts = (role == GMT_CALL_DRIVER ? thread->driver_depth++ : thread->depth - 1) == 0 && !thread->is_ours;
+	if (call.counts && gmt_kind_stamp(kind) == GMT_STAMP_BEFORE)
+		call.stamp = gmt_clock_stamp();
+	gmt_call_count(hook);
+	return call;
 }
 
-static inline void gmt_call_end(void)
+/* Whether this call is an event, now that the real function has returned. */
+static inline bool gmt_call_is_event(const struct gmt_call *call)
 {
-	gmt_this_thread.depth--;
+	return call->counts && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_memory);
 }
 
-/* An allocation returned `result` (0 is success). `address` 0 on success: nothing was allocated. */
-void gmt_call_alloc(enum gmt_hook hook, uint32_t result, enum gmt_space space, uint64_t address,
-	uint64_t size_bytes, uint64_t stream);
+/* Adds the event of a call that returned `result` (0 is success). May be done several times. */
+void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts);
 
-/* A free returned `result`; `stamp` was taken before it. `address` 0: nothing was freed. */
-void gmt_call_free(enum gmt_hook hook, uint32_t result, enum gmt_space space, uint64_t address,
-	uint64_t stream, uint64_t stamp);
+/* Leaves the wrapper; the outermost one records what waits. */
+void gmt_call_end(const struct gmt_call *call);
 
 #endif

@@ -8,27 +8,18 @@
  * The wrappers by their private names: the exported ones may be taken by a preload before ours. Their
  * types do not matter here, only their addresses.
  */
-#define GMT_HOOK_ALLOC(library, symbol, ...) extern char gmt_wrap_##symbol[];
-#define GMT_HOOK_FREE(library, symbol, ...) extern char gmt_wrap_##symbol[];
-#define GMT_HOOK_ROUTE(library, symbol, ...) extern char gmt_wrap_##symbol[];
+#define GMT_HOOK_ANY(library, symbol, ...) extern char gmt_wrap_##symbol[];
 #include "hooks.def"
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
 
-#define ROW(in_library, exported, base_name, first, in_mode, ...) \
+#define GMT_HOOK_ANY(in_library, exported, base_name, first, in_mode, ...) \
 	[GMT_HOOK_##exported] = { .symbol = #exported, .base = #base_name, .since = first, \
 		.library = GMT_LIBRARY_##in_library, .mode = GMT_MODE_##in_mode, \
 		.wrapper = gmt_wrap_##exported },
-#define GMT_HOOK_ALLOC(...) ROW(__VA_ARGS__)
-#define GMT_HOOK_FREE(...) ROW(__VA_ARGS__)
-#define GMT_HOOK_ROUTE(...) ROW(__VA_ARGS__, )
 const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT] = {
 #include "hooks.def"
 };
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
+
+_Atomic uint64_t gmt_call_counts[GMT_HOOK_COUNT];
 
 const char *gmt_library_name(enum gmt_library library)
 {

@@ -4,26 +4,22 @@
 
 /*
  * The hooks as data: what routes/ searches to answer a look-up and what record/ writes as api names.
- * The wrappers themselves are in wrappers.c, which alone needs CUDA's headers.
+ * The wrappers themselves are in wrappers.c and wrap_*.c, which alone need CUDA's headers.
  */
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 enum gmt_library { GMT_LIBRARY_CUDA, GMT_LIBRARY_CUDART, GMT_LIBRARY_C10 };
 
 enum gmt_stream_mode { GMT_MODE_LEGACY, GMT_MODE_PTDS };
 
-#define GMT_HOOK_ALLOC(library, symbol, ...) GMT_HOOK_##symbol,
-#define GMT_HOOK_FREE(library, symbol, ...) GMT_HOOK_##symbol,
-#define GMT_HOOK_ROUTE(library, symbol, ...) GMT_HOOK_##symbol,
+#define GMT_HOOK_ANY(library, symbol, ...) GMT_HOOK_##symbol,
 enum gmt_hook {
 	GMT_HOOK_NONE,
 #include "hooks.def"
 	GMT_HOOK_COUNT
 };
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
 
 struct gmt_hook_info {
 	const char *symbol;
@@ -36,6 +32,14 @@ struct gmt_hook_info {
 
 /* Indexed by enum gmt_hook; entry 0 is empty. */
 extern const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT];
+
+/* How often each was called, also when nothing came of it. Any thread. */
+extern _Atomic uint64_t gmt_call_counts[GMT_HOOK_COUNT];
+
+static inline void gmt_call_count(enum gmt_hook hook)
+{
+	atomic_fetch_add_explicit(&gmt_call_counts[hook], 1, memory_order_relaxed);
+}
 
 /* "cuda", "cudart", "c10" */
 const char *gmt_library_name(enum gmt_library library);

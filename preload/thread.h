@@ -7,10 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/event.h"
+
 struct gmt_ring;
 
+enum { GMT_THREAD_WAITING = 4 };
+
 struct gmt_thread_state {
-	uint32_t depth;       /* of hooked CUDA calls inside each other */
+	uint32_t depth;        /* of hooked CUDA calls inside each other */
+	uint32_t driver_depth; /* of the driver's among them */
+	uint16_t outermost;    /* enum gmt_hook of the outermost */
+	uint8_t waiting_count;
+	bool has_seen_memory;  /* an event inside the outermost says what it did */
+	bool is_oom;           /* among those that wait is a refusal for lack of memory */
 	bool busy;            /* the recorder itself runs: a signal handler must not enter it again */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
 	int kept_errno;       /* the host's, while the recorder runs */
@@ -18,6 +27,7 @@ struct gmt_thread_state {
 	bool refused;         /* no ring could be had; do not try at each event */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;
+	struct gmt_ring_event waiting[GMT_THREAD_WAITING]; /* until the outermost call returns */
 };
 
 /* Initial-exec: a preload has static TLS, so a look at it is one load and never allocates. */

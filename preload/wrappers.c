@@ -1,68 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The typed wrappers, one per row of hooks.def. The only file that includes CUDA's headers: a row
- * whose parameters differ from NVIDIA's prototype does not compile.
- */
-#include <cuda.h>
-#include <cuda_runtime_api.h>
+/* The typed wrappers of the rows of hooks.def that say all there is to know of a function. */
+#include "wrapper.h"
 
-#include "call.h"
-#include "hooks.h"
-#include "record/clock.h"
-#include "routes/real.h"
+/* A row may correct what is said of all rows. */
+#pragma GCC diagnostic ignored "-Woverride-init"
 
-/* The header renames these to their newest form; rows name the exact symbols. */
-#undef cuMemAlloc
-#undef cuMemAllocPitch
-#undef cuMemFree
-#undef cuMemAllocHost
-
-#define RESULT_CUDA CUresult
-#define RESULT_CUDART cudaError_t
-
-/* What a caller is told where no real function can be found: as before cuInit, never an abort. */
-#define MISSING_CUDA CUDA_ERROR_NOT_INITIALIZED
-#define MISSING_CUDART cudaErrorInitializationError
-
-/*
- * The wrapper has a private name, for routes/, and the exported name as its alias. Function pointers
- * are loaded from a table, so the call is indirect; no compiler can mistake it for recursion.
- */
-#define BEGIN_WRAPPER(library, symbol, parameters) \
-	RESULT_##library gmt_wrap_##symbol parameters; \
-	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) RESULT_##library symbol parameters; \
-	RESULT_##library gmt_wrap_##symbol parameters \
-	{ \
-		RESULT_##library (*real) parameters = \
-			(RESULT_##library (*) parameters)gmt_real(GMT_HOOK_##symbol, __builtin_return_address(0)); \
-		if (!real) \
-			return MISSING_##library;
-
-#define GMT_HOOK_ALLOC(library, symbol, base, since, mode, parameters, arguments, space, address, size, stream) \
+#define GMT_HOOK(library, symbol, base, since, mode, parameters, arguments, in_kind, in_space, in_address, size, ...) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
-		bool outermost = gmt_call_begin(); \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_##in_kind); \
 		RESULT_##library result = real arguments; \
-		bool failed = result != 0; \
-		(void)failed; \
-		if (outermost) \
-			gmt_call_alloc(GMT_HOOK_##symbol, (uint32_t)result, GMT_SPACE_##space, \
-				failed ? 0 : (uint64_t)(address), (uint64_t)(size), (uint64_t)(stream)); \
-		gmt_call_end(); \
+		if (gmt_call_is_event(&call)) { \
+			bool failed = result != 0, readable = !failed || (uint32_t)result == GMT_OOM_RESULT; \
+			(void)readable; \
+			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){ \
+				.kind = GMT_KIND_##in_kind, \
+				.space = GMT_SPACE_##in_space, \
+				.address = failed && gmt_kind_stamp(GMT_KIND_##in_kind) == GMT_STAMP_AFTER ? \
+					0 : N(in_address), \
+				.size_bytes = (uint64_t)(size), \
+				##__VA_ARGS__ }); \
+		} \
+		gmt_call_end(&call); \
 		return result; \
 	}
 
-#define GMT_HOOK_FREE(library, symbol, base, since, mode, parameters, arguments, space, address, stream) \
+#define GMT_HOOK_NAME(library, symbol, base, since, mode, parameters, arguments) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
-		bool outermost = gmt_call_begin(); \
-		uint64_t stamp = outermost ? gmt_clock_stamp() : 0; \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, ROLE_##library, GMT_KIND_ALLOC); \
 		RESULT_##library result = real arguments; \
-		if (outermost) \
-			gmt_call_free(GMT_HOOK_##symbol, (uint32_t)result, GMT_SPACE_##space, \
-				(uint64_t)(address), (uint64_t)(stream), stamp); \
-		gmt_call_end(); \
+		gmt_call_end(&call); \
 		return result; \
 	}
 
+#define GMT_HOOK_BODY(...)
 #define GMT_HOOK_ROUTE(...)
 
 #include "hooks.def"

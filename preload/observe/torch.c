@@ -52,7 +52,7 @@ static void record(enum gmt_hook hook, enum gmt_kind kind, uint64_t address, uin
 	if (kind == GMT_KIND_ALLOC_FAILED)
 		gmt_oom_end(&event);
 	else
-		gmt_commit_end(&event, kind != GMT_KIND_FREE);
+		gmt_commit_end(&event, 1);
 }
 
 static void on_usage(enum gmt_hook hook, void *address, int64_t size_bytes, uint64_t allocated_bytes,

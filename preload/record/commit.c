@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 
 #include "capture/native.h"
 #include "capture/python.h"
@@ -44,15 +45,44 @@ static void capture(struct gmt_depot *depot, struct gmt_ring_event *event)
 		gmt_session_count_loss(GMT_LOSS_STACK);
 }
 
-void gmt_commit_end(struct gmt_ring_event *event, bool wants_stack)
+/*
+ * Who made something is what matters; who ended it is asked for by an option. A refused free is a bug of the
+ * program: where it stands matters as much as for an allocation.
+ */
+static bool wants_stack(const struct gmt_ring_event *event)
+{
+	switch (event->kind) {
+	case GMT_KIND_ALLOC:
+	case GMT_KIND_ALLOC_FAILED:
+	case GMT_KIND_FREE_FAILED:
+	case GMT_KIND_CREATE:
+	case GMT_KIND_EXPORT:
+	case GMT_KIND_SET:
+		return true;
+	case GMT_KIND_NODE_ALLOC:
+		return !event->object;
+	case GMT_KIND_LAUNCH:
+	case GMT_KIND_NODE_FREE:
+		return false;
+	}
+	return event->kind < GMT_RING_MARK && gmt_config.free_stacks;
+}
+
+void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct gmt_depot *depot = gmt_session_depot();
+	const struct gmt_ring_event *captured = NULL;
 
-	if (depot) {
-		if (wants_stack || (gmt_config.free_stacks && event->kind < GMT_RING_MARK))
-			capture(depot, event);
-		gmt_session_push(event);
+	for (unsigned i = 0; depot && i < count; i++) {
+		if (wants_stack(&events[i])) {
+			if (!captured)
+				capture(depot, &events[i]);
+			else
+				events[i].stack = captured->stack, events[i].frames = captured->frames;
+			captured = &events[i];
+		}
+		gmt_session_push(&events[i]);
 	}
 	pthread_setcancelstate(thread->kept_cancelling, NULL);
 	errno = thread->kept_errno;

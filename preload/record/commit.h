@@ -8,7 +8,7 @@
  *
  *	if (gmt_commit_begin()) {
  *		... fill the event; the program's own driver calls do not happen here ...
- *		gmt_commit_end(&event, wants_stack);
+ *		gmt_commit_end(&event, 1);
  *	}
  */
 
@@ -22,7 +22,10 @@
  */
 bool gmt_commit_begin(void);
 
-/* Gives the event its stacks, as configured, offers it to the ring and leaves the recorder. */
-void gmt_commit_end(struct gmt_ring_event *event, bool wants_stack);
+/*
+ * Gives events of one call the stacks that their kinds want and the configuration allows, offers them to
+ * the ring in this order and leaves the recorder.
+ */
+void gmt_commit_end(struct gmt_ring_event *events, unsigned count);
 
 #endif

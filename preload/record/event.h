@@ -9,6 +9,8 @@
 enum {
 	GMT_RING_MARK = 0x80, /* struct gmt_mark: stack is the depot id of its name, address its object */
 	GMT_RING_OOM,         /* struct gmt_oom: address is what is free, size_bytes what there is */
+	GMT_RING_SAMPLE,      /* struct gmt_sample: likewise; stream is NVML's used bytes, object the begin stamp,
+	                         result the parts that are known */
 };
 
 /*
@@ -23,7 +25,10 @@ struct gmt_ring_event {
 		uint64_t stream;          /* layer cuda */
 		uint64_t allocated_bytes; /* layer torch: its total, as it reports it */
 	};
-	uint64_t reserved_bytes;   /* layer torch: likewise */
+	union {
+		uint64_t object;          /* layer cuda */
+		uint64_t reserved_bytes;  /* layer torch: likewise */
+	};
 	uint32_t stack;            /* depot id of the native stack; 0 is none */
 	uint32_t frames;           /* depot id of the Python stack; 0 is none */
 	uint32_t result;
@@ -32,7 +37,8 @@ struct gmt_ring_event {
 	uint8_t kind;              /* enum gmt_kind */
 	uint8_t layer;             /* enum gmt_layer; of a mark: enum gmt_mark_kind */
 	uint8_t space;             /* enum gmt_space; of a mark: enum gmt_mark_source */
-	uint8_t reserved[5];
+	uint8_t unused[3];
+	uint16_t context;
 };
 
 static_assert(sizeof(struct gmt_ring_event) == 64, "one event is one cache line");

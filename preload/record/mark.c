@@ -50,7 +50,7 @@ void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const cha
 		return;
 
 	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
-	gmt_commit_end(&event, false);
+	gmt_commit_end(&event, 1);
 }
 
 void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,

@@ -40,26 +40,33 @@ static bool may_wait(void)
 	return true;
 }
 
-void gmt_oom_end(struct gmt_ring_event *event)
+void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer)
 {
-	struct gmt_ring_event facts = {
+	*ret_answer = (struct gmt_ring_event){
 		.stamp = event->stamp,
 		.kind = GMT_RING_OOM,
 		.device = event->device,
 	};
-	int kept_errno;
-
-	/* Asked before the stack is taken: other threads go on allocating. */
 	if (event->device >= 0)
-		gmt_driver_memory(event->device, &facts.address, &facts.size_bytes);
-	gmt_commit_end(event, true);
-	if (!gmt_commit_begin())
-		return;
-	gmt_commit_end(&facts, false);
+		gmt_driver_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
+}
 
-	/* Outside the recorder: what a signal handler allocates meanwhile is recorded. */
-	kept_errno = errno;
+void gmt_oom_wait(void)
+{
+	int kept_errno = errno;
+
+	/* What a signal handler allocates meanwhile is recorded. */
 	if (gmt_session_is_on())
 		gmt_writer_sync(may_wait() ? WAIT_MS : 0);
 	errno = kept_errno;
+}
+
+void gmt_oom_end(const struct gmt_ring_event *event)
+{
+	struct gmt_ring_event events[2] = { *event };
+
+	/* Asked before the stack is taken: other threads go on allocating. */
+	gmt_oom_ask(event, &events[1]);
+	gmt_commit_end(events, 2);
+	gmt_oom_wait();
 }

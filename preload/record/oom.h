@@ -16,10 +16,19 @@
 enum { GMT_OOM_RESULT = 2 };
 
 /*
- * In place of gmt_commit_end for such an event. Leaves the recorder, then may wait a few milliseconds
- * for the writer, at most 50 and only for the first refusals in a row. errno, CUDA's last error, the
- * current context and captures that go on are as before.
+ * Asks the driver what is left, right after it refused `event`, whose device must be known. The answer
+ * is to be committed behind the event. errno, CUDA's last error, the current context and captures that go
+ * on are as before.
  */
-void gmt_oom_end(struct gmt_ring_event *event);
+void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer);
+
+/*
+ * Outside the recorder, when both are committed: may wait a few milliseconds for the writer, at most 50
+ * and only for the first refusals in a row.
+ */
+void gmt_oom_wait(void);
+
+/* Both, around the commit, for an event that does not wait: in place of gmt_commit_end. */
+void gmt_oom_end(const struct gmt_ring_event *event);
 
 #endif

@@ -102,6 +102,8 @@ static void convert(const struct gmt_ring_event *event, uint32_t thread, struct 
 		.stream = is_torch ? 0 : event->stream,
 		.allocated_bytes = is_torch ? (int64_t)event->allocated_bytes : 0,
 		.reserved_bytes = is_torch ? (int64_t)event->reserved_bytes : 0,
+		.object = is_torch ? 0 : event->object,
+		.context = event->context,
 	};
 }
 

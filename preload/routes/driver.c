@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "hooks.h"
+#include "routes/contexts.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "wire/format.h"
 
 /* The types of CUDA's headers in plain C: this file asks by pointer only. 0 is success. */
+enum { CAPTURE_RELAXED = 2 }; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+
 static struct {
 	int (*ctx_get_device)(int *);
 	int (*ctx_get_current)(void **);
@@ -24,6 +27,11 @@ static struct {
 	int (*device_memory)(size_t *, int);
 	int (*memory_info)(size_t *, size_t *);
 	int (*exchange_capture_mode)(int *);
+	int (*is_capturing)(void *, int *);
+	int (*primary_state)(int, unsigned *, int *);
+	int (*default_pool)(void **, int);
+	int (*address_range)(uint64_t *, size_t *, uint64_t);
+	struct gmt_driver_graph_functions graphs;
 } ask;
 
 /* Where the driver exports each hooked function; written once, before `state` says so. */
@@ -32,20 +40,40 @@ static _Atomic int state; /* 0 not seen, 1 being learnt, 2 learnt */
 
 static void find_questions(void *handle)
 {
-	*(void **)&ask.ctx_get_device = gmt_real_dlsym(handle, "cuCtxGetDevice");
-	*(void **)&ask.ctx_get_current = gmt_real_dlsym(handle, "cuCtxGetCurrent");
-	*(void **)&ask.ctx_push = gmt_real_dlsym(handle, "cuCtxPushCurrent_v2");
-	*(void **)&ask.ctx_pop = gmt_real_dlsym(handle, "cuCtxPopCurrent_v2");
-	*(void **)&ask.stream_get_context = gmt_real_dlsym(handle, "cuStreamGetCtx");
-	*(void **)&ask.device_count = gmt_real_dlsym(handle, "cuDeviceGetCount");
-	*(void **)&ask.device_name = gmt_real_dlsym(handle, "cuDeviceGetName");
-	*(void **)&ask.device_memory = gmt_real_dlsym(handle, "cuDeviceTotalMem_v2");
-	*(void **)&ask.memory_info = gmt_real_dlsym(handle, "cuMemGetInfo_v2");
-	*(void **)&ask.exchange_capture_mode = gmt_real_dlsym(handle, "cuThreadExchangeStreamCaptureMode");
-	/* _v2 (11.4) names MIG instances as nvidia-smi does. */
-	*(void **)&ask.device_uuid = gmt_real_dlsym(handle, "cuDeviceGetUuid_v2");
-	if (!ask.device_uuid)
-		*(void **)&ask.device_uuid = gmt_real_dlsym(handle, "cuDeviceGetUuid");
+	const struct {
+		void *to;
+		const char *symbol;
+	} questions[] = {
+		{ &ask.ctx_get_device, "cuCtxGetDevice" },
+		{ &ask.ctx_get_current, "cuCtxGetCurrent" },
+		{ &ask.ctx_push, "cuCtxPushCurrent_v2" },
+		{ &ask.ctx_pop, "cuCtxPopCurrent_v2" },
+		{ &ask.stream_get_context, "cuStreamGetCtx" },
+		{ &ask.device_count, "cuDeviceGetCount" },
+		{ &ask.device_name, "cuDeviceGetName" },
+		{ &ask.device_memory, "cuDeviceTotalMem_v2" },
+		{ &ask.memory_info, "cuMemGetInfo_v2" },
+		{ &ask.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode" },
+		{ &ask.is_capturing, "cuStreamIsCapturing" },
+		{ &ask.primary_state, "cuDevicePrimaryCtxGetState" },
+		{ &ask.default_pool, "cuDeviceGetDefaultMemPool" },
+		{ &ask.address_range, "cuMemGetAddressRange_v2" },
+		{ &ask.graphs.get_nodes, "cuGraphGetNodes" },
+		{ &ask.graphs.get_type, "cuGraphNodeGetType" },
+		{ &ask.graphs.get_alloc, "cuGraphMemAllocNodeGetParams" },
+		{ &ask.graphs.get_free, "cuGraphMemFreeNodeGetParams" },
+		{ &ask.graphs.get_child, "cuGraphChildGraphNodeGetGraph" },
+		{ &ask.device_uuid, "cuDeviceGetUuid" },
+		/* Since 11.4; it names MIG instances as nvidia-smi does. */
+		{ &ask.device_uuid, "cuDeviceGetUuid_v2" },
+	};
+
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		void *found = gmt_real_dlsym(handle, questions[i].symbol);
+
+		if (found)
+			*(void **)questions[i].to = found;
+	}
 }
 
 void gmt_driver_learn(const void *function)
@@ -131,30 +159,109 @@ static int device_of_stream(void *stream)
 	return device;
 }
 
-int gmt_driver_device(uint64_t stream)
+uint64_t gmt_driver_context(void)
 {
-	if (!is_learnt())
-		return GMT_DEVICE_UNKNOWN;
-	/* 1 and 2 stand for the two default streams, which are the current context's. */
-	return stream <= 2 ? current_device() : device_of_stream((void *)stream);
+	void *context = NULL;
+
+	if (!is_learnt() || !ask.ctx_get_current || ask.ctx_get_current(&context))
+		return 0;
+	return (uint64_t)context;
 }
 
-bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+static uint64_t context_of(uint64_t stream)
 {
-	int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED: whatever the driver thinks of the question, no capture minds */
-	size_t free_bytes, total_bytes;
+	void *context = NULL;
 
-	if (!is_learnt() || !ask.memory_info || !ask.exchange_capture_mode || current_device() != device ||
-		ask.exchange_capture_mode(&mode))
-		return false;
+	/* 1 and 2 stand for the two default streams, which are the current context's. */
+	if (stream > 2 && ask.stream_get_context && !ask.stream_get_context((void *)stream, &context))
+		return (uint64_t)context;
+	return gmt_driver_context();
+}
+
+void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
+{
+	struct gmt_context known;
+	uint64_t context;
+	bool is_new;
+
+	*ret_place = (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
+	if (!is_learnt())
+		return;
+	context = context_of(stream);
+	if (gmt_contexts_find(context, &known)) {
+		*ret_place = (struct gmt_driver_place){ known.device, known.number };
+		return;
+	}
+	ret_place->device = (int16_t)(stream <= 2 ? current_device() : device_of_stream((void *)stream));
+	if (ret_place->device >= 0)
+		ret_place->context = gmt_contexts_add(context, ret_place->device, &is_new);
+}
+
+bool gmt_driver_is_capturing(uint64_t stream)
+{
+	int status = 0;
+
+	return is_learnt() && ask.is_capturing && !ask.is_capturing((void *)stream, &status) && status;
+}
+
+bool gmt_driver_primary_is_active(int device)
+{
+	unsigned flags;
+	int active = 0;
+
+	return is_learnt() && ask.primary_state && !ask.primary_state(device, &flags, &active) && active;
+}
+
+uint64_t gmt_driver_default_pool(int device)
+{
+	void *pool = NULL;
+
+	return is_learnt() && ask.default_pool && !ask.default_pool(&pool, device) ? (uint64_t)pool : 0;
+}
+
+uint64_t gmt_driver_range_bytes(uint64_t address)
+{
+	uint64_t base;
+	size_t size_bytes;
+
+	if (!is_learnt() || !ask.address_range || ask.address_range(&base, &size_bytes, address))
+		return 0;
+	return size_bytes;
+}
+
+const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
+{
+	const struct gmt_driver_graph_functions *all = &ask.graphs;
+
+	return is_learnt() && all->get_nodes && all->get_type && all->get_alloc && all->get_free && all->get_child ?
+		all : NULL;
+}
+
+int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	int mode = CAPTURE_RELAXED; /* whatever the driver thinks of the question, no capture minds */
+	size_t free_bytes, total_bytes;
+	int device;
+
+	if (!is_learnt() || !ask.memory_info || !ask.exchange_capture_mode)
+		return GMT_DEVICE_UNKNOWN;
+	device = current_device();
+	if (device < 0 || ask.exchange_capture_mode(&mode))
+		return GMT_DEVICE_UNKNOWN;
 
 	bool answered = !ask.memory_info(&free_bytes, &total_bytes);
 	ask.exchange_capture_mode(&mode);
 	if (!answered)
-		return false;
+		return GMT_DEVICE_UNKNOWN;
 	*ret_free_bytes = free_bytes;
 	*ret_total_bytes = total_bytes;
-	return true;
+	return device;
+}
+
+bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	return is_learnt() && current_device() == device &&
+		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
 }
 
 unsigned gmt_driver_device_count(void)

@@ -26,11 +26,29 @@ bool gmt_driver_exports_unhooked(const void *function);
 /* The hook that the driver exports at this address, or GMT_HOOK_NONE. */
 unsigned gmt_driver_hook_at(const void *function);
 
-/*
- * Ordinal of the device that a call on `stream` (0: the default one) concerns in this thread, or
- * GMT_DEVICE_UNKNOWN.
- */
-int gmt_driver_device(uint64_t stream);
+/* Where a call happens. */
+struct gmt_driver_place {
+	int16_t device;   /* ordinal, or GMT_DEVICE_UNKNOWN */
+	uint16_t context; /* its number (routes/contexts.h); 0 is not known */
+};
+
+/* Of a call on `stream` (0: the default one) in this thread. */
+void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place);
+
+/* Handle of this thread's current context; 0 when it has none. */
+uint64_t gmt_driver_context(void);
+
+/* Whether calls on `stream` make nodes of a graph; false when the driver does not say. */
+bool gmt_driver_is_capturing(uint64_t stream);
+
+/* Whether the primary context of a device is there. */
+bool gmt_driver_primary_is_active(int device);
+
+/* Handle of a device's default memory pool; 0 when the driver does not say. */
+uint64_t gmt_driver_default_pool(int device);
+
+/* Bytes behind `address` in its block; 0 when the driver does not say. */
+uint64_t gmt_driver_range_bytes(uint64_t address);
 
 struct gmt_driver_device_info {
 	char name[128];
@@ -43,6 +61,17 @@ struct gmt_driver_device_info {
  * and nothing set, when that is not `device`: another device would need a context of its own.
  */
 bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+
+/* Likewise, of whichever device is the current one; its ordinal, or GMT_DEVICE_UNKNOWN. */
+int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+
+/* Functions that tell what is in a graph, which have CUDA's types. */
+struct gmt_driver_graph_functions {
+	void *get_nodes, *get_type, *get_alloc, *get_free, *get_child;
+};
+
+/* NULL when the driver has not all of them. */
+const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void);
 
 /* How many devices there are; 0 when the driver does not say. */
 unsigned gmt_driver_device_count(void);

@@ -26,9 +26,7 @@ extern void *call_watched(void *(*function)(void *, const char *), void *handle,
 extern void weak_allocation(void) __asm__("cudaMalloc") __attribute__((weak));
 
 static const char *const hooked[] = {
-#define GMT_HOOK_ALLOC(library, symbol, ...) #symbol,
-#define GMT_HOOK_FREE(library, symbol, ...) #symbol,
-#define GMT_HOOK_ROUTE(library, symbol, ...) #symbol,
+#define GMT_HOOK_ANY(library, symbol, ...) #symbol,
 #include "hooks.def"
 };
 

@@ -9,13 +9,8 @@
 #include "hooks.h"
 
 #define WEAK(library, symbol, ...) extern void weak_##symbol(void) __asm__(#symbol) __attribute__((weak));
-#define GMT_HOOK_ALLOC(...) WEAK(__VA_ARGS__)
-#define GMT_HOOK_FREE(...) WEAK(__VA_ARGS__)
-#define GMT_HOOK_ROUTE(...) WEAK(__VA_ARGS__)
+#define GMT_HOOK_ANY(...) WEAK(__VA_ARGS__)
 #include "hooks.def"
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
 
 int main(void)
 {
@@ -24,9 +19,7 @@ int main(void)
 #define LOOK(library, symbol, ...) \
 	printf("%d %d %d %s\n", weak_##symbol != NULL, dlsym(RTLD_DEFAULT, #symbol) != NULL, \
 		dlsym(handle, #symbol) != NULL, #symbol);
-#define GMT_HOOK_ALLOC(...) LOOK(__VA_ARGS__)
-#define GMT_HOOK_FREE(...) LOOK(__VA_ARGS__)
-#define GMT_HOOK_ROUTE(...) LOOK(__VA_ARGS__)
+#define GMT_HOOK_ANY(...) LOOK(__VA_ARGS__)
 #include "hooks.def"
 	return 0;
 }

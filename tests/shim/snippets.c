@@ -23,13 +23,9 @@
 #undef cuGetProcAddress
 
 /* Every symbol by its address alone; the headers do not declare all of them. */
-#define GMT_HOOK_ALLOC(library, symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
-#define GMT_HOOK_FREE(library, symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
-#define GMT_HOOK_ROUTE(library, symbol, ...)
+#define GMT_HOOK_ANY(library, symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
+#define GMT_HOOK_ROUTE(...)
 #include "hooks.def"
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
 
 static void *block;
 static size_t pitch;
@@ -92,13 +88,9 @@ static void *by_route(const char *route, const char *symbol, const char *base, i
 		return by_route(route, #name, #base, since, mode, IS_##library, (void *)linked_##name);
 static void *find(const char *route, const char *symbol)
 {
-#define GMT_HOOK_ALLOC(...) ROW(__VA_ARGS__)
-#define GMT_HOOK_FREE(...) ROW(__VA_ARGS__)
+#define GMT_HOOK_ANY(...) ROW(__VA_ARGS__)
 #define GMT_HOOK_ROUTE(...)
 #include "hooks.def"
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
 	return NULL;
 }
 
@@ -117,14 +109,6 @@ enum snippet {
 #undef SNIPPET_OLD
 	SNIPPET_COUNT
 };
-
-#define GMT_HOOK_ALLOC(library, symbol, ...) _Static_assert(SNIPPET_##symbol < SNIPPET_COUNT, #symbol);
-#define GMT_HOOK_FREE(library, symbol, ...) _Static_assert(SNIPPET_##symbol < SNIPPET_COUNT, #symbol);
-#define GMT_HOOK_ROUTE(...)
-#include "hooks.def"
-#undef GMT_HOOK_ALLOC
-#undef GMT_HOOK_FREE
-#undef GMT_HOOK_ROUTE
 
 static int run(const char *symbol)
 {

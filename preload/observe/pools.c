@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "observe/pools.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "routes/driver.h"
+#include "wire/format.h"
+
+enum { TRIES = 20000 };
+
+/*
+ * A place is free, held by whoever fills, empties or asks, or there to be looked at. What it says is
+ * written while it is held.
+ */
+enum state { FREE, HELD, READY };
+
+static struct place {
+	_Atomic int state;
+	_Atomic uint64_t handle;
+	_Atomic int16_t device;
+	_Atomic uint8_t origin;
+} places[GMT_POOLS_MAX];
+
+static _Atomic bool knows_defaults;
+
+static bool take(struct place *place, int from)
+{
+	return atomic_compare_exchange_strong_explicit(&place->state, &from, HELD, memory_order_acquire,
+		memory_order_relaxed);
+}
+
+static void leave(struct place *place, int state)
+{
+	atomic_store_explicit(&place->state, state, memory_order_release);
+}
+
+static struct place *find(uint64_t handle)
+{
+	for (unsigned i = 0; handle && i < GMT_POOLS_MAX; i++)
+		if (atomic_load_explicit(&places[i].state, memory_order_acquire) != FREE &&
+			atomic_load_explicit(&places[i].handle, memory_order_relaxed) == handle)
+			return &places[i];
+	return NULL;
+}
+
+void gmt_pools_add(const struct gmt_pool_info *pool)
+{
+	if (find(pool->handle))
+		return;
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
+		if (!take(&places[i], FREE))
+			continue;
+		atomic_store_explicit(&places[i].handle, pool->handle, memory_order_relaxed);
+		atomic_store_explicit(&places[i].device, pool->device, memory_order_relaxed);
+		atomic_store_explicit(&places[i].origin, pool->origin, memory_order_relaxed);
+		leave(&places[i], READY);
+		return;
+	}
+}
+
+void gmt_pools_remove(uint64_t handle)
+{
+	struct place *place = find(handle);
+
+	for (int i = 0; place && i < TRIES; i++) {
+		if (take(place, READY)) {
+			/* Another pool may have come into this place while we waited. */
+			leave(place, atomic_load_explicit(&place->handle, memory_order_relaxed) == handle ? FREE : READY);
+			return;
+		}
+		sched_yield();
+	}
+}
+
+/* Every device has a pool from the beginning. */
+static void add_defaults(void)
+{
+	unsigned count = gmt_driver_device_count();
+
+	for (unsigned device = 0; device < count; device++) {
+		struct gmt_pool_info pool = {
+			.handle = gmt_driver_default_pool((int)device), .device = (int16_t)device, .origin = GMT_POOL_DEFAULT,
+		};
+
+		if (pool.handle)
+			gmt_pools_add(&pool);
+	}
+	atomic_store_explicit(&knows_defaults, count != 0, memory_order_relaxed);
+}
+
+int gmt_pools_device_plus_1(uint64_t handle)
+{
+	const struct place *place = find(handle);
+	int device;
+
+	if (!place && !atomic_load_explicit(&knows_defaults, memory_order_relaxed)) {
+		add_defaults();
+		place = find(handle);
+	}
+	device = place ? atomic_load_explicit(&place->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN;
+	return device >= 0 ? device + 1 : 0;
+}
+
+bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
+{
+	struct place *place = &places[index];
+
+	if (index == 0 && !atomic_load_explicit(&knows_defaults, memory_order_relaxed))
+		add_defaults();
+	if (!take(place, READY))
+		return false;
+	ret_pool->handle = atomic_load_explicit(&place->handle, memory_order_relaxed);
+	ret_pool->device = atomic_load_explicit(&place->device, memory_order_relaxed);
+	ret_pool->origin = atomic_load_explicit(&place->origin, memory_order_relaxed);
+	return true;
+}
+
+void gmt_pools_release(unsigned index)
+{
+	leave(&places[index], READY);
+}
+
+void gmt_pools_reset_locks(void)
+{
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++)
+		if (atomic_load_explicit(&places[i].state, memory_order_relaxed) == HELD)
+			leave(&places[i], FREE);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_OBSERVE_POOLS_H
+#define GMT_OBSERVE_POOLS_H
+
+/*
+ * The memory pools of the process: which device each is on, and which there are to be asked what they
+ * hold. In the flow: the wrappers of pool functions -> pools -> the sampler. Any thread; at most
+ * GMT_POOLS_MAX are known, beyond which a pool's device is that of the stream.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { GMT_POOLS_MAX = 256 };
+
+/* As a `pool` record says it (wire/records.def). */
+enum gmt_pool_origin { GMT_POOL_DEFAULT, GMT_POOL_MADE, GMT_POOL_IMPORTED };
+
+struct gmt_pool_info {
+	uint64_t handle;
+	int16_t device; /* or GMT_DEVICE_HOST */
+	uint8_t origin; /* enum gmt_pool_origin */
+};
+
+void gmt_pools_add(const struct gmt_pool_info *pool);
+
+/*
+ * Before the program's call that ends a pool: it is not known any more, and nobody is asking it when this
+ * returns (a bounded wait).
+ */
+void gmt_pools_remove(uint64_t handle);
+
+/* Ordinal of the device that a pool is on, plus 1; 0 when it is not known. */
+int gmt_pools_device_plus_1(uint64_t handle);
+
+/*
+ * Takes hold of pool number `index` (below GMT_POOLS_MAX), so that it is not ended meanwhile; false when
+ * there is none. Paired with gmt_pools_release, soon.
+ */
+bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool);
+void gmt_pools_release(unsigned index);
+
+/* In the child of a fork. */
+void gmt_pools_reset_locks(void);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "routes/contexts.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum { CONTEXTS = 256, DEVICES = 64, TRIES = 10000 };
+
+/* A place is found by its handle, and read before the handle is read again: it may have been given away. */
+static struct place {
+	_Atomic uint64_t handle;  /* 0: free */
+	_Atomic uint32_t context; /* device << 16 | number */
+	_Atomic uint32_t attached; /* times beyond the first */
+} places[CONTEXTS];
+
+static _Atomic uint64_t primaries[DEVICES];
+
+static _Atomic uint32_t used; /* places behind it never were used */
+static atomic_flag writing = ATOMIC_FLAG_INIT;
+static uint16_t last_number; /* under `writing` */
+
+/* Contexts come and go rarely; who cannot wait goes without a number. */
+static bool lock(void)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (!atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear_explicit(&writing, memory_order_release);
+}
+
+void gmt_contexts_reset_locks(void)
+{
+	unlock();
+}
+
+bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context)
+{
+	/* Pairs with the release in gmt_contexts_add: the places before it have been written. */
+	uint32_t count = atomic_load_explicit(&used, memory_order_acquire);
+
+	for (uint32_t i = 0; handle && i < count; i++) {
+		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) != handle)
+			continue;
+
+		uint32_t context = atomic_load_explicit(&places[i].context, memory_order_acquire);
+		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) != handle)
+			return false;
+		ret_context->device = (int16_t)(context >> 16);
+		ret_context->number = (uint16_t)context;
+		return ret_context->number != 0;
+	}
+	return false;
+}
+
+/* Under `writing`. */
+static struct place *free_place(void)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!atomic_load_explicit(&places[i].handle, memory_order_relaxed))
+			return &places[i];
+	return count < CONTEXTS ? &places[count] : NULL;
+}
+
+/* Under `writing`. */
+static bool put(uint64_t handle, int device, uint16_t number)
+{
+	struct place *place = free_place();
+
+	if (!place)
+		return false;
+	atomic_store_explicit(&place->context, (uint32_t)(uint16_t)device << 16 | number, memory_order_relaxed);
+	atomic_store_explicit(&place->attached, 0, memory_order_relaxed);
+	atomic_store_explicit(&place->handle, handle, memory_order_release);
+	if (place == &places[atomic_load_explicit(&used, memory_order_relaxed)])
+		atomic_fetch_add_explicit(&used, 1, memory_order_release);
+	return true;
+}
+
+uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
+{
+	struct gmt_context known;
+
+	*ret_is_new = false;
+	if (!handle)
+		return 0;
+	if (gmt_contexts_find(handle, &known))
+		return known.number;
+	if (!lock())
+		return 0;
+	known.number = 0;
+	if (!gmt_contexts_find(handle, &known) && last_number < UINT16_MAX &&
+		put(handle, device, (uint16_t)(last_number + 1))) {
+		known.number = ++last_number;
+		*ret_is_new = true;
+	}
+	unlock();
+	return known.number;
+}
+
+static struct place *find_place(uint64_t handle)
+{
+	for (uint32_t i = 0; handle && i < atomic_load_explicit(&used, memory_order_acquire); i++)
+		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) == handle)
+			return &places[i];
+	return NULL;
+}
+
+struct gmt_context gmt_contexts_end(uint64_t handle)
+{
+	struct gmt_context known = { 0, 0 };
+	struct place *place;
+
+	if (!lock())
+		return known;
+	place = find_place(handle);
+	if (place) {
+		gmt_contexts_find(handle, &known);
+		atomic_store_explicit(&place->handle, 0, memory_order_release);
+	}
+	unlock();
+	return known;
+}
+
+void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context)
+{
+	if (!context->number || !lock())
+		return;
+	put(handle, context->device, context->number);
+	unlock();
+}
+
+void gmt_contexts_attach(uint64_t handle)
+{
+	struct place *place = find_place(handle);
+
+	if (place)
+		atomic_fetch_add_explicit(&place->attached, 1, memory_order_relaxed);
+}
+
+bool gmt_contexts_detach(uint64_t handle)
+{
+	struct place *place = find_place(handle);
+
+	if (!place)
+		return false;
+	if (!atomic_load_explicit(&place->attached, memory_order_relaxed))
+		return true;
+	atomic_fetch_sub_explicit(&place->attached, 1, memory_order_relaxed);
+	return false;
+}
+
+uint64_t gmt_contexts_primary(int device)
+{
+	return device >= 0 && device < DEVICES ? atomic_load_explicit(&primaries[device], memory_order_relaxed) : 0;
+}
+
+void gmt_contexts_set_primary(int device, uint64_t handle)
+{
+	if (device >= 0 && device < DEVICES)
+		atomic_store_explicit(&primaries[device], handle, memory_order_relaxed);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ROUTES_CONTEXTS_H
+#define GMT_ROUTES_CONTEXTS_H
+
+/*
+ * The numbers of the process's CUDA contexts. The driver uses a handle again, that of a device's primary
+ * context even always; a number belongs to one context from its first sight to its end. Any thread;
+ * looking up takes no lock.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gmt_context {
+	int16_t device;  /* ordinal, or GMT_DEVICE_UNKNOWN */
+	uint16_t number; /* from 1; 0: none */
+};
+
+/* False when the context was not seen yet. */
+bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context);
+
+/* The context's number, a new one where it has none yet; *ret_is_new says so. 0 when there are too many. */
+uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new);
+
+/* The context ends: what it was, which nobody finds from now on. Its number is 0 when it was not known. */
+struct gmt_context gmt_contexts_end(uint64_t handle);
+
+/* It did not end after all. */
+void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context);
+
+/* The old kind of reference: attached to once more; detached, true when it was for the last time. */
+void gmt_contexts_attach(uint64_t handle);
+bool gmt_contexts_detach(uint64_t handle);
+
+/* Handle of a device's primary context; 0: none was seen. */
+uint64_t gmt_contexts_primary(int device);
+void gmt_contexts_set_primary(int device, uint64_t handle);
+
+/* In the child of a fork: who was writing is not there any more. */
+void gmt_contexts_reset_locks(void);
+
+#endif

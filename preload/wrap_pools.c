@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The wrappers that make and end memory pools: which device a pool is on is said only here. */
+#include "wrapper.h"
+
+static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool *pool, int device_plus_1,
+	enum gmt_pool_origin origin)
+{
+	struct gmt_pool_info info = {
+		.handle = result ? 0 : N(*pool), .origin = (uint8_t)origin,
+		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1 : GMT_DEVICE_HOST),
+	};
+
+	if (!result)
+		gmt_pools_add(&info);
+	if (gmt_call_is_event(call))
+		gmt_call_add(call, (uint32_t)result, &(struct gmt_call_facts){
+			.kind = GMT_KIND_CREATE, .space = GMT_SPACE_POOL, .address = info.handle,
+			.device_plus_1 = device_plus_1, .object = origin == GMT_POOL_IMPORTED });
+}
+
+BEGIN_WRAPPER(CUDA, cuMemPoolCreate, (CUmemoryPool *pool, const CUmemPoolProps *properties))
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolCreate, GMT_CALL_DRIVER, GMT_KIND_CREATE);
+	CUresult result = real(pool, properties);
+
+	add_pool(&call, result, pool, result ? 0 : gmt_location_device_plus_1(&properties->location), GMT_POOL_MADE);
+	gmt_call_end(&call);
+	return result;
+}
+
+BEGIN_WRAPPER(CUDA, cuMemPoolImportFromShareableHandle,
+	(CUmemoryPool *pool, void *handle, CUmemAllocationHandleType type, unsigned long long flags))
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolImportFromShareableHandle, GMT_CALL_DRIVER, GMT_KIND_CREATE);
+	CUresult result = real(pool, handle, type, flags);
+
+	add_pool(&call, result, pool, 0, GMT_POOL_IMPORTED);
+	gmt_call_end(&call);
+	return result;
+}
+
+BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
+	int device_plus_1 = gmt_pools_device_plus_1(N(pool));
+
+	gmt_pools_remove(N(pool));
+	CUresult result = real(pool);
+	if (gmt_call_is_event(&call))
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_POOL, .address = N(pool),
+			.device_plus_1 = device_plus_1 });
+	gmt_call_end(&call);
+	return result;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PRELOAD_WRAPPER_H
+#define GMT_PRELOAD_WRAPPER_H
+
+/*
+ * What the files with wrappers share: CUDA's headers, and how a wrapper begins. For wrappers.c and
+ * wrap_*.c alone. A row whose parameters differ from NVIDIA's prototype does not compile.
+ */
+
+/* Old forms and forms for per-thread streams are functions of their own: the header declares all. */
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "call.h"
+#include "cuda_types.h"
+#include "describe.h"
+#include "hooks.h"
+#include "observe/pools.h"
+#include "routes/real.h"
+
+#define RESULT_CUDA CUresult
+#define RESULT_CUDART cudaError_t
+
+/* What a caller is told where no real function can be found: as before cuInit, never an abort. */
+#define MISSING_CUDA CUDA_ERROR_NOT_INITIALIZED
+#define MISSING_CUDART cudaErrorInitializationError
+
+/* Whether the library's calls are events, or only name them. */
+#define ROLE_CUDA GMT_CALL_DRIVER
+#define ROLE_CUDART GMT_CALL_RUNTIME
+
+/* A pointer or number as what events hold. */
+#define N(value) ((uint64_t)(uintptr_t)(value))
+
+/*
+ * The wrapper has a private name, for routes/, and the exported name as its alias. Function pointers
+ * are loaded from a table, so the call is indirect; no compiler can mistake it for recursion.
+ */
+#define BEGIN_WRAPPER(library, symbol, parameters) \
+	RESULT_##library gmt_wrap_##symbol parameters; \
+	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) RESULT_##library symbol parameters; \
+	RESULT_##library gmt_wrap_##symbol parameters \
+	{ \
+		RESULT_##library (*real) parameters = \
+			(RESULT_##library (*) parameters)gmt_real(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		if (!real) \
+			return MISSING_##library;
+
+#endif
