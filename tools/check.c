@@ -27,6 +27,7 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 			.symbol_directories = plan->options.symbol_paths.items,
 			.symbol_directory_count = plan->options.symbol_paths.count,
 			.symbols_pool = pool,
+			.owner_rules = &plan->owner_rules,
 		},
 		.until = UINT64_MAX,
 		.leaks = {

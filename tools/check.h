@@ -9,6 +9,7 @@
 #include "analysis/baseline.h"
 #include "analysis/limits.h"
 #include "analysis/suppressions.h"
+#include "model/owner_rules.h"
 #include "tools/options.h"
 
 struct gmt_check_options {
@@ -20,7 +21,7 @@ struct gmt_check_options {
 	bool no_default_suppressions, gen_suppressions;
 	bool json, strict;
 	const char *junit, *sarif, *source_root, *output;
-	struct gmt_option_texts symbol_paths;
+	struct gmt_option_texts symbol_paths, owners;
 	uint64_t frames;
 	int color;
 };
@@ -31,6 +32,7 @@ struct gmt_check_plan {
 	struct gmt_limits limits;
 	struct gmt_suppressions suppressions;
 	struct gmt_baseline baseline;
+	struct gmt_owner_rules owner_rules;
 	char *texts; /* a copy of what gmt_check_parse was given */
 };
 

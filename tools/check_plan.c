@@ -6,38 +6,10 @@
 #include "tools/check.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/owners.h"
 #include "tools/say.h"
 
 const struct gmt_check_options gmt_check_defaults = { .frames = 8 };
-
-/* The whole of a small file, from malloc; NULL, with errno. */
-static char *read_text(const char *path)
-{
-	enum { MOST = 64 << 20 };
-	FILE *file = fopen(path, "re");
-	char *text = NULL;
-	size_t size = 0, length = 0;
-
-	while (file && !ferror(file) && !feof(file) && size < MOST) {
-		char *more = realloc(text, (size = size ? 2 * size : 65536) + 1);
-
-		if (!more)
-			break;
-		text = more;
-		length += fread(text + length, 1, size - length, file);
-	}
-	bool done = file && feof(file) && !ferror(file);
-	int why = file && feof(file) ? errno : file ? EFBIG : errno;
-	if (file)
-		fclose(file);
-	if (!done) {
-		free(text);
-		errno = why;
-		return NULL;
-	}
-	text[length] = 0;
-	return text;
-}
 
 static int read_limits(struct gmt_check_plan *plan)
 {
@@ -48,7 +20,7 @@ static int read_limits(struct gmt_check_plan *plan)
 
 	if (!path)
 		return 0;
-	text = read_text(path);
+	text = gmt_input_read_text(path);
 	if (!text) {
 		gmt_say_error("%s: %s", path, strerror(errno));
 		gmt_say_hint("a limits file has lines such as `max-peak = 18GiB`");
@@ -84,7 +56,7 @@ static int read_suppressions(struct gmt_check_plan *plan)
 
 	/* The team's own first: what they match is then not said to be unused. */
 	for (size_t i = 0; i < files->count; i++) {
-		char *text = read_text(files->items[i]);
+		char *text = gmt_input_read_text(files->items[i]);
 		enum gmt_status status;
 
 		if (!text) {
@@ -115,7 +87,7 @@ static int read_baseline(struct gmt_check_plan *plan)
 	}
 	if (!path || plan->options.update_baseline)
 		return 0;
-	text = read_text(path);
+	text = gmt_input_read_text(path);
 	if (!text) {
 		gmt_say_error("%s: %s", path, strerror(errno));
 		if (errno == ENOENT)
@@ -134,7 +106,8 @@ int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_
 
 	*ret_plan = (struct gmt_check_plan){ .options = *options, .limits = gmt_limits_default(), .texts = texts };
 	if ((code = read_limits(ret_plan)) || (code = set_limits(ret_plan)) ||
-		(code = read_suppressions(ret_plan)))
+		(code = read_suppressions(ret_plan)) ||
+		(code = gmt_owner_rules_load(&options->owners, &ret_plan->owner_rules)))
 		return code;
 	return read_baseline(ret_plan);
 }
@@ -173,5 +146,6 @@ void gmt_check_plan_fini(struct gmt_check_plan *plan)
 	gmt_limits_fini(&plan->limits);
 	gmt_suppressions_fini(&plan->suppressions);
 	gmt_baseline_fini(&plan->baseline);
+	gmt_owner_rules_fini(&plan->owner_rules);
 	free(plan->texts);
 }

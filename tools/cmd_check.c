@@ -3,6 +3,7 @@
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/output.h"
+#include "tools/owners.h"
 #include "tools/say.h"
 
 #define AT(field) offsetof(struct gmt_check_options, field)
@@ -31,6 +32,7 @@ const struct gmt_option_row gmt_table_check[] = {
 	  "the program ran in)" },
 	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
 	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_OWNERS_OPTION(AT(owners)),
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each finding (default: 8)" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the verdict to FILE" },

@@ -6,6 +6,7 @@
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/output.h"
+#include "tools/owners.h"
 #include "tools/parts.h"
 #include "tools/say.h"
 
@@ -14,7 +15,7 @@ struct leaks_options {
 	uint64_t warmup, age_steps, age_seconds, until, limit, frames;
 	int color;
 	const char *output;
-	struct gmt_option_texts definitions, symbol_paths;
+	struct gmt_option_texts definitions, symbol_paths, owners;
 };
 
 #define AT(field) offsetof(struct leaks_options, field)
@@ -33,6 +34,7 @@ const struct gmt_option_row gmt_table_leaks[] = {
 	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
 	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
 	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_OWNERS_OPTION(AT(owners)),
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
@@ -140,13 +142,15 @@ static bool render(struct gmt_parts *parts, const struct leaks_options *options,
 }
 
 static int leaks_of_file(const char *path, const struct leaks_options *options,
-	const struct gmt_leaks_options *leaks, struct gmt_json *json, FILE *file, bool *ret_incomplete)
+	const struct gmt_leaks_options *leaks, const struct gmt_owner_rules *owners, struct gmt_json *json, FILE *file,
+	bool *ret_incomplete)
 {
 	struct gmt_parts parts = { 0 };
 	struct gmt_parts_options how = {
 		.traces = {
 			.symbol_directories = options->symbol_paths.items,
 			.symbol_directory_count = options->symbol_paths.count,
+			.owner_rules = owners,
 		},
 		.until = options->until,
 		.leaks = *leaks,
@@ -162,6 +166,35 @@ static int leaks_of_file(const char *path, const struct leaks_options *options,
 	return code;
 }
 
+/* Likewise, of all. */
+static int leaks_of_files(int count, char **paths, const struct leaks_options *options,
+	const struct gmt_leaks_options *leaks, const struct gmt_owner_rules *owners, FILE *file, bool *ret_incomplete)
+{
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = count > 1 ? 4 : 2 };
+	bool is_list = options->json && count > 1;
+	int code = 0;
+
+	if (is_list) {
+		gmt_json_begin_object(&json);
+		gmt_json_key_text(&json, "schema", "gpumemtrace.leaks-list/1");
+		gmt_json_key(&json, "files");
+		gmt_json_begin_array(&json);
+	}
+	for (int i = 0; i < count; i++) {
+		if (i && !options->json)
+			fputs("\n\n", file);
+		int answer = leaks_of_file(paths[i], options, leaks, owners, &json, file, ret_incomplete);
+		code = answer ? answer : code;
+	}
+	if (is_list) {
+		gmt_json_end_array(&json);
+		gmt_json_end_object(&json);
+	}
+	if (json.needs_comma)
+		fputc('\n', file);
+	return code;
+}
+
 int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 {
 	struct leaks_options options = {
@@ -169,6 +202,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 		.limit = UINT64_MAX, .frames = 8,
 	};
 	struct gmt_leaks_options leaks;
+	struct gmt_owner_rules owners = { 0 };
 	bool incomplete = false;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
@@ -182,31 +216,16 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	if (!take_options(&options, &leaks))
 		return GMT_EXIT_USAGE;
 
-	FILE *file = gmt_output_open(options.output);
-	if (!file)
-		return 3;
+	code = gmt_owner_rules_load(&options.owners, &owners);
 
-	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = argc > 1 ? 4 : 2 };
-	if (options.json && argc > 1) {
-		gmt_json_begin_object(&json);
-		gmt_json_key_text(&json, "schema", "gpumemtrace.leaks-list/1");
-		gmt_json_key(&json, "files");
-		gmt_json_begin_array(&json);
-	}
-	code = 0;
-	for (int i = 0; i < argc; i++) {
-		if (i && !options.json)
-			fputs("\n\n", file);
-		int answer = leaks_of_file(argv[i], &options, &leaks, &json, file, &incomplete);
-		code = answer ? answer : code;
-	}
-	if (options.json && argc > 1) {
-		gmt_json_end_array(&json);
-		gmt_json_end_object(&json);
-	}
-	if (json.needs_comma)
-		fputc('\n', file);
-	if (!code && incomplete && options.strict)
-		code = GMT_EXIT_INCOMPLETE;
-	return gmt_output_close(file, options.output, code);
+	FILE *file = code ? NULL : gmt_output_open(options.output);
+	if (file) {
+		code = leaks_of_files(argc, argv, &options, &leaks, &owners, file, &incomplete);
+		if (!code && incomplete && options.strict)
+			code = GMT_EXIT_INCOMPLETE;
+		code = gmt_output_close(file, options.output, code);
+	} else if (!code)
+		code = 3;
+	gmt_owner_rules_fini(&owners);
+	return code;
 }

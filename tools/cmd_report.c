@@ -5,6 +5,7 @@
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/output.h"
+#include "tools/owners.h"
 #include "tools/parts.h"
 #include "tools/say.h"
 #include "tools/where_parts.h"
@@ -14,7 +15,7 @@ struct report_options {
 	uint64_t until, limit, frames;
 	int color, native, sort, by, section;
 	const char *output;
-	struct gmt_option_texts symbol_paths;
+	struct gmt_option_texts symbol_paths, owners;
 };
 
 enum { SORT_PEAK, SORT_LIVE, SORT_TOTAL, SORT_ALL };
@@ -27,6 +28,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
 	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
 	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_OWNERS_OPTION(AT(owners)),
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
@@ -86,8 +88,8 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 }
 
 /* Returns the exit code; *ret_incomplete is set, never cleared. */
-static int report_file(const char *path, const struct report_options *options, struct gmt_json *json,
-	FILE *file, bool *ret_incomplete)
+static int report_file(const char *path, const struct report_options *options,
+	const struct gmt_owner_rules *owners, struct gmt_json *json, FILE *file, bool *ret_incomplete)
 {
 	struct gmt_parts parts = { 0 };
 	struct gmt_where_parts where = { 0 };
@@ -96,6 +98,7 @@ static int report_file(const char *path, const struct report_options *options, s
 			.native = (enum gmt_traces_native)options->native,
 			.symbol_directories = options->symbol_paths.items,
 			.symbol_directory_count = options->symbol_paths.count,
+			.owner_rules = owners,
 		},
 		.until = options->until,
 		.leaks = gmt_parts_default_leaks,
@@ -115,11 +118,43 @@ static int report_file(const char *path, const struct report_options *options, s
 	return code;
 }
 
+/* Likewise, of all. */
+static int report_files(int count, char **paths, const struct report_options *options,
+	const struct gmt_owner_rules *owners, FILE *file, bool *ret_incomplete)
+{
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = count > 1 ? 4 : 2 };
+	bool is_list = options->json && count > 1;
+	int code = 0;
+
+	if (is_list) {
+		gmt_json_begin_object(&json);
+		gmt_json_key_text(&json, "schema", "gpumemtrace.reports/1");
+		gmt_json_key(&json, "reports");
+		gmt_json_begin_array(&json);
+	}
+	for (int i = 0; i < count; i++) {
+		int answer;
+
+		if (i && !options->json)
+			fputs("\n\n", file);
+		answer = report_file(paths[i], options, owners, &json, file, ret_incomplete);
+		code = answer ? answer : code;
+	}
+	if (is_list) {
+		gmt_json_end_array(&json);
+		gmt_json_end_object(&json);
+	}
+	if (json.needs_comma)
+		fputc('\n', file);
+	return code;
+}
+
 int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 {
 	struct report_options options = {
 		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
 	};
+	struct gmt_owner_rules owners = { 0 };
 	bool incomplete = false;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
@@ -131,34 +166,16 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 	}
 
-	FILE *file = gmt_output_open(options.output);
-	if (!file)
-		return 3;
+	code = gmt_owner_rules_load(&options.owners, &owners);
 
-	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = argc > 1 ? 4 : 2 };
-	bool is_list = options.json && argc > 1;
-	if (is_list) {
-		gmt_json_begin_object(&json);
-		gmt_json_key_text(&json, "schema", "gpumemtrace.reports/1");
-		gmt_json_key(&json, "reports");
-		gmt_json_begin_array(&json);
-	}
-	code = 0;
-	for (int i = 0; i < argc; i++) {
-		int answer;
-
-		if (i && !options.json)
-			fputs("\n\n", file);
-		answer = report_file(argv[i], &options, &json, file, &incomplete);
-		code = answer ? answer : code;
-	}
-	if (is_list) {
-		gmt_json_end_array(&json);
-		gmt_json_end_object(&json);
-	}
-	if (json.needs_comma)
-		fputc('\n', file);
-	if (!code && incomplete && options.strict)
-		code = GMT_EXIT_INCOMPLETE;
-	return gmt_output_close(file, options.output, code);
+	FILE *file = code ? NULL : gmt_output_open(options.output);
+	if (file) {
+		code = report_files(argc, argv, &options, &owners, file, &incomplete);
+		if (!code && incomplete && options.strict)
+			code = GMT_EXIT_INCOMPLETE;
+		code = gmt_output_close(file, options.output, code);
+	} else if (!code)
+		code = 3;
+	gmt_owner_rules_fini(&owners);
+	return code;
 }

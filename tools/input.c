@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/input.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/text.h"
 #include "tools/say.h"
 
@@ -25,4 +29,32 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 		gmt_say_warning("%s: %s; what follows is all before that: %s events", path,
 			(*ret_snapshot)->damage, gmt_text_count((*ret_snapshot)->seen_events).text);
 	return 0;
+}
+
+char *gmt_input_read_text(const char *path)
+{
+	enum { MOST = 64 << 20 };
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0, length = 0;
+
+	while (file && !ferror(file) && !feof(file) && size < MOST) {
+		char *more = realloc(text, (size = size ? 2 * size : 65536) + 1);
+
+		if (!more)
+			break;
+		text = more;
+		length += fread(text + length, 1, size - length, file);
+	}
+	bool done = file && feof(file) && !ferror(file);
+	int why = file && feof(file) ? errno : file ? EFBIG : errno;
+	if (file)
+		fclose(file);
+	if (!done) {
+		free(text);
+		errno = why;
+		return NULL;
+	}
+	text[length] = 0;
+	return text;
 }

@@ -12,4 +12,7 @@ enum { GMT_EXIT_USAGE = 2, GMT_EXIT_INCOMPLETE = 4 };
  */
 int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot);
 
+/* The whole of a small file of text, to be given to free(); NULL, with errno. */
+char *gmt_input_read_text(const char *path);
+
 #endif

@@ -7,7 +7,7 @@ enum gmt_status gmt_where_parts_init(struct gmt_where_parts *parts, const struct
 	enum gmt_sites_key key, struct gmt_error *error)
 {
 	static const enum gmt_table_key keys[GMT_PEAK_KEYS] = {
-		GMT_TABLE_CATEGORY, GMT_TABLE_PART, GMT_TABLE_PHASE, GMT_TABLE_STEP,
+		GMT_TABLE_OWNER, GMT_TABLE_CATEGORY, GMT_TABLE_PART, GMT_TABLE_PHASE, GMT_TABLE_STEP,
 	};
 	struct gmt_where_view *view = &parts->view;
 	enum gmt_status status;

@@ -14,7 +14,7 @@ struct gmt_where_parts {
 };
 
 /* Words of option --by, in the order of enum gmt_table_key. */
-#define GMT_WHERE_PARTS_BY "line|function|operator|module|library|category|part|phase|step"
+#define GMT_WHERE_PARTS_BY "line|function|operator|module|owner|library|category|part|phase|step"
 
 /*
  * `replay` is of `history` and went until `until_ns`; `by` is an enum gmt_table_key, or below 0: none.

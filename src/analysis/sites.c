@@ -53,6 +53,7 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 		done = row;
 		if (done) {
 			*row = site_row(replay, id);
+			row->owner = gmt_owners_find(&traces->owners, row->stack, row->layer, row->device);
 			row->own_line = own_line_of(traces, own_lines.items, row->stack);
 		}
 	}

@@ -19,6 +19,7 @@ struct gmt_site {
 	int32_t device; /* GMT_DEVICE_HOST: host memory */
 	uint32_t space;
 	uint32_t stack; /* id in traces->stacks */
+	uint32_t owner; /* which library asked for it: id in traces->owners */
 	uint32_t own_line; /* index of a frame in it (gmt_traces_own_line) */
 	uint32_t thread; /* id of one that made its blocks; 0 when threads of several names did */
 	uint64_t live_bytes, live_blocks;

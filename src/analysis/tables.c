@@ -88,6 +88,9 @@ static bool number_of(struct builder *builder, const struct gmt_site *site, uint
 	case GMT_TABLE_LIBRARY:
 		gmt_stack_library(builder->traces, site->stack, name, sizeof(name));
 		break;
+	case GMT_TABLE_OWNER:
+		*ret_number = 1 + site->owner;
+		return true;
 	case GMT_TABLE_CATEGORY:
 		*ret_number = 1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
 		return true;
@@ -100,12 +103,15 @@ static bool number_of(struct builder *builder, const struct gmt_site *site, uint
 	return number_of_name(builder, name, ret_number);
 }
 
-/* Many sites share a stack; not so for categories, which look at what became of the blocks. */
+/*
+ * Many sites share a stack; not so for categories, which look at what became of the blocks, and for owners, which
+ * depend on the layer.
+ */
 static bool cached_number_of(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number)
 {
 	uint32_t *known = &builder->numbers.items[site->stack];
 
-	if (builder->table->key == GMT_TABLE_CATEGORY)
+	if (builder->table->key == GMT_TABLE_CATEGORY || builder->table->key == GMT_TABLE_OWNER)
 		return number_of(builder, site, ret_number);
 	if (!*known) {
 		if (!number_of(builder, site, ret_number))
@@ -126,6 +132,11 @@ static void name_row(struct builder *builder, struct gmt_table_row *row, const s
 	case GMT_TABLE_FUNCTION:
 		places = gmt_traces_stack(builder->traces, site->stack, &count);
 		row->place_plus_1 = count ? places[site->own_line] + 1 : 0;
+		break;
+	case GMT_TABLE_OWNER:
+		row->name = gmt_owners_name(&builder->traces->owners, site->owner);
+		row->max_live_bytes = gmt_owner_peaks_find(&builder->where->owner_peaks,
+			builder->replay->books.sites.items[site->id].account, site->owner);
 		break;
 	case GMT_TABLE_CATEGORY:
 		row->name = gmt_category_name((enum gmt_category)(row->number - 1));

@@ -3,7 +3,7 @@
 #define GMT_ANALYSIS_TABLES_H
 
 /*
- * Who holds how much, by line, function, operator, module, category, step ...: the sites put together.
+ * Who holds how much, by line, function, operator, module, owner, category, step ...: the sites put together.
  * The rows of a layer on a device sum to its peak, its live bytes and its total. A pure function.
  */
 
@@ -32,6 +32,7 @@ struct gmt_table_row {
 	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
 	uint64_t live_bytes, live_blocks;
 	uint64_t total_bytes, allocs, largest_bytes;
+	uint64_t max_live_bytes; /* owners: the most that it held at any time; else 0 */
 	uint32_t sites;        /* steps, phases: 0 */
 	uint32_t number;       /* tells rows apart */
 };

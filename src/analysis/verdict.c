@@ -126,10 +126,13 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 	const struct gmt_site_key *key = gmt_site_keys_stack(keys, stack);
+	const struct gmt_verdict_check *check = &verdict->checks.items[finding->check];
 
 	finding->key = copy_text(verdict, key->group);
 	finding->key_hash = key->hash;
 	finding->own_frame = own_line;
+	finding->owner = copy_text(verdict, gmt_owners_name(&traces->owners,
+		gmt_owners_find(&traces->owners, stack, check->layer, check->device)));
 	for (uint32_t i = 0; i < count; i++) {
 		struct gmt_verdict_frame *frame = gmt_vec_push(&finding->frames);
 

@@ -76,6 +76,7 @@ struct gmt_finding {
 	double bytes_per_step; /* below 0: not known */
 	double confidence;     /* 0..1; below 0: not known */
 	const char *definition; /* of a leak; NULL */
+	const char *owner;      /* which library asked for the memory; NULL without a stack */
 	const char *hint;       /* NULL: the rule's advice only */
 	const char *kind;       /* of the suppression that would silence it */
 	GMT_VEC(const char *) evidence; /* lines */
@@ -114,7 +115,7 @@ struct gmt_finding *gmt_verdict_add_finding(struct gmt_verdict *verdict, uint32_
 const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, uint32_t place);
 
-/* Copies a stack, its outline and its names into the finding. */
+/* Copies a stack, its outline, its names and its owner into the finding. */
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
 	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
 	const struct gmt_site_keys *keys,

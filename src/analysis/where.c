@@ -111,7 +111,7 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 	uint64_t until_ns, struct gmt_error *error)
 {
 	struct watch watch = { .where = ret_where, .traces = traces, .timeline = timeline, .first = replay };
-	struct gmt_replay_observer observers[4];
+	struct gmt_replay_observer observers[5];
 	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
 	struct gmt_replay again = { 0 };
 
@@ -120,6 +120,7 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 	gmt_giants_init(&ret_where->giants, replay->books.accounts.items,
 		replay->books.accounts.count < GMT_WHERE_ACCOUNTS ? replay->books.accounts.count :
 			GMT_WHERE_ACCOUNTS);
+	gmt_owner_peaks_init(&ret_where->owner_peaks, traces);
 	if (!gmt_births_init(&ret_where->births, timeline)) {
 		gmt_where_fini(ret_where);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -128,6 +129,7 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 		observers[options.observer_count++] = ret_where->allocator.observer;
 	observers[options.observer_count++] = ret_where->births.observer;
 	observers[options.observer_count++] = ret_where->giants.observer;
+	observers[options.observer_count++] = ret_where->owner_peaks.observer;
 	observers[options.observer_count++] = (struct gmt_replay_observer){
 		.before = on_before, .began = on_began, .finished = on_finished, .user = &watch,
 	};
@@ -153,4 +155,5 @@ void gmt_where_fini(struct gmt_where *where)
 	gmt_allocator_fini(&where->allocator);
 	gmt_births_fini(&where->births);
 	gmt_giants_fini(&where->giants);
+	gmt_owner_peaks_fini(&where->owner_peaks);
 }

@@ -11,6 +11,7 @@
 #include "analysis/allocator.h"
 #include "analysis/births.h"
 #include "analysis/giants.h"
+#include "analysis/owner_peaks.h"
 #include "analysis/segments.h"
 
 /* So many accounts have their peaks taken apart; no machine has more. */
@@ -20,6 +21,7 @@ struct gmt_where {
 	struct gmt_allocator allocator;
 	struct gmt_births births;
 	struct gmt_giants giants;
+	struct gmt_owner_peaks owner_peaks;
 	GMT_VEC(struct gmt_segments) segments; /* of layer torch's devices; by device, peak before end */
 	GMT_VEC(uint64_t) largest_bytes;       /* by site: its largest block */
 	bool has_torch; /* else `allocator` and `segments` are empty */

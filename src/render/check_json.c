@@ -112,6 +112,7 @@ static void write_finding(const struct gmt_check_report *report, const struct gm
 	for (size_t i = 0; i < finding->evidence.count; i++)
 		gmt_json_text(json, finding->evidence.items[i]);
 	gmt_json_end_array(json);
+	gmt_json_key_text(json, "owner", finding->owner);
 	gmt_json_key_text(json, "advice", gmt_check_advice(report->verdict, finding));
 	gmt_json_key(json, "own_frame");
 	if (finding->frames.count)

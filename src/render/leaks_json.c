@@ -94,6 +94,7 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 	write_steps(view, leak, json);
 	gmt_json_key_text(json, "phase", leak->phase);
 	gmt_json_key_text(json, "category", gmt_category_name((enum gmt_category)leak->category));
+	gmt_owner_json(view->traces, leak->stack, leak->layer, leak->device, json);
 	gmt_json_key_text(json, "hint", leak->hint);
 	gmt_json_key_u64(json, "own_frame", leak->own_line);
 	gmt_stack_json(view->traces, leak->stack, json);

@@ -71,6 +71,7 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_key_u64(json, "driver_refusals", row->driver_refusals);
 	key_known(json, "step", has_step, step);
 	render_holders(report, row, json);
+	gmt_owner_json(report->traces, row->stack, row->layer, row->device, json);
 	gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, row->stack));
 	gmt_stack_json(report->traces, row->stack, json);
 	gmt_json_end_object(json);

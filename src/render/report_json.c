@@ -172,6 +172,7 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 	gmt_json_key_u64(json, "frees", site->free_count);
 	gmt_json_key_text(json, "category", gmt_category_name(gmt_category_of(report->replay, report->traces,
 		report->leaks->history, site->id)));
+	gmt_owner_json(report->traces, site->stack, site->layer, site->device, json);
 	render_thread(report, site->thread, json);
 	gmt_json_key_u64(json, "own_frame", site->own_line);
 	gmt_stack_json(report->traces, site->stack, json);
@@ -190,13 +191,15 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, refusal->event);
 		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
 		bool is_host = gmt_space_side(event->space) == GMT_SIDE_HOST;
+		int32_t device = is_host ? GMT_DEVICE_HOST : event->device;
 
 		gmt_json_begin_object(json);
-		render_where(event->layer, is_host ? GMT_DEVICE_HOST : event->device, event->space, json);
+		render_where(event->layer, device, event->space, json);
 		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event->stamp));
 		gmt_json_key_u64(json, "size_bytes", event->size_bytes);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
 		gmt_json_key_u64(json, "result", event->result);
+		gmt_owner_json(report->traces, replay->site_stacks.items[refusal->site], event->layer, device, json);
 		gmt_stack_json(report->traces, replay->site_stacks.items[refusal->site], json);
 		gmt_json_end_object(json);
 	}

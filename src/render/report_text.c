@@ -205,6 +205,17 @@ static void write_thread(const struct writer *writer, const struct gmt_site *sit
 	fputc(')', writer->file);
 }
 
+/* That PyTorch asked for its own blocks, and the program for what it got, goes without saying. */
+static void write_owner(const struct writer *writer, const struct gmt_site *site)
+{
+	if (site->owner == GMT_OWNER_UNKNOWN || site->owner == GMT_OWNER_PROGRAM ||
+		(site->owner == GMT_OWNER_PYTORCH && site->layer == GMT_LAYER_TORCH))
+		return;
+	fputs(" (of ", writer->file);
+	gmt_plain_text(&writer->plain, gmt_owners_name(&writer->report->traces->owners, site->owner));
+	fputc(')', writer->file);
+}
+
 /* One line of a list, and the stack when this site is shown for the first time. */
 static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key,
 	uint64_t whole)
@@ -221,6 +232,7 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 		whole ? 100.0 * (double)bytes / (double)whole : 0.0, gmt_text_count(count).text, *number);
 	write_own_line(writer, site->stack, site->own_line);
 	write_thread(writer, site);
+	write_owner(writer, site);
 	if (strcmp(gmt_space_text(site->space).text, "device") != 0)
 		fprintf(writer->file, " [%s]", gmt_space_text(site->space).text);
 	if (!is_new)

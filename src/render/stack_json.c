@@ -31,3 +31,10 @@ void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_
 		gmt_frame_json(traces, places[i], json);
 	gmt_json_end_array(json);
 }
+
+void gmt_owner_json(const struct gmt_traces *traces, uint32_t stack, uint32_t layer, int32_t device,
+	struct gmt_json *json)
+{
+	gmt_json_key_text(json, "owner",
+		gmt_owners_name(&traces->owners, gmt_owners_find(&traces->owners, stack, layer, device)));
+}

@@ -47,7 +47,7 @@ static void render_name(const struct gmt_where_view *view, enum gmt_table_key ke
 static void render_peak(const struct gmt_where_view *view, const struct gmt_books_account *account,
 	struct gmt_json *json)
 {
-	static const char *const keys[] = { "by_category", "by_part", "by_phase", "by_step" };
+	static const char *const keys[] = { "by_owner", "by_category", "by_part", "by_phase", "by_step" };
 	size_t count;
 
 	gmt_json_begin_object(json);
@@ -99,6 +99,8 @@ static void render_row(const struct gmt_where_view *view, const struct gmt_table
 	gmt_json_key_u64(json, "total_bytes", row->total_bytes);
 	gmt_json_key_u64(json, "allocs", row->allocs);
 	gmt_json_key_u64(json, "largest_bytes", row->largest_bytes);
+	if (view->by->key == GMT_TABLE_OWNER)
+		gmt_json_key_u64(json, "max_live_bytes", row->max_live_bytes);
 	gmt_json_key_u64(json, "sites", row->sites);
 	gmt_json_end_object(json);
 }

@@ -72,7 +72,10 @@ static void write_row(const struct gmt_plain *plain, const struct gmt_where_view
 		fprintf(plain->file, " %8.1f", (double)row->total_bytes / (double)row->peak_bytes);
 	else
 		fprintf(plain->file, " %8s", "-");
-	fprintf(plain->file, " %10s  ", gmt_text_size(row->largest_bytes).text);
+	fprintf(plain->file, " %10s", gmt_text_size(row->largest_bytes).text);
+	if (view->by->key == GMT_TABLE_OWNER)
+		fprintf(plain->file, " %10s", gmt_text_size(row->max_live_bytes).text);
+	fputs("  ", plain->file);
 	write_name(plain, view, view->by, row);
 	fputc('\n', plain->file);
 }
@@ -97,8 +100,8 @@ void gmt_table_text(const struct gmt_where_view *view, FILE *file)
 			sorted[view->key]);
 		heading(&plain, title);
 		gmt_plain_style(&plain, GMT_PLAIN_DIM);
-		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s\n", "at peak", "", "live", "in all", "allocs",
-			"all/peak", "largest");
+		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "in all", "allocs",
+			"all/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
 		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
 		for (size_t i = 0; i < count && i < limit; i++)
 			write_row(&plain, view, &row[i], account ? account->peak_bytes : 0);
@@ -127,6 +130,15 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_where_v
 	if (shown < count && row[shown].peak_bytes)
 		fputs(", ...", plain->file);
 	fputc('\n', plain->file);
+}
+
+/* Whether more than one library had a part in a peak. The first of `peaks` is by owner. */
+static bool has_owners(const struct gmt_where_view *view, const struct gmt_books_account *account)
+{
+	size_t count;
+	const struct gmt_table_row *row = gmt_table_of(&view->peaks[0], account->layer, account->device, &count);
+
+	return count > 1 && row[1].peak_bytes;
 }
 
 static void write_rows(const struct gmt_plain *plain, const struct gmt_where_view *view,
@@ -163,16 +175,16 @@ void gmt_peaks_text(const struct gmt_where_view *view, bool is_short, FILE *file
 			const struct gmt_books_account *account = &books->accounts.items[a];
 			char title[160];
 
-			/* Of the driver's memory the short form says nothing: its sites are few. */
-			if (account->layer != layer || !account->peak_bytes ||
-				(is_short && layer != GMT_LAYER_TORCH))
+			/* Of the driver's memory the short form says only whose it is: its sites are few. */
+			bool is_driver = is_short && layer != GMT_LAYER_TORCH;
+			if (account->layer != layer || !account->peak_bytes || (is_driver && !has_owners(view, account)))
 				continue;
 			snprintf(title, sizeof(title), "What the peak of %s on %s is made of: %s at %s",
 				gmt_layer_name(layer), gmt_where_device(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
 				gmt_text_duration(gmt_clock_time_ns(view->snapshot, account->peak_stamp)).text);
 			heading(&plain, title);
-			for (size_t i = 0; i < GMT_PEAK_KEYS; i++)
+			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_KEYS); i++)
 				(is_short ? write_shares : write_rows)(&plain, view, &view->peaks[i], account);
 		}
 }

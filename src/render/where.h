@@ -18,7 +18,7 @@
 #include "render/json.h"
 
 /* By what a peak is taken apart; the sites themselves do so already. */
-enum { GMT_PEAK_KEYS = 4 };
+enum { GMT_PEAK_KEYS = 5 };
 
 enum gmt_where_section {
 	GMT_WHERE_SHORT,       /* a few lines of each, in the report */
@@ -36,7 +36,7 @@ struct gmt_where_view {
 	const struct gmt_timeline *timeline;
 	const struct gmt_where *where;
 	const struct gmt_temporaries *temporaries;
-	struct gmt_table peaks[GMT_PEAK_KEYS]; /* by category, part, phase, step; by peak */
+	struct gmt_table peaks[GMT_PEAK_KEYS]; /* by owner, category, part, phase, step; by peak */
 	const struct gmt_table *by;            /* NULL: none was asked for */
 	enum gmt_sites_key key;                /* that `by` is sorted by */
 	uint64_t limit; /* rows in a list; UINT64_MAX: all in JSON, a page's worth in text */

@@ -4,8 +4,8 @@
 #include "render/stack_json.h"
 #include "render/where.h"
 
-static void render_line(const struct gmt_where_view *view, uint32_t stack, uint32_t own_line,
-	struct gmt_json *json)
+static void render_line(const struct gmt_where_view *view, uint32_t layer, int32_t device, uint32_t stack,
+	uint32_t own_line, struct gmt_json *json)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
@@ -15,6 +15,7 @@ static void render_line(const struct gmt_where_view *view, uint32_t stack, uint3
 		gmt_frame_json(view->traces, places[own_line], json);
 	else
 		gmt_json_null(json);
+	gmt_owner_json(view->traces, stack, layer, device, json);
 }
 
 static void render_holes(const struct gmt_segments *segments, struct gmt_json *json)
@@ -46,7 +47,7 @@ static void render_lines(const struct gmt_where_view *view, const struct gmt_seg
 		const struct gmt_segments_pin *pin = &segments->pins.items[i];
 
 		gmt_json_begin_object(json);
-		render_line(view, pin->stack, pin->own_line, json);
+		render_line(view, GMT_LAYER_TORCH, segments->device, pin->stack, pin->own_line, json);
 		gmt_json_key_u64(json, "segments", pin->segments);
 		gmt_json_key_u64(json, "free_bytes", pin->free_bytes);
 		gmt_json_key_u64(json, "block_bytes", pin->block_bytes);
@@ -59,7 +60,7 @@ static void render_lines(const struct gmt_where_view *view, const struct gmt_seg
 		const struct gmt_segments_other *other = &segments->others.items[i];
 
 		gmt_json_begin_object(json);
-		render_line(view, other->stack, other->own_line, json);
+		render_line(view, GMT_LAYER_CUDA, segments->device, other->stack, other->own_line, json);
 		gmt_json_key_text(json, "space", gmt_space_text(other->space).text);
 		gmt_json_key_u64(json, "bytes", other->bytes);
 		gmt_json_key_u64(json, "blocks", other->blocks);
@@ -184,7 +185,7 @@ static void render_temporaries(const struct gmt_where_view *view, const char *ke
 			gmt_json_null(json);
 		else
 			gmt_json_i64(json, row->device);
-		render_line(view, row->stack, row->own_line, json);
+		render_line(view, row->layer, row->device, row->stack, row->own_line, json);
 		gmt_json_key_u64(json, "count", row->count);
 		gmt_json_key_u64(json, "bytes", row->bytes);
 		gmt_json_key_u64(json, "largest_bytes", row->largest_bytes);

@@ -155,7 +155,7 @@ class Ooms(unittest.TestCase):
             "total_bytes": 100 * MIB, "live_bytes": 40 * MIB, "cuda_live_bytes": 60 * MIB, "cached_bytes": 20 * MIB,
             "reserved_bytes": 60 * MIB, "largest_hole_bytes": 5 * MIB, "would_fit": True, "recovered": False,
             "driver_refusals": 3, "step": None, "holders_layer": "torch", "held_bytes": 40 * MIB,
-            "holder_bytes": [20 * MIB, 20 * MIB]})
+            "holder_bytes": [20 * MIB, 20 * MIB], "owner": "PyTorch"})
         self.assertEqual(report["oom_counts"], {"failed": 1, "recovered": 0, "left_out": 0})
         (short,) = fragmented().json("--limit=0")["ooms"]
         self.assertEqual(short["holders"], [None, None])
