@@ -245,6 +245,10 @@ ADD_NODE(cuGraphAddNode_v2,
 	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
 		CUgraphNodeParams *about),
 	(node, graph, dependencies, edges, count, about))
+ADD_NODE(cuGraphAddNode_v3,
+	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
+		CUgraphNodeParams *about),
+	(node, graph, dependencies, edges, count, about))
 
 void gmt_graphs_see_node(void)
 {

@@ -84,6 +84,13 @@ CUresult cuGraphAddNode_v2(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 	}
 }
 
+CUresult cuGraphAddNode_v3(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
+			   const CUgraphEdgeData *edges, size_t dependency_count,
+			   CUgraphNodeParams *parameters)
+{
+	return cuGraphAddNode_v2(ret_node, graph, dependencies, edges, dependency_count, parameters);
+}
+
 CUresult cuGraphAddNode(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
 			size_t dependency_count, CUgraphNodeParams *parameters)
 {
