@@ -1,73 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-#include "driver.h"
+#include "array.h"
 
 #include <stdlib.h>
 
-/*
- * Arrays: handles with a description, for which the device is charged width x height x depth x
- * element bytes (a real device pads its tiles, and takes a little more). Their content is not kept.
- */
-
-struct CUarray_st {
-	struct CUarray_st *next;
-	struct CUctx_st *context;
-	struct CUmipmappedArray_st *mipmap; /* a level of this one; NULL: an array of its own */
-	CUDA_ARRAY3D_DESCRIPTOR descriptor;
-	size_t size_bytes; /* that its description asks for; 0 for what is mapped later, or never */
-	size_t charged_bytes;
-};
-
-struct CUmipmappedArray_st {
-	struct CUmipmappedArray_st *next;
-	struct CUctx_st *context;
-	unsigned int level_count;
-	struct CUarray_st *levels;
-	size_t size_bytes;
-	size_t charged_bytes;
-};
+/* Arrays and mipmapped arrays: made, described and destroyed. */
 
 static struct CUarray_st *arrays;
 static struct CUmipmappedArray_st *mipmaps;
 
-static size_t channel_bytes(CUarray_format format)
-{
-	switch (format) {
-	case CU_AD_FORMAT_UNSIGNED_INT8:
-	case CU_AD_FORMAT_SIGNED_INT8:
-		return 1;
-	case CU_AD_FORMAT_UNSIGNED_INT16:
-	case CU_AD_FORMAT_SIGNED_INT16:
-	case CU_AD_FORMAT_HALF:
-		return 2;
-	case CU_AD_FORMAT_UNSIGNED_INT32:
-	case CU_AD_FORMAT_SIGNED_INT32:
-	case CU_AD_FORMAT_FLOAT:
-		return 4;
-	default:
-		return 0; /* compressed and packed formats: refused */
-	}
-}
-
-static size_t at_least_one(size_t count)
-{
-	return count ? count : 1;
-}
-
-/* Bytes of one level; 0 when the description makes no sense. Sparse and deferred arrays hold none. */
-static size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level)
-{
-	size_t size_bytes = channel_bytes(descriptor->Format) * descriptor->NumChannels;
-
-	if (__builtin_mul_overflow(size_bytes, at_least_one(descriptor->Width >> level), &size_bytes) ||
-	    __builtin_mul_overflow(size_bytes, at_least_one(descriptor->Height >> level), &size_bytes) ||
-	    __builtin_mul_overflow(size_bytes, at_least_one(descriptor->Depth >> level), &size_bytes))
-		return SIZE_MAX / 2;
-	return size_bytes;
-}
-
+/* Sparse and deferred arrays hold nothing until memory is mapped to them, which its handle pays for. */
 static bool is_backed(const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
 {
 	return !(descriptor->Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING));
+}
+
+bool sim_mipmap_is_live(const struct CUmipmappedArray_st *mipmap)
+{
+	for (const struct CUmipmappedArray_st *live = mipmaps; live; live = live->next)
+		if (live == mipmap)
+			return true;
+	return false;
+}
+
+bool sim_array_is_live(const struct CUarray_st *array)
+{
+	/* Levels and planes are compared by where they lie, because what `array` points to may be gone. */
+	for (const struct CUarray_st *live = arrays; live; live = live->next)
+		if (live == array ||
+		    (live->planes && array >= live->planes &&
+		     array < live->planes + sim_array_plane_count(&live->descriptor)))
+			return true;
+	for (const struct CUmipmappedArray_st *live = mipmaps; live; live = live->next)
+		if (array >= live->levels && array < live->levels + live->level_count)
+			return true;
+	return false;
+}
+
+/* --- arrays --------------------------------------------------------------------------------------- */
+
+/* NULL when memory is short. */
+static struct CUarray_st *array_new(struct CUctx_st *context, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
+{
+	unsigned int plane_count = sim_array_plane_count(descriptor);
+	struct CUarray_st *array = calloc(1, sizeof(*array));
+
+	if (!array)
+		return NULL;
+	array->context = context;
+	array->descriptor = *descriptor;
+	array->size_bytes = is_backed(descriptor) ? sim_array_bytes(descriptor, 0) : 0;
+	array->charged_bytes = sim_round_up(array->size_bytes, SIM_CHARGE_UNIT_BYTES);
+	if (plane_count == 0)
+		return array;
+	array->planes = calloc(plane_count, sizeof(*array->planes));
+	if (!array->planes) {
+		free(array);
+		return NULL;
+	}
+	for (unsigned int plane = 0; plane < plane_count; plane++) {
+		array->planes[plane].context = context;
+		array->planes[plane].descriptor = sim_array_plane(descriptor, plane);
+	}
+	return array;
 }
 
 CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor)
@@ -77,27 +71,25 @@ CUresult cuArray3DCreate_v2(CUarray *ret_array, const CUDA_ARRAY3D_DESCRIPTOR *d
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_array || !descriptor || descriptor->Width == 0 || array_bytes(descriptor, 0) == 0)
+	if (!ret_array || !descriptor || sim_array_bytes(descriptor, 0) == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 
-	struct CUarray_st *array = calloc(1, sizeof(*array));
+	struct CUarray_st *array = array_new(context, descriptor);
 	if (!array)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	size_t size_bytes = is_backed(descriptor) ? array_bytes(descriptor, 0) : 0;
-	size_t charged_bytes = sim_round_up(size_bytes, SIM_CHARGE_UNIT_BYTES);
 	sim_lock();
-	bool fine = sim_device_charge(context->device, charged_bytes);
+	bool fine = sim_device_charge(context->device, array->charged_bytes);
 	if (fine) {
-		*array = (struct CUarray_st){ arrays, context, NULL, *descriptor, size_bytes, charged_bytes };
+		array->next = arrays;
 		arrays = array;
+		*ret_array = array;
 	}
 	sim_unlock();
 	if (!fine) {
+		free(array->planes);
 		free(array);
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	*ret_array = array;
-	return CUDA_SUCCESS;
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuArrayCreate_v2(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR *descriptor)
@@ -119,6 +111,8 @@ static void array_free(struct CUarray_st **link)
 
 	*link = array->next;
 	sim_device_refund(array->context->device, array->charged_bytes);
+	sim_tiles_free(&array->tiles);
+	free(array->planes);
 	free(array);
 }
 
@@ -128,6 +122,7 @@ CUresult cuArrayDestroy(CUarray array)
 
 	if (result != CUDA_SUCCESS)
 		return result;
+	/* Levels and planes are views, and not in this list. */
 	result = CUDA_ERROR_INVALID_HANDLE;
 	sim_lock();
 	for (struct CUarray_st **link = &arrays; *link; link = &(*link)->next) {
@@ -143,39 +138,111 @@ CUresult cuArrayDestroy(CUarray array)
 
 CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *ret_descriptor, CUarray array)
 {
-	if (!ret_descriptor || !array)
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_descriptor)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_descriptor = array->descriptor;
-	return CUDA_SUCCESS;
+	sim_lock();
+	bool live = sim_array_is_live(array);
+	if (live)
+		*ret_descriptor = array->descriptor;
+	sim_unlock();
+	return live ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *ret_descriptor, CUarray array)
 {
-	if (!ret_descriptor || !array)
-		return CUDA_ERROR_INVALID_VALUE;
-	*ret_descriptor = (CUDA_ARRAY_DESCRIPTOR){
-		.Width = array->descriptor.Width,
-		.Height = array->descriptor.Height,
-		.Format = array->descriptor.Format,
-		.NumChannels = array->descriptor.NumChannels,
-	};
-	return CUDA_SUCCESS;
+	CUDA_ARRAY3D_DESCRIPTOR volume;
+	CUresult result = ret_descriptor ? cuArray3DGetDescriptor_v2(&volume, array) :
+					   CUDA_ERROR_INVALID_VALUE;
+
+	if (result == CUDA_SUCCESS)
+		*ret_descriptor = (CUDA_ARRAY_DESCRIPTOR){
+			.Width = volume.Width,
+			.Height = volume.Height,
+			.Format = volume.Format,
+			.NumChannels = volume.NumChannels,
+		};
+	return result;
 }
 
-CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *ret_requirements, CUarray array,
-				      CUdevice ordinal)
+CUresult cuArrayGetPlane(CUarray *ret_plane, CUarray array, unsigned int plane)
 {
-	(void)ordinal;
-	if (!ret_requirements || !array)
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_plane)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_requirements = (CUDA_ARRAY_MEMORY_REQUIREMENTS){
-		.size = sim_round_up(array_bytes(&array->descriptor, 0), SIM_CHARGE_UNIT_BYTES),
-		.alignment = SIM_CHARGE_UNIT_BYTES,
-	};
-	return CUDA_SUCCESS;
+
+	CUresult result = CUDA_SUCCESS;
+	sim_lock();
+	if (!sim_array_is_live(array))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	else if (!array->planes || plane >= sim_array_plane_count(&array->descriptor))
+		result = CUDA_ERROR_INVALID_VALUE;
+	else
+		*ret_plane = &array->planes[plane];
+	sim_unlock();
+	return result;
 }
 
 /* --- mipmapped arrays ----------------------------------------------------------------------------- */
+
+/* In no list, and nothing charged. NULL when memory is short. */
+static struct CUmipmappedArray_st *mipmap_new(struct CUctx_st *context,
+					      const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+					      unsigned int level_count)
+{
+	unsigned int limit = sim_array_level_limit(descriptor);
+	struct CUmipmappedArray_st *mipmap = calloc(1, sizeof(*mipmap));
+
+	if (!mipmap)
+		return NULL;
+	/* As the driver does: too many are as many as there can be. */
+	level_count = level_count > limit ? limit : level_count;
+	level_count = level_count ? level_count : 1;
+	mipmap->levels = calloc(level_count, sizeof(*mipmap->levels));
+	if (!mipmap->levels) {
+		free(mipmap);
+		return NULL;
+	}
+	mipmap->context = context;
+	mipmap->level_count = level_count;
+	mipmap->descriptor = *descriptor;
+	for (unsigned int level = 0; level < level_count; level++) {
+		mipmap->levels[level].context = context;
+		mipmap->levels[level].mipmap = mipmap;
+		mipmap->levels[level].descriptor = sim_array_level(descriptor, level);
+		size_t level_bytes = sim_array_bytes(descriptor, level);
+		mipmap->size_bytes = level_bytes < SIZE_MAX / 2 - mipmap->size_bytes ?
+					     mipmap->size_bytes + level_bytes :
+					     SIZE_MAX / 2;
+	}
+	return mipmap;
+}
+
+static void mipmap_insert(struct CUmipmappedArray_st *mipmap)
+{
+	mipmap->next = mipmaps;
+	mipmaps = mipmap;
+}
+
+struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
+						   const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
+						   unsigned int level_count, uint64_t owner, bool is_borrowed)
+{
+	struct CUmipmappedArray_st *mipmap = NULL;
+
+	if (sim_array_bytes(descriptor, 0) != 0)
+		mipmap = mipmap_new(context, descriptor, level_count);
+	if (!mipmap)
+		return NULL;
+	mipmap->owner = owner;
+	mipmap->is_borrowed = is_borrowed;
+	sim_lock();
+	mipmap_insert(mipmap);
+	sim_unlock();
+	return mipmap;
+}
 
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap, const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
 				unsigned int level_count)
@@ -185,61 +252,57 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *ret_mipmap, const CUDA_ARRAY3D
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!ret_mipmap || !descriptor || descriptor->Width == 0 || level_count == 0 || level_count > 32 ||
-	    array_bytes(descriptor, 0) == 0)
+	if (!ret_mipmap || !descriptor || sim_array_bytes(descriptor, 0) == 0)
 		return CUDA_ERROR_INVALID_VALUE;
 
-	struct CUmipmappedArray_st *mipmap = calloc(1, sizeof(*mipmap));
-	struct CUarray_st *levels = calloc(level_count, sizeof(*levels));
-	if (!mipmap || !levels) {
-		free(mipmap);
-		free(levels);
+	struct CUmipmappedArray_st *mipmap = mipmap_new(context, descriptor, level_count);
+	if (!mipmap)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	size_t size_bytes = 0;
-	for (unsigned int level = 0; level < level_count; level++) {
-		levels[level] = (struct CUarray_st){ .context = context,
-						     .mipmap = mipmap,
-						     .descriptor = *descriptor };
-		levels[level].descriptor.Width = at_least_one(descriptor->Width >> level);
-		levels[level].descriptor.Height = descriptor->Height >> level;
-		levels[level].descriptor.Depth = descriptor->Depth >> level;
-		size_bytes += array_bytes(descriptor, level);
-	}
 	if (!is_backed(descriptor))
-		size_bytes = 0;
-	size_t charged_bytes = sim_round_up(size_bytes, SIM_CHARGE_UNIT_BYTES);
+		mipmap->size_bytes = 0;
+	mipmap->charged_bytes = sim_round_up(mipmap->size_bytes, SIM_CHARGE_UNIT_BYTES);
 	sim_lock();
-	bool fine = sim_device_charge(context->device, charged_bytes);
+	bool fine = sim_device_charge(context->device, mipmap->charged_bytes);
 	if (fine) {
-		*mipmap = (struct CUmipmappedArray_st){ mipmaps, context,    level_count,
-							levels,  size_bytes, charged_bytes };
-		mipmaps = mipmap;
+		mipmap_insert(mipmap);
+		*ret_mipmap = mipmap;
 	}
 	sim_unlock();
 	if (!fine) {
-		free(levels);
+		free(mipmap->levels);
 		free(mipmap);
-		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
-	*ret_mipmap = mipmap;
-	return CUDA_SUCCESS;
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMipmappedArrayGetLevel(CUarray *ret_array, CUmipmappedArray mipmap, unsigned int level)
 {
-	if (!ret_array || !mipmap || level >= mipmap->level_count)
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_array)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_array = &mipmap->levels[level];
-	return CUDA_SUCCESS;
+
+	CUresult result = CUDA_SUCCESS;
+	sim_lock();
+	if (!sim_mipmap_is_live(mipmap))
+		result = CUDA_ERROR_INVALID_HANDLE;
+	else if (level >= mipmap->level_count)
+		result = CUDA_ERROR_INVALID_VALUE;
+	else
+		*ret_array = &mipmap->levels[level];
+	sim_unlock();
+	return result;
 }
 
-static void mipmap_free(struct CUmipmappedArray_st **link)
+void sim_mipmap_free(struct CUmipmappedArray_st *mipmap)
 {
-	struct CUmipmappedArray_st *mipmap = *link;
+	struct CUmipmappedArray_st **link = &mipmaps;
 
+	while (*link != mipmap)
+		link = &(*link)->next;
 	*link = mipmap->next;
 	sim_device_refund(mipmap->context->device, mipmap->charged_bytes);
+	sim_tiles_free(&mipmap->tiles);
 	free(mipmap->levels);
 	free(mipmap);
 }
@@ -250,38 +313,36 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap)
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	result = CUDA_ERROR_INVALID_HANDLE;
 	sim_lock();
-	for (struct CUmipmappedArray_st **link = &mipmaps; *link; link = &(*link)->next) {
-		if (*link == mipmap) {
-			mipmap_free(link);
-			result = CUDA_SUCCESS;
-			break;
-		}
-	}
+	bool fine = sim_mipmap_is_live(mipmap) && !mipmap->is_borrowed;
+	if (fine)
+		sim_mipmap_free(mipmap);
 	sim_unlock();
-	return result;
+	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
+
+/* --- all of them ---------------------------------------------------------------------------------- */
 
 void sim_arrays_free_of_context(const struct CUctx_st *context)
 {
+	struct CUmipmappedArray_st *next;
+
 	for (struct CUarray_st **link = &arrays; *link;) {
 		if ((*link)->context == context)
 			array_free(link);
 		else
 			link = &(*link)->next;
 	}
-	for (struct CUmipmappedArray_st **link = &mipmaps; *link;) {
-		if ((*link)->context == context)
-			mipmap_free(link);
-		else
-			link = &(*link)->next;
+	for (struct CUmipmappedArray_st *mipmap = mipmaps; mipmap; mipmap = next) {
+		next = mipmap->next;
+		if (mipmap->context == context)
+			sim_mipmap_free(mipmap);
 	}
 }
 
 void sim_arrays_list(struct sim_list *list)
 {
-	for (const struct CUarray_st *array = arrays; array; array = array->next)
+	for (const struct CUarray_st *array = arrays; array; array = array->next) {
 		sim_list_add(list, (struct simcuda_item){
 					   .kind = SIMCUDA_KIND_ARRAY,
 					   .device = array->context->device->ordinal,
@@ -290,13 +351,18 @@ void sim_arrays_list(struct sim_list *list)
 					   .size_bytes = array->size_bytes,
 					   .charged_bytes = array->charged_bytes,
 				   });
-	for (const struct CUmipmappedArray_st *mipmap = mipmaps; mipmap; mipmap = mipmap->next)
+		sim_tiles_list(list, array->tiles, (uintptr_t)array);
+	}
+	for (const struct CUmipmappedArray_st *mipmap = mipmaps; mipmap; mipmap = mipmap->next) {
 		sim_list_add(list, (struct simcuda_item){
 					   .kind = SIMCUDA_KIND_MIPMAP,
 					   .device = mipmap->context->device->ordinal,
 					   .address = (uintptr_t)mipmap,
+					   .object = mipmap->owner,
 					   .context = (uintptr_t)mipmap->context,
 					   .size_bytes = mipmap->size_bytes,
 					   .charged_bytes = mipmap->charged_bytes,
 				   });
+		sim_tiles_list(list, mipmap->tiles, (uintptr_t)mipmap);
+	}
 }

@@ -25,13 +25,14 @@ enum simcuda_kind {
 	SIMCUDA_KIND_IMPORTED_BLOCK,  /* cuMemPoolImportPointer; object: the imported pool */
 	SIMCUDA_KIND_GRAPHICS_BUFFER, /* a mapped graphics resource's memory; object: the resource */
 	SIMCUDA_KIND_ARRAY,           /* cuArrayCreate, cuArray3DCreate; address: the handle */
-	SIMCUDA_KIND_MIPMAP,          /* cuMipmappedArrayCreate; address: the handle */
+	SIMCUDA_KIND_MIPMAP,          /* cuMipmappedArrayCreate; object: whose memory it shows, else 0 */
 	SIMCUDA_KIND_PHYSICAL,        /* cuMemCreate; address: the handle, which may have been released */
 	SIMCUDA_KIND_IMPORTED_PHYSICAL, /* cuMemImportFromShareableHandle of another process's memory */
 	SIMCUDA_KIND_MULTICAST,         /* cuMulticastCreate; address: the handle */
 	SIMCUDA_KIND_RESERVATION,       /* cuMemAddressReserve */
 	SIMCUDA_KIND_MAPPING,           /* cuMemMap; object: the handle */
 	SIMCUDA_KIND_BINDING,           /* cuMulticastBind*; address: offset in the multicast `object` */
+	SIMCUDA_KIND_TILES,             /* cuMemMapArrayAsync; address: the array; object: the memory handle */
 	SIMCUDA_KIND_POOL,              /* size: bytes handed out; charged: bytes reserved */
 	SIMCUDA_KIND_GRAPH_POOL,        /* of a device's graphs; size: bytes used; charged: reserved, unused */
 	SIMCUDA_KIND_EXTERNAL_MEMORY,   /* cuImportExternalMemory; address: the handle */
@@ -49,7 +50,7 @@ struct simcuda_item {
 	uint64_t size_bytes;    /* as the program asked for */
 	uint64_t charged_bytes; /* what of the device's used bytes is for this item itself */
 	unsigned int references; /* how often the program holds it; 1 where there is no count */
-	unsigned int mappings;   /* PHYSICAL: mappings and bindings that keep it alive; else 0 */
+	unsigned int mappings;   /* PHYSICAL: mappings, bindings, tiles that keep it alive; else 0 */
 };
 
 /*
