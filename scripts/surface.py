@@ -20,7 +20,7 @@ NOT_HOOKED = os.path.join(PRELOAD, "not_hooked.def")
 ALLOCATION_LIKE = os.path.join(PRELOAD, "allocation_like.def")
 
 # Columns after (library, symbol, base, since, mode); hand-written rows have none of them, names two.
-ROW_COLUMNS = ("parameters", "arguments", "kind", "space", "address", "size")
+ROW_COLUMNS = ("parameters", "arguments", "kind", "space", "address", "size", "further")
 
 
 @dataclasses.dataclass
@@ -99,7 +99,9 @@ def rows(path=HOOKS):
     result = []
     for macro, cells, group in calls(path, "GMT_HOOK"):
         library, symbol, base, since, mode, *more = cells
-        result.append(Row(macro, group, library, symbol, base, int(since), mode, dict(zip(ROW_COLUMNS, more))))
+        further = len(ROW_COLUMNS) - 1
+        cells = more[:further] + [", ".join(more[further:])]
+        result.append(Row(macro, group, library, symbol, base, int(since), mode, dict(zip(ROW_COLUMNS, cells))))
     return result
 
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""docs/coverage.md says what the rows say."""
+import os
+import re
+import subprocess
+import unittest
+
+import tap
+from runtimes import SOURCE, surface
+
+PAGE = os.path.join(SOURCE, "docs", "coverage.md")
+
+
+class Coverage(unittest.TestCase):
+    def test_the_page_is_what_the_rows_make_of_it(self):
+        done = subprocess.run([os.path.join(SOURCE, "scripts", "make-coverage"), "--check"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_each_row_and_each_name_without_one_is_on_the_page_once(self):
+        with open(PAGE, encoding="utf-8") as file:
+            hooked, without = file.read().split("## Not hooked")
+        for row in surface.rows():
+            if row.library == "CUDA":
+                self.assertEqual(len(re.findall(rf"^\| `{row.symbol}` \|", hooked, re.M)), 1, row.symbol)
+            elif row.library == "CUDART":
+                self.assertGreaterEqual(hooked.count(f"`{row.symbol}`"), 1, row.symbol)
+        for name, (reason, _) in surface.not_hooked().items():
+            self.assertEqual(without.count(f"| `{name}` | {reason} |"), 1, name)
+
+    def test_each_row_is_read_whole(self):
+        rows = surface.rows()
+        with open(surface.HOOKS, encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        self.assertEqual(len(rows), len(re.findall(r"^GMT_HOOK\w*\s*\(", text, re.M)))
+        for row in rows:
+            self.assertRegex(row.symbol, r"^(cu|_ZN3c10)\w+$")
+            self.assertIn(row.mode, ("LEGACY", "PTDS"))
+            if row.macro == "GMT_HOOK":
+                self.assertRegex(row.parameters, r"^\(.*\)$")
+                self.assertRegex(row.kind, r"^[A-Z_]+$")
+                self.assertRegex(row.space, r"^[A-Z_]+$")
+
+
+if __name__ == "__main__":
+    tap.main()
