@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "model/owner_rules.h"
 
 static const char *const actions[] = { "skip", "own", "lend" };
@@ -24,12 +25,36 @@ struct line {
 	struct gmt_error *error;
 };
 
+/* What stands in the file may be anything, a recording too: a terminal is to show it. */
+static void quote(const struct word *word, char *ret_text, size_t size)
+{
+	const unsigned char *at = (const unsigned char *)word->text, *end = at + word->length;
+	size_t length = 0;
+
+	while (at < end && length + 8 < size) {
+		size_t bytes = gmt_text_utf8_length(at, (size_t)(end - at));
+
+		if (!bytes || *at < ' ' || *at == 0x7f) {
+			ret_text[length++] = '?';
+			at++;
+			continue;
+		}
+		memcpy(ret_text + length, at, bytes);
+		length += bytes;
+		at += bytes;
+	}
+	ret_text[length] = '\0';
+}
+
 static enum gmt_status complain(const struct line *line, const char *what, const struct word *word)
 {
+	char text[100] = "";
+
+	if (word)
+		quote(word, text, sizeof(text));
 	return gmt_error_set(line->error, GMT_USAGE,
-		"%s:%u: %s%s%.*s%s: write ACTION OWNER KIND PATTERN, as in `own cuBLAS library libcublas*`", line->path,
-		line->number, what, word ? " `" : "", word ? (int)(word->length < 100 ? word->length : 100) : 0,
-		word ? word->text : "", word ? "`" : "");
+		"%s:%u: %s%s%s%s: write ACTION OWNER KIND PATTERN, as in `own cuBLAS library libcublas*`", line->path,
+		line->number, what, word ? " `" : "", text, word ? "`" : "");
 }
 
 static void pass_blanks(struct line *line)
