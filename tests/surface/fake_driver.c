@@ -51,20 +51,21 @@ int cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t 
 #endif
 
 struct entry {
-	const char *base;
+	const char *symbol, *base;
 	int since;
 	int per_thread;
 	void *exported, *hidden;
 };
 
-#define ENTRY(symbol, base, since, per_thread) { #base, since, per_thread, (void *)symbol, (void *)hidden_##symbol },
+#define ENTRY(symbol, base, since, per_thread) \
+	{ #symbol, #base, since, per_thread, (void *)symbol, (void *)hidden_##symbol },
 static const struct entry entries[] = {
-	{ "cuInit", 2000, 0, (void *)cuInit, (void *)cuInit },
-	{ "cuDriverGetVersion", 2020, 0, (void *)cuDriverGetVersion, (void *)cuDriverGetVersion },
-	{ "cuGetExportTable", 3000, 0, (void *)cuGetExportTable, (void *)cuGetExportTable },
+	{ "cuInit", "cuInit", 2000, 0, (void *)cuInit, (void *)cuInit },
+	{ "cuDriverGetVersion", "cuDriverGetVersion", 2020, 0, (void *)cuDriverGetVersion, (void *)cuDriverGetVersion },
+	{ "cuGetExportTable", "cuGetExportTable", 3000, 0, (void *)cuGetExportTable, (void *)cuGetExportTable },
 #ifndef EXACT_NAMES_ONLY
-	{ "cuGetProcAddress", 11030, 0, (void *)cuGetProcAddress, (void *)cuGetProcAddress },
-	{ "cuGetProcAddress", 12000, 0, (void *)cuGetProcAddress_v2, (void *)cuGetProcAddress_v2 },
+	{ "cuGetProcAddress", "cuGetProcAddress", 11030, 0, (void *)cuGetProcAddress, (void *)cuGetProcAddress },
+	{ "cuGetProcAddress_v2", "cuGetProcAddress", 12000, 0, (void *)cuGetProcAddress_v2, (void *)cuGetProcAddress_v2 },
 #endif
 #include "fake_driver.def"
 };
@@ -79,7 +80,10 @@ static int find(const char *name, void **address, int version, uint64_t flags)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		const struct entry *entry = &entries[i];
 
-		if (entry->since > version || (entry->per_thread && !per_thread) || strcmp(entry->base, name) != 0)
+		/* By the base name; some runtimes ask for an exact one. */
+		if (strcmp(entry->base, name) != 0 && strcmp(entry->symbol, name) != 0)
+			continue;
+		if (entry->since > version || (entry->per_thread && !per_thread))
 			continue;
 		if (!best || entry->since > best->since ||
 			(entry->since == best->since && entry->per_thread == per_thread))

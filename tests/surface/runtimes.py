@@ -146,6 +146,8 @@ def runtime_entries():
             raise AssertionError(f"{version}: {len(by_name)} requests by name, {len(by_symbol)} by symbol")
         counts[version] = len(by_name)
         for one, other in zip(by_name, by_symbol):
+            if one.name != surface.base_of(other.name):
+                continue  # 12.0 to 12.2 ask for cuGraphInstantiateWithParams_ptsz by this, its exact name
             entry = surface.Entry(other.name, one.name, one.version, "PTDS" if one.flags & 2 else "LEGACY")
             entries.setdefault(other.name, set()).add(entry)
     return entries, counts
@@ -162,10 +164,12 @@ def entries():
 
 @functools.cache
 def forms():
-    """{base: its entries}"""
+    """{name: the entries that it can mean}, of base names and of exact ones."""
     result = {}
     for entry in entries().values():
         result.setdefault(entry.base, []).append(entry)
+    for entry in entries().values():
+        result.setdefault(entry.symbol, [entry])
     return result
 
 

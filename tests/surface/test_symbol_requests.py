@@ -35,6 +35,8 @@ class SymbolRequests(unittest.TestCase):
         with open(cls.names, "w", encoding="utf-8") as file:
             for name, since in sorted({(entry.base, entry.since) for entry in known}):
                 file.write(f"{name} {since}\n{name} 13099\n{name} {since - 1}\n")
+            for entry in known:
+                file.write(f"{entry.symbol} {entry.since}\n")
 
     def linkings(self):
         for version in runtimes.folders():
