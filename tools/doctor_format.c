@@ -93,7 +93,8 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_findin
 	if (!listing->is_started || listing->is_late) {
 		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%s --list did not answer", doctor->elf.interpreter);
 		gmt_advise(finding, "see what ldd says");
-	} else if (find_line(listing->out, "=> not found", line, sizeof(line))) {
+	} else if (find_line(listing->out, "=> not found", line, sizeof(line)) ||
+		find_line(listing->err, "error while loading shared libraries", line, sizeof(line))) {
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "a library is missing, and the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
 		gmt_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));

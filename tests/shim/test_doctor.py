@@ -130,7 +130,7 @@ class Doctor(unittest.TestCase):
         script = self.place("touch.sh", f"#!/bin/sh\necho said; echo > {self.folder}/touched\nexec {BUSY} 1 10\n")
         self.assertNotIn("recording", self.ask(script))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "touched")))
-        self.check(self.ask(script, options=["--run"]), "recording", "ok", "1 file, 20 events, with native stacks")
+        self.check(self.ask(script, options=["--run"]), "recording", "ok", "1 file, 2", " events, with native stacks")
         self.assertTrue(os.path.exists(os.path.join(self.folder, "touched")))
 
     def test_a_trial_run_leaves_nothing_behind_and_says_when_nothing_was_recorded(self):
@@ -178,7 +178,7 @@ class Doctor(unittest.TestCase):
         foreign, name = FOREIGN_MACHINES[OWN_MACHINE]
         for what, content, row, said in (
                 ("static", elf(), "command_linker", "linked statically"),
-                ("musl", elf(interpreter="/lib/ld-musl-x86_64.so.1"), "command_linker", "musl"),
+                ("musl", elf(interpreter="/lib/ld-musl-x86_64.so.1"), "command_linker", "linked to musl"),
                 ("gone", elf(interpreter="/no/ld-linux-x86-64.so.2"), "command_linker", "is not there"),
                 ("foreign", elf(foreign, interpreter="/lib/ld.so"), "command_format", name),
                 ("small", elf(3, bits=32), "command_format", "32 bits, x86 (32 bits)"),
@@ -240,7 +240,7 @@ class Doctor(unittest.TestCase):
     def test_a_library_that_the_program_lacks_is_named(self):
         with open(BUSY, "rb") as file:
             program = self.place("lacking", file.read().replace(b"libcudart.so.13\0", b"libcudart.so.77\0"))
-        self.check(self.ask(program), "command_loads", "problem", "libcudart.so.77 => not found")
+        self.check(self.ask(program), "command_loads", "problem", "libcudart.so.77", "will not start")
 
     def test_the_address_sanitizer_is_a_problem_unless_it_may_stand_behind(self):
         program = self.place("asan", elf(interpreter=own_interpreter(), needed=["libm.so.6", "libasan.so.8"]))
@@ -329,7 +329,8 @@ class Doctor(unittest.TestCase):
         self.check(preload("libjemalloc.so.2", "libmine.so"), "preloads", "ok", "any order", "libmine.so")
         self.check(preload("libjemalloc.so.2", "libvgpu.so"), "preloads", "warning", "HAMi")
         self.check(preload("torch_memory_saver_hook.abi3.so"), "preloads", "warning", "mapped memory")
-        self.check(preload("libvgpu.so", "libasan.so.8", ASAN_OPTIONS=""), "preloads", "problem", "sanitizer")
+        for names in ["libvgpu.so", "libasan.so.8"], ["libasan.so.8", "libvgpu.so"]:
+            self.check(preload(*names, ASAN_OPTIONS=""), "preloads", "problem", "sanitizer", "HAMi")
         self.assertIn("verify_asan_link_order", self.ask(LD_PRELOAD=self.place("libasan.so.8"), ASAN_OPTIONS="")
                       ["preloads"]["remedy"])
         self.check(preload("other/libgpumemtrace.so"), "preloads", "warning", "another copy")
