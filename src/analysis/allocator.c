@@ -192,10 +192,8 @@ static bool end_segment(struct gmt_allocator *allocator, const struct gmt_snapsh
 static bool is_free_behind(const struct gmt_books *books, const struct gmt_allocator_segment *segment,
 	uint64_t end)
 {
-	uint64_t index;
-
 	return end != segment->address + segment->size_bytes &&
-		!gmt_map_find(&books->blocks[GMT_LAYER_TORCH], end, &index);
+		!gmt_books_find(books, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, end);
 }
 
 static bool is_free_before(const struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment,
@@ -290,6 +288,12 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_books *b
 	gmt_map_remove(&allocator->block_ends, end, NULL);
 }
 
+/* Only what has an address can have blocks inside. */
+static bool may_be_segment(const struct gmt_snapshot_event *event)
+{
+	return event->layer == GMT_LAYER_CUDA && gmt_space_realm(event->space) == GMT_REALM_ADDRESS;
+}
+
 static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	uint32_t site)
 {
@@ -301,7 +305,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 		return true;
 	if (!device_of(allocator, books, account, &device))
 		return false;
-	if (event->layer == GMT_LAYER_CUDA)
+	if (may_be_segment(event))
 		return add_segment(allocator, event, site, device);
 	return event->layer != GMT_LAYER_TORCH || add_block(allocator, books, event, device);
 }
@@ -317,7 +321,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 		return true;
 	if (!device_of(allocator, books, account, &device))
 		return false;
-	if (event->layer == GMT_LAYER_CUDA)
+	if (may_be_segment(event))
 		return end_segment(allocator, event);
 	if (event->layer == GMT_LAYER_TORCH)
 		end_block(allocator, books, event->address, block, device);

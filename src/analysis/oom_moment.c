@@ -82,7 +82,8 @@ static bool collect(const struct gmt_books *books, const struct gmt_books_accoun
 		const struct gmt_books_site *site = &books->sites.items[place.block.site];
 		uint64_t size_bytes = place.block.size_bytes;
 
-		if (&books->accounts.items[site->account] != account)
+		if (&books->accounts.items[site->account] != account ||
+			gmt_space_realm(books->spaces.items[site->space].space) != GMT_REALM_ADDRESS)
 			continue;
 
 		struct range *range = gmt_vec_push(&ret_ranges->items);
@@ -127,7 +128,7 @@ static bool fill_hole(struct gmt_oom_row *row, const struct gmt_books *books,
 {
 	struct ranges driver = { 0 }, blocks = { 0 };
 
-	if (books->blocks[GMT_LAYER_CUDA].count + books->blocks[GMT_LAYER_TORCH].count > MAX_BLOCKS_WALKED)
+	if (gmt_books_block_count(books) > MAX_BLOCKS_WALKED)
 		return true;
 
 	bool done = collect(books, cuda, &driver) && collect(books, torch, &blocks);

@@ -315,6 +315,15 @@ const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *b
 	return &books->accounts.items[id];
 }
 
+size_t gmt_books_block_count(const struct gmt_books *books)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++)
+		count += books->blocks[i].count;
+	return count;
+}
+
 static uint8_t layer_of(const struct gmt_books *books, const struct gmt_books_block *block)
 {
 	return books->accounts.items[books->sites.items[block->site].account].layer;

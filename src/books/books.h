@@ -178,6 +178,9 @@ struct gmt_books_place {
 	struct gmt_books_block block;
 };
 
+/* How many blocks live, in all layers. */
+size_t gmt_books_block_count(const struct gmt_books *books);
+
 /*
  * The live blocks of a layer, one at each call and in no order. *cursor is 0 at first; nothing may be
  * booked in between. False when there are no more. `layer` may

@@ -17,10 +17,20 @@
 		} \
 	} while (0)
 
-static bool tell_ended(const struct gmt_player *player, const struct gmt_snapshot_event *event)
+/* What ended may be something else than the event names: memory whose last mapping has gone, say. */
+static bool tell_ended(const struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t address)
 {
-	if (player->replay->books.has_ended)
-		TELL(player, ended, event, &player->replay->books.ended);
+	const struct gmt_books *books = &player->replay->books;
+	const struct gmt_books_site *site;
+	struct gmt_snapshot_event of_block = *event;
+
+	if (!books->has_ended)
+		return true;
+	site = &books->sites.items[books->ended.site];
+	of_block.layer = books->accounts.items[site->account].layer;
+	of_block.space = (uint8_t)books->spaces.items[site->space].space;
+	of_block.address = address;
+	TELL(player, ended, &of_block, &books->ended);
 	return true;
 }
 
@@ -94,7 +104,7 @@ bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event
 	note_maker(player, site, event->thread);
 	before = books->sites.items[site].alloc_count;
 	if (!gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) ||
-		!tell_ended(player, event) || !play_totals(player, event, event->device))
+		!tell_ended(player, event, event->address) || !play_totals(player, event, event->device))
 		return false;
 	if (books->sites.items[site].alloc_count == before)
 		return true;
@@ -108,7 +118,7 @@ bool gmt_player_free(struct gmt_player *player, const struct gmt_snapshot_event 
 	uint8_t space, uint64_t address, uint64_t size_bytes, uint32_t *ret_site)
 {
 	*ret_site = gmt_books_free(&player->replay->books, layer, space, address, size_bytes);
-	return tell_ended(player, event);
+	return tell_ended(player, event, address);
 }
 
 static bool play_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)

@@ -49,10 +49,13 @@ struct gmt_replay_observer {
 	/* Before the event number `index` is booked: the books speak of the moment before it. */
 	bool (*before)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		size_t index);
-	/* The event ended this block (also one whose free was missed); it is out of the books. */
+	/*
+	 * The event ended this block (also one whose free was missed); it is out of the books. The event's layer,
+	 * space and address are here those of the block, whatever the call named.
+	 */
 	bool (*ended)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		const struct gmt_books_block *block);
-	/* The event made a block of this site; it is in the books. */
+	/* The event made a block of this site; it is in the books. Its number is the event's address here. */
 	bool (*began)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		uint32_t site);
 	/* Behind the last event. */
