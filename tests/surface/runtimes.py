@@ -16,6 +16,8 @@ sys.path.insert(0, os.path.join(SOURCE, "scripts"))
 import surface  # noqa: E402  (scripts/ is no package)
 
 CC = os.environ.get("CC", "cc")
+# A version that is still to come.
+NEWEST = 13099
 # Written out in fake_driver.c, for they have something to do.
 WRITTEN_BY_HAND = {"cuInit", "cuDriverGetVersion", "cuGetExportTable", "cuGetProcAddress", "cuGetProcAddress_v2"}
 
@@ -77,7 +79,8 @@ def fake_driver(name, entries, *arguments):
         for entry in entries:
             if entry.symbol not in WRITTEN_BY_HAND:
                 file.write(f"ENTRY({entry.symbol}, {entry.base}, {entry.since}, {int(entry.mode == 'PTDS')})\n")
-    compile_c(os.path.join(path, "libcuda.so.1"), "-shared", "-fPIC", "-I", path, *arguments,
+    # -Bsymbolic: a driver hands out its own functions, not those of a preload with the same names.
+    compile_c(os.path.join(path, "libcuda.so.1"), "-shared", "-fPIC", "-Wl,-Bsymbolic", "-I", path, *arguments,
               os.path.join(HERE, "fake_driver.c"))
     return path
 
@@ -163,21 +166,22 @@ def entries():
 
 
 @functools.cache
-def forms():
-    """{name: the entries that it can mean}, of base names and of exact ones."""
+def forms(newest=NEWEST):
+    """{name: the entries that it can mean}, of base names and of exact ones, for a driver of that version."""
+    known = [entry for entry in entries().values() if entry.since <= newest]
     result = {}
-    for entry in entries().values():
+    for entry in known:
         result.setdefault(entry.base, []).append(entry)
-    for entry in entries().values():
+    for entry in known:
         result.setdefault(entry.symbol, [entry])
     return result
 
 
-def meant(name, version, flags):
-    """The exact symbol that a driver with all names would answer with, or None."""
+def meant(name, version, flags, newest=NEWEST):
+    """The exact symbol that a driver of version `newest` answers with, or None."""
     mode = "PTDS" if flags & 2 else "LEGACY"
     fitting = [
-        entry for entry in forms().get(name, []) if entry.since <= version and entry.mode in ("LEGACY", mode)]
+        entry for entry in forms(newest).get(name, []) if entry.since <= version and entry.mode in ("LEGACY", mode)]
     best = max(fitting, key=lambda entry: (entry.since, entry.mode == mode), default=None)
     return best.symbol if best else None
 

@@ -34,7 +34,7 @@ class SymbolRequests(unittest.TestCase):
         cls.names = os.path.join(runtimes.folder(), "names")
         with open(cls.names, "w", encoding="utf-8") as file:
             for name, since in sorted({(entry.base, entry.since) for entry in known}):
-                file.write(f"{name} {since}\n{name} 13099\n{name} {since - 1}\n")
+                file.write(f"{name} {since}\n{name} {runtimes.NEWEST}\n{name} {since - 1}\n")
             for entry in known:
                 file.write(f"{entry.symbol} {entry.since}\n")
 
@@ -44,14 +44,14 @@ class SymbolRequests(unittest.TestCase):
             if runtimes.archive(version):
                 yield version, True
 
-    def check(self, requests, driver):
-        """Each answer is what it must be; how many were wrappers."""
+    def check(self, requests, driver, newest=runtimes.NEWEST):
+        """Each answer is what it must be from a driver of that version; how many were wrappers."""
         wrong = []
         for request in requests:
             if request.route == "dlsym":
                 must = expected(request.name) if self.is_exported(request.name, driver) else None
             else:
-                must = expected(runtimes.meant(request.name, request.version, request.flags))
+                must = expected(runtimes.meant(request.name, request.version, request.flags, newest))
             if runtimes.answer(request) != must:
                 wrong.append(f"{request.name} {request.version} flags {request.flags} ({request.route}): "
                              f"{runtimes.answer(request)}, not {must}")
@@ -92,6 +92,16 @@ class SymbolRequests(unittest.TestCase):
                 reached = {runtimes.answer(one)[1] for one in own if runtimes.answer(one)}
                 self.assertEqual(hooked() & set(runtimes.entries()) - reached, set(), "never answered with")
                 self.check(own, self.driver)
+
+    def test_a_driver_older_than_the_version_asked_for_is_matched_by_address(self):
+        # It answers with the newest form that it has, where the version alone would say a newer one.
+        for newest in (11040, 12020):
+            with self.subTest(newest):
+                old = [entry for entry in runtimes.entries().values() if entry.since <= newest]
+                driver = runtimes.fake_driver(f"old-{newest}", old)
+                requests, _ = runtimes.ask(driver, list(runtimes.folders())[0], preload=SHIM, names=self.names)
+                own = [one for one in requests if one.who == "self" and not one.name.startswith("cuGetProcAddress")]
+                self.assertGreater(self.check(own, driver, newest), 3 * len(hooked()))
 
     def test_runtimes_and_headers_agree_which_function_is_meant_by_a_name_and_a_version(self):
         in_headers = runtimes.header_entries()
