@@ -84,11 +84,11 @@ void sim_block_free(struct sim_block *block)
 	sim_ranges_remove(&sim_driver.blocks, &block->range);
 	if (owns_addresses(block->space))
 		munmap((void *)block->range.start, block->range.size_bytes);
-	/* A pool's block gives its bytes back to the pool, which its caller does. */
-	if (block->device && !block->pool)
-		sim_device_refund(block->device, block->charged_bytes);
+	/* A pool's block gives its bytes back to the pool, which its caller does; a graph's, to the graphs. */
 	if (block->space == SIM_SPACE_GRAPH)
-		block->device->graph_used_bytes -= block->charged_bytes;
+		sim_graph_block_ends(block);
+	else if (block->device && !block->pool)
+		sim_device_refund(block->device, block->charged_bytes);
 	free(block);
 }
 

@@ -29,6 +29,7 @@ size_t simcuda_list(struct simcuda_item *items, size_t capacity)
 	sim_pools_list(&list);
 	sim_contexts_list(&list);
 	sim_modules_list(&list);
+	sim_graph_memory_list(&list);
 	sim_unlock();
 	return list.count;
 }

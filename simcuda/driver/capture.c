@@ -86,7 +86,7 @@ static struct CUgraphNode_st *add_node(CUstream stream, CUgraphNodeType type)
 {
 	struct sim_capture *capture = sim_stream_capture(stream);
 
-	return capture ? sim_graph_add(capture->graph, type) : NULL;
+	return capture ? sim_graph_append(capture->graph, type) : NULL;
 }
 
 bool sim_capture_add_node(CUstream stream, CUgraphNodeType type)
@@ -106,8 +106,7 @@ bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *arg
 	sim_lock();
 	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_HOST);
 	if (node) {
-		node->host_function = function;
-		node->host_argument = argument;
+		node->host = (CUDA_HOST_NODE_PARAMS){ function, argument };
 	}
 	sim_unlock();
 	return node != NULL;
@@ -116,13 +115,16 @@ bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *arg
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
 				    CUdeviceptr *ret_address)
 {
-	const struct CUgraphNode_st *node = sim_graph_add_allocation(sim_stream_capture(stream)->graph,
-								     size_bytes, device);
+	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
 
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*ret_address = node->memory->address;
-	return CUDA_SUCCESS;
+	CUresult result = sim_graph_node_allocates(node, size_bytes, device);
+	if (result == CUDA_SUCCESS)
+		*ret_address = node->memory->address;
+	else
+		sim_graph_remove_last(node->graph);
+	return result;
 }
 
 CUresult sim_capture_add_free(CUstream stream, CUdeviceptr address)
@@ -131,8 +133,47 @@ CUresult sim_capture_add_free(CUstream stream, CUdeviceptr address)
 
 	if (!node)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	node->freed_address = address;
-	return CUDA_SUCCESS;
+	CUresult result = sim_graph_node_frees(node, address);
+	if (result != CUDA_SUCCESS)
+		sim_graph_remove_last(node->graph);
+	return result;
+}
+
+bool sim_capture_add_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS *parameters)
+{
+	if (atomic_load_explicit(&capture_count, memory_order_relaxed) == 0)
+		return false;
+	sim_lock();
+	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL);
+	if (node)
+		node->kernel = *parameters;
+	sim_unlock();
+	return node != NULL;
+}
+
+CUresult sim_capture_add_graph(CUstream stream, struct CUgraph_st *graph)
+{
+	struct CUgraph_st **bodies = malloc(sizeof(struct CUgraph_st *));
+	struct CUgraph_st *copy = bodies ? sim_graph_copy(graph, false) : NULL;
+	struct CUgraphNode_st *node = NULL;
+
+	if (copy) {
+		sim_lock();
+		node = add_node(stream, CU_GRAPH_NODE_TYPE_GRAPH);
+		if (node) {
+			bodies[0] = copy;
+			copy->container = node;
+			node->bodies = bodies;
+			node->body_count = 1;
+		}
+		sim_unlock();
+	}
+	if (node)
+		return CUDA_SUCCESS;
+	free(bodies);
+	if (copy)
+		sim_graph_free(copy);
+	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 struct sim_capture *sim_capture_find(uint64_t id)

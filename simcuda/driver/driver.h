@@ -60,7 +60,8 @@ struct sim_device {
 	unsigned int primary_flags;
 	struct CUmemPoolHandle_st *default_pool;
 	struct CUmemPoolHandle_st *current_pool;
-	size_t graph_used_bytes, graph_used_high_bytes;
+	size_t graph_used_bytes, graph_used_high_bytes;         /* what launched graphs hold now */
+	size_t graph_reserved_bytes, graph_reserved_high_bytes; /* what the device gave for that */
 };
 
 /* What a block of addresses is; decides who may free it and what it costs. */
@@ -89,6 +90,7 @@ struct sim_block {
 	struct CUctx_st *context; /* goes with this context; NULL: outlives every context */
 	struct CUmemPoolHandle_st *pool;
 	uint64_t owner; /* what was imported: of whom; see where it is made */
+	struct sim_graph_memory *graph_memory; /* SIM_SPACE_GRAPH: what it is the memory of */
 };
 
 struct sim_driver {
@@ -193,6 +195,11 @@ void sim_blocks_list(struct sim_list *list);
 void sim_arrays_list(struct sim_list *list);
 void sim_vmm_list(struct sim_list *list);
 void sim_pools_list(struct sim_list *list);
+
+/* graph_memory.c */
+void sim_graph_memory_list(struct sim_list *list);
+/* The block, of a graph, is about to go: what it used of its device is free again, and reserved. */
+void sim_graph_block_ends(struct sim_block *block);
 
 /* pool.c */
 CUresult sim_pools_setup(struct sim_device *device);

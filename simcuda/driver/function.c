@@ -179,18 +179,21 @@ static CUresult load_code(const void *function, struct CUctx_st *context)
 	return result;
 }
 
-static CUresult launch(const void *function, CUstream stream)
+static CUresult launch(const CUDA_KERNEL_NODE_PARAMS *kernel, CUstream stream)
 {
 	struct CUctx_st *context;
 	CUresult result = sim_stream_get_context(stream, &context);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!function)
+	if (!kernel->func)
 		return CUDA_ERROR_INVALID_HANDLE;
-	result = load_code(function, context);
+	if (!kernel->gridDimX || !kernel->gridDimY || !kernel->gridDimZ || !kernel->blockDimX ||
+	    !kernel->blockDimY || !kernel->blockDimZ)
+		return CUDA_ERROR_INVALID_VALUE;
+	result = load_code(kernel->func, context);
 	if (result == CUDA_SUCCESS)
-		sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL);
+		sim_capture_add_kernel(stream, kernel);
 	return result;
 }
 
@@ -198,19 +201,21 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 			unsigned int block_x, unsigned int block_y, unsigned int block_z,
 			unsigned int shared_bytes, CUstream stream, void **parameters, void **extra)
 {
-	(void)shared_bytes;
-	(void)parameters;
-	(void)extra;
-	if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
-		return CUDA_ERROR_INVALID_VALUE;
-	return launch(function, stream);
+	CUDA_KERNEL_NODE_PARAMS kernel = {
+		function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, parameters, extra,
+		NULL,     NULL,
+	};
+
+	return launch(&kernel, stream);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra)
 {
-	(void)parameters;
-	(void)extra;
-	return config ? launch(function, config->hStream) : CUDA_ERROR_INVALID_VALUE;
+	if (!config)
+		return CUDA_ERROR_INVALID_VALUE;
+	return cuLaunchKernel(function, config->gridDimX, config->gridDimY, config->gridDimZ,
+			      config->blockDimX, config->blockDimY, config->blockDimZ, config->sharedMemBytes,
+			      config->hStream, parameters, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,

@@ -2,13 +2,22 @@
 #include "graph.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 /* Graphs as objects: made, filled, copied, freed. What a launch does is in graph_launch.c. */
 
 struct CUgraph_st *sim_graph_new(void)
 {
-	return calloc(1, sizeof(struct CUgraph_st));
+	struct CUgraph_st *graph = calloc(1, sizeof(*graph));
+	struct sim_graph_family *family = calloc(1, sizeof(*family));
+
+	if (!graph || !family) {
+		free(graph);
+		free(family);
+		return NULL;
+	}
+	family->references = 1;
+	graph->family = family;
+	return graph;
 }
 
 struct CUgraphNode_st *sim_graph_add(struct CUgraph_st *graph, CUgraphNodeType type)
@@ -19,7 +28,6 @@ struct CUgraphNode_st *sim_graph_add(struct CUgraph_st *graph, CUgraphNodeType t
 		return NULL;
 	node->type = type;
 	node->graph = graph;
-	node->previous = graph->last;
 	if (graph->last)
 		graph->last->next = node;
 	else
@@ -29,114 +37,192 @@ struct CUgraphNode_st *sim_graph_add(struct CUgraph_st *graph, CUgraphNodeType t
 	return node;
 }
 
-struct CUgraphNode_st *sim_graph_add_allocation(struct CUgraph_st *graph, size_t size_bytes,
-						struct sim_device *device)
+bool sim_graph_depend(struct CUgraphNode_st *node, struct CUgraphNode_st *from, const CUgraphEdgeData *data)
 {
-	struct sim_graph_memory *memory = calloc(1, sizeof(*memory));
-	if (!memory)
-		return NULL;
+	struct sim_graph_edge *edges = realloc(node->edges, (node->edge_count + 1) * sizeof(*edges));
 
-	/* The address belongs to the node for good; only while the allocation lives is it a block. */
-	void *address = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	struct CUgraphNode_st *node = address != MAP_FAILED ?
-					      sim_graph_add(graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC) :
-					      NULL;
-	if (!node) {
-		if (address != MAP_FAILED)
-			munmap(address, size_bytes);
-		free(memory);
+	if (!edges)
+		return false;
+	node->edges = edges;
+	edges[node->edge_count++] = (struct sim_graph_edge){ from, data ? *data : (CUgraphEdgeData){ 0 } };
+	return true;
+}
+
+struct CUgraphNode_st *sim_graph_append(struct CUgraph_st *graph, CUgraphNodeType type)
+{
+	struct CUgraphNode_st *previous = graph->last;
+	struct CUgraphNode_st *node = sim_graph_add(graph, type);
+
+	if (node && previous && !sim_graph_depend(node, previous, NULL)) {
+		sim_graph_remove_last(graph);
 		return NULL;
 	}
-	*memory = (struct sim_graph_memory){ 1, (uintptr_t)address, size_bytes, device };
-	node->memory = memory;
 	return node;
 }
 
-static void memory_release(struct sim_graph_memory *memory)
+/* The node is in no list any more. No lock is held. */
+static void node_free(struct CUgraphNode_st *node)
 {
-	if (--memory->references > 0)
-		return;
-	struct sim_block *block = sim_block_find_start(memory->address);
-	if (block && block->space == SIM_SPACE_GRAPH)
-		sim_block_free(block);
-	munmap((void *)memory->address, memory->size_bytes);
-	free(memory);
+	if (node->memory) {
+		sim_lock();
+		sim_graph_memory_release(node->memory);
+		sim_unlock();
+	}
+	for (unsigned int i = 0; i < node->body_count; i++)
+		sim_graph_free(node->bodies[i]);
+	free(node->bodies);
+	free(node->edges);
+	free(node);
 }
 
-static void user_object_release(struct CUuserObject_st *object, unsigned int count)
+void sim_graph_remove_last(struct CUgraph_st *graph)
 {
-	if (object->references > count) {
-		object->references -= count;
-		return;
-	}
-	if (object->destroy)
-		object->destroy(object->pointer);
-	free(object);
+	struct CUgraphNode_st *node = graph->last, *previous = NULL;
+
+	for (struct CUgraphNode_st *other = graph->first; other != node; other = other->next)
+		previous = other;
+	if (previous)
+		previous->next = NULL;
+	else
+		graph->first = NULL;
+	graph->last = previous;
+	graph->node_count--;
+	free(node->edges);
+	free(node);
 }
 
 void sim_graph_free(struct CUgraph_st *graph)
 {
 	for (struct CUgraphNode_st *node = graph->first, *next; node; node = next) {
 		next = node->next;
-		if (node->memory) {
-			sim_lock();
-			memory_release(node->memory);
-			sim_unlock();
-		}
-		for (unsigned int i = 0; i < node->body_count; i++)
-			sim_graph_free(node->bodies[i]);
-		free(node->bodies);
-		free(node);
+		node_free(node);
 	}
-	for (struct sim_graph_user_object *held = graph->user_objects, *next; held; held = next) {
-		next = held->next;
-		user_object_release(held->object, held->references);
-		free(held);
+	for (struct sim_condition *condition = graph->conditions, *next; condition; condition = next) {
+		next = condition->next;
+		free(condition);
 	}
+	sim_graph_free_user_objects(graph);
+	sim_lock();
+	bool is_last = --graph->family->references == 0;
+	if (is_last)
+		sim_graph_memory_forget_family(graph->family);
+	sim_unlock();
+	if (is_last)
+		free(graph->family);
 	free(graph);
 }
 
-static bool hold_user_object(struct CUgraph_st *graph, struct CUuserObject_st *object,
-			     unsigned int references)
+bool sim_graph_has_type(const struct CUgraph_st *graph, CUgraphNodeType type)
 {
-	struct sim_graph_user_object *held = malloc(sizeof(*held));
+	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
+		if (node->type == type)
+			return true;
+		for (unsigned int i = 0; i < node->body_count; i++)
+			if (sim_graph_has_type(node->bodies[i], type))
+				return true;
+	}
+	return false;
+}
 
-	if (!held)
+bool sim_graph_has_memory(const struct CUgraph_st *graph)
+{
+	return sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_ALLOC) ||
+	       sim_graph_has_type(graph, CU_GRAPH_NODE_TYPE_MEM_FREE);
+}
+
+/* --- copies --------------------------------------------------------------------------------------- */
+
+static bool copy_bodies(const struct CUgraphNode_st *node, bool is_of_family)
+{
+	struct CUgraphNode_st *twin = node->twin;
+
+	if (node->body_count == 0)
+		return true;
+	twin->bodies = calloc(node->body_count, sizeof(struct CUgraph_st *));
+	if (!twin->bodies)
 		return false;
-	*held = (struct sim_graph_user_object){ graph->user_objects, object, references };
-	graph->user_objects = held;
+	for (unsigned int i = 0; i < node->body_count; i++) {
+		twin->bodies[i] = sim_graph_copy(node->bodies[i], is_of_family);
+		if (!twin->bodies[i])
+			return false;
+		twin->bodies[i]->container = twin;
+		twin->body_count = i + 1;
+	}
 	return true;
 }
 
-struct CUgraph_st *sim_graph_copy(const struct CUgraph_st *graph)
+/* Copies the node after all that it depends on, which in most graphs has been copied before. */
+static bool copy_node(struct CUgraphNode_st *node, struct CUgraph_st *copy, bool is_of_family)
+{
+	if (node->twin)
+		return true;
+	for (size_t i = 0; i < node->edge_count; i++)
+		if (!copy_node(node->edges[i].from, copy, is_of_family))
+			return false;
+	struct CUgraphNode_st *twin = sim_graph_add(copy, node->type);
+	if (!twin)
+		return false;
+	*twin = *node;
+	twin->next = NULL;
+	twin->graph = copy;
+	twin->original = node;
+	twin->edges = NULL;
+	twin->edge_count = 0;
+	twin->bodies = NULL;
+	twin->body_count = 0;
+	node->twin = twin;
+	if (node->memory) {
+		sim_lock();
+		node->memory->references++;
+		sim_unlock();
+	}
+	for (size_t i = 0; i < node->edge_count; i++)
+		if (!sim_graph_depend(twin, node->edges[i].from->twin, &node->edges[i].data))
+			return false;
+	return copy_bodies(node, is_of_family);
+}
+
+static bool copy_conditions(struct CUgraph_st *copy, const struct CUgraph_st *graph)
+{
+	for (const struct sim_condition *condition = graph->conditions; condition;
+	     condition = condition->next) {
+		struct sim_condition *twin = malloc(sizeof(*twin));
+		if (!twin)
+			return false;
+		*twin = *condition;
+		twin->next = copy->conditions;
+		copy->conditions = twin;
+	}
+	return true;
+}
+
+struct CUgraph_st *sim_graph_copy(struct CUgraph_st *graph, bool is_of_family)
 {
 	struct CUgraph_st *copy = sim_graph_new();
 	if (!copy)
 		return NULL;
 
-	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
-		struct CUgraphNode_st *twin = sim_graph_add(copy, node->type);
-		if (!twin)
-			goto fail;
-		twin->freed_address = node->freed_address;
-		twin->host_function = node->host_function;
-		twin->host_argument = node->host_argument;
-		if (node->memory) {
-			twin->memory = node->memory;
-			node->memory->references++;
-		}
+	for (struct CUgraphNode_st *node = graph->first; node; node = node->next)
+		node->twin = NULL;
+	bool fine = copy_conditions(copy, graph);
+	for (struct CUgraphNode_st *node = graph->first; node && fine; node = node->next)
+		fine = copy_node(node, copy, is_of_family);
+	fine = fine && sim_graph_share_user_objects(copy, graph);
+	if (!fine) {
+		sim_graph_free(copy);
+		return NULL;
 	}
-	for (const struct sim_graph_user_object *held = graph->user_objects; held; held = held->next) {
-		if (!hold_user_object(copy, held->object, 1))
-			goto fail;
-		held->object->references++;
+	if (is_of_family) {
+		free(copy->family);
+		copy->family = graph->family;
+		sim_lock();
+		copy->family->references++;
+		sim_unlock();
 	}
 	return copy;
-fail:
-	sim_graph_free(copy);
-	return NULL;
 }
+
+/* --- handles -------------------------------------------------------------------------------------- */
 
 CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 {
@@ -148,7 +234,8 @@ CUresult cuGraphCreate(CUgraph *ret_graph, unsigned int flags)
 
 CUresult cuGraphDestroy(CUgraph graph)
 {
-	if (!graph)
+	/* The graph inside a node belongs to the node. */
+	if (!graph || graph->container)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_graph_free(graph);
 	return CUDA_SUCCESS;
@@ -158,71 +245,56 @@ CUresult cuGraphClone(CUgraph *ret_clone, CUgraph original)
 {
 	if (!ret_clone || !original)
 		return CUDA_ERROR_INVALID_VALUE;
-	for (const struct CUgraphNode_st *node = original->first; node; node = node->next)
-		if (node->memory || node->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
-			return CUDA_ERROR_NOT_SUPPORTED;
-	*ret_clone = sim_graph_copy(original);
+	if (sim_graph_has_memory(original) || sim_graph_has_type(original, CU_GRAPH_NODE_TYPE_CONDITIONAL))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	*ret_clone = sim_graph_copy(original, false);
 	return *ret_clone ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* --- user objects --------------------------------------------------------------------------------- */
-
-CUresult cuUserObjectCreate(CUuserObject *ret_object, void *pointer, CUhostFn destroy,
-			    unsigned int initial_references, unsigned int flags)
+CUresult cuGraphNodeFindInClone(CUgraphNode *ret_node, CUgraphNode original, CUgraph clone)
 {
-	(void)flags;
-	if (!ret_object || !destroy || initial_references == 0)
+	if (!ret_node || !original || !clone)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct CUuserObject_st *object = malloc(sizeof(*object));
-	if (!object)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	*object = (struct CUuserObject_st){ initial_references, pointer, destroy };
-	*ret_object = object;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuUserObjectRetain(CUuserObject object, unsigned int count)
-{
-	if (!object || count == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	object->references += count;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuUserObjectRelease(CUuserObject object, unsigned int count)
-{
-	if (!object || count == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	user_object_release(object, count);
-	return CUDA_SUCCESS;
-}
-
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags)
-{
-	if (!graph || !object || count == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (!hold_user_object(graph, object, count))
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!(flags & CU_GRAPH_USER_OBJECT_MOVE))
-		object->references += count;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count)
-{
-	if (!graph || !object || count == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	for (struct sim_graph_user_object **link = &graph->user_objects; *link; link = &(*link)->next) {
-		struct sim_graph_user_object *held = *link;
-		if (held->object == object && held->references >= count) {
-			held->references -= count;
-			if (held->references == 0) {
-				*link = held->next;
-				free(held);
-			}
-			user_object_release(object, count);
+	for (struct CUgraphNode_st *node = clone->first; node; node = node->next) {
+		if (node->original == original) {
+			*ret_node = node;
 			return CUDA_SUCCESS;
 		}
 	}
 	return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Takes a node out of its graph: nothing depends on it any more. */
+static void unlink_node(struct CUgraphNode_st *node)
+{
+	struct CUgraph_st *graph = node->graph;
+	struct CUgraphNode_st *last = NULL;
+
+	for (struct CUgraphNode_st **link = &graph->first; *link;) {
+		struct CUgraphNode_st *other = *link;
+		if (other == node) {
+			*link = node->next;
+			continue;
+		}
+		size_t kept = 0;
+		for (size_t i = 0; i < other->edge_count; i++)
+			if (other->edges[i].from != node)
+				other->edges[kept++] = other->edges[i];
+		other->edge_count = kept;
+		last = other;
+		link = &other->next;
+	}
+	graph->last = last;
+	graph->node_count--;
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode node)
+{
+	if (!node)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (sim_graph_has_memory(node->graph))
+		return CUDA_ERROR_NOT_SUPPORTED;
+	unlink_node(node);
+	node_free(node);
+	return CUDA_SUCCESS;
 }

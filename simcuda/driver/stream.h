@@ -58,6 +58,9 @@ CUresult sim_stream_refuse_capturing(CUstream stream);
  */
 bool sim_capture_add_node(CUstream stream, CUgraphNodeType type);
 bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *argument);
+bool sim_capture_add_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS *parameters);
+/* Only for streams that capture: a node with a copy of the graph. Takes the lock itself. */
+CUresult sim_capture_add_graph(CUstream stream, struct CUgraph_st *graph);
 /* Only for streams that capture. The lock is held. */
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
 				    CUdeviceptr *ret_address);

@@ -162,16 +162,17 @@ static void a_captured_allocation_happens_at_launch_at_the_address_it_had(void *
 	assert_success(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	assert_success(cuGraphDestroy(graph));
 	assert_success(cuGraphLaunch(exec, NULL));
-	assert_int_equal(used_bytes(), MIB);
+	assert_int_equal(used_bytes(), 2 * MIB);
 	/* As long as it lives, it cannot be allocated once more. */
 	assert_int_equal(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemFree_v2(captured));
-	assert_int_equal(used_bytes(), 0);
 	assert_success(cuGraphLaunch(exec, NULL));
 	assert_success(cuMemGetAddressRange_v2(&again, NULL, captured));
 	assert_int_equal(again, captured);
 	assert_success(cuMemFreeAsync(captured, NULL));
 	assert_success(cuGraphExecDestroy(exec));
+	assert_success(cuDeviceGraphMemTrim(0));
+	assert_int_equal(used_bytes(), 0);
 }
 
 static void a_captured_free_happens_at_each_launch(void **state)
@@ -188,12 +189,64 @@ static void a_captured_free_happens_at_each_launch(void **state)
 	assert_success(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (int i = 0; i < 3; i++) {
 		assert_success(cuGraphLaunch(exec, NULL));
-		assert_int_equal(used_bytes(), 0);
+		assert_int_equal(cuMemGetAddressRange_v2(NULL, NULL, captured), CUDA_ERROR_NOT_FOUND);
+		/* What it needed stays with the graphs. */
+		assert_int_equal(used_bytes(), 2 * MIB);
 	}
 	assert_success(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &high_bytes));
 	assert_int_equal(high_bytes, 2 * MIB);
 	assert_success(cuGraphExecDestroy(exec));
 	assert_success(cuGraphDestroy(graph));
+	assert_success(cuDeviceGraphMemTrim(0));
+}
+
+static void only_memory_of_graphs_is_freed_in_a_capture(void **state)
+{
+	CUdeviceptr linear, async;
+	CUstream stream;
+
+	(void)state;
+	assert_success(cuMemAlloc_v2(&linear, MIB));
+	assert_success(cuMemAllocAsync(&async, MIB, NULL));
+	stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+	assert_int_equal(cuMemFreeAsync(linear, stream), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemFreeAsync(async, stream), CUDA_ERROR_INVALID_VALUE);
+	assert_success(cuGraphDestroy(end(stream)));
+	assert_success(cuMemFree_v2(linear));
+	assert_success(cuMemFree_v2(async));
+}
+
+static void a_launch_into_a_capture_is_a_node_with_the_graph_in_it(void **state)
+{
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+	CUgraph inner, outer, inside;
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUgraphNodeType type;
+	size_t count = 1;
+	char function;
+
+	(void)state;
+	assert_success(cuLaunchKernel((CUfunction)(void *)&function, 2, 1, 1, 32, 1, 1, 0, stream, NULL,
+				      NULL));
+	inner = end(stream);
+	assert_success(cuGraphInstantiateWithFlags(&exec, inner, 0));
+	stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+	assert_success(cuGraphLaunch(exec, stream));
+	outer = end(stream);
+	assert_success(cuGraphGetNodes(outer, &node, &count));
+	assert_success(cuGraphNodeGetType(node, &type));
+	assert_int_equal(type, CU_GRAPH_NODE_TYPE_GRAPH);
+	assert_success(cuGraphChildGraphNodeGetGraph(node, &inside));
+	assert_success(cuGraphGetNodes(inside, &node, &count));
+	assert_int_equal(count, 1);
+	CUDA_KERNEL_NODE_PARAMS kernel;
+	assert_success(cuGraphKernelNodeGetParams_v2(node, &kernel));
+	assert_ptr_equal(kernel.func, &function);
+	assert_int_equal(kernel.gridDimX * kernel.blockDimX, 64);
+	assert_success(cuGraphExecDestroy(exec));
+	assert_success(cuGraphDestroy(inner));
+	assert_success(cuGraphDestroy(outer));
 }
 
 int main(void)
@@ -206,6 +259,8 @@ int main(void)
 		CONTEXT_TEST(an_event_brings_a_second_stream_into_the_capture),
 		CONTEXT_TEST(a_captured_allocation_happens_at_launch_at_the_address_it_had),
 		CONTEXT_TEST(a_captured_free_happens_at_each_launch),
+		CONTEXT_TEST(only_memory_of_graphs_is_freed_in_a_capture),
+		CONTEXT_TEST(a_launch_into_a_capture_is_a_node_with_the_graph_in_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
