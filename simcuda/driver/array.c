@@ -228,19 +228,14 @@ static void mipmap_insert(struct CUmipmappedArray_st *mipmap)
 
 struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
 						   const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
-						   unsigned int level_count, uint64_t owner, bool is_borrowed)
+						   unsigned int level_count, uint64_t owner)
 {
-	struct CUmipmappedArray_st *mipmap = NULL;
+	struct CUmipmappedArray_st *mipmap = mipmap_new(context, descriptor, level_count);
 
-	if (sim_array_bytes(descriptor, 0) != 0)
-		mipmap = mipmap_new(context, descriptor, level_count);
-	if (!mipmap)
-		return NULL;
-	mipmap->owner = owner;
-	mipmap->is_borrowed = is_borrowed;
-	sim_lock();
-	mipmap_insert(mipmap);
-	sim_unlock();
+	if (mipmap) {
+		mipmap->owner = owner;
+		mipmap_insert(mipmap);
+	}
 	return mipmap;
 }
 

@@ -66,12 +66,12 @@ CUDA_ARRAY3D_DESCRIPTOR sim_array_plane(const CUDA_ARRAY3D_DESCRIPTOR *descripto
 bool sim_array_is_live(const struct CUarray_st *array);
 bool sim_mipmap_is_live(const struct CUmipmappedArray_st *mipmap);
 /*
- * A mipmapped array that shows memory of `owner`, for which nothing is charged. Takes the lock itself.
- * NULL when the description makes no sense or memory is short.
+ * A mipmapped array, of a description that makes sense, that shows memory of `owner`; nothing is charged.
+ * NULL when memory is short.
  */
 struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
 						   const CUDA_ARRAY3D_DESCRIPTOR *descriptor,
-						   unsigned int level_count, uint64_t owner, bool is_borrowed);
+						   unsigned int level_count, uint64_t owner);
 void sim_mipmap_free(struct CUmipmappedArray_st *mipmap);
 
 /* array_map.c */

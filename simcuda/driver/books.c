@@ -27,6 +27,8 @@ size_t simcuda_list(struct simcuda_item *items, size_t capacity)
 	sim_physicals_list(&list);
 	sim_vmm_list(&list);
 	sim_pools_list(&list);
+	sim_external_list(&list);
+	sim_graphics_list(&list);
 	sim_contexts_list(&list);
 	sim_modules_list(&list);
 	sim_graph_memory_list(&list);

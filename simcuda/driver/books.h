@@ -58,7 +58,7 @@ struct simcuda_item {
  * a capacity of 0) and returns how many there are. Any thread; works without a context.
  */
 size_t simcuda_list(struct simcuda_item *items, size_t capacity);
-/* Bytes in use on a device; 0: no such device. */
+/* Bytes that this process uses of a device; 0: no such device. */
 size_t simcuda_used_bytes(int ordinal);
 
 #endif

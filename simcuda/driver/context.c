@@ -38,6 +38,8 @@ static void context_end(struct CUctx_st *context)
 		link = &(*link)->next;
 	*link = context->next;
 	sim_modules_free_of_context(context);
+	sim_graphics_free_of_context(context);
+	sim_external_free_of_context(context);
 	sim_blocks_free_of_context(context);
 	sim_arrays_free_of_context(context);
 	sim_streams_free_of_context(context);

@@ -19,8 +19,7 @@
 #include <cuda.h>
 #include <stddef.h>
 #include "newer.h"
-/* Not CUDA's: what this process uses of a device, which the simulated management library asks; 0: no such device. */
-size_t simcuda_used_bytes(int ordinal);
+/* Not CUDA's: what tests, and the simulated management library, ask. */
 #include "books.h"
 #pragma GCC visibility pop
 
@@ -179,6 +178,8 @@ void sim_blocks_free_of_context(const struct CUctx_st *context);
 
 /* array.c and module.c: what goes with a context */
 void sim_arrays_free_of_context(const struct CUctx_st *context);
+void sim_external_free_of_context(const struct CUctx_st *context);
+void sim_graphics_free_of_context(const struct CUctx_st *context);
 void sim_modules_free_of_context(const struct CUctx_st *context);
 void sim_modules_list(struct sim_list *list);
 void sim_streams_free_of_context(const struct CUctx_st *context);
@@ -195,6 +196,8 @@ void sim_blocks_list(struct sim_list *list);
 void sim_arrays_list(struct sim_list *list);
 void sim_vmm_list(struct sim_list *list);
 void sim_pools_list(struct sim_list *list);
+void sim_external_list(struct sim_list *list);
+void sim_graphics_list(struct sim_list *list);
 
 /* graph_memory.c */
 void sim_graph_memory_list(struct sim_list *list);

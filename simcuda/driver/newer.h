@@ -2,7 +2,7 @@
 #ifndef SIMCUDA_NEWER_H
 #define SIMCUDA_NEWER_H
 
-/* Of the driver's functions, those that not every set of headers of CUDA 13 declares. */
+/* Of the driver's functions, those that not every set of headers of CUDA 13 declares, or can. */
 
 #include <cuda.h>
 #include <stddef.h>
@@ -10,6 +10,16 @@
 /* From cudaProfiler.h. */
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
+/* From cudaGL.h, cudaEGL.h and cudaVDPAU.h, which need headers of those APIs. */
+CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *ret_resource, unsigned int buffer,
+				    unsigned int flags);
+CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *ret_resource, unsigned int image, unsigned int target,
+				   unsigned int flags);
+CUresult cuGraphicsEGLRegisterImage(CUgraphicsResource *ret_resource, void *image, unsigned int flags);
+CUresult cuGraphicsVDPAURegisterVideoSurface(CUgraphicsResource *ret_resource, unsigned int surface,
+					     unsigned int flags);
+CUresult cuGraphicsVDPAURegisterOutputSurface(CUgraphicsResource *ret_resource, unsigned int surface,
+					      unsigned int flags);
 /* From CUDA 13.1 on. */
 CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
 			       CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,

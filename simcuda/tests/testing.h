@@ -14,11 +14,7 @@
 
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
-/* From CUDA 13.1's header. */
-CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle, CUdevice, size_t, CUmemGenericAllocationHandle,
-			       size_t, size_t, unsigned long long);
-CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle, CUdevice, size_t, CUdeviceptr, size_t,
-				unsigned long long);
+#include "../driver/newer.h"
 
 #define MIB ((size_t)1 << 20)
 
