@@ -60,4 +60,8 @@ typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 #endif
 
+#if CUDA_VERSION < 13030
+typedef void (*CUgraphRecaptureCallback)(void);
+#endif
+
 #endif

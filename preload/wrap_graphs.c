@@ -266,6 +266,8 @@ void gmt_graphs_see_node(void)
 #define TO_GRAPH_PARAMETERS \
 	(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count, \
 		CUstreamCaptureMode mode)
+#define RECAPTURE_PARAMETERS \
+	(CUstream stream, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback callback, void *data)
 
 CAPTURE(cuStreamBeginCapture, (CUstream stream), (stream), 1)
 CAPTURE(cuStreamBeginCapture_ptsz, (CUstream stream), (stream), 1)
@@ -273,6 +275,8 @@ CAPTURE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (s
 CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode), 1)
 CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS, (stream, graph, dependencies, edges, count, mode), 1)
 CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS, (stream, graph, dependencies, edges, count, mode), 1)
+CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
+CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
 
 /* A capture that was spoilt ends with an error: the stream does not capture any more. */
 #define END_CAPTURE(symbol) \
