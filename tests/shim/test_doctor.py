@@ -201,7 +201,7 @@ class Doctor(unittest.TestCase):
     def test_a_program_with_more_rights_than_its_caller_is_a_problem(self):
         program = self.copy(BUSY, "rights")
         try:
-            os.chown(program, 65534, -1)
+            os.chown(program, os.getuid() + 1, -1)
         except PermissionError:
             self.skipTest("only root may give a file away")
         self.check(self.ask(program), "command_rights", "ok")
@@ -210,7 +210,7 @@ class Doctor(unittest.TestCase):
             self.check(self.ask(program), "command_rights", "ok", "not granted")
         else:
             self.check(self.ask(program), "command_rights", "problem", "set-uid")
-        os.chown(program, 0, 65534)
+        os.chown(program, os.getuid(), os.getgid() + 1)
         os.chmod(program, 0o2755)
         if not os.statvfs(program).f_flag & os.ST_NOSUID:
             self.check(self.ask(program), "command_rights", "problem", "set-gid")
@@ -241,6 +241,11 @@ class Doctor(unittest.TestCase):
         with open(BUSY, "rb") as file:
             program = self.place("lacking", file.read().replace(b"libcudart.so.13\0", b"libcudart.so.77\0"))
         self.check(self.ask(program), "command_loads", "problem", "libcudart.so.77", "will not start")
+
+    def test_a_c_library_that_is_too_old_is_named(self):
+        with open(BUSY, "rb") as file:
+            program = self.place("newer", re.sub(rb"GLIBC_2(\.\d+\0)", rb"GLIBC_9\1", file.read()))
+        self.check(self.ask(program), "command_loads", "problem", "version `GLIBC_9.", "not found (required by")
 
     def test_the_address_sanitizer_is_a_problem_unless_it_may_stand_behind(self):
         program = self.place("asan", elf(interpreter=own_interpreter(), needed=["libm.so.6", "libasan.so.8"]))
