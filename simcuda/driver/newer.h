@@ -26,6 +26,13 @@ CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle handle, CUdevice ord
 			       size_t size_bytes, unsigned long long flags);
 CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle handle, CUdevice ordinal, size_t offset_bytes,
 				CUdeviceptr address, size_t size_bytes, unsigned long long flags);
+/* From CUDA 13.3 on; not supported here. */
+#if CUDA_VERSION < 13030
+CUresult cuStreamBeginRecaptureToGraph(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+				       CUresult (*callback)(void), void *data);
+CUresult cuStreamBeginRecaptureToGraph_ptsz(CUstream stream, CUstreamCaptureMode mode, CUgraph graph,
+					    CUresult (*callback)(void), void *data);
+#endif
 /* From CUDA 13.4 on. */
 CUresult cuGraphAddNode_v3(CUgraphNode *ret_node, CUgraph graph, const CUgraphNode *dependencies,
 			   const CUgraphEdgeData *edges, size_t dependency_count,
