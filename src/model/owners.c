@@ -5,53 +5,86 @@
 #include "model/owners.h"
 #include "model/traces.h"
 
-/* What the thread at hand got from the driver last. */
+/* What a thread got from the driver last. */
 struct last_got {
 	uint64_t address, size_bytes;
 	uint32_t trace;
+	bool is_segment; /* PyTorch put a block into it */
+};
+
+/* Looks for segments among what has no native stack. */
+struct search {
+	struct gmt_owners *owners;
+	const struct gmt_snapshot *snapshot;
+	struct gmt_map threads; /* id to index in got */
+	GMT_VEC(struct last_got) got;
+	GMT_VEC(bool) others; /* by trace: it got something else too */
 };
 
 static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
 {
-	return trace < snapshot->traces.count && !snapshot->traces.items[trace].stack &&
-		snapshot->traces.items[trace].frames;
+	return trace < snapshot->traces.count && !snapshot->traces.items[trace].stack;
+}
+
+/* Whether the event gets memory that could be a segment; physical memory is one when it is mapped. */
+static bool could_be_segment(const struct gmt_snapshot_event *event)
+{
+	return event->kind == GMT_KIND_MAP ||
+		(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_CUDA && event->space != GMT_SPACE_VMM &&
+			gmt_space_side(event->space) != GMT_SIDE_HOST);
+}
+
+static void judge_got(struct search *search, const struct last_got *got)
+{
+	if (!got->size_bytes || !lacks_native(search->snapshot, got->trace))
+		return;
+	if (got->is_segment)
+		search->owners->segment_traces.items[got->trace] = true;
+	else
+		search->others.items[got->trace] = true;
+}
+
+/* A block that an expandable segment grew for may begin in front of what was mapped for it. */
+static bool overlaps(const struct last_got *got, const struct gmt_snapshot_event *event)
+{
+	return event->address >= got->address ? event->address - got->address < got->size_bytes :
+		got->address - event->address < event->size_bytes;
 }
 
 /* Maps of one request follow each other: expandable segments grow by pages. */
-static void note_got(struct last_got *got, const struct gmt_snapshot_event *event)
+static void note_got(struct search *search, struct last_got *got, const struct gmt_snapshot_event *event)
 {
-	if (event->kind == GMT_KIND_MAP && got->address + got->size_bytes == event->address)
+	if (event->kind == GMT_KIND_MAP && event->trace == got->trace &&
+		got->address + got->size_bytes == event->address) {
 		got->size_bytes += event->size_bytes;
-	else
-		*got = (struct last_got){ .address = event->address, .size_bytes = event->size_bytes };
-	got->trace = event->trace;
+		return;
+	}
+	judge_got(search, got);
+	*got = (struct last_got){ .address = event->address, .size_bytes = event->size_bytes, .trace = event->trace };
 }
 
-/* Notes what a thread got, and what lies in it; of physical memory, when it is mapped. False when out of memory. */
-static bool look_at_event(struct gmt_owners *owners, const struct gmt_snapshot *snapshot,
-	const struct gmt_snapshot_event *event, struct gmt_map *threads, struct last_got *got, uint64_t *got_count)
+/* False when out of memory. */
+static bool look_at_event(struct search *search, const struct gmt_snapshot_event *event)
 {
-	bool is_alloc = event->kind == GMT_KIND_ALLOC;
-	bool gets = event->kind == GMT_KIND_MAP ||
-		(is_alloc && event->layer == GMT_LAYER_CUDA && event->space != GMT_SPACE_VMM);
+	bool gets = could_be_segment(event);
+	struct last_got *got;
 	uint64_t index;
 
-	if (!gets && !(is_alloc && event->layer == GMT_LAYER_TORCH))
+	if (!gets && !(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_TORCH))
 		return true;
-	if (!gmt_map_find(threads, event->thread, &index)) {
-		/* Threads beyond the table go without. */
-		if (!gets || *got_count == GMT_OWNER_THREADS)
+	if (!gmt_map_find(&search->threads, event->thread, &index)) {
+		if (!gets)
 			return true;
-		index = (*got_count)++;
-		got[index] = (struct last_got){ 0 };
-		if (!gmt_map_put(threads, event->thread, index))
+		got = gmt_vec_push(&search->got);
+		index = search->got.count - 1;
+		if (!got || !gmt_map_put(&search->threads, event->thread, index))
 			return false;
 	}
+	got = &search->got.items[index];
 	if (gets)
-		note_got(&got[index], event);
-	else if (event->address - got[index].address < got[index].size_bytes &&
-		lacks_native(snapshot, got[index].trace))
-		owners->segment_traces.items[got[index].trace] = true;
+		note_got(search, got, event);
+	else
+		got->is_segment |= overlaps(got, event);
 	return true;
 }
 
@@ -61,19 +94,25 @@ static bool look_at_event(struct gmt_owners *owners, const struct gmt_snapshot *
  */
 static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *snapshot)
 {
-	struct last_got got[GMT_OWNER_THREADS];
-	struct gmt_map threads = { 0 };
-	uint64_t got_count = 0;
-	bool done = true, asks = false;
+	struct search search = { .owners = owners, .snapshot = snapshot };
+	bool done, asks = false;
 
 	/* Zeroed; indexed by trace, never pushed to. */
-	if (!gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1))
-		return false;
+	done = gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
+		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
 	for (uint32_t i = 0; i < snapshot->traces.count; i++)
 		asks |= lacks_native(snapshot, i);
 	for (size_t i = 0; asks && done && i < snapshot->events.count; i++)
-		done = look_at_event(owners, snapshot, gmt_snapshot_event(snapshot, i), &threads, got, &got_count);
-	gmt_map_fini(&threads);
+		done = look_at_event(&search, gmt_snapshot_event(snapshot, i));
+	for (size_t i = 0; i < search.got.count; i++)
+		judge_got(&search, &search.got.items[i]);
+	/* What has no stack at all may be of many places: it must all be segments. */
+	for (size_t i = 0; done && i < snapshot->traces.count; i++)
+		if (!snapshot->traces.items[i].frames && search.others.items[i])
+			owners->segment_traces.items[i] = false;
+	gmt_map_fini(&search.threads);
+	gmt_vec_fini(&search.got);
+	gmt_vec_fini(&search.others);
 	return done;
 }
 
@@ -158,7 +197,6 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
 {
 	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
 
-	walk->has_frames = true;
 	if (verdict->action == GMT_OWNER_SKIP) {
 		/* The outermost of those that were looked past says most. */
 		if (verdict->name)
@@ -188,8 +226,7 @@ bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *wal
 		*answer = (struct gmt_owner_answer){
 			.owner = walk->has_owner ? walk->owner : walk->skipped,
 			.segment_owner = walk->has_owner ? walk->owner : walk->skipped,
-			.asker = walk->has_asker ? walk->asker :
-				walk->has_frames ? GMT_OWNER_PYTORCH : GMT_OWNER_UNKNOWN,
+			.asker = walk->has_asker ? walk->asker : GMT_OWNER_PYTORCH,
 		};
 	}
 	answer = &owners->stacks.items[stack];

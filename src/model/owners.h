@@ -19,12 +19,9 @@
 #include "model/owner_rules.h"
 #include "model/snapshot.h"
 
-/* So many threads are watched while segments without native stacks are looked for. */
-enum { GMT_OWNER_THREADS = 256 };
-
 /* Owners that no rule needs to name. */
 enum {
-	GMT_OWNER_UNKNOWN, /* "unknown": there is no stack */
+	GMT_OWNER_UNKNOWN, /* "unknown": there is no stack, and the layer does not tell */
 	GMT_OWNER_PROGRAM, /* "program": the executable, or the user's own Python files */
 	GMT_OWNER_PYTORCH, /* "PyTorch" */
 };
@@ -48,7 +45,7 @@ struct gmt_owner_answer {
 struct gmt_owner_walk {
 	uint32_t owner, asker;
 	uint32_t skipped; /* what owns the memory where no frame does */
-	bool has_owner, has_asker, has_frames;
+	bool has_owner, has_asker;
 };
 
 struct gmt_owners {

@@ -164,7 +164,7 @@ class Tables(unittest.TestCase):
             _, _, result = record(script, *arguments)
             self.assertTrue(result["peaks"])
             for peak in result["peaks"]:
-                for key in ("by_category", "by_part", "by_phase", "by_step"):
+                for key in ("by_owner", "by_category", "by_part", "by_phase", "by_step"):
                     with self.subTest(script=script, layer=peak["layer"], key=key):
                         self.assertEqual(sum(row["bytes"] for row in peak[key]), peak["peak_bytes"])
                         self.assertEqual(sum(row["blocks"] for row in peak[key]), peak["peak_blocks"])
@@ -180,7 +180,7 @@ class Tables(unittest.TestCase):
     def test_tables_sum_to_the_peak_the_live_bytes_and_the_total_of_their_layer(self):
         path, told, result = record("convnet.py")
         layers = {layer["layer"]: layer for layer in of_device(result["devices"])["layers"]}
-        for by in ("line", "function", "operator", "module", "library", "category", "part", "phase", "step"):
+        for by in ("line", "function", "operator", "module", "owner", "library", "category", "part", "phase", "step"):
             (table,) = report(path, "--until", str(told["time_ns"]), "--by", by)["tables"]
             self.assertEqual(table["by"], by)
             for name, layer in layers.items():

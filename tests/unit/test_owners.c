@@ -169,7 +169,8 @@ static void a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_t
 {
 	(void)state;
 	assert_string_equal(owner_by("", GMT_LAYER_CUDA, NULL, 0), "unknown");
-	assert_string_equal(owner_by("", GMT_LAYER_TORCH, NULL, 0), "unknown");
+	/* The layer tells. */
+	assert_string_equal(owner_by("", GMT_LAYER_TORCH, NULL, 0), "PyTorch");
 	assert_string_equal(CUDA_OWNER(LIBC), "unknown");
 	assert_string_equal(CUDA_OWNER(NATIVE("")), "unknown");
 	assert_string_equal(CUDA_OWNER(DRIVER, RUNTIME, LIBC), "CUDA");
@@ -293,11 +294,35 @@ static void a_segment_of_mapped_pages_is_known_so_too(void **state)
 		put_got(&recording, GMT_KIND_ALLOC, GMT_SPACE_VMM, 7 + i, stack);
 		put_got(&recording, GMT_KIND_MAP, GMT_SPACE_VMM, page + i * (2 << 20), stack);
 	}
-	ALLOC(&recording, 5 << 20, .stack = recording_stack(&recording, "/home/me/t.py:2 other"), .address = page);
+	/* It begins in what was mapped before, and ends in the new pages. */
+	ALLOC(&recording, 5 << 20, .stack = recording_stack(&recording, "/home/me/t.py:2 other"), .address = page - 4096);
 	recording_read(&recording);
 	assert_int_equal(owner_of_event(&recording, 0, 0), GMT_OWNER_PYTORCH);
 	assert_true(is_segment(&recording, 1));
 	recording_end(&recording);
+}
+
+static void what_has_no_stack_is_of_segments_only_if_all_of_it_is(void **state)
+{
+	(void)state;
+	for (int others = 0; others < 2; others++) {
+		struct recording recording;
+		uint64_t address;
+
+		recording_begin(&recording, path);
+		for (int i = 0; i < 2; i++) {
+			address = ALLOC(&recording, 4096, .layer = GMT_LAYER_CUDA, .thread = i + 1);
+			ALLOC(&recording, 512, .address = address, .thread = i + 1);
+		}
+		ALLOC(&recording, 4096, .layer = GMT_LAYER_CUDA, .space = GMT_SPACE_PINNED);
+		if (others)
+			ALLOC(&recording, 4096, .layer = GMT_LAYER_CUDA);
+		recording_read(&recording);
+		assert_int_equal(owner_of_event(&recording, 0, 0), others ? GMT_OWNER_UNKNOWN : GMT_OWNER_PYTORCH);
+		assert_int_equal(is_segment(&recording, 0), !others);
+		assert_int_equal(owner_of_event(&recording, 4, GMT_DEVICE_HOST), GMT_OWNER_UNKNOWN);
+		recording_end(&recording);
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
@@ -315,6 +340,7 @@ int main(void)
 		TEST(lines_that_are_no_rules_are_said_with_their_place),
 		TEST(a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once),
 		TEST(a_segment_of_mapped_pages_is_known_so_too),
+		TEST(what_has_no_stack_is_of_segments_only_if_all_of_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
