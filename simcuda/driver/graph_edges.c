@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
 #include "graph.h"
 
 /* What graphs say of their nodes, and what depends on what. */
@@ -124,6 +126,25 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode *ret_node
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *ret_nodes, size_t *count)
 {
 	return cuGraphNodeGetDependentNodes_v2(node, ret_nodes, NULL, count);
+}
+
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flags)
+{
+	(void)flags;
+	if (!graph || !path)
+		return CUDA_ERROR_INVALID_VALUE;
+	FILE *file = fopen(path, "we");
+	if (!file)
+		return CUDA_ERROR_OPERATING_SYSTEM;
+	fprintf(file, "digraph graph_%p {\n", (const void *)graph);
+	for (const struct CUgraphNode_st *node = graph->first; node; node = node->next) {
+		fprintf(file, "\tnode_%p [label=\"type %d\"];\n", (const void *)node, (int)node->type);
+		for (size_t i = 0; i < node->edge_count; i++)
+			fprintf(file, "\tnode_%p -> node_%p;\n", (const void *)node->edges[i].from,
+				(const void *)node);
+	}
+	fprintf(file, "}\n");
+	return fclose(file) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 /* --- changing them -------------------------------------------------------------------------------- */

@@ -60,13 +60,34 @@ cudaError_t cudaSetDevice(int device)
 	return sim_leave(error);
 }
 
+/* Makes the context of a device ready, and leaves the thread where it is. */
 cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags)
 {
-	int previous = selected_device;
+	CUcontext previous = NULL;
+	int count = 0;
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuDeviceGetCount(&count));
 
 	(void)device_flags;
 	(void)flags;
-	return cudaSetDevice(device) ?: cudaSetDevice(previous);
+	if (!error && (device < 0 || device >= count))
+		error = cudaErrorInvalidDevice;
+	if (!error)
+		error = sim_error(sim_driver.cuCtxGetCurrent(&previous)) ?: make_primary_current(device);
+	return sim_leave(error ?: sim_error(sim_driver.cuCtxSetCurrent(previous)));
+}
+
+cudaError_t cudaSetValidDevices(int *devices, int count)
+{
+	return sim_leave(devices && count >= 0 ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *properties)
+{
+	if (!ret_device || !properties)
+		return sim_leave(cudaErrorInvalidValue);
+	/* They are all the same. */
+	*ret_device = 0;
+	return cudaSuccess;
 }
 
 /* Asks and makes nothing: a program may want to know before it has a context. */

@@ -111,8 +111,8 @@ static CUarray_format array_format(const struct cudaChannelFormatDesc *channels)
 	}
 }
 
-static CUDA_ARRAY3D_DESCRIPTOR describe_array(const struct cudaChannelFormatDesc *channels,
-					      struct cudaExtent extent, unsigned int flags)
+CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *channels,
+					   struct cudaExtent extent, unsigned int flags)
 {
 	return (CUDA_ARRAY3D_DESCRIPTOR){
 		.Width = extent.width,
@@ -132,7 +132,7 @@ cudaError_t cudaMallocArray(cudaArray_t *ret_array, const struct cudaChannelForm
 		return sim_leave(cudaErrorInvalidValue);
 	if (flags != 0)
 		return cudaMalloc3DArray(ret_array, channels, (struct cudaExtent){ width, height, 0 }, flags);
-	CUDA_ARRAY3D_DESCRIPTOR volume = describe_array(channels, (struct cudaExtent){ width, height, 0 }, 0);
+	CUDA_ARRAY3D_DESCRIPTOR volume = sim_describe_array(channels, (struct cudaExtent){ width, height, 0 }, 0);
 	CUDA_ARRAY_DESCRIPTOR descriptor = {
 		.Width = volume.Width,
 		.Height = volume.Height,
@@ -147,7 +147,7 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *ret_array, const struct cudaChannelFo
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
-	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe_array(channels, extent, flags);
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = sim_describe_array(channels, extent, flags);
 	return SIM_CALL(cuArray3DCreate_v2((CUarray *)ret_array, &descriptor));
 }
 
@@ -157,7 +157,7 @@ cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array,
 {
 	if (!ret_array || !channels)
 		return sim_leave(cudaErrorInvalidValue);
-	CUDA_ARRAY3D_DESCRIPTOR descriptor = describe_array(channels, extent, flags);
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = sim_describe_array(channels, extent, flags);
 	return SIM_CALL(cuMipmappedArrayCreate((CUmipmappedArray *)ret_array, &descriptor, level_count));
 }
 
@@ -174,6 +174,65 @@ cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array)
 				 array ?
 				 sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array)) :
 				 cudaSuccess);
+}
+
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+						   enum cudaChannelFormatKind kind)
+{
+	return (struct cudaChannelFormatDesc){ x, y, z, w, kind };
+}
+
+static struct cudaChannelFormatDesc describe_channels(CUarray_format format, unsigned int count)
+{
+	enum cudaChannelFormatKind kind = cudaChannelFormatKindSigned;
+	int bits = 8;
+
+	switch (format) {
+	case CU_AD_FORMAT_UNSIGNED_INT8:
+	case CU_AD_FORMAT_UNSIGNED_INT16:
+	case CU_AD_FORMAT_UNSIGNED_INT32:
+		kind = cudaChannelFormatKindUnsigned;
+		break;
+	case CU_AD_FORMAT_HALF:
+	case CU_AD_FORMAT_FLOAT:
+		kind = cudaChannelFormatKindFloat;
+		break;
+	default:
+		break;
+	}
+	if (format == CU_AD_FORMAT_UNSIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT16 ||
+	    format == CU_AD_FORMAT_HALF)
+		bits = 16;
+	else if (format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32 ||
+		 format == CU_AD_FORMAT_FLOAT)
+		bits = 32;
+	return cudaCreateChannelDesc(bits, count > 1 ? bits : 0, count > 2 ? bits : 0, count > 3 ? bits : 0,
+				     kind);
+}
+
+cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *ret_channels, struct cudaExtent *ret_extent,
+			     unsigned int *ret_flags, cudaArray_t array)
+{
+	CUDA_ARRAY3D_DESCRIPTOR descriptor;
+	cudaError_t error = sim_enter() ?: sim_error(sim_driver.cuArray3DGetDescriptor_v2(&descriptor,
+											   (CUarray)array));
+
+	if (error)
+		return sim_leave(error);
+	if (ret_channels)
+		*ret_channels = describe_channels(descriptor.Format, descriptor.NumChannels);
+	if (ret_extent)
+		*ret_extent = (struct cudaExtent){ descriptor.Width, descriptor.Height, descriptor.Depth };
+	if (ret_flags)
+		*ret_flags = descriptor.Flags;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *ret_channels, cudaArray_const_t array)
+{
+	if (!ret_channels)
+		return sim_leave(cudaErrorInvalidValue);
+	return cudaArrayGetInfo(ret_channels, NULL, NULL, (cudaArray_t)(uintptr_t)array);
 }
 
 /* --- pointers ------------------------------------------------------------------------------------- */

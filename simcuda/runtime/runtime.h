@@ -61,6 +61,10 @@ static inline cudaError_t sim_error(CUresult result)
 /* All of a function that is one call of the driver. The comma-free `call` is made only after success. */
 #define SIM_CALL(call) sim_leave(sim_enter() ?: sim_error(sim_driver.call))
 
+/* memory.c: an array as the driver describes it. */
+CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *channels,
+					   struct cudaExtent extent, unsigned int flags);
+
 /* device.c: the properties that are no attributes. The driver is loaded by it, if need be. */
 cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid);
 

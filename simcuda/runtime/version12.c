@@ -134,6 +134,54 @@ DEFINE(cudaGraphNodeGetDependencies_v2,
 	return SIM_CALL(cuGraphNodeGetDependencies_v2(node, ret_nodes, ret_edges, count));
 }
 
+DEFINE(cudaGraphNodeGetDependentNodes, (cudaGraphNode_t node, cudaGraphNode_t *ret_nodes, size_t *count))
+{
+	return SIM_CALL(cuGraphNodeGetDependentNodes(node, ret_nodes, count));
+}
+
+DEFINE(cudaGraphNodeGetDependentNodes_v2,
+       (cudaGraphNode_t node, cudaGraphNode_t *ret_nodes, CUgraphEdgeData *ret_edges, size_t *count))
+{
+	return SIM_CALL(cuGraphNodeGetDependentNodes_v2(node, ret_nodes, ret_edges, count));
+}
+
+DEFINE(cudaGraphGetEdges,
+       (cudaGraph_t graph, cudaGraphNode_t *ret_from, cudaGraphNode_t *ret_to, size_t *count))
+{
+	return SIM_CALL(cuGraphGetEdges(graph, ret_from, ret_to, count));
+}
+
+DEFINE(cudaGraphGetEdges_v2, (cudaGraph_t graph, cudaGraphNode_t *ret_from, cudaGraphNode_t *ret_to,
+			      CUgraphEdgeData *ret_edges, size_t *count))
+{
+	return SIM_CALL(cuGraphGetEdges_v2(graph, ret_from, ret_to, ret_edges, count));
+}
+
+DEFINE(cudaGraphAddDependencies,
+       (cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count))
+{
+	return SIM_CALL(cuGraphAddDependencies(graph, from, to, count));
+}
+
+DEFINE(cudaGraphAddDependencies_v2, (cudaGraph_t graph, const cudaGraphNode_t *from,
+				     const cudaGraphNode_t *to, const CUgraphEdgeData *edges, size_t count))
+{
+	return SIM_CALL(cuGraphAddDependencies_v2(graph, from, to, edges, count));
+}
+
+DEFINE(cudaGraphRemoveDependencies,
+       (cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count))
+{
+	return SIM_CALL(cuGraphRemoveDependencies(graph, from, to, count));
+}
+
+DEFINE(cudaGraphRemoveDependencies_v2, (cudaGraph_t graph, const cudaGraphNode_t *from,
+					const cudaGraphNode_t *to, const CUgraphEdgeData *edges,
+					size_t count))
+{
+	return SIM_CALL(cuGraphRemoveDependencies_v2(graph, from, to, edges, count));
+}
+
 /* --- streams: STREAM(suffix) is for legacy (no suffix) and per-thread ones ------------------------ */
 
 #define STREAM(suffix)                                                                                      \

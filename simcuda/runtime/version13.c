@@ -56,6 +56,34 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *
 	return SIM_CALL(cuGraphNodeGetDependencies_v2(node, ret_nodes, (CUgraphEdgeData *)ret_edges, count));
 }
 
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *ret_nodes,
+					   cudaGraphEdgeData *ret_edges, size_t *count)
+{
+	return SIM_CALL(
+		cuGraphNodeGetDependentNodes_v2(node, ret_nodes, (CUgraphEdgeData *)ret_edges, count));
+}
+
+cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *ret_from, cudaGraphNode_t *ret_to,
+			      cudaGraphEdgeData *ret_edges, size_t *count)
+{
+	return SIM_CALL(cuGraphGetEdges_v2(graph, ret_from, ret_to, (CUgraphEdgeData *)ret_edges, count));
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+				     const cudaGraphNode_t *to, const cudaGraphEdgeData *edges, size_t count)
+{
+	return SIM_CALL(
+		cuGraphAddDependencies_v2(graph, from, to, (const CUgraphEdgeData *)edges, count));
+}
+
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+					const cudaGraphNode_t *to, const cudaGraphEdgeData *edges,
+					size_t count)
+{
+	return SIM_CALL(
+		cuGraphRemoveDependencies_v2(graph, from, to, (const CUgraphEdgeData *)edges, count));
+}
+
 cudaError_t cudaMemGetDefaultMemPool(cudaMemPool_t *ret_pool, struct cudaMemLocation *location,
 				     enum cudaMemAllocationType type)
 {

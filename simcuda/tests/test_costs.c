@@ -11,7 +11,8 @@
 #define MODULE_BYTES (3 * MIB)
 #define OTHERS_BYTES (50 * MIB)
 
-enum { OTHER_PROCESS = (1 << 22) + 1, NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, NVML_VERSION_MISMATCH = 25 };
+enum { OTHER_PROCESS = (1 << 22) + 1 };
+enum { NVML_SUCCESS = 0, NVML_INSUFFICIENT_SIZE = 7, NVML_VERSION_MISMATCH = 25 };
 
 struct nvml_memory_v2 {
 	unsigned int version;
