@@ -49,8 +49,7 @@ bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct g
 	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
 		struct gmt_books_place place;
 
-		/* What the driver takes for itself, and second sights of memory, leak with what they are for. */
-		if (layer == GMT_LAYER_DRIVER || layer == GMT_LAYER_VIEW)
+		if (!gmt_layer_is_got(layer))
 			continue;
 		for (size_t cursor = 0; gmt_books_next_block(books, layer, &cursor, &place);) {
 			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);

@@ -72,7 +72,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 
 	if (!note_largest(watch->where, site, event->size_bytes))
 		return false;
-	if (account >= GMT_WHERE_ACCOUNTS || watch->taken[account] ||
+	/* Without an epoch there was no peak: all blocks were empty. */
+	if (account >= GMT_WHERE_ACCOUNTS || watch->taken[account] || !now->epoch ||
 		now->epoch != watch->first->books.accounts.items[account].epoch)
 		return true;
 	watch->taken[account] = true;

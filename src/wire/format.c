@@ -142,6 +142,11 @@ enum gmt_family gmt_layer_family(unsigned layer)
 	return GMT_FAMILY_CUDA;
 }
 
+bool gmt_layer_is_got(unsigned layer)
+{
+	return layer != GMT_LAYER_DRIVER && layer != GMT_LAYER_VIEW;
+}
+
 enum { GMT_KIND_NONE };
 
 static const struct kind_traits {

@@ -16,6 +16,7 @@
  * All integers are little endian; crc is the CRC-32 of zlib.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -139,6 +140,11 @@ enum gmt_side gmt_space_side(unsigned space);
 enum gmt_layer gmt_space_layer(unsigned space);
 enum gmt_realm gmt_space_realm(unsigned space);
 enum gmt_life gmt_space_life(unsigned space);
+/*
+ * Whether a layer's blocks are memory that the program got, and can leak: not what the driver takes for
+ * itself, nor second sights of what is counted elsewhere.
+ */
+bool gmt_layer_is_got(unsigned layer);
 /* Unknown layers have the driver's addresses. */
 enum gmt_family gmt_layer_family(unsigned layer);
 enum gmt_stamp_when gmt_kind_stamp(unsigned kind);
