@@ -44,9 +44,34 @@ static struct sim_block *block_new_of(enum sim_space space, void *memory, size_t
 	return block;
 }
 
+/*
+ * Memory where no block is booked: what a program registered and gave back to the host without
+ * unregistering it is still booked, and the host hands its addresses out again.
+ */
+static void *map_apart(size_t size_bytes)
+{
+	void *rejected[16];
+	size_t count = 0;
+	void *memory = map_memory(0, size_bytes, 0);
+
+	while (memory && sim_ranges_overlap(&sim_driver.blocks, (uintptr_t)memory, size_bytes)) {
+		if (count == sizeof(rejected) / sizeof(rejected[0])) {
+			munmap(memory, size_bytes);
+			memory = NULL;
+			break;
+		}
+		/* Kept until another one is found, or the next one would be the same. */
+		rejected[count++] = memory;
+		memory = map_memory(0, size_bytes, 0);
+	}
+	while (count > 0)
+		munmap(rejected[--count], size_bytes);
+	return memory;
+}
+
 struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
 {
-	return block_new_of(space, map_memory(0, size_bytes, 0), size_bytes);
+	return block_new_of(space, map_apart(size_bytes), size_bytes);
 }
 
 struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
@@ -69,7 +94,8 @@ struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
 			next = first;
 		void *memory = map_memory(wanted_address, size_bytes, MAP_FIXED_NOREPLACE);
 		/* A kernel that does not know the flag takes the address for a hint. */
-		if (memory && (uintptr_t)memory != wanted_address)
+		if (memory && ((uintptr_t)memory != wanted_address ||
+			       sim_ranges_overlap(&sim_driver.blocks, wanted_address, size_bytes)))
 			munmap(memory, size_bytes);
 		else if (memory)
 			return block_new_of(space, memory, size_bytes);

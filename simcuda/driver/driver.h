@@ -230,7 +230,10 @@ void sim_physicals_sweep(void);
 /* vmm.c */
 struct sim_mapping_info {
 	struct sim_range range;
-	struct sim_device *device; /* NULL: host memory */
+	struct sim_device *device; /* NULL: host memory, or a multicast object */
+	bool is_host;
+	unsigned int handle_types; /* that it can be exported as */
+	uint64_t id;               /* of the physical memory */
 };
 /* Says what is mapped at `address`; false when nothing is. */
 bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info);

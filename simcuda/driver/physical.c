@@ -44,6 +44,7 @@ struct sim_physical *sim_physical_new(size_t size_bytes)
 	physical->file = shared_file;
 	physical->file_offset = (off_t)next_file_offset;
 	physical->references = 1;
+	physical->id = sim_next_id();
 	physical->next = physicals;
 	physicals = physical;
 	next_file_offset += size_bytes;
@@ -61,6 +62,7 @@ struct sim_physical *sim_physical_new_imported(int file, size_t size_bytes)
 	physical->owns_file = true;
 	physical->is_imported = true;
 	physical->references = 1;
+	physical->id = sim_next_id();
 	physical->next = physicals;
 	physicals = physical;
 	return physical;

@@ -9,7 +9,24 @@ struct knowledge {
 	struct sim_range range;
 	const struct sim_block *block; /* NULL: mapped by cuMemMap */
 	struct sim_device *device;     /* NULL: host memory */
+	bool is_host;
+	unsigned int handle_types; /* that its memory can be exported as */
+	uint64_t id;               /* of its memory */
 };
+
+static bool is_host_block(const struct sim_block *block)
+{
+	if (block->space == SIM_SPACE_PINNED || block->space == SIM_SPACE_REGISTERED)
+		return true;
+	/* Neither a device's nor managed: a pool of the host's memory. */
+	return block->pool && !block->device &&
+	       block->pool->properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
+}
+
+static unsigned int handle_types_of(const struct sim_block *block)
+{
+	return block->pool ? (unsigned int)block->pool->properties.handleTypes : CU_MEM_HANDLE_TYPE_NONE;
+}
 
 static bool find(uintptr_t address, struct knowledge *ret_knowledge)
 {
@@ -17,19 +34,19 @@ static bool find(uintptr_t address, struct knowledge *ret_knowledge)
 	const struct sim_block *block = sim_block_find(address);
 
 	if (block) {
-		*ret_knowledge = (struct knowledge){ block->range, block, block->device };
+		*ret_knowledge = (struct knowledge){ block->range,
+						     block,
+						     block->device,
+						     is_host_block(block),
+						     handle_types_of(block),
+						     block->id };
 		return true;
 	}
 	if (!sim_mapping_find(address, &mapping))
 		return false;
-	*ret_knowledge = (struct knowledge){ mapping.range, NULL, mapping.device };
+	*ret_knowledge = (struct knowledge){ mapping.range,   NULL, mapping.device, mapping.is_host,
+					     mapping.handle_types, mapping.id };
 	return true;
-}
-
-static bool is_host(const struct knowledge *known)
-{
-	return known->block &&
-	       (known->block->space == SIM_SPACE_PINNED || known->block->space == SIM_SPACE_REGISTERED);
 }
 
 static bool is_managed(const struct knowledge *known)
@@ -63,13 +80,13 @@ static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_
 		*(CUcontext *)ret_value = context_of(known);
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		*(CUmemorytype *)ret_value = is_host(known) ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+		*(CUmemorytype *)ret_value = known->is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
 		*(CUdeviceptr *)ret_value = address;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-		if (!is_host(known) && !is_managed(known))
+		if (!known->is_host && !is_managed(known))
 			return CUDA_ERROR_INVALID_VALUE;
 		*(void **)ret_value = (void *)address;
 		return CUDA_SUCCESS;
@@ -77,7 +94,7 @@ static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_
 		*(int *)ret_value = 1;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-		*(unsigned long long *)ret_value = known->block ? known->block->id : known->range.start;
+		*(unsigned long long *)ret_value = known->id;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
 		*(unsigned int *)ret_value = is_managed(known);
@@ -98,7 +115,7 @@ static CUresult get(const struct knowledge *known, uintptr_t address, CUpointer_
 		*(unsigned int *)ret_value = 1;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-		*(unsigned int *)ret_value = CU_MEM_HANDLE_TYPE_NONE;
+		*(unsigned int *)ret_value = known->handle_types;
 		return CUDA_SUCCESS;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
 		*(unsigned int *)ret_value = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;

@@ -24,6 +24,9 @@ bool sim_mapping_find(uintptr_t address, struct sim_mapping_info *ret_info)
 		return false;
 	ret_info->range = mapping->range;
 	ret_info->device = mapping->physical->device;
+	ret_info->is_host = !mapping->physical->device && !mapping->physical->multicast;
+	ret_info->handle_types = (unsigned int)mapping->physical->properties.requestedHandleTypes;
+	ret_info->id = mapping->physical->id;
 	return true;
 }
 

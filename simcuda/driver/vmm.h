@@ -19,6 +19,7 @@ struct sim_multicast;
 
 struct sim_physical {
 	struct sim_physical *next;
+	uint64_t id;
 	struct sim_device *device; /* NULL: host memory, or a multicast object */
 	CUmemAllocationProp properties;
 	size_t size_bytes;

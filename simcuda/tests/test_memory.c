@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
+#include <sys/mman.h>
+
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -240,6 +242,25 @@ static void a_forked_child_has_no_cuda(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void memory_is_apart_from_what_stays_registered(void **state)
+{
+	CUdeviceptr blocks[8];
+	void *memory = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_success(cuMemHostRegister_v2(memory, 4 * MIB, 0));
+	/* The host may put the next mapping there, which the program has not unregistered. */
+	assert_int_equal(munmap(memory, 4 * MIB), 0);
+	for (int i = 0; i < 8; i++) {
+		assert_success(cuMemAlloc_v2(&blocks[i], MIB));
+		assert_true(blocks[i] + MIB <= (uintptr_t)memory || blocks[i] >= (uintptr_t)memory + 4 * MIB);
+	}
+	for (int i = 0; i < 8; i++)
+		assert_success(cuMemFree_v2(blocks[i]));
+	assert_success(cuMemHostUnregister(memory));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +277,7 @@ int main(void)
 		CONTEXT_TEST(registered_memory_stays_the_callers),
 		CONTEXT_TEST(threads_can_allocate_at_the_same_time),
 		CONTEXT_TEST(a_forked_child_has_no_cuda),
+		CONTEXT_TEST(memory_is_apart_from_what_stays_registered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

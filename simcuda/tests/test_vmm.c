@@ -197,6 +197,40 @@ static void memory_is_mapped_from_its_start(void **state)
 	assert_success(cuMemAddressFree(address, 2 * UNIT));
 }
 
+static void pointers_know_the_memory_behind_them(void **state)
+{
+	CUmemAllocationProp properties = on_device_0;
+	CUdeviceptr address;
+	CUmemGenericAllocationHandle handle;
+	CUmemorytype type;
+	unsigned int types;
+	unsigned long long first, second;
+
+	(void)state;
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+	assert_success(cuMemAddressReserve(&address, 3 * UNIT, 0, 0, 0));
+	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
+	assert_success(cuMemMap(address, UNIT, 0, handle, 0));
+	assert_success(cuMemMap(address + UNIT, UNIT, 0, handle, 0));
+	assert_success(cuMemRelease(handle));
+	properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	properties.location.type = CU_MEM_LOCATION_TYPE_HOST;
+	assert_success(cuMemCreate(&handle, UNIT, &properties, 0));
+	assert_success(cuMemMap(address + 2 * UNIT, UNIT, 0, handle, 0));
+	assert_success(cuMemRelease(handle));
+	assert_success(cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, address));
+	assert_int_equal(types, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	assert_success(cuPointerGetAttribute(&first, CU_POINTER_ATTRIBUTE_BUFFER_ID, address));
+	assert_success(cuPointerGetAttribute(&second, CU_POINTER_ATTRIBUTE_BUFFER_ID, address + UNIT));
+	assert_int_equal(first, second);
+	assert_success(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address));
+	assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+	assert_success(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address + 2 * UNIT));
+	assert_int_equal(type, CU_MEMORYTYPE_HOST);
+	assert_success(cuMemUnmap(address, 3 * UNIT));
+	assert_success(cuMemAddressFree(address, 3 * UNIT));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +243,7 @@ int main(void)
 		CONTEXT_TEST(properties_that_no_memory_has_are_refused),
 		CONTEXT_TEST(access_is_remembered_for_each_device),
 		CONTEXT_TEST(memory_is_mapped_from_its_start),
+		CONTEXT_TEST(pointers_know_the_memory_behind_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
