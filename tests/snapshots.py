@@ -18,6 +18,9 @@ SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 
 RETRIES = 3
 
+# Layers of events. Contexts, code and limits are the driver's: whoever counts what a program allocates asks for CUDA.
+CUDA, TORCH, DRIVER, IMPORTED, VIEW = 1, 2, 3, 4, 5
+
 
 def ended_by_pytorch(run):
     """PyTorch 2.15 now and then ends so, without a recorder too: a thread of its own is not joined at exit."""
@@ -58,8 +61,16 @@ class Recording:
     def records(self, kind=None):
         return records(self.file, kind)
 
+    def events(self, layer=CUDA):
+        return events(self.file, layer)
+
     def report(self, *arguments):
         return report(self.file, *arguments)
+
+    def totals(self, layer="cuda"):
+        """What the report says of a layer of the first device."""
+        (found,) = (row for row in self.report()["devices"][0]["layers"] if row["layer"] == layer)
+        return found
 
 
 def cli(*arguments):
@@ -72,6 +83,11 @@ def records(path, kind=None):
     done = cli(*arguments)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def events(path, layer=CUDA):
+    """The events of one layer, in the file's order."""
+    return [row for row in records(path, "event") if row["layer"] == layer]
 
 
 def report(path, *arguments):

@@ -77,7 +77,7 @@ class Exceptions(unittest.TestCase):
 
     @needs_libunwind
     def test_the_shims_unwinder_was_there_when_they_were_thrown(self):
-        (allocation, _) = self.loading.recording.records("event")
+        (allocation, _) = self.loading.recording.events()
         self.assertNotEqual(allocation["stack"], 0)
         self.assertIn("libgmtunw.so.8", {binding.to for binding in self.loading.bindings})
 

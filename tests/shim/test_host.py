@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import SHIM, Recording, records, report
+from snapshots import SHIM, Recording, events, report
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 ALLOC, FREE, ALLOC_FAILED, FREE_FAILED = 1, 2, 3, 4
@@ -40,9 +40,9 @@ class Host(unittest.TestCase):
 
     def test_refused_requests_and_frees_are_events_of_their_own(self):
         run = Recording([program("faults")])
-        kinds = [event["kind"] for event in run.records("event")]
+        kinds = [event["kind"] for event in run.events()]
         self.assertEqual(kinds, [ALLOC_FAILED, FREE_FAILED, ALLOC, FREE, FREE_FAILED])
-        failed = run.records("event")[0]
+        failed = run.events()[0]
         self.assertEqual((failed["size_bytes"], failed["result"], failed["address"]), (1 << 50, 2, 0))
         self.assertNotEqual(failed["stack"], 0)
 
@@ -50,8 +50,7 @@ class Host(unittest.TestCase):
         run = Recording([program("busy-threads"), "8", "5000"])
         made = int(run.out)
         self.assertEqual(run.code, 0, run.err)
-        result = run.report()
-        (layer,) = result["devices"][0]["layers"]
+        result, layer = run.report(), run.totals()
         self.assertEqual(result["events"]["dropped"], 0)
         self.assertTrue(result["complete"])
         self.assertEqual((layer["alloc_count"], layer["free_count"]), (made, made))
@@ -63,8 +62,8 @@ class Host(unittest.TestCase):
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
-        self.assertEqual([event["size_bytes"] for event in records(parent, "event")], [1111, 3333])
-        children = sorted([(event["kind"], event["size_bytes"]) for event in records(path, "event")]
+        self.assertEqual([event["size_bytes"] for event in events(parent)], [1111, 3333])
+        children = sorted([(event["kind"], event["size_bytes"]) for event in events(path)]
                           for path in files.values())
         self.assertEqual(children, [[(ALLOC, 2222)], [(ALLOC_FAILED, 4444)]])
         for path in run.files:
@@ -109,7 +108,7 @@ class Host(unittest.TestCase):
     def test_an_end_without_destructors_is_an_end_in_order(self):
         run = Recording(self.allocating_python("allocate(1234)", "os._exit(5)"))
         self.assertEqual(run.code, 5)
-        self.assertEqual([event["size_bytes"] for event in run.records("event")], [1234])
+        self.assertEqual([event["size_bytes"] for event in run.events()], [1234])
         self.assertTrue(run.report()["complete"])
 
     def test_children_that_cannot_run_their_program_do_not_end_the_recording(self):
@@ -124,14 +123,14 @@ class Host(unittest.TestCase):
             "os.wait()",
             "allocate(3)"))
         self.assertEqual((run.code, run.err), (0, ""))
-        self.assertEqual([event["size_bytes"] for event in run.records("event")], [1, 2, 2, 3])
+        self.assertEqual([event["size_bytes"] for event in run.events()], [1, 2, 2, 3])
         self.assertTrue(run.report()["complete"])
 
     def test_the_next_preload_in_line_sees_its_calls_too(self):
         self.assertIn("gpumemtrace", SHIM)
         run = Recording([program("busy-threads"), "1", "100"], preload=f"{SHIM}:{program('libinterposer.so')}")
         self.assertEqual(run.out.splitlines(), ["100", "interposer saw 100"], run.err)
-        self.assertEqual(run.report()["devices"][0]["layers"][0]["alloc_count"], 100)
+        self.assertEqual(run.totals()["alloc_count"], 100)
 
 
 if __name__ == "__main__":

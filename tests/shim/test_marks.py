@@ -66,7 +66,7 @@ class Marks(unittest.TestCase):
     def test_a_phase_that_is_open_when_the_recording_begins_is_in_it_from_its_own_beginning(self):
         run = say("push:over", "step", "mark:early", "pop", "push:outer", "push:inner", "alloc", "pop", "pop", "pop")
         self.check(run, "push outer", "push inner", "pop", "pop")
-        (event,) = run.records("event")
+        (event,) = run.events()
         (process,) = run.records("process")
         stamps = [row["stamp"] for _, row in marks_of(run.file)]
         self.assertEqual(stamps, sorted(stamps))
@@ -80,7 +80,7 @@ class Marks(unittest.TestCase):
         self.assertEqual(sorted(told(run.file)), ["push waiting", "push working"])
         threads = {text: row["thread"] for text, row in marks_of(run.file)}
         self.assertNotEqual(threads["push waiting"], threads["push working"])
-        (event,) = run.records("event")
+        (event,) = run.events()
         self.assertEqual(event["thread"], threads["push working"])
 
     def test_the_phase_of_a_thread_without_events_begins_and_ends_in_the_recording_of_others(self):
@@ -89,7 +89,7 @@ class Marks(unittest.TestCase):
                      "thread = threading.Thread(target=allocate); thread.start(); thread.join()",
                      "gpumemtrace._pop()")
         self.assertEqual(told(run.file), ["push waiting", "pop"])
-        (event,) = run.records("event")
+        (event,) = run.events()
         before, after = (row["stamp"] for _, row in marks_of(run.file))
         self.assertTrue(before < event["stamp"] < after)
 

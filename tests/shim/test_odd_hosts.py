@@ -31,7 +31,7 @@ class OddHosts(unittest.TestCase):
     def check_recorded(self, run, allocations, code=0):
         """The program ended as it should, and its snapshot is whole."""
         self.assertEqual((run.code, run.err), (code, ""))
-        self.assertEqual([event["kind"] for event in run.records("event")], [ALLOC] * allocations)
+        self.assertEqual([event["kind"] for event in run.events()], [ALLOC] * allocations)
         report = run.report()
         self.assertTrue(report["complete"])
         self.assertEqual(report["events"]["dropped"], 0)
@@ -59,7 +59,7 @@ class Plugins(OddHosts):
         run, lines = self.opener(*[PLUGIN13, "odd_touch", PLUGIN12, "odd_touch"] * 3,
                                  *[PLUGIN13, "odd_runtime", PLUGIN12, "odd_runtime"] * 3)
         self.assertEqual(lines[:-1], ["0"] * 6 + ["13", "12"] * 3)
-        self.assertEqual([event["kind"] for event in run.records("event")], [ALLOC_FAILED] * 6)
+        self.assertEqual([event["kind"] for event in run.events()], [ALLOC_FAILED] * 6)
 
     def test_exit_in_the_constructor_of_a_library_ends_the_program_at_once(self):
         start = time.monotonic()
@@ -102,7 +102,7 @@ class Threads(OddHosts):
         run = self.host("slow-and-busy", options={"stacks": "none"})
         self.assertEqual(run.code, -9, run.err)
         # The busy thread frees what it makes, so what lives is the slow one's: a hundred each second.
-        self.assertGreater(run.report()["devices"][0]["layers"][0]["live_blocks"], 50)
+        self.assertGreater(run.totals()["live_blocks"], 50)
 
     def test_threads_that_come_one_after_the_other_share_their_memory(self):
         run = self.host("many-threads")

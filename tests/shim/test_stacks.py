@@ -15,7 +15,7 @@ class Stacks(unittest.TestCase):
         run = Recording(WITNESS, options)
         self.assertEqual(run.code, 0, run.err)
         stacks = {row["id"]: row["items"] for row in run.records("stack")}
-        events = {event["address"]: event for event in run.records("event")}
+        events = {event["address"]: event for event in run.events()}
         compared = 0
         for line in run.out.splitlines():
             address, *frames = line.split()
