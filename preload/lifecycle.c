@@ -137,7 +137,7 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_exports_decide();
 	gmt_object_self();
 	gmt_libc_init();
-	gmt_real_look_behind();
+	gmt_real_look_around();
 	gmt_dlsym_init();
 	gmt_clock_init();
 	gmt_session_init(!is_inert);

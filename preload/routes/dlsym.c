@@ -77,7 +77,7 @@ static void *next_for(const void *caller, int is_versioned)
 	return behind;
 }
 
-/* What `next` finds; the driver's own function where its table has our wrapper. */
+/* What `next` finds. */
 static void *ask(void *next, void *handle, const struct gmt_dlsym_request *request, int is_versioned)
 {
 	void *found = NULL;
@@ -86,7 +86,7 @@ static void *ask(void *next, void *handle, const struct gmt_dlsym_request *reque
 		found = ((gmt_dlvsym_function *)next)(handle, request->name, request->version);
 	else if (next)
 		found = ((gmt_dlsym_function *)next)(handle, request->name);
-	return gmt_dynsym_undo(found, request->name);
+	return found;
 }
 
 /* `found` is the function of `hook` that the caller would have got; NULL: leave it to the next. */
@@ -112,12 +112,21 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 	return NULL;
 }
 
-/* Whether RTLD_NEXT means us, for a caller: the program, and the preloads before ours. */
-static bool comes_before_us(const void *caller)
+/* Whether a look-up in the global scope comes to us before it comes to anybody else. */
+static bool meets_us(enum gmt_hook hook, void *handle, const void *caller)
 {
 	struct gmt_object object;
 
-	return gmt_object_of(caller, &object) && object.order < gmt_object_self()->order;
+	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle))
+		return !gmt_real_is_ahead(hook, 0);
+	/* What comes next is us for the program, and for the preloads before ours. */
+	return handle == RTLD_NEXT && gmt_object_of(caller, &object) && object.order < gmt_object_self()->order &&
+		!gmt_real_is_ahead(hook, object.order + 1);
+}
+
+static bool is_in_global_scope(void *handle)
+{
+	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle);
 }
 
 /* RTLD_DEFAULT means the caller's own libraries too, where it was loaded locally. */
@@ -145,7 +154,9 @@ static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *
 struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller, int is_versioned)
 {
 	gmt_libc_init();
-	absent_name[0] = 0;
+	/* It comes back here where another preload's dlsym goes on to the next. */
+	if (request->name != absent_name)
+		absent_name[0] = 0;
 
 	void *next = next_for(caller, is_versioned);
 	enum gmt_hook hook = request->name ? gmt_hook_by_symbol(request->name) : GMT_HOOK_NONE;
@@ -162,10 +173,10 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	 */
 	void *handle = request->handle, *found;
 
-	if (handle == RTLD_NEXT && !comes_before_us(caller))
-		return pass_to(next);
-	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle)) {
-		found = ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned);
+	if (is_in_global_scope(handle)) {
+		if (!meets_us(hook, handle, caller))
+			return pass_to(next);
+		found = gmt_dynsym_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned), request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
 		/* dlvsym by itself passes our exports over: they have no version. */
@@ -177,6 +188,11 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	} else {
 		/* On NULL the next one is asked once more, so that dlerror has that. */
 		found = ask(next, handle, request, is_versioned);
+		/* It means its own, and was bound to ours, which comes first. */
+		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) && gmt_real_interposer(hook))
+			return answer(gmt_real_interposer(hook));
+		/* The driver's table has our wrapper: it means the driver's. */
+		found = gmt_dynsym_undo(found, request->name);
 	}
 
 	void *wrapper = found ? wrapper_for(hook, found, caller) : NULL;

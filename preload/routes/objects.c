@@ -99,9 +99,28 @@ const struct gmt_object *gmt_object_self(void)
 	return &self;
 }
 
-bool gmt_path_names(const char *path, const char *prefix)
+GMT_NO_CALLS const char *gmt_path_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *name = path;
 
-	return strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)) == 0;
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	return name;
+}
+
+GMT_NO_CALLS bool gmt_same_text(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	return *a == *b;
+}
+
+GMT_NO_CALLS bool gmt_path_names(const char *path, const char *prefix)
+{
+	const char *name = gmt_path_name(path);
+
+	for (; *prefix && *name == *prefix; name++)
+		prefix++;
+	return !*prefix;
 }

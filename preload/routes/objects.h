@@ -39,6 +39,17 @@ bool gmt_object_of(const void *address, struct gmt_object *ret_object);
 /* The address range of this library itself. First called from the constructor. */
 const struct gmt_object *gmt_object_self(void);
 
+/*
+ * dlsym is called by the runtimes of sanitizers while they set themselves up, when no function of theirs may
+ * be called yet, strcmp for one. What stands on that path compares text by these, which call nothing.
+ */
+#define GMT_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns")))
+
+bool gmt_same_text(const char *a, const char *b);
+
+/* The last part of `path`. */
+const char *gmt_path_name(const char *path);
+
 /* Whether the last part of `path` begins with `prefix`: "libcuda.so", "libcudart.so". */
 bool gmt_path_names(const char *path, const char *prefix);
 

@@ -21,6 +21,9 @@ static void *next_at_start[GMT_HOOK_COUNT];
 /* Whether that is a driver's function, but not in a driver: an interposer has it. */
 static bool is_interposed[GMT_HOOK_COUNT];
 
+/* The place of the first object before ours that has the name too, and one; 0: none has. */
+static uint32_t ahead[GMT_HOOK_COUNT];
+
 /* Set by routes that see the function itself; for the driver that is final. */
 static _Atomic(void *) known[GMT_HOOK_COUNT];
 
@@ -57,8 +60,35 @@ static bool is_in_driver(const void *function)
 	return gmt_object_of(function, &object) && gmt_path_names(object.path, "libcuda.so");
 }
 
-void gmt_real_look_behind(void)
+static int stop_at_first(const ElfW(Sym) *entry, void *argument)
 {
+	(void)entry;
+	(void)argument;
+	return 1;
+}
+
+/* The program and the preloads before ours. */
+static int look_ahead(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	uint32_t *order = argument;
+	struct gmt_symbol_tables tables;
+
+	(void)size;
+	if ((*order)++ == gmt_object_self()->order)
+		return 1;
+	if (!gmt_symbol_tables_read(info, &tables))
+		return 0;
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
+		if (!ahead[hook] && gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
+			ahead[hook] = *order;
+	return 0;
+}
+
+void gmt_real_look_around(void)
+{
+	uint32_t order = 0;
+
+	gmt_objects_visit(look_ahead, &order);
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		void *next = gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol);
 
@@ -67,6 +97,11 @@ void gmt_real_look_behind(void)
 			!is_in_driver(next_at_start[hook]);
 	}
 	dlerror(); /* ours, not the program's */
+}
+
+bool gmt_real_is_ahead(enum gmt_hook hook, uint32_t order)
+{
+	return ahead[hook] > order;
 }
 
 void *gmt_real_behind(enum gmt_hook hook)

@@ -16,8 +16,14 @@
 
 #include "hooks.h"
 
-/* Looks what stands behind this library in the global scope. Once, from the constructor. */
-void gmt_real_look_behind(void);
+/* Looks what stands before and behind this library in the global scope. Once, from the constructor. */
+void gmt_real_look_around(void);
+
+/*
+ * Whether an object at or behind place `order` of the loader's list, and before this library, has the name
+ * too: the program, or a preload. A look-up that begins there finds that one.
+ */
+bool gmt_real_is_ahead(enum gmt_hook hook, uint32_t order);
 
 /* What that found for a hook, or NULL. */
 void *gmt_real_behind(enum gmt_hook hook);

@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <string.h>
 
 #include "routes/dynsym.h"
 
@@ -19,7 +18,7 @@ bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_t
 {
 	uint64_t soname = 0;
 
-	memset(ret_tables, 0, sizeof(*ret_tables));
+	*ret_tables = (struct gmt_symbol_tables){ 0 };
 	ret_tables->base = info->dlpi_addr;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
@@ -48,7 +47,7 @@ static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index
 {
 	const ElfW(Sym) *entry = &tables->symbols[index];
 
-	if (entry->st_shndx == SHN_UNDEF || !entry->st_value || strcmp(tables->names + entry->st_name, symbol) != 0)
+	if (entry->st_shndx == SHN_UNDEF || !entry->st_value || !gmt_same_text(tables->names + entry->st_name, symbol))
 		return false;
 	/* A resolver is no function of that type; data is looked up by nobody here. */
 	return ELF64_ST_TYPE(entry->st_info) != STT_GNU_IFUNC && ELF64_ST_TYPE(entry->st_info) != STT_TLS;
@@ -167,7 +166,7 @@ static bool refers_to(const struct gmt_symbol_tables *tables, const char *symbol
 
 	for (uint32_t i = 1; i < count; i++)
 		if (tables->symbols[i].st_shndx == SHN_UNDEF &&
-			strcmp(tables->names + tables->symbols[i].st_name, symbol) == 0)
+			gmt_same_text(tables->names + tables->symbols[i].st_name, symbol))
 			return true;
 	return false;
 }
@@ -220,7 +219,6 @@ static int look_for_object(struct dl_phdr_info *info, size_t size, void *argumen
 {
 	struct search_object *search = argument;
 	struct gmt_symbol_tables tables;
-	const char *slash = strrchr(info->dlpi_name, '/');
 
 	(void)size;
 	if (!gmt_symbol_tables_read(info, &tables))
@@ -228,8 +226,8 @@ static int look_for_object(struct dl_phdr_info *info, size_t size, void *argumen
 	if (search->end)
 		search->found = (uint64_t)tables.dynamic >= search->start && (uint64_t)tables.dynamic < search->end;
 	else
-		search->found = (tables.soname && strcmp(tables.soname, search->name) == 0) ||
-			strcmp(slash ? slash + 1 : info->dlpi_name, search->name) == 0;
+		search->found = (tables.soname && gmt_same_text(tables.soname, search->name)) ||
+			gmt_same_text(gmt_path_name(info->dlpi_name), search->name);
 	if (search->found)
 		search->tables = tables;
 	return search->found;

@@ -26,6 +26,11 @@ def system_library(name):
     return found[0] if found else None
 
 
+def blocks(path):
+    """The events of linear device memory; contexts have some of their own."""
+    return [event for event in records(path, "event") if event["space"] == DEVICE]
+
+
 def without(command, preload=None, libraries=SIMCUDA, **more):
     """What the same command says without the recorder."""
     variables = {**os.environ, "LD_LIBRARY_PATH": libraries or "", **more}
@@ -41,7 +46,7 @@ class Roads(unittest.TestCase):
         self.assertTrue(lines, "the program allocated nothing")
         path = run.file
         api = {row["id"]: row["name"] for row in records(path, "api")}
-        events = [event for event in records(path, "event") if event["kind"] in (ALLOC, FREE)]
+        events = blocks(path)
         self.assertEqual(len(events), len(lines), "one event for each call")
         for event, line in zip(events, lines):
             self.assertEqual(event["address"], int(line[-1]))
@@ -107,6 +112,87 @@ class Roads(unittest.TestCase):
         run = self.load("deepbind", "runtime-now", options={"dynsym": "off"})
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(run.files, [])
+
+
+class OtherPreloads(unittest.TestCase):
+    """Before ours and after ours: one event for each call, and the other one sees what it saw without us."""
+
+    COMMANDS = (
+        [program("road-driver-pie-now")],
+        [program("road-driver-fixed-lazy")],
+        [program("road-runtime-pie-now")],
+        [program("road-static-pie-now")],
+        [program("road-look-pie-now"), "dlsym"],
+        [program("road-look-pie-now"), "proc_address"],
+        [program("road-look-pie-now"), "dlvsym"],
+        [program("loader"), "local", program("libroad-runtime-now.so"), "road_use"],
+        [program("loader"), "deepbind", program("libroad-runtime-now.so"), "road_use"],
+        [program("seek"), program("libseek.so")],
+    )
+
+    def check_orders(self, other, commands, *, environment=None):
+        for command in commands:
+            plain = without(command, other, **(environment or {}))
+            for preload in (f"{SHIM}:{other}", f"{other}:{SHIM}"):
+                with self.subTest((command, preload)):
+                    run = Recording(command, preload=preload, environment=environment, timeout=60)
+                    self.assertEqual((run.code, run.err), (plain.returncode, plain.stderr))
+                    allocations = [line.split() for line in run.out.splitlines() if line.startswith("alloc")]
+                    if not allocations:
+                        # It looks for CUDA only, or the other one does not find what was opened locally.
+                        self.assertEqual(run.out, plain.stdout)
+                        continue
+                    self.assertEqual([(event["kind"], event["size_bytes"], event["address"])
+                                      for event in blocks(run.file)],
+                                     [(ALLOC, int(line[1]), int(line[2])) for line in allocations] +
+                                     [(FREE, 0, int(line[2])) for line in allocations])
+
+    def test_another_one_that_follows_cuda_and_has_a_dlsym_of_its_own(self):
+        # Not the last: a dlsym in C misleads who asks for RTLD_NEXT, and with ours before it does not.
+        self.check_orders(program("libcounter.so"), self.COMMANDS[:-1])
+
+    def check_installed(self, name, **more):
+        library = system_library(name)
+        if not library:
+            self.skipTest(f"{name} is not installed: scripts/setup/packages --test")
+        self.check_orders(library, self.COMMANDS, **more)
+
+    def test_jemalloc(self):
+        self.check_installed("libjemalloc.so.2")
+
+    def test_tcmalloc(self):
+        self.check_installed("libtcmalloc_minimal.so.4")
+
+    def test_libfaketime(self):
+        self.check_installed("libfaketime.so.1", environment={"FAKETIME": "-15d"})
+
+    def test_the_runtime_of_asan_before_ours_works_and_after_ours_refuses_as_it_does_with_anyone(self):
+        found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, timeout=60)
+        asan = found.stdout.strip()
+        if not os.path.isabs(asan):
+            self.skipTest("no libasan.so beside the compiler")
+        # A linker script names the library itself.
+        asan = os.path.realpath(asan)
+        environment = {"ASAN_OPTIONS": "detect_leaks=0"}
+        for command in self.COMMANDS[:7]:
+            with self.subTest(command):
+                run = Recording(command, preload=f"{asan}:{SHIM}", environment=environment)
+                self.assertEqual(run.code, 0, run.err)
+                self.assertEqual(len(blocks(run.file)), 2)
+        run = Recording(self.COMMANDS[0], preload=f"{SHIM}:{asan}", environment=environment)
+        self.assertNotEqual(run.code, 0)
+        self.assertIn("ASan runtime does not come first", run.err)
+
+
+class Storms(unittest.TestCase):
+    def test_threads_that_open_look_up_and_close_at_the_same_time_each_get_what_they_asked_for(self):
+        for options in ({}, {"dynsym": "off"}):
+            run = Recording([program("storm"), "8", "300"], options, timeout=120)
+            self.assertEqual(run.code, 0, run.err)
+            made = int(run.out)
+            self.assertEqual(made, 600)
+            kinds = [event["kind"] for event in blocks(run.file)]
+            self.assertEqual((kinds.count(ALLOC), kinds.count(FREE)), (made, made))
 
 
 class Probes(unittest.TestCase):

@@ -60,6 +60,9 @@ void *dlsym(void *handle, const char *name)
 {
 	void *found = real_dlsym()(handle, name);
 
+	/* There its own function is what would be found. */
+	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
+		return found;
 	if (found && strcmp(name, "cuMemAlloc_v2") == 0) {
 		given++;
 		next_allocate = (CUresult (*)(CUdeviceptr *, size_t))found;
