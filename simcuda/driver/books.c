@@ -5,7 +5,10 @@
 
 void sim_list_add(struct sim_list *list, struct simcuda_item item)
 {
-	if (item.references == 0 && item.mappings == 0)
+	bool is_counted = item.kind == SIMCUDA_KIND_PHYSICAL || item.kind == SIMCUDA_KIND_IMPORTED_PHYSICAL ||
+			  item.kind == SIMCUDA_KIND_MULTICAST;
+
+	if (item.references == 0 && !is_counted)
 		item.references = 1;
 	if (list->count < list->capacity)
 		list->items[list->count] = item;

@@ -49,8 +49,9 @@ struct simcuda_item {
 	uint64_t context;       /* the CUcontext that it goes with; 0: it outlives all */
 	uint64_t size_bytes;    /* as the program asked for */
 	uint64_t charged_bytes; /* what of the device's used bytes is for this item itself */
-	unsigned int references; /* how often the program holds it; 1 where there is no count */
-	unsigned int mappings;   /* PHYSICAL: mappings, bindings, tiles that keep it alive; else 0 */
+	/* How often the program holds it; 1 where there is no count. PHYSICAL: 0 once it is released. */
+	unsigned int references;
+	unsigned int mappings;   /* PHYSICAL: mappings, bindings, tiles that keep it; none: a descriptor does */
 };
 
 /*

@@ -187,7 +187,7 @@ void sim_streams_free_of_context(const struct CUctx_st *context);
 CUresult sim_libraries_load_into(struct CUctx_st *context);
 
 /* books.c */
-/* An item without references and mappings counts as held once. */
+/* An item without references counts as held once, except for what handles name, which may be released. */
 void sim_list_add(struct sim_list *list, struct simcuda_item item);
 /* The device's ordinal; -1 for no device. */
 int sim_ordinal_of(const struct sim_device *device);

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../driver/books.h"
+
 /*
  * Physical memory that other processes get a handle of. A second process is this program again, with an
  * inherited descriptor: CUDA does not survive a fork alone.
@@ -65,6 +67,13 @@ static void a_descriptor_keeps_memory_past_its_release(void **state)
 	close(second);
 	assert_int_equal(used_bytes(), UNIT);
 	assert_int_equal(cuMemRelease(handle), CUDA_ERROR_INVALID_VALUE);
+	struct simcuda_item items[16], kept = { 0 };
+	size_t count = simcuda_list(items, 16);
+	for (size_t i = 0; i < count; i++)
+		if (items[i].kind == SIMCUDA_KIND_PHYSICAL)
+			kept = items[i];
+	assert_int_equal(kept.charged_bytes, UNIT);
+	assert_int_equal(kept.references + kept.mappings, 0);
 	/* What the descriptor names is the same memory, and is not paid for again. */
 	assert_success(cuMemImportFromShareableHandle(&again, as_handle(file),
 						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
@@ -256,6 +265,125 @@ static void another_process_imports_what_the_exporter_pays(void **state)
 	close(channel[0]);
 }
 
+/* Sends descriptors, and what describes a pool's block, to the process at the other end. */
+static bool send_all(int control, const int files[2], const CUmemPoolPtrExportData *data)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} ancillary = { .room = { 0 } };
+	CUmemPoolPtrExportData copy = *data;
+	struct iovec vector = { &copy, sizeof(copy) };
+	struct msghdr message = { .msg_iov = &vector,
+				  .msg_iovlen = 1,
+				  .msg_control = ancillary.room,
+				  .msg_controllen = sizeof(ancillary.room) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(header), files, 2 * sizeof(int));
+	return sendmsg(control, &message, 0) == sizeof(copy);
+}
+
+static void receive_all(int control, int ret_files[2], CUmemPoolPtrExportData *ret_data)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(2 * sizeof(int))];
+	} ancillary;
+	struct iovec vector = { ret_data, sizeof(*ret_data) };
+	struct msghdr message = { .msg_iov = &vector,
+				  .msg_iovlen = 1,
+				  .msg_control = ancillary.room,
+				  .msg_controllen = sizeof(ancillary.room) };
+
+	assert_int_equal(recvmsg(control, &message, 0), sizeof(*ret_data));
+	assert_non_null(CMSG_FIRSTHDR(&message));
+	memcpy(ret_files, CMSG_DATA(CMSG_FIRSTHDR(&message)), 2 * sizeof(int));
+}
+
+/* What the second process does: it exports a handle's memory and a pool with a block, and then waits. */
+static int export_in_child(int control)
+{
+	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+				      .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+				      .location = shareable.location };
+	CUmemGenericAllocationHandle handle;
+	CUmemPoolPtrExportData data;
+	CUcontext context;
+	CUmemoryPool pool;
+	CUdeviceptr block;
+	size_t free_bytes, total_bytes;
+	int files[2];
+	char byte;
+
+	if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuMemCreate(&handle, UNIT, &shareable, 0) ||
+	    cuMemExportToShareableHandle(&files[0], handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ||
+	    cuMemRelease(handle))
+		return 1;
+	if (cuMemPoolCreate(&pool, &properties) || cuMemAllocFromPoolAsync(&block, 5000, pool, NULL) ||
+	    cuMemPoolExportToShareableHandle(&files[1], pool, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0) ||
+	    cuMemPoolExportPointer(&data, block))
+		return 2;
+	if (!send_all(control, files, &data))
+		return 3;
+	close(files[0]);
+	close(files[1]);
+	/* The other one has imported both: a handle's memory is kept by that, a pool's by its block here. */
+	if (read(control, &byte, 1) != 1 || cuMemGetInfo_v2(&free_bytes, &total_bytes) ||
+	    total_bytes - free_bytes != 2 * UNIT || write(control, &byte, 1) != 1)
+		return 4;
+	if (read(control, &byte, 1) != 1 || cuMemFree_v2(block) || cuMemPoolDestroy(pool) ||
+	    cuMemGetInfo_v2(&free_bytes, &total_bytes) || total_bytes != free_bytes)
+		return 5;
+	return 0;
+}
+
+static void descriptors_are_sent_over_a_socket(void **state)
+{
+	CUmemGenericAllocationHandle handle;
+	CUmemPoolPtrExportData data;
+	CUmemoryPool pool;
+	CUdeviceptr block;
+	char text[12], byte = 0;
+	size_t size_bytes;
+	int status, files[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, channel), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(channel[0]);
+		snprintf(text, sizeof(text), "%d", channel[1]);
+		execl("/proc/self/exe", "test_shareable", text, (char *)NULL);
+		_exit(99);
+	}
+	assert_true(child > 0);
+	close(channel[1]);
+	receive_all(channel[0], files, &data);
+	assert_success(cuMemImportFromShareableHandle(&handle, as_handle(files[0]),
+						      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+	assert_success(cuMemPoolImportFromShareableHandle(&pool, as_handle(files[1]),
+							  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+	close(files[0]);
+	close(files[1]);
+	assert_success(cuMemPoolImportPointer(&block, pool, &data));
+	assert_success(cuMemGetAddressRange_v2(NULL, &size_bytes, block));
+	assert_int_equal(size_bytes, 5000);
+	assert_int_equal(used_bytes(), 0);
+	assert_int_equal(write(channel[0], &byte, 1), 1);
+	assert_int_equal(read(channel[0], &byte, 1), 1);
+	assert_success(cuMemRelease(handle));
+	assert_success(cuMemFree_v2(block));
+	assert_success(cuMemPoolDestroy(pool));
+	assert_int_equal(write(channel[0], &byte, 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+	close(channel[0]);
+}
+
 int main(int argument_count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,7 +393,10 @@ int main(int argument_count, char **arguments)
 		CONTEXT_TEST(what_was_not_made_to_be_exported_is_not),
 		CONTEXT_TEST(a_dma_buf_keeps_mapped_memory),
 		CONTEXT_TEST(another_process_imports_what_the_exporter_pays),
+		CONTEXT_TEST(descriptors_are_sent_over_a_socket),
 	};
+	if (argument_count == 2)
+		return export_in_child(atoi(arguments[1]));
 	if (argument_count == 3)
 		return import_in_child(atoi(arguments[1]), atoi(arguments[2]));
 	return cmocka_run_group_tests(tests, NULL, NULL);
