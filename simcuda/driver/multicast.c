@@ -195,8 +195,8 @@ static CUresult bind(const struct sim_physical *object, size_t offset_bytes, siz
 
 /* `device` NULL: that of the memory. */
 static CUresult bind_memory(CUmemGenericAllocationHandle handle, struct sim_device *device,
-			    size_t offset_bytes, CUmemGenericAllocationHandle memory, size_t memory_offset_bytes,
-			    size_t size_bytes, unsigned long long flags)
+			    size_t offset_bytes, CUmemGenericAllocationHandle memory,
+			    size_t memory_offset_bytes, size_t size_bytes, unsigned long long flags)
 {
 	if (sim_check_initialized() != CUDA_SUCCESS)
 		return CUDA_ERROR_NOT_INITIALIZED;

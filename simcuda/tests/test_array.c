@@ -133,7 +133,8 @@ static void tiles_hold_the_memory_behind_them(void **state)
 
 static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **state)
 {
-	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_DEFERRED_MAPPING };
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1,
+					       CUDA_ARRAY3D_DEFERRED_MAPPING };
 	CUDA_ARRAY_MEMORY_REQUIREMENTS requirements;
 	CUmipmappedArray mipmap;
 	CUarray plain = make_array(256, 256, 0, CU_AD_FORMAT_FLOAT, 1, 0);
@@ -168,7 +169,8 @@ static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **
 
 static void arrays_and_what_is_behind_them_go_with_their_context(void **state)
 {
-	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_DEFERRED_MAPPING };
+	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1,
+					       CUDA_ARRAY3D_DEFERRED_MAPPING };
 	CUcontext context;
 	CUarray array;
 

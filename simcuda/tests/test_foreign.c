@@ -59,7 +59,8 @@ static void mapped_arrays_are_destroyed_as_arrays_are(void **state)
 	(void)state;
 	assert_success(cuExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &part));
 	part.numLevels = 3;
-	assert_int_equal(cuExternalMemoryGetMappedMipmappedArray(&none, memory, &part), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuExternalMemoryGetMappedMipmappedArray(&none, memory, &part),
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(used_bytes(), 0);
 	assert_success(cuMipmappedArrayGetLevel(&level, mipmap, 1));
 	assert_success(cuDestroyExternalMemory(memory));
@@ -145,8 +146,10 @@ static void an_image_is_reached_as_arrays(void **state)
 	CUDA_ARRAY_DESCRIPTOR shape;
 	assert_success(cuArrayGetDescriptor_v2(&shape, level));
 	assert_int_equal(shape.Width, 512);
-	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&level, images[0], 1, 0), CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&level, images[0], 0, 10), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&level, images[0], 1, 0),
+			 CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuGraphicsSubResourceGetMappedArray(&level, images[0], 0, 10),
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuGraphicsResourceGetMappedMipmappedArray(&mipmap, images[0]));
 	assert_int_equal(cuMipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
 	assert_success(cuGraphicsUnmapResources(1, images, NULL));

@@ -79,10 +79,12 @@ static void each_device_binds_its_own_memory_once(void **state)
 	assert_success(cuMulticastBindMem(multicast, 0, first, UNIT, UNIT, 0));
 	assert_int_equal(cuMulticastBindMem(multicast, 0, first, 0, UNIT, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMulticastBindMem_v2(multicast, 1, 0, second, 0, 2 * UNIT, 0));
-	assert_int_equal(cuMulticastBindMem(multicast, UNIT, first, UNIT, 2 * UNIT, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMulticastBindMem(multicast, UNIT, first, UNIT, 2 * UNIT, 0),
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMulticastBindMem(multicast, 2 * UNIT, first, 0, UNIT, 0),
 			 CUDA_ERROR_INVALID_VALUE);
-	assert_int_equal(cuMulticastBindMem(multicast, UNIT, multicast, 0, UNIT, 0), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMulticastBindMem(multicast, UNIT, multicast, 0, UNIT, 0),
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMulticastBindMem(first, 0, second, 0, UNIT, 0), CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMulticastUnbind(multicast, 1, 0, 2 * UNIT));
 	assert_success(cuMemRelease(multicast));

@@ -150,7 +150,8 @@ static CUmemoryPool make_pool(CUmemLocationType location, int id, CUmemAllocatio
 
 static void a_destroyed_pool_goes_with_its_last_block(void **state)
 {
-	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0), current;
+	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
+	CUmemoryPool current;
 	CUdeviceptr first, second, third;
 	cuuint64_t bytes;
 
@@ -233,7 +234,8 @@ static void each_place_has_a_default_and_a_current_pool(void **state)
 	assert_success(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_PINNED, pool));
 	assert_success(cuMemGetMemPool(&found, &host, CU_MEM_ALLOCATION_TYPE_PINNED));
 	assert_ptr_equal(found, pool);
-	assert_int_equal(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_MANAGED, pool), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemSetMemPool(&host, CU_MEM_ALLOCATION_TYPE_MANAGED, pool),
+			 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemSetMemPool(&device, CU_MEM_ALLOCATION_TYPE_PINNED, pool),
 			 CUDA_ERROR_INVALID_VALUE);
 	assert_success(cuMemPoolDestroy(pool));

@@ -100,7 +100,8 @@ static bool make_exported(const struct worker *worker, struct slot *slot, bool i
 	assert_success(cuMemExportToShareableHandle(&slot->file, slot->handle, type, 0));
 	assert_success(cuMemRelease(slot->handle));
 	if (imports) {
-		assert_success(cuMemImportFromShareableHandle(&slot->handle, (void *)(intptr_t)slot->file, type));
+		void *os_handle = (void *)(intptr_t)slot->file;
+		assert_success(cuMemImportFromShareableHandle(&slot->handle, os_handle, type));
 		assert_int_equal(close(slot->file), 0);
 	}
 	return true;

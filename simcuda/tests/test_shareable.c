@@ -41,7 +41,8 @@ static int export(CUmemGenericAllocationHandle handle)
 static CUdeviceptr map(CUmemGenericAllocationHandle handle, size_t size_bytes)
 {
 	CUdeviceptr address;
-	CUmemAccessDesc access = { .location = shareable.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAccessDesc access = { .location = shareable.location,
+				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 
 	assert_success(cuMemAddressReserve(&address, size_bytes, 0, 0, 0));
 	assert_success(cuMemMap(address, size_bytes, 0, handle, 0));
@@ -195,7 +196,8 @@ static int import_in_child(int file, int control)
 	CUdeviceptr address;
 	CUcontext context;
 	CUmemAllocationProp properties;
-	CUmemAccessDesc access = { .location = shareable.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+	CUmemAccessDesc access = { .location = shareable.location,
+				   .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
 	size_t free_bytes, total_bytes;
 	char read_back[6] = "", byte = 'r';
 
