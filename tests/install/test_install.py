@@ -62,6 +62,14 @@ class Install(unittest.TestCase):
         self.assertIn(f'path="{root}', modules)
         self.assertNotIn(f'path="{BUILD}/preload', modules)
 
+    def test_an_installation_has_the_rules_of_owners_to_be_read(self):
+        root = os.path.join(self.folder, "root")
+        subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
+                       check=True, capture_output=True)
+        (rules,) = glob.glob(f"{root}/**/share/gpumemtrace/owners.rules", recursive=True)
+        with open(rules, encoding="utf-8") as file:
+            self.assertIn("own   cuBLAS     library  libcublas*\n", file.read())
+
     def test_an_installation_has_what_programs_set_marks_with(self):
         root = os.path.join(self.folder, "root")
         subprocess.run(["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root],
