@@ -106,6 +106,22 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr_v1 *ret_address, void *memory, un
 	return result;
 }
 
+CUresult cuModuleGetGlobal(CUdeviceptr_v1 *ret_address, unsigned int *ret_size_bytes, CUmodule module,
+			   const char *name)
+{
+	CUdeviceptr address;
+	size_t size_bytes;
+	CUresult result = cuModuleGetGlobal_v2(&address, &size_bytes, module, name);
+
+	if (result == CUDA_SUCCESS && (!fits(address) || !fits(size_bytes)))
+		result = CUDA_ERROR_INVALID_VALUE;
+	if (result == CUDA_SUCCESS && ret_address)
+		*ret_address = (CUdeviceptr_v1)address;
+	if (result == CUDA_SUCCESS && ret_size_bytes)
+		*ret_size_bytes = (unsigned int)size_bytes;
+	return result;
+}
+
 /* --- arrays --------------------------------------------------------------------------------------- */
 
 CUresult cuArrayCreate(CUarray *ret_array, const CUDA_ARRAY_DESCRIPTOR_v1 *descriptor)
