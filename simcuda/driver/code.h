@@ -12,6 +12,7 @@
  */
 
 #include "driver.h"
+#include "private.h"
 
 enum sim_symbol_kind {
 	SIM_SYMBOL_FUNCTION,
@@ -60,6 +61,7 @@ struct CUlib_st {
 	struct sim_code *code;
 	struct sim_block **managed; /* by index of the symbol; made with the first module */
 	struct CUkern_st *kernels;
+	const void *binary; /* of one that a program's runtime brought along: what it calls it; else NULL */
 };
 
 /* code.c: needs no lock, and keeps nothing of `image`. NULL when memory is short. One reference. */
@@ -93,5 +95,6 @@ CUresult sim_read_file(const char *path, char **ret_content);
 /* For a handle that is a kernel, its function in that context, which is made; else NULL and success. */
 CUresult sim_kernel_get_function(const void *handle, struct CUctx_st *context,
 				 struct CUfunc_st **ret_function);
+extern const struct sim_private_table sim_private_table;
 
 #endif

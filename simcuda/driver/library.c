@@ -92,6 +92,46 @@ static CUresult load_everywhere(struct CUlib_st *library)
 	return result;
 }
 
+static struct CUlib_st *library_new(const void *image)
+{
+	struct CUlib_st *library = calloc(1, sizeof(*library));
+	struct sim_code *code = sim_code_read(image);
+	struct sim_block **managed = code ? calloc(code->count + 1, sizeof(struct sim_block *)) : NULL;
+
+	if (!library || !managed) {
+		free(library);
+		if (code)
+			sim_code_release(code);
+		return NULL;
+	}
+	*library = (struct CUlib_st){ .code = code, .managed = managed };
+	return library;
+}
+
+/* Makes the library known and loads it; it is freed if that fails. */
+static CUresult library_begin(struct CUlib_st *library)
+{
+	CUresult result = load_everywhere(library);
+
+	if (result != CUDA_SUCCESS) {
+		library_free(library);
+		return result;
+	}
+	library->next = libraries;
+	libraries = library;
+	return CUDA_SUCCESS;
+}
+
+static void library_end(struct CUlib_st *library)
+{
+	struct CUlib_st **link = &libraries;
+
+	while (*link != library)
+		link = &(*link)->next;
+	*link = library->next;
+	library_free(library);
+}
+
 CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_option *jit_options,
 			   void **jit_values, unsigned int jit_count, CUlibraryOption *options, void **values,
 			   unsigned int count)
@@ -106,25 +146,13 @@ CUresult cuLibraryLoadData(CUlibrary *ret_library, const void *code, CUjit_optio
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!ret_library || !code)
 		return CUDA_ERROR_INVALID_VALUE;
-	struct CUlib_st *library = calloc(1, sizeof(*library));
-	struct sim_code *image = sim_code_read(code);
-	struct sim_block **managed = image ? calloc(image->count + 1, sizeof(struct sim_block *)) : NULL;
-	if (!library || !managed) {
-		free(library);
-		if (image)
-			sim_code_release(image);
+	struct CUlib_st *library = library_new(code);
+	if (!library)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	}
-	*library = (struct CUlib_st){ .code = image, .managed = managed };
 	sim_lock();
-	CUresult result = load_everywhere(library);
-	if (result == CUDA_SUCCESS) {
-		library->next = libraries;
-		libraries = library;
+	CUresult result = library_begin(library);
+	if (result == CUDA_SUCCESS)
 		*ret_library = library;
-	} else {
-		library_free(library);
-	}
 	sim_unlock();
 	return result;
 }
@@ -150,13 +178,8 @@ CUresult cuLibraryUnload(CUlibrary library)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	sim_lock();
 	bool fine = is_live(library);
-	if (fine) {
-		struct CUlib_st **link = &libraries;
-		while (*link != library)
-			link = &(*link)->next;
-		*link = library->next;
-		library_free(library);
-	}
+	if (fine)
+		library_end(library);
 	sim_unlock();
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -319,3 +342,60 @@ CUresult cuLibraryGetManaged(CUdeviceptr *ret_address, size_t *ret_size_bytes, C
 {
 	return get_variable(ret_address, ret_size_bytes, library, name, true);
 }
+
+/* --- code of programs, which their runtime brings along ------------------------------------------- */
+
+static struct CUlib_st *find_binary(const void *binary)
+{
+	struct CUlib_st *library = libraries;
+
+	while (library && library->binary != binary)
+		library = library->next;
+	return library;
+}
+
+static bool is_code_charged(void)
+{
+	return sim_driver.module_bytes > 0;
+}
+
+static bool is_code_lazy(void)
+{
+	return sim_driver.is_module_lazy;
+}
+
+static CUresult load_binary(const void *binary)
+{
+	struct CUctx_st *context;
+	struct CUmod_st *module;
+	CUresult result = sim_context_get_current(&context);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	sim_lock();
+	struct CUlib_st *library = find_binary(binary);
+	if (!library) {
+		library = library_new("");
+		if (library)
+			library->binary = binary;
+		result = library ? library_begin(library) : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	if (result == CUDA_SUCCESS)
+		result = get_module(library, context, &module);
+	if (result == CUDA_SUCCESS)
+		result = sim_module_load(module);
+	sim_unlock();
+	return result;
+}
+
+static void unload_binary(const void *binary)
+{
+	sim_lock();
+	struct CUlib_st *library = find_binary(binary);
+	if (library)
+		library_end(library);
+	sim_unlock();
+}
+
+const struct sim_private_table sim_private_table = { is_code_charged, is_code_lazy, load_binary,
+						     unload_binary };

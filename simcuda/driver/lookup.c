@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "driver.h"
+#include "code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,11 +82,12 @@ CUresult cuGetProcAddress(const char *symbol, void **ret_address, int version, c
 	return cuGetProcAddress_v2(symbol, ret_address, version, flags, NULL);
 }
 
-/* Private tables, by which NVIDIA's own runtime and tools talk to the driver: there are none. */
+/* Of private tables, by which NVIDIA's own runtime and tools talk to the driver, there is one's own only. */
 CUresult cuGetExportTable(const void **ret_table, const CUuuid *id)
 {
 	if (!ret_table || !id)
 		return CUDA_ERROR_INVALID_VALUE;
-	*ret_table = NULL;
-	return CUDA_ERROR_NOT_FOUND;
+	bool is_known = memcmp(id, &sim_private_table_id, sizeof(*id)) == 0;
+	*ret_table = is_known ? &sim_private_table : NULL;
+	return is_known ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

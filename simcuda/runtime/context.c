@@ -26,12 +26,14 @@ static cudaError_t make_primary_current(int device)
 	if (device < 0 || device >= MAX_DEVICES)
 		return cudaErrorInvalidDevice;
 	pthread_mutex_lock(&primary_lock);
-	if (!primaries[device])
+	bool is_new = !primaries[device];
+	if (is_new)
 		error = sim_error(sim_driver.cuDevicePrimaryCtxRetain(&primaries[device], device));
 	CUcontext primary = primaries[device];
 	seen_generation = generation;
 	pthread_mutex_unlock(&primary_lock);
-	return error ?: sim_error(sim_driver.cuCtxSetCurrent(primary));
+	error = error ?: sim_error(sim_driver.cuCtxSetCurrent(primary));
+	return error ?: is_new ? sim_code_load_all() : cudaSuccess;
 }
 
 cudaError_t sim_enter(void)

@@ -36,12 +36,9 @@ cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, 
 
 /* --- registration --------------------------------------------------------------------------------- */
 
-static void *the_binary;
-
 void **__cudaRegisterFatBinary(void *binary)
 {
-	(void)binary;
-	return &the_binary;
+	return sim_code_register(binary);
 }
 
 void __cudaRegisterFatBinaryEnd(void **handle)
@@ -51,7 +48,7 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 
 void __cudaUnregisterFatBinary(void **handle)
 {
-	(void)handle;
+	sim_code_unregister(handle);
 }
 
 char __cudaInitModule(void **handle)
@@ -64,8 +61,6 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
 			    const char *device_name, int thread_limit, void *thread_id, void *block_id,
 			    void *block_size, void *grid_size, int *warp_size)
 {
-	(void)handle;
-	(void)host_function;
 	(void)device_function;
 	(void)device_name;
 	(void)thread_limit;
@@ -74,6 +69,7 @@ void __cudaRegisterFunction(void **handle, const char *host_function, char *devi
 	(void)block_size;
 	(void)grid_size;
 	(void)warp_size;
+	sim_code_add_function(handle, host_function);
 }
 
 /*
@@ -236,6 +232,9 @@ cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *
 	cudaError_t cudaLaunchKernel##suffix(const void *function, dim3 grid, dim3 block, void **arguments,  \
 					     size_t shared_bytes, cudaStream_t stream)                       \
 	{                                                                                                    \
+		cudaError_t error = sim_enter() ?: sim_code_load_of(function);                               \
+		if (error)                                                                                   \
+			return sim_leave(error);                                                             \
 		return SIM_CALL(cuLaunchKernel##suffix(                                                      \
 			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,  \
 			(unsigned int)shared_bytes, stream, arguments, NULL));                               \
@@ -249,6 +248,9 @@ cudaError_t __cudaPopCallConfiguration(dim3 *ret_grid, dim3 *ret_block, size_t *
 							void **arguments, size_t shared_bytes,               \
 							cudaStream_t stream)                                 \
 	{                                                                                                    \
+		cudaError_t error = sim_enter() ?: sim_code_load_of(function);                               \
+		if (error)                                                                                   \
+			return sim_leave(error);                                                             \
 		return SIM_CALL(cuLaunchCooperativeKernel##suffix(                                           \
 			(CUfunction)(uintptr_t)function, grid.x, grid.y, grid.z, block.x, block.y, block.z,  \
 			(unsigned int)shared_bytes, stream, arguments));                                     \
@@ -294,7 +296,7 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t *ret_function, const void *host_f
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, const void *function)
 {
 	CUfunction handle = (CUfunction)(uintptr_t)function;
-	cudaError_t error = sim_enter();
+	cudaError_t error = sim_enter() ?: sim_code_load_of(function);
 
 	if (!error && (!ret_attributes || !function))
 		error = cudaErrorInvalidDeviceFunction;

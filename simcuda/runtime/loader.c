@@ -74,7 +74,10 @@ static cudaError_t load(void)
 
 	if (sim_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS || version < SIM_RUNTIME_MAJOR * 1000)
 		return cudaErrorInsufficientDriver;
-	return sim_error(sim_driver.cuInit(0));
+	cudaError_t error = sim_error(sim_driver.cuInit(0));
+	if (!error)
+		sim_code_setup();
+	return error;
 }
 
 static void load_and_keep_error(void)

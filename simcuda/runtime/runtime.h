@@ -61,6 +61,21 @@ static inline cudaError_t sim_error(CUresult result)
 /* All of a function that is one call of the driver. The comma-free `call` is made only after success. */
 #define SIM_CALL(call) sim_leave(sim_enter() ?: sim_error(sim_driver.call))
 
+/*
+ * code.c: code compiled into the program, which costs memory in each context that it is loaded into.
+ * The driver is told of it past all functions that could be interposed.
+ */
+/* Asks the driver how; once it is initialized. */
+void sim_code_setup(void);
+/* A handle for the binary; NULL when memory is short. */
+void **sim_code_register(const void *binary);
+void sim_code_unregister(void **handle);
+void sim_code_add_function(void **handle, const void *host_function);
+/* Loads what a launch of that function needs into the current context. */
+cudaError_t sim_code_load_of(const void *host_function);
+/* What a new context, which is current, begins with: everything, unless code is lazy. */
+cudaError_t sim_code_load_all(void);
+
 /* memory.c: an array as the driver describes it. */
 CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *channels,
 					   struct cudaExtent extent, unsigned int flags);

@@ -198,6 +198,40 @@ static void a_capture_is_a_graph_of_what_the_stream_did(void **state)
 	assert_fine(cudaStreamDestroy(stream));
 }
 
+/* What a compiler puts into a program that has a kernel. */
+void **__cudaRegisterFatBinary(void *binary);
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaRegisterFunction(void **handle, const char *host_function, char *device_function,
+			    const char *device_name, int thread_limit, void *thread_id, void *block_id,
+			    void *block_size, void *grid_size, int *warp_size);
+
+static void code_inside_the_program_costs_where_it_is_used(void **state)
+{
+	static char image, kernels[2];
+	dim3 one = { 1, 1, 1 };
+	size_t each = (size_t)3 * MIB;
+
+	(void)state;
+	size_t before = runtime_used_bytes();
+	void **handle = __cudaRegisterFatBinary(&image);
+	for (int i = 0; i < 2; i++)
+		__cudaRegisterFunction(handle, &kernels[i], NULL, "kernel", -1, NULL, NULL, NULL, NULL, NULL);
+	assert_int_equal(runtime_used_bytes(), before);
+	/* The context is there already, so even where code is not lazy, it comes with the launch. */
+	for (int i = 0; i < 2; i++) {
+		assert_fine(cudaLaunchKernel(&kernels[i], one, one, NULL, 0, NULL));
+		assert_int_equal(runtime_used_bytes() - before, each);
+	}
+	/* Unless it is lazy, a new context begins with it. */
+	assert_fine(cudaDeviceReset());
+	size_t again = runtime_used_bytes();
+	assert_fine(cudaLaunchKernel(&kernels[0], one, one, NULL, 0, NULL));
+	const char *is_lazy = getenv("SIMCUDA_LAZY_MODULES");
+	assert_int_equal(runtime_used_bytes() - again, is_lazy && *is_lazy == '1' ? each : 0);
+	__cudaUnregisterFatBinary(handle);
+	assert_int_equal(runtime_used_bytes(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +242,9 @@ int main(void)
 		cmocka_unit_test(code_is_loaded_and_its_variables_found),
 		cmocka_unit_test(external_memory_is_mapped_and_freed_as_if_it_were_ones_own),
 		cmocka_unit_test(a_capture_is_a_graph_of_what_the_stream_did),
+		cmocka_unit_test(code_inside_the_program_costs_where_it_is_used),
 	};
+
+	setenv("SIMCUDA_MODULE_MEMORY", "3M", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
