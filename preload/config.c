@@ -135,6 +135,8 @@ static void apply(void)
 	gmt_config.dynsym = is(OPTION_dynsym, "on");
 	gmt_config.steps = is(OPTION_steps, "auto");
 	gmt_config.nvtx = is(OPTION_nvtx, "on");
+	gmt_config.samples = is(OPTION_samples, "on");
+	gmt_config.nvml = is(OPTION_nvml, "on");
 	gmt_config.help = is(OPTION_help, "1");
 }
 

@@ -25,6 +25,8 @@ struct gmt_config {
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
 	bool steps; /* found automatically (observe/optimizer.h) */
 	bool nvtx; /* NVTX is recorded */
+	bool samples; /* the driver is asked what its devices' memory is */
+	bool nvml; /* and so is NVML */
 	uint32_t depth;
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool help;

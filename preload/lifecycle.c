@@ -16,17 +16,22 @@
 #include "config.h"
 #include "diag.h"
 #include "observe/environment.h"
+#include "observe/nvml.h"
 #include "observe/optimizer.h"
 #include "observe/phases.h"
+#include "observe/pools.h"
+#include "observe/sampler.h"
 #include "record/clock.h"
 #include "record/modules.h"
 #include "record/session.h"
 #include "hooks.h"
+#include "routes/contexts.h"
 #include "routes/dlsym.h"
 #include "routes/driver.h"
 #include "routes/dynsym.h"
 #include "routes/exports.h"
 #include "routes/libc.h"
+#include "routes/namespaces.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "routes/symbols.h"
@@ -80,6 +85,11 @@ static void look_for_python(void)
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
 
+static unsigned count_threads(void)
+{
+	return gmt_sampler_is_there() ? 1 : 0;
+}
+
 void gmt_lifecycle_reach_driver(void)
 {
 	bool expected = false;
@@ -94,22 +104,29 @@ void gmt_lifecycle_reach_driver(void)
 	look_for_python();
 	dlerror(); /* ours, not the program's */
 	gmt_session_call_now_and_then(look_for_python);
+	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 }
 
 static void before_fork(void)
 {
+	gmt_nvml_hold();
 	gmt_objects_hold();
 }
 
 static void in_parent_of_fork(void)
 {
 	gmt_objects_release();
+	gmt_nvml_release();
 }
 
 /* Threads that are not there any more may have held any of these. */
 static void in_child_of_fork(void)
 {
 	gmt_objects_release();
+	gmt_nvml_release();
+	gmt_sampler_forget();
+	gmt_contexts_reset_locks();
+	gmt_pools_reset_locks();
 	gmt_modules_reset_lock();
 	gmt_real_reset_locks();
 	gmt_driver_reset_locks();
@@ -151,6 +168,7 @@ __attribute__((constructor)) static void on_load(void)
 		gmt_config_help();
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, in_child_of_fork);
+	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();
 }
@@ -158,6 +176,7 @@ __attribute__((constructor)) static void on_load(void)
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
 	gmt_phase_end();
+	gmt_sampler_stop(false); /* the driver may be gone */
 	gmt_session_end();
 }
 
@@ -169,6 +188,7 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
 	gmt_phase_end();
+	gmt_sampler_stop(true);
 	gmt_session_end();
 	for (;;)
 		syscall(SYS_exit_group, status);

@@ -33,8 +33,9 @@ static void end_context(const struct gmt_call *call, CUresult result, uint64_t h
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
 		struct gmt_measure measure; \
-		gmt_measure_begin_on(&measure, device); \
+		gmt_measure_begin_context(&measure, device); \
 		CUresult result = real arguments; \
+		call.stamp = gmt_clock_stamp(); /* what is measured comes after it */ \
 		add_context(&call, result, result ? 0 : N(*context), device, &measure); \
 		gmt_call_end(&call); \
 		return result; \
@@ -54,8 +55,10 @@ BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice devi
 	struct gmt_measure measure = { .device = GMT_DEVICE_UNKNOWN };
 
 	if (!gmt_contexts_primary(device))
-		gmt_measure_begin_on(&measure, device);
+		gmt_measure_begin_context(&measure, device);
 	CUresult result = real(context, device);
+
+	call.stamp = gmt_clock_stamp();
 	if (!result)
 		gmt_contexts_set_primary(device, N(*context));
 	add_context(&call, result, result ? 0 : N(*context), device, &measure);
@@ -67,8 +70,10 @@ BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice devi
 BEGIN_WRAPPER(CUDA, cuCtxDestroy_v2, (CUcontext context))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDestroy_v2, GMT_CALL_DRIVER, GMT_KIND_FREE);
 	struct gmt_context ended = gmt_contexts_end(N(context));
-	CUresult result = real(context);
 
+	gmt_contexts_begin_end();
+	CUresult result = real(context);
+	gmt_contexts_end_end();
 	if (result)
 		gmt_contexts_restore(N(context), &ended);
 	end_context(&call, result, N(context), ended.number);
@@ -79,8 +84,10 @@ BEGIN_WRAPPER(CUDA, cuCtxDestroy_v2, (CUcontext context))
 BEGIN_WRAPPER(CUDA, cuCtxDestroy, (CUcontext context))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
 	struct gmt_context ended = gmt_contexts_end(N(context));
-	CUresult result = real(context);
 
+	gmt_contexts_begin_end();
+	CUresult result = real(context);
+	gmt_contexts_end_end();
 	if (result)
 		gmt_contexts_restore(N(context), &ended);
 	end_context(&call, result, N(context), ended.number);
@@ -100,8 +107,10 @@ BEGIN_WRAPPER(CUDA, cuCtxAttach, (CUcontext *context, unsigned flags))
 
 BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT_KIND_FREE);
-	CUresult result = real(context);
 
+	gmt_contexts_begin_end();
+	CUresult result = real(context);
+	gmt_contexts_end_end();
 	if (!result && gmt_contexts_detach(N(context)))
 		end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
 	gmt_call_end(&call);
@@ -122,7 +131,9 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 #define END_PRIMARY(symbol, is_reset) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUdevice device)) \
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
+		gmt_contexts_begin_end(); \
 		CUresult result = real(device); \
+		gmt_contexts_end_end(); \
 		end_primary(&call, result, device, is_reset); \
 		gmt_call_end(&call); \
 		return result; \
@@ -138,8 +149,10 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc re
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
 	struct gmt_measure measure;
 
-	gmt_measure_begin_on(&measure, device);
+	gmt_measure_begin_context(&measure, device);
 	CUresult result = real(context, resources, device, flags);
+
+	call.stamp = gmt_clock_stamp();
 	if (gmt_call_is_event(&call))
 		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
 			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = result ? 0 : N(*context),

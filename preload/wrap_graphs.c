@@ -291,11 +291,3 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode,
 
 END_CAPTURE(cuStreamEndCapture)
 END_CAPTURE(cuStreamEndCapture_ptsz)
-
-BEGIN_WRAPPER(CUDA, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemGetInfo_v2, GMT_CALL_DRIVER, GMT_KIND_SET);
-	CUresult result = real(free_bytes, total_bytes);
-
-	gmt_call_end(&call);
-	return result;
-}

@@ -22,7 +22,8 @@ static struct place {
 	_Atomic uint8_t origin;
 } places[GMT_POOLS_MAX];
 
-static _Atomic bool knows_defaults;
+static _Atomic uint64_t known_defaults; /* a bit for each device */
+static _Atomic bool knows_all_defaults;
 
 static bool take(struct place *place, int from)
 {
@@ -73,20 +74,27 @@ void gmt_pools_remove(uint64_t handle)
 	}
 }
 
+void gmt_pools_add_default(int device)
+{
+	struct gmt_pool_info pool = { .device = (int16_t)device, .origin = GMT_POOL_DEFAULT };
+	uint64_t bit = (uint64_t)1 << (device & 63);
+
+	if (atomic_load_explicit(&known_defaults, memory_order_relaxed) & bit)
+		return;
+	pool.handle = gmt_driver_default_pool(device);
+	if (pool.handle)
+		gmt_pools_add(&pool);
+	atomic_fetch_or_explicit(&known_defaults, bit, memory_order_relaxed);
+}
+
 /* Every device has a pool from the beginning. */
 static void add_defaults(void)
 {
 	unsigned count = gmt_driver_device_count();
 
-	for (unsigned device = 0; device < count; device++) {
-		struct gmt_pool_info pool = {
-			.handle = gmt_driver_default_pool((int)device), .device = (int16_t)device, .origin = GMT_POOL_DEFAULT,
-		};
-
-		if (pool.handle)
-			gmt_pools_add(&pool);
-	}
-	atomic_store_explicit(&knows_defaults, count != 0, memory_order_relaxed);
+	for (unsigned device = 0; device < count && device < GMT_POOLS_DEVICES; device++)
+		gmt_pools_add_default((int)device);
+	atomic_store_explicit(&knows_all_defaults, count != 0, memory_order_relaxed);
 }
 
 int gmt_pools_device_plus_1(uint64_t handle)
@@ -94,7 +102,7 @@ int gmt_pools_device_plus_1(uint64_t handle)
 	const struct place *place = find(handle);
 	int device;
 
-	if (!place && !atomic_load_explicit(&knows_defaults, memory_order_relaxed)) {
+	if (!place && !atomic_load_explicit(&knows_all_defaults, memory_order_relaxed)) {
 		add_defaults();
 		place = find(handle);
 	}
@@ -106,8 +114,6 @@ bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
 {
 	struct place *place = &places[index];
 
-	if (index == 0 && !atomic_load_explicit(&knows_defaults, memory_order_relaxed))
-		add_defaults();
 	if (!take(place, READY))
 		return false;
 	ret_pool->handle = atomic_load_explicit(&place->handle, memory_order_relaxed);

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GMT_POOLS_MAX = 256 };
+enum { GMT_POOLS_MAX = 256, GMT_POOLS_DEVICES = 64 };
 
 /* As a `pool` record says it (wire/records.def). */
 enum gmt_pool_origin { GMT_POOL_DEFAULT, GMT_POOL_MADE, GMT_POOL_IMPORTED };
@@ -23,6 +23,9 @@ struct gmt_pool_info {
 };
 
 void gmt_pools_add(const struct gmt_pool_info *pool);
+
+/* The pool that a device (below GMT_POOLS_DEVICES) has from the beginning; for one that has a context. */
+void gmt_pools_add_default(int device);
 
 /*
  * Before the program's call that ends a pool: it is not known any more, and nobody is asking it when this

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "record/clock.h"
 #include "record/modules.h"
+#include "record/samples.h"
 
 static struct gmt_slice slice(const char *text)
 {
@@ -172,6 +173,18 @@ void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
 	facts->write(NULL, GMT_RECORD_API, &row, 1);
 }
 
+static void write_samples(const struct gmt_facts *facts)
+{
+	static struct gmt_sample samples[16];
+	static struct gmt_pool pools[64];
+	uint32_t count;
+
+	while ((count = gmt_samples_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
+		facts->write(NULL, GMT_RECORD_POOL, pools, count);
+	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0)
+		facts->write(NULL, GMT_RECORD_SAMPLE, samples, count);
+}
+
 void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring)
 {
 	struct gmt_thread row = {
@@ -198,5 +211,6 @@ void gmt_facts_update(struct gmt_facts *facts)
 	write_modules(facts);
 	write_notes(facts);
 	write_losses(facts);
+	write_samples(facts);
 	write_clock(facts);
 }

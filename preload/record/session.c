@@ -256,6 +256,12 @@ void gmt_session_call_now_and_then(void (*work)(void))
 	listener.before_sync = work;
 }
 
+void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
+{
+	listener.each_round = work;
+	listener.threads = threads;
+}
+
 void gmt_session_call_at_first(void (*work)(void))
 {
 	at_first = work;

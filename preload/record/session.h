@@ -42,6 +42,12 @@ void gmt_session_note(const char *text);
 /* `work` is called by the writer's thread about once a second, from now on. */
 void gmt_session_call_now_and_then(void (*work)(void));
 
+/*
+ * `work` is called by the writer's thread whenever it is awake, at least four times a second, from now on. It
+ * may have threads of its own: `threads` says how many there are.
+ */
+void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void));
+
 /* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
 void gmt_session_call_at_first(void (*work)(void));
 

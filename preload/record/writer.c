@@ -59,6 +59,7 @@ static struct writer {
 	struct gmt_event rows[BATCH_EVENTS];
 	struct gmt_mark marks[BATCH_EVENTS];
 	struct gmt_oom ooms[BATCH_EVENTS];
+	struct gmt_sample samples[BATCH_EVENTS];
 } writer;
 
 /* A failed write is told once; what follows is swallowed by the sink. */
@@ -130,10 +131,22 @@ static void convert_oom(const struct gmt_ring_event *event, uint32_t thread, str
 	};
 }
 
+static void convert_sample(const struct gmt_ring_event *event, struct gmt_sample *row)
+{
+	*row = (struct gmt_sample){
+		.stamp = event->stamp,
+		.begin_stamp = event->object,
+		.device = (uint16_t)event->device,
+		.known = (uint16_t)event->result,
+		.free_bytes = event->address,
+		.total_bytes = event->size_bytes,
+	};
+}
+
 /* Writes the first `count` of the batch, each kind as a block of its own. */
 static void write_batch(uint32_t count, uint32_t thread)
 {
-	uint32_t events = 0, marks = 0, ooms = 0;
+	uint32_t events = 0, marks = 0, ooms = 0, samples = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct gmt_ring_event *event = &writer.batch[i];
@@ -142,6 +155,8 @@ static void write_batch(uint32_t count, uint32_t thread)
 			convert_mark(event, thread, &writer.marks[marks++]);
 		} else if (event->kind == GMT_RING_OOM) {
 			convert_oom(event, thread, &writer.ooms[ooms++]);
+		} else if (event->kind == GMT_RING_SAMPLE) {
+			convert_sample(event, &writer.samples[samples++]);
 		} else {
 			convert(event, thread, &writer.rows[events++]);
 			gmt_facts_api(&writer.facts, event->api);
@@ -155,6 +170,8 @@ static void write_batch(uint32_t count, uint32_t thread)
 		write_rows(NULL, GMT_RECORD_MARK, writer.marks, marks);
 	if (ooms)
 		write_rows(NULL, GMT_RECORD_OOM, writer.ooms, ooms);
+	if (samples)
+		write_rows(NULL, GMT_RECORD_SAMPLE, writer.samples, samples);
 	writer.events += events;
 }
 
@@ -280,7 +297,8 @@ static bool is_alone(void)
 	struct stat tasks;
 
 	/* Two links, and one for each thread. */
-	if (stat("/proc/self/task", &tasks) || tasks.st_nlink > 4)
+	if (stat("/proc/self/task", &tasks) ||
+		tasks.st_nlink > 4 + (writer.listener.threads ? writer.listener.threads() : 0))
 		return false;
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
 
@@ -320,6 +338,8 @@ static void *run(void *unused)
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
 		drain(false);
+		if (writer.listener.each_round)
+			writer.listener.each_round();
 		if (asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) || is_sync_due()) {
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();

@@ -18,6 +18,8 @@
 struct gmt_writer_listener {
 	void (*failed)(void);     /* the file can no longer be written */
 	void (*before_sync)(void); /* a sync point is near: a good moment for rare work; may be NULL */
+	void (*each_round)(void);  /* it is awake, as at least four times a second; may be NULL */
+	unsigned (*threads)(void); /* how many threads of ours there are besides it; may be NULL */
 };
 
 /* Starts the thread. False when it cannot be made. */

@@ -5,7 +5,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-enum { CONTEXTS = 256, DEVICES = 64, TRIES = 10000 };
+#include "record/clock.h"
+
+enum { CONTEXTS = 256, DEVICES = 64, TRIES = 10000, HOLD_WAIT_NS = 100000000 };
 
 /* A place is found by its handle, and read before the handle is read again: it may have been given away. */
 static struct place {
@@ -19,6 +21,13 @@ static _Atomic uint64_t primaries[DEVICES];
 static _Atomic uint32_t used; /* places behind it never were used */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 static uint16_t last_number; /* under `writing` */
+
+/*
+ * One side says what it is about to do and then looks whether the other one has, so that at least one of
+ * them sees it: sequentially consistent.
+ */
+static _Atomic bool held;      /* the sampler asks the driver in a context */
+static _Atomic uint32_t ending; /* threads inside calls that may end one */
 
 /* Contexts come and go rarely; who cannot wait goes without a number. */
 static bool lock(void)
@@ -39,6 +48,8 @@ static void unlock(void)
 void gmt_contexts_reset_locks(void)
 {
 	unlock();
+	atomic_store(&held, false);
+	atomic_store(&ending, 0);
 }
 
 bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context)
@@ -168,4 +179,55 @@ void gmt_contexts_set_primary(int device, uint64_t handle)
 {
 	if (device >= 0 && device < DEVICES)
 		atomic_store_explicit(&primaries[device], handle, memory_order_relaxed);
+}
+
+bool gmt_contexts_were_seen(void)
+{
+	return atomic_load_explicit(&used, memory_order_acquire) != 0;
+}
+
+uint64_t gmt_contexts_of_device(int device)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t handle = atomic_load_explicit(&places[i].handle, memory_order_acquire);
+		struct gmt_context known;
+
+		if (handle && handle != gmt_contexts_primary(device) && gmt_contexts_find(handle, &known) &&
+			known.device == device)
+			return handle;
+	}
+	return 0;
+}
+
+bool gmt_contexts_hold(void)
+{
+	atomic_store(&held, true);
+	if (!atomic_load(&ending))
+		return true;
+	atomic_store(&held, false);
+	return false;
+}
+
+void gmt_contexts_release(void)
+{
+	atomic_store(&held, false);
+}
+
+void gmt_contexts_begin_end(void)
+{
+	uint64_t deadline_ns;
+
+	atomic_fetch_add(&ending, 1);
+	if (!atomic_load(&held))
+		return;
+	deadline_ns = gmt_clock_monotonic_ns() + HOLD_WAIT_NS;
+	while (atomic_load(&held) && gmt_clock_monotonic_ns() < deadline_ns)
+		sched_yield();
+}
+
+void gmt_contexts_end_end(void)
+{
+	atomic_fetch_sub(&ending, 1);
 }

@@ -36,6 +36,22 @@ bool gmt_contexts_detach(uint64_t handle);
 uint64_t gmt_contexts_primary(int device);
 void gmt_contexts_set_primary(int device, uint64_t handle);
 
+/* Whether there ever was one. */
+bool gmt_contexts_were_seen(void);
+
+/* Handle of a context of that device which is not its primary one; 0: none is known. */
+uint64_t gmt_contexts_of_device(int device);
+
+/*
+ * For the sampler: no context ends until it lets go, soon. False: one may be ending just now.
+ */
+bool gmt_contexts_hold(void);
+void gmt_contexts_release(void);
+
+/* Around a call of the program's that may end a context; the first waits for the sampler, but not for long. */
+void gmt_contexts_begin_end(void);
+void gmt_contexts_end_end(void);
+
 /* In the child of a fork: who was writing is not there any more. */
 void gmt_contexts_reset_locks(void);
 

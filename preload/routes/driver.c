@@ -8,6 +8,7 @@
 
 #include "hooks.h"
 #include "routes/contexts.h"
+#include "routes/namespaces.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "wire/format.h"
@@ -31,6 +32,9 @@ static struct {
 	int (*primary_state)(int, unsigned *, int *);
 	int (*default_pool)(void **, int);
 	int (*address_range)(uint64_t *, size_t *, uint64_t);
+	int (*pool_attribute)(void *, int, void *);
+	int (*graph_attribute)(int, int, void *);
+	int (*pci_bus_id)(char *, int, int);
 	struct gmt_driver_graph_functions graphs;
 } ask;
 
@@ -58,6 +62,9 @@ static void find_questions(void *handle)
 		{ &ask.primary_state, "cuDevicePrimaryCtxGetState" },
 		{ &ask.default_pool, "cuDeviceGetDefaultMemPool" },
 		{ &ask.address_range, "cuMemGetAddressRange_v2" },
+		{ &ask.pool_attribute, "cuMemPoolGetAttribute" },
+		{ &ask.graph_attribute, "cuDeviceGetGraphMemAttribute" },
+		{ &ask.pci_bus_id, "cuDeviceGetPCIBusId" },
 		{ &ask.graphs.get_nodes, "cuGraphGetNodes" },
 		{ &ask.graphs.get_type, "cuGraphNodeGetType" },
 		{ &ask.graphs.get_alloc, "cuGraphMemAllocNodeGetParams" },
@@ -81,14 +88,19 @@ void gmt_driver_learn(const void *function)
 	struct gmt_object object;
 	int expected = 0;
 
-	if (atomic_load_explicit(&state, memory_order_acquire) == 2 || !gmt_object_of(function, &object) ||
-		object.is_program || !gmt_path_names(object.path, "libcuda.so"))
+	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
+		return;
+
+	bool is_foreign = gmt_namespaces_has(function);
+
+	if (!is_foreign && (!gmt_object_of(function, &object) || object.is_program ||
+		!gmt_path_names(object.path, "libcuda.so")))
 		return;
 	if (!atomic_compare_exchange_strong(&state, &expected, 1))
 		return;
 
 	/* Never closed: the pointers below stay good when the program closes its own handle. */
-	void *handle = dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle) {
 		atomic_store(&state, 0);
 		return;
@@ -264,6 +276,56 @@ bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total
 		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
 }
 
+bool gmt_driver_relax(void)
+{
+	int mode = CAPTURE_RELAXED;
+
+	return is_learnt() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
+}
+
+bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	size_t free_bytes, total_bytes;
+	void *popped;
+
+	if (!is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop || ask.ctx_push((void *)context))
+		return false;
+
+	bool answered = !ask.memory_info(&free_bytes, &total_bytes);
+	ask.ctx_pop(&popped);
+	if (answered) {
+		*ret_free_bytes = free_bytes;
+		*ret_total_bytes = total_bytes;
+	}
+	return answered;
+}
+
+bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool)
+{
+	/* CU_MEMPOOL_ATTR_... */
+	enum { THRESHOLD = 4, RESERVED, RESERVED_HIGH, USED, USED_HIGH };
+	void *handle = (void *)pool;
+
+	return is_learnt() && ask.pool_attribute && !ask.pool_attribute(handle, RESERVED, &ret_pool->reserved_bytes) &&
+		!ask.pool_attribute(handle, USED, &ret_pool->used_bytes) &&
+		!ask.pool_attribute(handle, RESERVED_HIGH, &ret_pool->reserved_high_bytes) &&
+		!ask.pool_attribute(handle, USED_HIGH, &ret_pool->used_high_bytes) &&
+		!ask.pool_attribute(handle, THRESHOLD, &ret_pool->threshold_bytes);
+}
+
+bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes)
+{
+	enum { USED = 0, RESERVED = 2 }; /* CU_GRAPH_MEM_ATTR_... */
+	uint64_t reserved_bytes, used_bytes;
+
+	if (!is_learnt() || !ask.graph_attribute || ask.graph_attribute(device, RESERVED, &reserved_bytes) ||
+		ask.graph_attribute(device, USED, &used_bytes))
+		return false;
+	*ret_reserved_bytes = reserved_bytes;
+	*ret_used_bytes = used_bytes;
+	return true;
+}
+
 unsigned gmt_driver_device_count(void)
 {
 	int count;
@@ -291,5 +353,7 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 			"GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
 			uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8],
 			uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+	if (!ask.pci_bus_id || ask.pci_bus_id(ret_info->pci_bus_id, sizeof(ret_info->pci_bus_id) - 1, (int)ordinal))
+		ret_info->pci_bus_id[0] = 0;
 	return true;
 }

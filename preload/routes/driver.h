@@ -53,6 +53,7 @@ uint64_t gmt_driver_range_bytes(uint64_t address);
 struct gmt_driver_device_info {
 	char name[128];
 	char uuid[48]; /* GPU-... */
+	char pci_bus_id[24]; /* "" when the driver does not say */
 	uint64_t total_bytes;
 };
 
@@ -64,6 +65,27 @@ bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total
 
 /* Likewise, of whichever device is the current one; its ordinal, or GMT_DEVICE_UNKNOWN. */
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+
+/*
+ * For a thread of ours: no call of it ever spoils a capture of another. False: it must not ask the
+ * driver anything of the following.
+ */
+bool gmt_driver_relax(void);
+
+/* Likewise, of the device of a context that does not end meanwhile; no context is this thread's afterwards. */
+bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+
+/* What a memory pool says of itself. */
+struct gmt_driver_pool {
+	uint64_t reserved_bytes, used_bytes, reserved_high_bytes, used_high_bytes;
+	uint64_t threshold_bytes; /* what it may keep at a synchronization */
+};
+
+/* Of a pool that does not end meanwhile; false when the driver does not say all of it. */
+bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool);
+
+/* What a device holds for graphs' memory nodes, and how much of that they use. */
+bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes);
 
 /* Functions that tell what is in a graph, which have CUDA's types. */
 struct gmt_driver_graph_functions {
