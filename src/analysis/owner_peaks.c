@@ -6,7 +6,8 @@ static uint64_t key_of(uint32_t account, uint32_t owner)
 	return (uint64_t)account << 32 | owner;
 }
 
-static struct gmt_owner_peak *get_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t site)
+/* Gives the site its row. False when out of memory. */
+static bool find_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t site)
 {
 	uint32_t id = replay->books.sites.items[site].account;
 	const struct gmt_books_account *account = &replay->books.accounts.items[id];
@@ -18,27 +19,30 @@ static struct gmt_owner_peak *get_row(struct gmt_owner_peaks *peaks, const struc
 
 		index = peaks->rows.count - 1;
 		if (!row || !gmt_map_put(&peaks->row_ids, key, index))
-			return NULL;
+			return false;
 	}
-	return &peaks->rows.items[index];
+	peaks->sites.items[site].row_plus_1 = index + 1;
+	return true;
 }
 
 /* Counts what the site holds now in place of what it held before. */
-static bool count_site(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t site)
+static bool count_site(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t id)
 {
-	uint64_t now = replay->books.sites.items[site].live_bytes;
-	struct gmt_owner_peak *row = get_row(peaks, replay, site);
+	uint64_t now = replay->books.sites.items[id].live_bytes;
 
-	if (!row)
-		return false;
-	while (peaks->site_bytes.count <= site) {
-		uint64_t *slot = gmt_vec_push(&peaks->site_bytes);
+	while (peaks->sites.count <= id) {
+		struct gmt_owner_peaks_site *slot = gmt_vec_push(&peaks->sites);
 
 		if (!slot)
 			return false;
 	}
-	row->live_bytes += now - peaks->site_bytes.items[site];
-	peaks->site_bytes.items[site] = now;
+	if (!peaks->sites.items[id].row_plus_1 && !find_row(peaks, replay, id))
+		return false;
+
+	struct gmt_owner_peaks_site *site = &peaks->sites.items[id];
+	struct gmt_owner_peak *row = &peaks->rows.items[site->row_plus_1 - 1];
+	row->live_bytes += now - site->bytes;
+	site->bytes = now;
 	if (row->live_bytes > row->max_live_bytes)
 		row->max_live_bytes = row->live_bytes;
 	return true;
@@ -74,6 +78,6 @@ uint64_t gmt_owner_peaks_find(const struct gmt_owner_peaks *peaks, uint32_t acco
 void gmt_owner_peaks_fini(struct gmt_owner_peaks *peaks)
 {
 	gmt_vec_fini(&peaks->rows);
-	gmt_vec_fini(&peaks->site_bytes);
+	gmt_vec_fini(&peaks->sites);
 	gmt_map_fini(&peaks->row_ids);
 }

@@ -20,12 +20,17 @@ struct gmt_owner_peak {
 	uint64_t max_live_bytes;
 };
 
+struct gmt_owner_peaks_site {
+	uint64_t bytes;      /* that are counted in its row */
+	uint64_t row_plus_1; /* index in rows; 0: not asked yet */
+};
+
 struct gmt_owner_peaks {
 	struct gmt_replay_observer observer; /* for the replay */
 	const struct gmt_traces *traces;
 	GMT_VEC(struct gmt_owner_peak) rows;
-	GMT_VEC(uint64_t) site_bytes; /* by site: what is counted in its row */
-	struct gmt_map row_ids;       /* account and owner to index in rows */
+	GMT_VEC(struct gmt_owner_peaks_site) sites; /* by id */
+	struct gmt_map row_ids; /* account and owner to index in rows */
 };
 
 /* `peaks` is zeroed, and stays where it is; end it with gmt_owner_peaks_fini. */
