@@ -15,6 +15,8 @@
  */
 
 static struct sim_capture *captures;
+/* Those whose context ended before them. */
+static struct sim_capture *forgotten;
 /* How many there are; read without the lock, so that calls cost nothing while nobody captures. */
 static atomic_uint capture_count;
 
@@ -89,27 +91,59 @@ static struct CUgraphNode_st *add_node(CUstream stream, CUgraphNodeType type)
 	return capture ? sim_graph_append(capture->graph, type) : NULL;
 }
 
-bool sim_capture_add_node(CUstream stream, CUgraphNodeType type)
+/* A node to be filled in, if the stream captures; then the lock is held until added() is called. */
+static struct CUgraphNode_st *try_to_add(CUstream stream, CUgraphNodeType type)
 {
 	if (atomic_load_explicit(&capture_count, memory_order_relaxed) == 0)
-		return false;
+		return NULL;
 	sim_lock();
-	bool is_captured = add_node(stream, type) != NULL;
-	sim_unlock();
-	return is_captured;
+	struct CUgraphNode_st *node = add_node(stream, type);
+	if (!node)
+		sim_unlock();
+	return node;
+}
+
+static bool added(const struct CUgraphNode_st *node)
+{
+	if (node)
+		sim_unlock();
+	return node != NULL;
+}
+
+bool sim_capture_add_copy(CUstream stream, const CUDA_MEMCPY3D *parameters)
+{
+	struct CUgraphNode_st *node = try_to_add(stream, CU_GRAPH_NODE_TYPE_MEMCPY);
+
+	if (node)
+		node->copy = *parameters;
+	return added(node);
+}
+
+bool sim_capture_add_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *parameters)
+{
+	struct CUgraphNode_st *node = try_to_add(stream, CU_GRAPH_NODE_TYPE_MEMSET);
+
+	if (node)
+		node->fill = *parameters;
+	return added(node);
+}
+
+bool sim_capture_add_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS *parameters)
+{
+	struct CUgraphNode_st *node = try_to_add(stream, CU_GRAPH_NODE_TYPE_KERNEL);
+
+	if (node)
+		node->kernel = *parameters;
+	return added(node);
 }
 
 bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *argument)
 {
-	if (atomic_load_explicit(&capture_count, memory_order_relaxed) == 0)
-		return false;
-	sim_lock();
-	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_HOST);
-	if (node) {
+	struct CUgraphNode_st *node = try_to_add(stream, CU_GRAPH_NODE_TYPE_HOST);
+
+	if (node)
 		node->host = (CUDA_HOST_NODE_PARAMS){ function, argument };
-	}
-	sim_unlock();
-	return node != NULL;
+	return added(node);
 }
 
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
@@ -137,18 +171,6 @@ CUresult sim_capture_add_free(CUstream stream, CUdeviceptr address)
 	if (result != CUDA_SUCCESS)
 		sim_graph_remove_last(node->graph);
 	return result;
-}
-
-bool sim_capture_add_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS *parameters)
-{
-	if (atomic_load_explicit(&capture_count, memory_order_relaxed) == 0)
-		return false;
-	sim_lock();
-	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_KERNEL);
-	if (node)
-		node->kernel = *parameters;
-	sim_unlock();
-	return node != NULL;
 }
 
 CUresult sim_capture_add_graph(CUstream stream, struct CUgraph_st *graph)
@@ -286,7 +308,8 @@ void sim_captures_forget_of_context(const struct CUctx_st *context)
 			continue;
 		/* Its graph stays: to free it is to call the program's functions, which is not done here. */
 		capture_forget(capture);
-		free(capture);
+		capture->next = forgotten;
+		forgotten = capture;
 	}
 }
 

@@ -43,7 +43,18 @@ static CUresult copy(void *destination, const void *source, size_t size_bytes, C
 	if ((checked && !sim_is_device_memory(checked, size_bytes)) ||
 	    (also_checked && !sim_is_device_memory(also_checked, size_bytes)) || !destination || !source)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (!sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_MEMCPY))
+	CUDA_MEMCPY3D captured = {
+		.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.srcDevice = (CUdeviceptr)source,
+		.srcPitch = size_bytes,
+		.dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+		.dstDevice = (CUdeviceptr)destination,
+		.dstPitch = size_bytes,
+		.WidthInBytes = size_bytes,
+		.Height = 1,
+		.Depth = 1,
+	};
+	if (!sim_capture_add_copy(stream, &captured))
 		memmove(destination, source, size_bytes);
 	return CUDA_SUCCESS;
 }
@@ -125,8 +136,27 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *parameters, CUstream stream)
 	const CUDA_MEMCPY2D *p = parameters;
 	char *destination = side(p->dstMemoryType, p->dstHost, p->dstDevice);
 	const char *source = side(p->srcMemoryType, p->srcHost, p->srcDevice);
+	CUDA_MEMCPY3D captured = {
+		.srcXInBytes = p->srcXInBytes,
+		.srcY = p->srcY,
+		.srcMemoryType = p->srcMemoryType,
+		.srcHost = p->srcHost,
+		.srcDevice = p->srcDevice,
+		.srcArray = p->srcArray,
+		.srcPitch = p->srcPitch,
+		.dstXInBytes = p->dstXInBytes,
+		.dstY = p->dstY,
+		.dstMemoryType = p->dstMemoryType,
+		.dstHost = p->dstHost,
+		.dstDevice = p->dstDevice,
+		.dstArray = p->dstArray,
+		.dstPitch = p->dstPitch,
+		.WidthInBytes = p->WidthInBytes,
+		.Height = p->Height,
+		.Depth = 1,
+	};
 	/* What is in an array is not kept, so there is nothing to copy to or from it. */
-	if (!destination || !source || sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_MEMCPY))
+	if (sim_capture_add_copy(stream, &captured) || !destination || !source)
 		return CUDA_SUCCESS;
 	for (size_t row = 0; row < p->Height; row++)
 		memmove(destination + (p->dstY + row) * p->dstPitch + p->dstXInBytes,

@@ -58,7 +58,9 @@ static CUresult fill(CUdeviceptr address, size_t pitch_bytes, unsigned int value
 	if (address % unit_bytes ||
 	    !sim_is_device_memory(address, pitch_bytes * (height - 1) + width * unit_bytes))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (sim_capture_add_node(stream, CU_GRAPH_NODE_TYPE_MEMSET))
+	CUDA_MEMSET_NODE_PARAMS captured = { address, pitch_bytes, value, (unsigned int)unit_bytes,
+					     width, height };
+	if (sim_capture_add_fill(stream, &captured))
 		return CUDA_SUCCESS;
 	for (size_t row = 0; row < height; row++)
 		fill_row((char *)address + row * pitch_bytes, value, unit_bytes, width);

@@ -53,12 +53,13 @@ bool sim_stream_is_capturing(CUstream stream);
  */
 CUresult sim_stream_refuse_capturing(CUstream stream);
 /*
- * If the stream captures, adds a node of that type and returns true: do not do the work. Takes the lock
- * itself.
+ * If the stream captures, each adds a node and returns true: do not do the work. They take the lock
+ * themselves.
  */
-bool sim_capture_add_node(CUstream stream, CUgraphNodeType type);
-bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *argument);
+bool sim_capture_add_copy(CUstream stream, const CUDA_MEMCPY3D *parameters);
+bool sim_capture_add_fill(CUstream stream, const CUDA_MEMSET_NODE_PARAMS *parameters);
 bool sim_capture_add_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS *parameters);
+bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *argument);
 /* Only for streams that capture: a node with a copy of the graph. Takes the lock itself. */
 CUresult sim_capture_add_graph(CUstream stream, struct CUgraph_st *graph);
 /* Only for streams that capture. The lock is held. */

@@ -249,6 +249,36 @@ static void a_launch_into_a_capture_is_a_node_with_the_graph_in_it(void **state)
 	assert_success(cuGraphDestroy(outer));
 }
 
+static void captured_copies_and_fills_say_what_they_would_do(void **state)
+{
+	CUDA_MEMCPY3D copy;
+	CUDA_MEMSET_NODE_PARAMS fill;
+	CUgraphNode nodes[2];
+	CUdeviceptr memory;
+	char host[100] = { 1 };
+	size_t count = 2;
+
+	(void)state;
+	assert_success(cuMemAlloc_v2(&memory, MIB));
+	assert_success(cuMemsetD8_v2(memory, 0, MIB));
+	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+	assert_success(cuMemcpyHtoDAsync_v2(memory, host, sizeof(host), stream));
+	assert_success(cuMemsetD32Async(memory, 7, 25, stream));
+	CUgraph graph = end(stream);
+	assert_success(cuGraphGetNodes(graph, nodes, &count));
+	assert_success(cuGraphMemcpyNodeGetParams(nodes[0], &copy));
+	assert_int_equal(copy.dstDevice, memory);
+	assert_int_equal(copy.WidthInBytes, 100);
+	assert_success(cuGraphMemsetNodeGetParams(nodes[1], &fill));
+	assert_int_equal(fill.dst, memory);
+	assert_int_equal(fill.width * fill.elementSize, 100);
+	/* Nothing has happened yet. */
+	assert_success(cuMemcpyDtoH_v2(host, memory, sizeof(host)));
+	assert_int_equal(host[0], 0);
+	assert_success(cuGraphDestroy(graph));
+	assert_success(cuMemFree_v2(memory));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +291,7 @@ int main(void)
 		CONTEXT_TEST(a_captured_free_happens_at_each_launch),
 		CONTEXT_TEST(only_memory_of_graphs_is_freed_in_a_capture),
 		CONTEXT_TEST(a_launch_into_a_capture_is_a_node_with_the_graph_in_it),
+		CONTEXT_TEST(captured_copies_and_fills_say_what_they_would_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
