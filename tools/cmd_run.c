@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/check.h"
 #include "tools/child.h"
@@ -14,6 +15,7 @@
 
 struct run_options {
 	bool quiet;
+	bool audit;
 	const char *check; /* NULL: not asked for */
 	struct gmt_option_passed recorder;
 };
@@ -24,6 +26,8 @@ const struct gmt_option_row gmt_table_run[] = {
 	  "do not say what was recorded and what to type next" },
 	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
 	  "judge what was recorded as `check` does, by a limits file or by options of check in quotes" },
+	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
+	  "have the loader tell of libraries in namespaces of dlmopen too (LD_AUDIT); programs start slower" },
 #define GMT_OPTION(name, fallback, values, meaning) GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
 #include "wire/recorder_options.def"
 #undef GMT_OPTION
@@ -117,11 +121,35 @@ static int conclude(const struct run_options *options, struct gmt_check_plan *pl
 	return code;
 }
 
+/* The audit library lies beside the recorder. */
+static bool set_audit(const char *library)
+{
+	static const char name[] = "/libgpumemtrace-audit.so";
+	char path[PATH_MAX + sizeof(name)];
+
+	snprintf(path, sizeof(path), "%.*s%s", (int)(strrchr(library, '/') - library), library, name);
+	if (access(path, R_OK)) {
+		gmt_say_error("run: --audit: %s: cannot be read", path);
+		return false;
+	}
+
+	char *value = gmt_recorder_preload(path, getenv("LD_AUDIT"));
+	bool done = value && !setenv("LD_AUDIT", value, 1);
+
+	free(value);
+	if (!done)
+		gmt_say_error("out of memory");
+	return done;
+}
+
 static bool set_environment(const struct run_options *options, char **ret_pattern)
 {
 	char library[PATH_MAX];
 
 	if (!gmt_recorder_library(library))
+		return false;
+
+	if (options->audit && !set_audit(library))
 		return false;
 
 	char *preload = gmt_recorder_preload(library, getenv("LD_PRELOAD"));

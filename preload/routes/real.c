@@ -9,6 +9,7 @@
 
 #include "routes/dynsym.h"
 #include "routes/libc.h"
+#include "routes/namespaces.h"
 #include "routes/objects.h"
 #include "routes/symbols.h"
 
@@ -146,7 +147,7 @@ int gmt_real_dlclose(void *handle)
 void gmt_real_set(enum gmt_hook hook, void *real)
 {
 	/* A driver that was not linked to prefer its own symbols hands out ours: that leads in a circle. */
-	if (is_ours(real))
+	if (is_ours(real) || gmt_namespaces_has(real))
 		return;
 	/* Pairs with the acquire in gmt_real_known: whoever sees the pointer sees the loaded driver. */
 	atomic_store_explicit(&known[hook], real, memory_order_release);
@@ -282,6 +283,8 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 		real = gmt_real_known(hook);
 	if (!real)
 		real = find_anywhere(hook);
+	if (!real)
+		return gmt_namespaces_any(hook);
 	if (real && has_object)
 		remember(hook, &object, of, real);
 	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
@@ -291,6 +294,10 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 
 void *gmt_real(enum gmt_hook hook, const void *caller)
 {
+	void *foreign = gmt_namespaces_real(hook, caller);
+
+	if (foreign)
+		return foreign;
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook]) {
 		void *real = gmt_real_known(hook);
 

@@ -16,15 +16,19 @@ static const void *address_in(uint64_t base, uint64_t value)
 
 bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables)
 {
-	uint64_t soname = 0;
+	const void *dynamic = NULL;
 
-	*ret_tables = (struct gmt_symbol_tables){ 0 };
-	ret_tables->base = info->dlpi_addr;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			ret_tables->dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	if (!ret_tables->dynamic)
-		return false;
+			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return dynamic && gmt_symbol_tables_read_at(info->dlpi_addr, dynamic, ret_tables);
+}
+
+bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic, struct gmt_symbol_tables *ret_tables)
+{
+	uint64_t soname = 0;
+
+	*ret_tables = (struct gmt_symbol_tables){ .base = base, .dynamic = dynamic };
 	for (const ElfW(Dyn) *entry = ret_tables->dynamic; entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_SYMTAB)
 			ret_tables->symbols = address_in(ret_tables->base, entry->d_un.d_ptr);

@@ -27,6 +27,9 @@ struct gmt_symbol_tables {
 /* False for an object without a dynamic section or without symbols. */
 bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables);
 
+/* The same by where an object and its dynamic section are. */
+bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic, struct gmt_symbol_tables *ret_tables);
+
 /*
  * Calls `visit` with each definition of `symbol` in one object (several versions of a name are several)
  * until it returns other than 0; returns that, or 0.

@@ -3,12 +3,14 @@
 import glob
 import os
 import subprocess
+import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, SIMCUDA, Recording, records
+from snapshots import BUILD, CLI, SHIM, SIMCUDA, Recording, records
 
 PROGRAMS = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "roads")
+AUDIT = os.path.join(BUILD, "preload", "libgpumemtrace-audit.so")
 ALLOC, FREE = 1, 2
 DEVICE = 1
 DRIVER_NAMES = ("cuMemAlloc_v2", "cuMemFree_v2")
@@ -38,7 +40,7 @@ def without(command, preload=None, libraries=SIMCUDA, **more):
     return subprocess.run([*before, *command], env=variables, capture_output=True, text=True, timeout=120)
 
 
-class Roads(unittest.TestCase):
+class Loading(unittest.TestCase):
     def check(self, run, names):
         """The recording has exactly the calls that the program printed."""
         self.assertEqual(run.code, 0, run.err + run.out)
@@ -58,6 +60,11 @@ class Roads(unittest.TestCase):
                 self.assertEqual(event["kind"], FREE)
         self.assertEqual(sum(site["live_bytes"] for site in run.report()["sites"]), 0)
 
+    def load(self, how, way, *arguments, **more):
+        return Recording([program("loader"), how, program(f"libroad-{way}.so"), "road_use", *arguments], **more)
+
+
+class Roads(Loading):
     def test_a_linked_program_is_recorded_however_it_was_built(self):
         for way, names in (("driver", DRIVER_NAMES), ("runtime", RUNTIME_NAMES), ("static", DRIVER_NAMES)):
             for position in ("pie", "fixed"):
@@ -75,9 +82,6 @@ class Roads(unittest.TestCase):
                     with self.subTest((road, position, dynsym)):
                         command = [program(f"road-look-{position}-now"), road]
                         self.check(Recording(command, {"dynsym": dynsym}), names)
-
-    def load(self, how, way, *arguments, **more):
-        return Recording([program("loader"), how, program(f"libroad-{way}.so"), "road_use", *arguments], **more)
 
     def test_a_library_is_recorded_however_it_was_opened(self):
         for how in ("local", "global", "again"):
@@ -112,6 +116,64 @@ class Roads(unittest.TestCase):
         run = self.load("deepbind", "runtime-now", options={"dynsym": "off"})
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(run.files, [])
+
+
+class Namespaces(Loading):
+    """dlmopen: with the audit library each call is recorded; without it the recorder is no hindrance."""
+
+    WAYS = (("driver-now",), ("driver-lazy",), ("runtime-now",), ("static-now",), ("look-now", "dlsym"),
+            ("look-now", "proc_address"))
+
+    def load_audited(self, how, way, *arguments):
+        return self.load(how, way, *arguments, environment={"LD_AUDIT": AUDIT})
+
+    def test_a_library_in_a_namespace_is_recorded_at_the_driver_with_the_audit_library(self):
+        for way in self.WAYS:
+            with self.subTest(way):
+                self.check(self.load_audited("namespace", *way), DRIVER_NAMES)
+
+    def test_a_library_in_a_namespace_is_not_seen_without_it(self):
+        for way in self.WAYS:
+            with self.subTest(way):
+                run = self.load("namespace", *way)
+                self.assertEqual((run.code, run.files), (0, []), run.err)
+
+    def test_two_drivers_in_two_namespaces_each_get_their_own_calls(self):
+        """The device of the second one's blocks is not known: only one driver is asked."""
+        for way in self.WAYS:
+            with self.subTest(way):
+                run = self.load_audited("both", *way)
+                self.assertEqual(run.code, 0, run.err)
+                expected = [(line.split()[0], int(line.split()[-1])) for line in run.out.splitlines()]
+                self.assertEqual(len(expected), 4)
+                self.assertEqual([("alloc" if event["kind"] == ALLOC else "free", event["address"])
+                                  for event in blocks(run.file)], expected)
+
+    def test_a_library_that_looks_in_itself_first_is_recorded_while_it_is_bound(self):
+        for binding in ("now", "lazy"):
+            with self.subTest(binding):
+                self.check(self.load_audited("deepbind", f"driver-{binding}"), DRIVER_NAMES)
+
+    def test_all_other_roads_lead_where_they_did_with_the_audit_library_too(self):
+        for how in ("local", "global", "again", "deepbind"):
+            for way in self.WAYS:
+                with self.subTest((how, way)):
+                    self.check(self.load_audited(how, *way), DRIVER_NAMES + RUNTIME_NAMES)
+
+    def test_programs_without_the_recorder_are_left_alone_by_the_audit_library(self):
+        for command in ([program("seek"), program("libseek.so")],
+                        [program("loader"), "namespace", program("libroad-driver-now.so"), "road_use"]):
+            plain, audited = without(command), without(command, LD_AUDIT=AUDIT)
+            self.assertEqual((audited.returncode, audited.stderr), (plain.returncode, plain.stderr))
+            self.assertEqual(len(audited.stdout.splitlines()), len(plain.stdout.splitlines()))
+
+    def test_run_takes_the_audit_library_along_where_it_is_asked_to(self):
+        for asked, count in (((), 0), (("--audit",), 1)):
+            with tempfile.TemporaryDirectory() as folder:
+                done = without([CLI, "run", "-q", *asked, "-o", os.path.join(folder, "a.gmt.gz"), "--",
+                                program("loader"), "namespace", program("libroad-driver-now.so"), "road_use"])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(len(os.listdir(folder)), count)
 
 
 class OtherPreloads(unittest.TestCase):

@@ -4,7 +4,7 @@
  * int FUNCTION(int count, char **arguments), whose arguments begin with FUNCTION, as main's would.
  *
  * HOW: local, global, deepbind, lazy-deepbind (dlopen), namespace (dlmopen, a new one),
- * again (opened, called and closed, and all that once more). With -DIS_LINKED the program itself is
+ * again (opened, called and closed, and all that once more), both (local, then namespace). With -DIS_LINKED the program itself is
  * linked to the driver.
  */
 #include <dlfcn.h>
@@ -37,8 +37,11 @@ int main(int count, char **arguments)
 #endif
 	int result = 0;
 
-	for (int times = strcmp(arguments[1], "again") == 0 ? 2 : 1; times && !result; times--) {
-		void *library = open_library(arguments[1], arguments[2]);
+	const char *how = arguments[1];
+	int is_both = strcmp(how, "both") == 0;
+
+	for (int times = is_both || strcmp(how, "again") == 0 ? 2 : 1; times && !result; times--) {
+		void *library = open_library(is_both && times == 1 ? "namespace" : how, arguments[2]);
 		int (*function)(int, char **) =
 			library ? (int (*)(int, char **))dlsym(library, arguments[3]) : NULL;
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libgpumemtrace-audit.so, for LD_AUDIT: what no preload reaches, libraries in namespaces of dlmopen and
+ * libraries opened with RTLD_DEEPBIND that are bound to the driver while they load. It records nothing
+ * itself: it has the loader bind the driver's hooked functions to the wrappers of libgpumemtrace.so, which
+ * LD_PRELOAD has put into the first namespace; without that it does nothing.
+ *
+ * Only objects named libcuda.so have their bindings looked at, and no call is traced, so that the loader
+ * leaves calls as fast as they are.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "audit/door.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static struct link_map *recorder; /* libgpumemtrace.so in the first namespace */
+static bool is_loaded;             /* all that the program starts with is: functions of the recorder can be called */
+static gmt_door_object *tell_object;
+static gmt_door_bind *ask_wrapper;
+
+/* All that is kept of a driver; a process has a few at most. */
+enum { DRIVERS = 16 };
+static struct driver {
+	struct link_map *map;
+	Lmid_t space;
+} drivers[DRIVERS];
+
+static bool is_named(const struct link_map *map, const char *prefix)
+{
+	const char *slash = strrchr(map->l_name, '/');
+
+	return strncmp(slash ? slash + 1 : map->l_name, prefix, strlen(prefix)) == 0;
+}
+
+/*
+ * An exported function of the recorder, by its own hash table: dlsym needs a handle of this namespace's own
+ * making, and to make one while the loader binds is asking for trouble.
+ */
+static void *find_function(const char *name)
+{
+	const ElfW(Sym) *symbols = NULL;
+	const char *names = NULL;
+	const uint32_t *hash = NULL;
+	uint32_t wanted = 5381;
+
+	/* The loader has added the base to these. */
+	for (const ElfW(Dyn) *entry = recorder->l_ld; entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_SYMTAB)
+			symbols = (const ElfW(Sym) *)entry->d_un.d_ptr;
+		else if (entry->d_tag == DT_STRTAB)
+			names = (const char *)entry->d_un.d_ptr;
+		else if (entry->d_tag == DT_GNU_HASH)
+			hash = (const uint32_t *)entry->d_un.d_ptr;
+	}
+	if (!symbols || !names || !hash || !hash[0])
+		return NULL;
+
+	const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + hash[2]);
+	const uint32_t *chain = buckets + hash[0];
+
+	for (const unsigned char *at = (const unsigned char *)name; *at; at++)
+		wanted = wanted * 33 + *at;
+	for (uint32_t i = buckets[wanted % hash[0]]; i >= hash[1] && i; i++) {
+		if (symbols[i].st_shndx != SHN_UNDEF && strcmp(names + symbols[i].st_name, name) == 0)
+			return (void *)(recorder->l_addr + symbols[i].st_value);
+		if (chain[i - hash[1]] & 1)
+			break;
+	}
+	return NULL;
+}
+
+static bool find_door(void)
+{
+	if (recorder && is_loaded && !ask_wrapper) {
+		tell_object = (gmt_door_object *)find_function(GMT_DOOR_OBJECT);
+		ask_wrapper = (gmt_door_bind *)find_function(GMT_DOOR_BIND);
+	}
+	return ask_wrapper && tell_object;
+}
+
+static void tell_range(const struct link_map *map, Lmid_t space, bool is_gone)
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr;
+
+	if (space == LM_ID_BASE || !header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || !find_door())
+		return;
+
+	const ElfW(Phdr) *segments = (const ElfW(Phdr) *)(map->l_addr + header->e_phoff);
+	uint64_t end = 0;
+
+	for (unsigned i = 0; i < header->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_vaddr + segments[i].p_memsz > end)
+			end = segments[i].p_vaddr + segments[i].p_memsz;
+	tell_object(space, map->l_addr, map->l_addr + end, is_gone);
+}
+
+EXPORT unsigned la_version(unsigned version)
+{
+	return version < LAV_CURRENT ? version : LAV_CURRENT;
+}
+
+EXPORT void la_preinit(uintptr_t *cookie)
+{
+	(void)cookie;
+	is_loaded = true;
+}
+
+EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
+{
+	*cookie = 0;
+	if (space == LM_ID_BASE && is_named(map, "libgpumemtrace.so")) {
+		recorder = map;
+		return 0; /* it means the real ones */
+	}
+	tell_range(map, space, false);
+	if (is_named(map, "libcuda.so")) {
+		for (unsigned i = 0; i < DRIVERS && !*cookie; i++)
+			if (!drivers[i].map) {
+				drivers[i] = (struct driver){ map, space };
+				*cookie = (uintptr_t)&drivers[i];
+			}
+		return *cookie ? LA_FLG_BINDTO : 0;
+	}
+	if (is_named(map, "libcudadebugger.so") || is_named(map, "libnvidia-") || is_named(map, "libdxcore.so"))
+		return 0;
+	/* What la_objclose needs, marked as no driver's. */
+	*cookie = (uintptr_t)map;
+	return LA_FLG_BINDFROM;
+}
+
+static struct driver *driver_at(uintptr_t cookie)
+{
+	return cookie >= (uintptr_t)drivers && cookie < (uintptr_t)(drivers + DRIVERS) ? (struct driver *)cookie : NULL;
+}
+
+EXPORT unsigned la_objclose(uintptr_t *cookie)
+{
+	struct driver *driver = driver_at(*cookie);
+	struct link_map *map = driver ? driver->map : (struct link_map *)*cookie;
+	Lmid_t space = LM_ID_BASE;
+
+	if (map && dlinfo(map, RTLD_DI_LMID, &space) == 0)
+		tell_range(map, space, true);
+	if (driver)
+		driver->map = NULL;
+	return 0;
+}
+
+EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to, unsigned *flags,
+	const char *name)
+{
+	struct driver *driver = driver_at(*to);
+
+	(void)index;
+	(void)from;
+	*flags |= LA_SYMB_NOPLTENTER | LA_SYMB_NOPLTEXIT;
+	if (!driver || !driver->map || !find_door())
+		return symbol->st_value;
+
+	struct gmt_door_binding binding = {
+		.space = driver->space,
+		.symbol = name,
+		.driver_base = driver->map->l_addr,
+		.driver_dynamic = driver->map->l_ld,
+		.driver_path = driver->map->l_name,
+	};
+	void *wrapper = ask_wrapper(&binding);
+
+	return wrapper ? (uintptr_t)wrapper : symbol->st_value;
+}
