@@ -21,9 +21,13 @@ static uint64_t until_of(const struct gmt_parts_options *options, const struct g
 
 static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, struct gmt_error *error)
 {
+	if (!gmt_ledger_watch_init(&parts->ledger_watch, parts->snapshot, &parts->traces))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+
 	struct gmt_replay_observer observers[] = {
 		parts->history.observer,
 		gmt_ooms_observer(&parts->ooms),
+		parts->ledger_watch.observer,
 	};
 	struct gmt_replay_options options = {
 		.until_ns = until_ns,
@@ -48,6 +52,7 @@ static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_opti
 			error)) ||
 		(status = gmt_ooms_init(&parts->ooms, snapshot, until_ns, error)) ||
 		(status = replay(parts, until_ns, error)) ||
+		(status = gmt_ledger_init(&parts->ledger, &parts->ledger_watch, &parts->ooms, &parts->replay, error)) ||
 		(status = gmt_summary_init(&parts->summary, snapshot, &parts->replay, error)) ||
 		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)) ||
 		(status = gmt_leaks_init(&parts->leaks, snapshot, &parts->traces, &parts->timeline,
@@ -73,6 +78,8 @@ void gmt_parts_fini(struct gmt_parts *parts)
 	gmt_sites_fini(&parts->sites);
 	gmt_summary_fini(&parts->summary);
 	gmt_replay_fini(&parts->replay);
+	gmt_ledger_fini(&parts->ledger);
+	gmt_ledger_watch_fini(&parts->ledger_watch);
 	gmt_ooms_fini(&parts->ooms);
 	gmt_history_fini(&parts->history);
 	gmt_timeline_fini(&parts->timeline);

@@ -7,6 +7,7 @@
 #include "analysis/caveats.h"
 #include "analysis/history.h"
 #include "analysis/leaks.h"
+#include "analysis/ledger.h"
 #include "analysis/ooms.h"
 #include "analysis/sites.h"
 #include "analysis/summary.h"
@@ -21,6 +22,8 @@ struct gmt_parts {
 	struct gmt_timeline timeline;
 	struct gmt_history history;
 	struct gmt_ooms ooms;
+	struct gmt_ledger_watch ledger_watch;
+	struct gmt_ledger ledger;
 	struct gmt_replay replay;
 	struct gmt_summary summary;
 	struct gmt_sites sites;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "render/ledger.h"
 #include "render/ooms.h"
 
 #include <stdlib.h>
@@ -113,8 +114,11 @@ static void write_outside(const struct writer *writer, const struct gmt_oom_row 
 	if (!row->has_driver || row->free_bytes > row->total_bytes || used <= known ||
 		used - known < row->total_bytes / 100)
 		return;
-	fprintf(writer->file, "%s were used by what is not recorded: contexts, code, other processes. ",
-		gmt_text_size(used - known).text);
+	fprintf(writer->file, "%s were used by what is not recorded: ", gmt_text_size(used - known).text);
+	if (!gmt_ledger_text_refusal(writer->report->ledger, row->device,
+		(size_t)(row - writer->report->ooms->rows.items), writer->file))
+		fputs("contexts, code, other processes", writer->file);
+	fputs(". ", writer->file);
 }
 
 static void write_holders(const struct writer *writer, const struct gmt_oom_row *row)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "analysis/caveats.h"
+#include "analysis/ledger.h"
 #include "analysis/ooms.h"
 #include "analysis/sites.h"
 #include "analysis/summary.h"
@@ -27,6 +28,7 @@ struct gmt_report {
 	struct gmt_sites *sites; /* sorted anew for each list */
 	const struct gmt_caveats *caveats;
 	const struct gmt_ooms *ooms;
+	const struct gmt_ledger *ledger;
 	const struct gmt_where_view *where; /* or NULL */
 	const struct gmt_leaks_view *leaks;
 	enum gmt_where_section section; /* text: of `where`; all but GMT_WHERE_SHORT stand for the lists */

@@ -3,6 +3,7 @@
 
 #include "analysis/categories.h"
 #include "model/clock.h"
+#include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/space.h"
 #include "render/stack_json.h"
@@ -267,6 +268,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	for (size_t i = 0; i < report->summary->devices.count; i++)
 		render_device(&report->summary->devices.items[i], json);
 	gmt_json_end_array(json);
+	gmt_ledger_json(report->ledger, json);
 	gmt_json_key(json, "host");
 	gmt_json_begin_object(json);
 	render_account(&report->summary->host, json);

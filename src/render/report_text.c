@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/clock.h"
 #include "render/head.h"
+#include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/plain.h"
 #include "render/space.h"
@@ -92,6 +93,9 @@ static void write_device(const struct writer *writer, const struct gmt_summary_d
 	write_columns(writer);
 	/* PyTorch's blocks first: they are what its user knows. */
 	for (size_t i = device->layers.count; i-- > 0;) {
+		/* The ledger tells of the others. */
+		if (!gmt_layer_is_got(device->layers.items[i].layer))
+			continue;
 		write_layer(writer, &device->layers.items[i]);
 		write_reserved(writer, &device->layers.items[i].account);
 	}
@@ -366,6 +370,8 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 			fprintf(file, "\nand %zu more GPUs: see --json\n",
 				report->summary->devices.count - DEVICES_SHOWN);
 		write_host(&writer);
+		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
+			gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer.plain);
 		done = gmt_ooms_text(report, &steps, file);
 		write_refusals(&writer);
 		if (report->section == GMT_WHERE_SHORT) {

@@ -14,6 +14,7 @@ class Story:
         self.stamp, self.next_address = 2000, 0x7000_0000
         self.events, self.marks, self.codes, self.places, self.stacks = [], [], {}, {}, {}
         self.native, self.ooms, self.drops, self.live = {}, [], [], {}
+        self.samples = []
 
     def stack(self, *lines):
         """Lines as "FILE:LINE in FUNCTION", leaf first; the id of a Python stack."""
@@ -75,7 +76,7 @@ class Story:
             blocks.append(w.block("mark", *self.marks))
         if self.events:
             blocks.append(w.block("event", *self.events))
-        for kind, rows in ("oom", self.ooms), ("drop", self.drops):
+        for kind, rows in ("oom", self.ooms), ("drop", self.drops), ("sample", self.samples):
             if rows:
                 blocks.append(w.block(kind, *rows))
         if ends:

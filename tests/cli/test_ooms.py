@@ -148,6 +148,10 @@ class Ooms(unittest.TestCase):
         (oom,) = report["ooms"]
         stack = oom.pop("stack")
         self.assertEqual(stack[oom.pop("own_frame")]["line"], 4)
+        ledger = oom.pop("ledger")
+        self.assertEqual({line["name"]: line["bytes"] for line in ledger["lines"] if line["bytes"]},
+                         {"torch_live": 40 * MIB, "torch_cached": 20 * MIB, "unexplained": 20 * MIB})
+        self.assertEqual((ledger["used_bytes"], ledger["total_bytes"]), (80 * MIB, 100 * MIB))
         holders = oom.pop("holders")
         self.assertEqual([report["sites"][i]["stack"][0]["line"] for i in holders], [2, 3])
         self.assertEqual(oom, {

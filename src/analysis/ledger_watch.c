@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* What the process held when the device was asked, at its peaks and when it was refused. */
+#include <stdlib.h>
+
+#include "analysis/ledger.h"
+
+enum { OUT_OF_MEMORY = 2 };
+
+static struct gmt_ledger_device *find_device(struct gmt_ledger_watch *watch, int16_t device)
+{
+	for (size_t i = 0; i < watch->devices.count; i++)
+		if (watch->devices.items[i].device == device)
+			return &watch->devices.items[i];
+	return NULL;
+}
+
+static struct gmt_ledger_device *get_device(struct gmt_ledger_watch *watch, int16_t device)
+{
+	struct gmt_ledger_device *found = find_device(watch, device);
+
+	if (found)
+		return found;
+	found = gmt_vec_push(&watch->devices);
+	if (found)
+		*found = (struct gmt_ledger_device){ .device = device };
+	return found;
+}
+
+/* What it holds now. */
+static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t device,
+	struct gmt_ledger_holding *ret_holding)
+{
+	const struct gmt_ledger_device *row = find_device(watch, device);
+	const struct gmt_books_account *torch = gmt_books_find_account(&replay->books, GMT_LAYER_TORCH, device);
+
+	*ret_holding = row ? row->now : (struct gmt_ledger_holding){ .stamp = 0 };
+	if (torch && torch->has_totals) {
+		ret_holding->told_allocated_bytes = torch->told_allocated_bytes;
+		ret_holding->told_reserved_bytes = torch->told_reserved_bytes;
+	}
+}
+
+struct gmt_ledger_sums gmt_ledger_sums(const struct gmt_ledger_holding *holding)
+{
+	struct gmt_ledger_sums sums = { 0, holding->bytes[GMT_SPACE_POOL], holding->bytes[GMT_SPACE_GRAPH] };
+
+	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++) {
+		unsigned layer = gmt_space_layer(space);
+
+		if ((layer == GMT_LAYER_CUDA || layer == GMT_LAYER_DRIVER) && space != GMT_SPACE_MANAGED &&
+			space != GMT_SPACE_POOL && space != GMT_SPACE_GRAPH)
+			sums.steady_bytes += holding->bytes[space];
+	}
+	return sums;
+}
+
+static struct gmt_ledger_sums sums_now(struct gmt_ledger_watch *watch, uint16_t device)
+{
+	static const struct gmt_ledger_holding nothing;
+	const struct gmt_ledger_device *row = find_device(watch, (int16_t)device);
+
+	return gmt_ledger_sums(row ? &row->now : &nothing);
+}
+
+/* Answers that were asked for, or were complete, before this moment. */
+static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
+{
+	for (; watch->next_begin < watch->begins.count; watch->next_begin++) {
+		struct gmt_ledger_answer *answer = &watch->answers.items[watch->begins.items[watch->next_begin]];
+
+		if (answer->sample.begin_stamp >= stamp)
+			break;
+		answer->before = sums_now(watch, answer->sample.device);
+	}
+	for (; watch->next_end < watch->answers.count; watch->next_end++) {
+		struct gmt_ledger_answer *answer = &watch->answers.items[watch->next_end];
+
+		if (answer->sample.stamp >= stamp)
+			break;
+		answer->after = sums_now(watch, answer->sample.device);
+	}
+}
+
+static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct gmt_ledger_watch *watch = user;
+	struct gmt_ledger_holding *holding;
+	int16_t *device;
+
+	(void)index;
+	pass_answers(watch, event->stamp);
+	if (event->kind != GMT_KIND_ALLOC_FAILED || event->device < 0 ||
+		(event->layer != GMT_LAYER_TORCH && event->result != OUT_OF_MEMORY))
+		return true;
+	holding = gmt_vec_push(&watch->refusals);
+	device = gmt_vec_push(&watch->refusal_devices);
+	if (!holding || !device)
+		return false;
+	take(watch, replay, event->device, holding);
+	holding->stamp = event->stamp;
+	*device = event->device;
+	return true;
+}
+
+/* Whether a block counts here: device memory that this process, or the driver for it, has. */
+static bool counts(const struct gmt_books_account *account)
+{
+	return account->device >= 0 && account->layer != GMT_LAYER_TORCH && account->layer != GMT_LAYER_VIEW &&
+		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
+}
+
+static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t site, bool is_more,
+	uint64_t size_bytes, struct gmt_ledger_device **ret_device)
+{
+	const struct gmt_books *books = &replay->books;
+	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[site].account];
+	uint32_t space = books->spaces.items[books->sites.items[site].space].space;
+	struct gmt_ledger_holding *now;
+
+	*ret_device = NULL;
+	if (!counts(account) || space >= GMT_SPACE_COUNT)
+		return true;
+	*ret_device = get_device(watch, account->device);
+	if (!*ret_device)
+		return false;
+	now = &(*ret_device)->now;
+	now->bytes[space] = is_more ? now->bytes[space] + size_bytes : now->bytes[space] - size_bytes;
+	if (account->layer == GMT_LAYER_CUDA &&
+		gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
+		now->segments[space] = is_more ? now->segments[space] + size_bytes : now->segments[space] - size_bytes;
+	return true;
+}
+
+static void take_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+	struct gmt_ledger_device *device, uint64_t stamp)
+{
+	device->peak_bytes = device->cuda_bytes;
+	take(watch, replay, device->device, &device->peak);
+	device->peak.stamp = stamp;
+}
+
+/* PyTorch gets a segment before it says what it is for: as long as the peak lasts, the most of its own counts. */
+static void see_block(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+	const struct gmt_books_account *torch, uint64_t stamp)
+{
+	struct gmt_ledger_device *device = find_device(watch, torch->device);
+
+	if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
+		torch->told_allocated_bytes > device->peak.told_allocated_bytes)
+		take_peak(watch, replay, device, stamp);
+}
+
+static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint32_t site)
+{
+	struct gmt_ledger_watch *watch = user;
+	const struct gmt_books *books = &replay->books;
+	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[site].account];
+	struct gmt_ledger_device *device;
+
+	if (account->layer == GMT_LAYER_TORCH && account->has_totals)
+		see_block(watch, replay, account, event->stamp);
+	if (!change(watch, replay, site, true, event->size_bytes, &device))
+		return false;
+	if (device && account->layer == GMT_LAYER_CUDA) {
+		device->cuda_bytes = account->live_bytes;
+		if (account->live_bytes > device->peak_bytes)
+			take_peak(watch, replay, device, event->stamp);
+	}
+	return true;
+}
+
+static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	const struct gmt_books *books = &replay->books;
+	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[block->site].account];
+	struct gmt_ledger_device *device;
+
+	(void)event;
+	if (!change(user, replay, block->site, false, block->size_bytes, &device))
+		return false;
+	if (device && account->layer == GMT_LAYER_CUDA)
+		device->cuda_bytes = account->live_bytes;
+	return true;
+}
+
+static bool on_finished(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_ledger_watch *watch = user;
+
+	pass_answers(watch, UINT64_MAX);
+	for (size_t i = 0; i < watch->devices.count; i++)
+		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].now);
+	return true;
+}
+
+static int by_end(const void *left, const void *right)
+{
+	const struct gmt_ledger_answer *a = left, *b = right;
+
+	return (a->sample.stamp > b->sample.stamp) - (a->sample.stamp < b->sample.stamp);
+}
+
+static int by_begin(const void *left, const void *right, void *user)
+{
+	const struct gmt_ledger_answer *answers = user;
+	uint64_t a = answers[*(const uint32_t *)left].sample.begin_stamp,
+		b = answers[*(const uint32_t *)right].sample.begin_stamp;
+
+	return (a > b) - (a < b);
+}
+
+/* A refusal was followed by the question what there is. */
+static bool add_ooms(struct gmt_ledger_watch *watch)
+{
+	for (size_t i = 0; i < watch->snapshot->ooms.count; i++) {
+		const struct gmt_oom *oom = &watch->snapshot->ooms.items[i];
+		struct gmt_ledger_answer *answer;
+
+		if (!oom->total_bytes || oom->device < 0)
+			continue;
+		answer = gmt_vec_push(&watch->answers);
+		if (!answer)
+			return false;
+		*answer = (struct gmt_ledger_answer){ .sample = {
+			.stamp = oom->stamp, .begin_stamp = oom->stamp, .device = (uint16_t)oom->device,
+			.known = GMT_SAMPLE_DRIVER, .free_bytes = oom->free_bytes, .total_bytes = oom->total_bytes } };
+	}
+	return true;
+}
+
+bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces)
+{
+	watch->snapshot = snapshot;
+	watch->traces = traces;
+	watch->observer = (struct gmt_replay_observer){
+		.before = on_before, .began = on_began, .ended = on_ended, .finished = on_finished, .user = watch,
+	};
+	for (size_t i = 0; i < snapshot->samples.count; i++) {
+		const struct gmt_sample *sample = &snapshot->samples.items[i];
+		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
+
+		if (!answer)
+			return false;
+		*answer = (struct gmt_ledger_answer){ .sample = *sample };
+	}
+	if (!add_ooms(watch) || !gmt_vec_reserve(&watch->begins, watch->answers.count))
+		return false;
+	for (size_t i = 0; i < watch->answers.count; i++)
+		*gmt_vec_push(&watch->begins) = (uint32_t)i;
+	if (!watch->answers.count)
+		return true;
+	qsort(watch->answers.items, watch->answers.count, sizeof(*watch->answers.items), by_end);
+	qsort_r(watch->begins.items, watch->begins.count, sizeof(*watch->begins.items), by_begin, watch->answers.items);
+	return true;
+}
+
+void gmt_ledger_watch_fini(struct gmt_ledger_watch *watch)
+{
+	gmt_vec_fini(&watch->devices);
+	gmt_vec_fini(&watch->answers);
+	gmt_vec_fini(&watch->begins);
+	gmt_vec_fini(&watch->refusals);
+	gmt_vec_fini(&watch->refusal_devices);
+}

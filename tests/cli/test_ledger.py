@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""The ledger of a device: lines that add up to what it says is in use."""
+import unittest
+
+import cli
+from recording import CUDA, TORCH, MiB, Story
+
+DRIVER, IMPORTED = 3, 4
+MANAGED, POOL, ARRAY, VMM, GRAPH, IPC, CONTEXT, MODULE = 2, 3, 6, 7, 9, 10, 17, 18
+ASKED_DRIVER, ASKED_NVML, PROCESSES, POOLS, GRAPHS = 1, 2, 4, 8, 16
+CREATE, MAP, UNMAP, LAUNCH, NODE_ALLOC = 5, 8, 9, 15, 13
+LINES = ["torch_live", "torch_cached", "torch_rounding", "device", "array", "vmm", "pool_used", "pool_cached",
+         "graph_used", "graph_cached", "contexts", "modules", "limits", "runtime", "other_processes", "unexplained"]
+
+
+class Ledger(Story):
+    total = 1000 * MiB
+
+    def cuda(self, size, space=1, layer=CUDA, line="/home/me/train.py:3 in load", **more):
+        return self.alloc(size * MiB, line, layer=layer, space=space, **more)
+
+    def ask(self, used, known=ASKED_DRIVER, ago=0, **more):
+        """The device says that so many MiB are in use, asked after the last event."""
+        self.stamp += 10
+        self.samples.append({"stamp": self.stamp, "begin_stamp": self.stamp - 1 - ago, "device": 0, "known": known,
+                             "free_bytes": self.total - used * MiB, "total_bytes": self.total,
+                             **{key: value * MiB for key, value in more.items()}})
+
+    def report(self, *options):
+        (row,) = cli.report(self.write("ledger.gmt.gz"), *options)["ledger"]
+        return row
+
+
+def amounts(moment):
+    """The lines that are not 0, in MiB."""
+    assert [line["name"] for line in moment["lines"]] == LINES
+    assert sum(line["bytes"] for line in moment["lines"]) == moment["used_bytes"]
+    return {line["name"]: line["bytes"] // MiB for line in moment["lines"] if line["bytes"]}
+
+
+def known(moment):
+    return {line["name"] for line in moment["lines"] if line["known"]}
+
+
+class LedgerTest(unittest.TestCase):
+    def test_each_kind_of_memory_has_its_line_and_they_add_up(self):
+        story = Ledger()
+        story.cuda(50, CONTEXT, DRIVER, context=1)
+        story.cuda(7, MODULE, DRIVER, context=1)
+        story.cuda(20)
+        story.cuda(3, ARRAY)
+        story.cuda(40, VMM)
+        story.cuda(10, POOL)
+        story.cuda(1000, MANAGED)
+        story.cuda(500, IPC, IMPORTED)
+        story.ask(200, ASKED_DRIVER | POOLS | GRAPHS | PROCESSES, pool_reserved_bytes=32, pool_used_bytes=10,
+                  graph_reserved_bytes=2, process_bytes=160, others_bytes=30)
+        row = story.report()
+        self.assertEqual(amounts(row), {
+            "contexts": 50, "modules": 7, "device": 20, "array": 3, "vmm": 40, "pool_used": 10, "pool_cached": 22,
+            "graph_cached": 2, "runtime": 6, "other_processes": 30, "unexplained": 10})
+        self.assertEqual((row["used_bytes"], row["total_bytes"], row["managed_bytes"], row["imported_bytes"]),
+                         (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB))
+        self.assertEqual(known(row), set(LINES) - {"torch_live", "torch_cached", "torch_rounding"})
+        text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
+        self.assertRegex(text, r"in use, as the device says +200 MiB +200 MiB\n")
+        self.assertRegex(text, r"\n    unexplained +10.0 MiB +10.0 MiB\n")
+
+    def test_pytorchs_segments_are_split_into_live_and_cached_and_are_no_other_device_memory(self):
+        story = Ledger()
+        segment = "torch/_C.py:1 in malloc"
+        address = story.alloc(20 * MiB, "/home/me/train.py:3 in load", layer=CUDA)
+        story.alloc(6 * MiB, "/home/me/train.py:3 in load", address=address, reserved_bytes=20 * MiB)
+        del segment
+        story.cuda(5, line="/home/me/other.py:1 in other")
+        story.ask(30)
+        self.assertEqual(amounts(story.report()), {"torch_live": 6, "torch_cached": 14, "device": 5, "unexplained": 5})
+
+    def test_the_answer_counts_that_was_given_while_the_process_held_the_same(self):
+        story = Ledger()
+        story.ask(900)
+        story.cuda(100)
+        story.ask(130)
+        block = story.cuda(300)
+        story.free(block)
+        story.ask(140)
+        row = story.report()
+        self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (140, False))
+        self.assertEqual(amounts(row), {"device": 100, "unexplained": 40})
+
+    def test_where_none_was_given_the_difference_is_added_and_said(self):
+        story = Ledger()
+        story.cuda(100)
+        story.ask(130)
+        story.free(story.cuda(300))
+        row = story.report()["at_peak"]
+        self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (430, True))
+        self.assertEqual(amounts(row), {"device": 400, "unexplained": 30})
+
+    def test_an_answer_during_which_the_process_changed_is_the_last_resort(self):
+        story = Ledger()
+        story.cuda(100)
+        story.ask(130)
+        story.cuda(50)
+        story.ask(170, ago=25)
+        row = story.report()
+        self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (180, True))
+
+    def test_a_pool_that_gives_from_what_it_holds_uses_no_more_of_the_device(self):
+        story = Ledger()
+        story.cuda(10, POOL)
+        story.ask(64, ASKED_DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
+        story.cuda(20, POOL)
+        row = story.report()
+        self.assertEqual(row["used_bytes"], 64 * MiB)
+        self.assertEqual(amounts(row), {"pool_used": 30, "pool_cached": 34})
+
+    def test_a_device_that_was_never_asked_has_no_unexplained_memory(self):
+        story = Ledger()
+        story.cuda(10)
+        row = story.report()
+        self.assertEqual((row["asked_at_ns"], row["used_bytes"], row["total_bytes"]), (None, 10 * MiB, 0))
+        self.assertNotIn("unexplained", known(row))
+        self.assertIn("The device was not asked", cli.run("report", cli.place("ledger.gmt.gz")).stdout)
+
+    def test_more_than_the_device_says_is_below_zero(self):
+        story = Ledger()
+        story.cuda(100)
+        story.ask(60)
+        self.assertEqual(amounts(story.report()), {"device": 100, "unexplained": -40})
+
+    def test_handles_count_until_neither_a_reference_nor_a_mapping_is_left(self):
+        story = Ledger()
+        for handle in 1, 2:
+            story.event(1, layer=CUDA, space=VMM, address=handle, size_bytes=10 * MiB)
+            story.event(MAP, layer=CUDA, space=VMM, address=handle << 30, size_bytes=10 * MiB, object=handle)
+            story.event(2, layer=CUDA, space=VMM, address=handle, device=-2)
+        self.assertEqual(amounts(story.report()), {"vmm": 20})
+        story.event(UNMAP, layer=CUDA, space=VMM, address=1 << 30, size_bytes=10 * MiB, device=-2)
+        self.assertEqual(amounts(story.report()), {"vmm": 10})
+
+    def test_a_graphs_blocks_come_with_its_launch(self):
+        story = Ledger()
+        story.event(CREATE, layer=CUDA, space=GRAPH, address=77)
+        story.event(NODE_ALLOC, layer=CUDA, space=GRAPH, address=1 << 30, size_bytes=5 * MiB, object=77)
+        story.cuda(1)
+        self.assertEqual(amounts(story.report()), {"device": 1})
+        story.event(LAUNCH, layer=CUDA, space=GRAPH, address=77)
+        self.assertEqual(amounts(story.report()), {"device": 1, "graph_used": 5})
+
+    def test_the_end_of_a_context_ends_what_was_made_in_it(self):
+        story = Ledger()
+        story.event(1, layer=DRIVER, space=CONTEXT, address=99, size_bytes=50 * MiB, context=3)
+        story.cuda(20, context=3)
+        story.cuda(10, POOL, context=3)
+        story.cuda(7, context=4)
+        story.event(2, layer=DRIVER, space=CONTEXT, address=99, context=3, device=-2)
+        self.assertEqual(amounts(story.report()), {"device": 7, "pool_used": 10})
+
+
+if __name__ == "__main__":
+    cli.main()
