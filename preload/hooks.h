@@ -41,6 +41,9 @@ static inline void gmt_call_count(enum gmt_hook hook)
 	atomic_fetch_add_explicit(&gmt_call_counts[hook], 1, memory_order_relaxed);
 }
 
+/* In the child of a fork: the calls were its parent's. */
+void gmt_calls_forget(void);
+
 /* "cuda", "cudart", "c10" */
 const char *gmt_library_name(enum gmt_library library);
 

@@ -125,6 +125,7 @@ static void in_child_of_fork(void)
 	gmt_objects_release();
 	gmt_nvml_release();
 	gmt_sampler_forget();
+	gmt_calls_forget();
 	gmt_contexts_reset_locks();
 	gmt_pools_reset_locks();
 	gmt_modules_reset_lock();

@@ -47,6 +47,7 @@ static void record(enum gmt_hook hook, enum gmt_kind kind, uint64_t address, uin
 		.device = device.index,
 	};
 
+	gmt_call_count(hook);
 	if (!gmt_commit_begin())
 		return;
 	if (kind == GMT_KIND_ALLOC_FAILED)

@@ -11,6 +11,7 @@
 #include "record/clock.h"
 #include "record/modules.h"
 #include "record/samples.h"
+#include "routes/unhooked.h"
 
 static struct gmt_slice slice(const char *text)
 {
@@ -158,22 +159,66 @@ static void write_losses(struct gmt_facts *facts)
 	}
 }
 
+static struct gmt_api api_of(uint16_t hook)
+{
+	return (struct gmt_api){
+		.id = hook,
+		.name = slice(gmt_hooks[hook].library == GMT_LIBRARY_C10 ? gmt_hooks[hook].base : gmt_hooks[hook].symbol),
+		.library = slice(gmt_library_name(gmt_hooks[hook].library)),
+	};
+}
+
 void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
 {
 	if (facts->api_written[hook])
 		return;
 
-	struct gmt_api row = {
-		.id = hook,
-		.name = slice(gmt_hooks[hook].library == GMT_LIBRARY_C10 ? gmt_hooks[hook].base : gmt_hooks[hook].symbol),
-		.library = slice(gmt_library_name(gmt_hooks[hook].library)),
-	};
+	struct gmt_api row = api_of(hook);
 
 	facts->api_written[hook] = true;
 	facts->write(NULL, GMT_RECORD_API, &row, 1);
 }
 
-static void write_samples(const struct gmt_facts *facts)
+/* Of functions whose count has changed; `all`: of those too that nobody called. */
+static void write_calls(struct gmt_facts *facts, bool all)
+{
+	static struct gmt_api apis[GMT_HOOK_COUNT];
+	static struct gmt_calls calls[GMT_HOOK_COUNT];
+	uint32_t api_count = 0, call_count = 0;
+
+	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		uint64_t count = atomic_load_explicit(&gmt_call_counts[hook], memory_order_relaxed);
+
+		if (count == facts->calls_written[hook] && !(all && !count))
+			continue;
+		if (!facts->api_written[hook])
+			apis[api_count++] = api_of(hook);
+		facts->api_written[hook] = true;
+		facts->calls_written[hook] = count;
+		calls[call_count++] = (struct gmt_calls){ hook, count };
+	}
+	if (api_count)
+		facts->write(NULL, GMT_RECORD_API, apis, api_count);
+	if (call_count)
+		facts->write(NULL, GMT_RECORD_CALLS, calls, call_count);
+}
+
+static void write_unhooked(struct gmt_facts *facts)
+{
+	static const char *const roads[] = {
+		[GMT_ROAD_DLSYM] = "dlsym", [GMT_ROAD_PROC_ADDRESS] = "cuGetProcAddress",
+	};
+	enum gmt_road road;
+	const char *name;
+
+	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL; facts->unhooked_written++) {
+		struct gmt_unhooked row = { slice(name), slice(roads[road]) };
+
+		facts->write(NULL, GMT_RECORD_UNHOOKED, &row, 1);
+	}
+}
+
+void gmt_facts_samples(const struct gmt_facts *facts)
 {
 	static struct gmt_sample samples[16];
 	static struct gmt_pool pools[64];
@@ -211,6 +256,13 @@ void gmt_facts_update(struct gmt_facts *facts)
 	write_modules(facts);
 	write_notes(facts);
 	write_losses(facts);
-	write_samples(facts);
+	gmt_facts_samples(facts);
+	write_calls(facts, false);
+	write_unhooked(facts);
 	write_clock(facts);
+}
+
+void gmt_facts_end(struct gmt_facts *facts)
+{
+	write_calls(facts, true);
 }

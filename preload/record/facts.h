@@ -23,6 +23,8 @@ struct gmt_facts {
 	uint32_t notes_written;
 	uint64_t losses_written[GMT_LOSS_COUNT];
 	bool api_written[GMT_HOOK_COUNT];
+	uint64_t calls_written[GMT_HOOK_COUNT];
+	uint32_t unhooked_written;
 };
 
 /* What is known at the start; the file's first records. */
@@ -30,6 +32,12 @@ void gmt_facts_begin(struct gmt_facts *facts);
 
 /* What is new since the last time, and the time itself. Before each sync point. */
 void gmt_facts_update(struct gmt_facts *facts);
+
+/* What is known only at the end: which functions were never called. */
+void gmt_facts_end(struct gmt_facts *facts);
+
+/* What the sampler was told since the last time; gmt_facts_update does that too. */
+void gmt_facts_samples(const struct gmt_facts *facts);
 
 /* The name of a function, when it is met for the first time. */
 void gmt_facts_api(struct gmt_facts *facts, uint16_t hook);

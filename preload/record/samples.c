@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "record/writer.h"
+
 enum { SAMPLES = 64, POOLS = 512 };
 
 /*
@@ -21,11 +23,14 @@ static struct gmt_pool pools[POOLS];
 	bool push(const struct type *row) \
 	{ \
 		uint32_t pushed = atomic_load_explicit(&counts.pushed, memory_order_relaxed); \
+		uint32_t waiting = pushed - atomic_load_explicit(&counts.popped, memory_order_acquire); \
 \
-		if (pushed - atomic_load_explicit(&counts.popped, memory_order_acquire) == (size)) \
+		if (waiting == (size)) \
 			return false; \
 		rows[pushed % (size)] = *row; \
 		atomic_store_explicit(&counts.pushed, pushed + 1, memory_order_release); \
+		if (waiting == (size) / 2) \
+			gmt_writer_wake(); \
 		return true; \
 	} \
 \

@@ -258,6 +258,7 @@ static void finish(void)
 	struct gmt_error error;
 
 	drain(true);
+	gmt_facts_end(&writer.facts);
 	sync_point();
 
 	struct gmt_end row = { .stamp = gmt_clock_stamp(), .events = writer.events };
@@ -338,6 +339,7 @@ static void *run(void *unused)
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
 		drain(false);
+		gmt_facts_samples(&writer.facts);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
 		if (asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) || is_sync_due()) {

@@ -13,6 +13,7 @@
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "routes/symbols.h"
+#include "routes/unhooked.h"
 
 static void *program_handle;
 
@@ -129,6 +130,18 @@ static bool is_in_global_scope(void *handle)
 	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle);
 }
 
+/* A name without a row that looks like an allocation call: worth a second look-up, which tells whose it is. */
+static void see_unhooked(void *next, const struct gmt_dlsym_request *request, const void *caller, int is_versioned)
+{
+	void *handle = is_in_global_scope(request->handle) ? RTLD_NEXT : request->handle;
+	void *found = ask(next, handle, request, is_versioned);
+	struct gmt_object object;
+
+	if (found && gmt_object_of(found, &object) &&
+		(gmt_path_names(object.path, "libcuda.so") || gmt_is_runtime(object.path)) && !is_driver_part(caller))
+		gmt_unhooked_add(request->name, GMT_ROAD_DLSYM);
+}
+
 /* RTLD_DEFAULT means the caller's own libraries too, where it was loaded locally. */
 static void *find_in_scope_of_caller(const char *name, const void *caller)
 {
@@ -161,8 +174,11 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 	void *next = next_for(caller, is_versioned);
 	enum gmt_hook hook = request->name ? gmt_hook_by_symbol(request->name) : GMT_HOOK_NONE;
 
-	if (hook == GMT_HOOK_NONE)
+	if (hook == GMT_HOOK_NONE) {
+		if (request->name && gmt_unhooked_would_be(request->name))
+			see_unhooked(next, request, caller, is_versioned);
 		return pass_to(next);
+	}
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		gmt_dynsym_take_driver();
 

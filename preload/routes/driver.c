@@ -137,12 +137,18 @@ unsigned gmt_driver_hook_at(const void *function)
 	return GMT_HOOK_NONE;
 }
 
-bool gmt_driver_exports_unhooked(const void *function)
+const char *gmt_driver_export_name(const void *function)
 {
 	Dl_info about;
 
-	return dladdr(function, &about) && about.dli_saddr == function && about.dli_sname &&
-		gmt_hook_by_symbol(about.dli_sname) == GMT_HOOK_NONE;
+	return dladdr(function, &about) && about.dli_saddr == function ? about.dli_sname : NULL;
+}
+
+bool gmt_driver_exports_unhooked(const void *function)
+{
+	const char *name = gmt_driver_export_name(function);
+
+	return name && gmt_hook_by_symbol(name) == GMT_HOOK_NONE;
 }
 
 static int current_device(void)

@@ -20,6 +20,9 @@ void gmt_driver_learn(const void *function);
 /* In the child of a fork: who was learning is not there any more. */
 void gmt_driver_reset_locks(void);
 
+/* The name of the library's export at exactly this address; NULL: there is none. */
+const char *gmt_driver_export_name(const void *function);
+
 /* Whether `function` is exactly where the driver exports something that has no row in hooks.def. */
 bool gmt_driver_exports_unhooked(const void *function);
 

@@ -10,6 +10,7 @@
 #include "lifecycle.h"
 #include "routes/driver.h"
 #include "routes/real.h"
+#include "routes/unhooked.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
 
@@ -22,7 +23,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 {
 	enum gmt_hook hook = gmt_driver_hook_at(answered);
 
-	if (hook == GMT_HOOK_NONE && symbol && version >= 0) {
+	if (hook == GMT_HOOK_NONE && version >= 0) {
 		hook = gmt_hook_by_base(symbol, (uint32_t)version,
 			flags & FLAG_PER_THREAD_STREAM ? GMT_MODE_PTDS : GMT_MODE_LEGACY);
 		if (hook != GMT_HOOK_NONE && gmt_driver_exports_unhooked(answered))
@@ -30,7 +31,16 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 		if (hook != GMT_HOOK_NONE)
 			gmt_real_set(hook, answered);
 	}
-	return hook == GMT_HOOK_NONE ? answered : gmt_hooks[hook].wrapper;
+	if (hook != GMT_HOOK_NONE)
+		return gmt_hooks[hook].wrapper;
+
+	/* A newer form of a name has a row under its old one. */
+	if (gmt_unhooked_would_be(symbol)) {
+		const char *exported = gmt_driver_export_name(answered);
+
+		gmt_unhooked_add(exported ? exported : symbol, GMT_ROAD_PROC_ADDRESS);
+	}
+	return answered;
 }
 
 static void replace(const char *symbol, void **address, int version, uint64_t flags, const void *real)
@@ -38,7 +48,7 @@ static void replace(const char *symbol, void **address, int version, uint64_t fl
 	gmt_driver_learn(real);
 	gmt_lifecycle_reach_driver();
 	/* The driver may say success and give NULL: "exists, but not here". */
-	if (address && *address)
+	if (symbol && address && *address)
 		*address = wrapper_for(symbol, *address, version, flags);
 }
 
@@ -54,6 +64,8 @@ int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, u
 
 	if (!real)
 		return NOT_INITIALIZED;
+
+	gmt_call_count(GMT_HOOK_cuGetProcAddress);
 
 	int result = real(symbol, address, version, flags);
 	if (result == SUCCESS)
@@ -73,6 +85,8 @@ int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version
 	if (!real)
 		return NOT_INITIALIZED;
 
+	gmt_call_count(GMT_HOOK_cuGetProcAddress_v2);
+
 	int result = real(symbol, address, version, flags, status);
 	if (result == SUCCESS)
 		replace(symbol, address, version, flags, (const void *)real);
@@ -87,6 +101,8 @@ int gmt_wrap_cuInit(unsigned flags)
 
 	if (!real)
 		return NOT_INITIALIZED;
+
+	gmt_call_count(GMT_HOOK_cuInit);
 
 	int result = real(flags);
 	if (result == SUCCESS) {

@@ -1,21 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a device's memory is while the recorder asks about it.
+ * samples HOW: what a device's memory is while the recorder asks about it. Each context that is made makes it ask
+ * at once, twice; that is how a loop comes to thousands of samples.
  *
- *   quiet             memory of several kinds; then nothing for a second; prints what the driver says
+ *   quiet          memory of several kinds, then nothing for a while; prints what the driver said of it
+ *   graphs         likewise, with a graph that allocates
+ *   nothing        looks at devices, and allocates nothing; prints how many threads there are, and whether NVML is there
+ *   answers        asks what is free in a loop, twice with another answer
+ *   captures MODE  captures streams while contexts come and go in another thread; prints how many captures were spoilt
+ *   pools          makes and ends pools while contexts come and go in another thread
+ *   resets         ends the primary context again and again, likewise
+ *   fork           forks; the child tries to use the device; prints the parent's view afterwards
+ *   exit | _exit   ends in the middle of all this
  */
 #include <cuda.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+enum { CONTEXTS = 2000 };
+
+static atomic_bool done;
 
 static void check(CUresult result, const char *what)
 {
 	if (result == CUDA_SUCCESS)
 		return;
 	fprintf(stderr, "%s: %d\n", what, (int)result);
-	exit(1);
+	_exit(1);
 }
 #define CHECK(call) check(call, #call)
 
@@ -29,20 +50,201 @@ static CUcontext begin(CUdevice device)
 	return context;
 }
 
-static int quiet(void)
+static void print_memory(void)
+{
+	size_t free_bytes, total_bytes;
+
+	CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
+	printf("%zu %zu\n", free_bytes, total_bytes);
+}
+
+static void quiet(void)
 {
 	CUdeviceptr block, async;
-	size_t free_bytes, total_bytes;
 
 	begin(0);
 	CHECK(cuMemAlloc(&block, 100 << 20));
 	CHECK(cuMemAllocAsync(&async, 10 << 20, 0));
 	sleep(1);
+	print_memory();
 	CHECK(cuMemFreeAsync(async, 0));
-	CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
-	printf("%zu %zu\n", free_bytes, total_bytes);
 	CHECK(cuMemAlloc(&block, 1 << 20));
-	return 0;
+}
+
+static void graphs(void)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS about = {
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE },
+		.bytesize = 30 << 20,
+	};
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+	cuuint64_t reserved_bytes, used_bytes;
+
+	begin(0);
+	CHECK(cuGraphCreate(&graph, 0));
+	CHECK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &about));
+	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cuGraphLaunch(exec, 0));
+	CHECK(cuCtxSynchronize());
+	sleep(1);
+	CHECK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved_bytes));
+	CHECK(cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, &used_bytes));
+	printf("%llu %llu\n", (unsigned long long)reserved_bytes, (unsigned long long)used_bytes);
+}
+
+static int count_threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int count = -2; /* . and .. */
+
+	while (tasks && readdir(tasks))
+		count++;
+	if (tasks)
+		closedir(tasks);
+	return count;
+}
+
+static void nothing(void)
+{
+	char name[100];
+	int count;
+
+	CHECK(cuInit(0));
+	CHECK(cuDeviceGetCount(&count));
+	CHECK(cuDeviceGetName(name, sizeof(name), 0));
+	usleep(600000);
+	printf("%d %d\n", count_threads(), dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+}
+
+static void answers(void)
+{
+	CUdeviceptr block;
+	size_t free_bytes, total_bytes;
+
+	begin(0);
+	CHECK(cuMemAlloc(&block, 1 << 20));
+	for (int i = 0; i < 10000; i++)
+		CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
+	CHECK(cuMemAlloc(&block, 1 << 20));
+	print_memory();
+}
+
+/* Makes the recorder ask, all the time. */
+static void *make_contexts(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < CONTEXTS && !atomic_load(&done); i++) {
+		CUcontext context;
+
+		CHECK(cuCtxCreate(&context, NULL, 0, 0));
+		CHECK(cuCtxDestroy(context));
+	}
+	atomic_store(&done, true);
+	return NULL;
+}
+
+static void captures(CUstreamCaptureMode mode)
+{
+	pthread_t thread;
+	CUstream stream;
+	CUmemoryPool pool;
+	long spoilt = 0, count = 0;
+
+	begin(0);
+	CHECK(cuDeviceGetDefaultMemPool(&pool, 0));
+	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	pthread_create(&thread, NULL, make_contexts, NULL);
+	for (; !atomic_load(&done) || count == 0; count++) {
+		CUgraph graph = NULL;
+		CUdeviceptr block;
+
+		CHECK(cuStreamBeginCapture(stream, mode));
+		CHECK(cuMemAllocAsync(&block, 1 << 20, stream));
+		for (int i = 0; i < 20; i++)
+			sched_yield();
+		CHECK(cuMemFreeAsync(block, stream));
+		spoilt += cuStreamEndCapture(stream, &graph) != CUDA_SUCCESS;
+		if (graph)
+			CHECK(cuGraphDestroy(graph));
+	}
+	pthread_join(thread, NULL);
+	printf("%ld %d\n", spoilt, count > 10);
+}
+
+static void pools(void)
+{
+	CUmemPoolProps about = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE,
+	};
+	pthread_t thread;
+
+	begin(0);
+	pthread_create(&thread, NULL, make_contexts, NULL);
+	while (!atomic_load(&done)) {
+		CUmemoryPool some[8];
+
+		for (int i = 0; i < 8; i++)
+			CHECK(cuMemPoolCreate(&some[i], &about));
+		for (int i = 0; i < 8; i++)
+			CHECK(cuMemPoolDestroy(some[i]));
+	}
+	pthread_join(thread, NULL);
+}
+
+static void resets(void)
+{
+	CUcontext context;
+	CUdeviceptr block;
+	pthread_t thread;
+
+	begin(0);
+	pthread_create(&thread, NULL, make_contexts, NULL);
+	while (!atomic_load(&done)) {
+		CHECK(cuDevicePrimaryCtxReset(0));
+		CHECK(cuDevicePrimaryCtxRelease(0));
+		CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+		CHECK(cuCtxSetCurrent(context));
+		CHECK(cuMemAlloc(&block, 1 << 20));
+	}
+	pthread_join(thread, NULL);
+}
+
+static void forks(void)
+{
+	CUdeviceptr block;
+	int status;
+
+	begin(0);
+	CHECK(cuMemAlloc(&block, 1 << 20));
+	usleep(300000);
+
+	pid_t child = fork();
+	if (child == 0) {
+		CUresult result = cuMemAlloc(&block, 1 << 20);
+
+		usleep(600000);
+		exit(result == CUDA_ERROR_NOT_INITIALIZED && count_threads() == 2 ? 7 : 1);
+	}
+	waitpid(child, &status, 0);
+	CHECK(cuMemAlloc(&block, 1 << 20));
+	sleep(1);
+	printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	print_memory();
+}
+
+static void end_in_the_middle(bool at_once)
+{
+	pthread_t threads[3];
+
+	begin(0);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, make_contexts, NULL);
+	usleep(20000);
+	if (at_once)
+		_exit(3);
+	exit(3);
 }
 
 int main(int argc, char **argv)
@@ -50,7 +252,26 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	if (strcmp(how, "quiet") == 0)
-		return quiet();
-	fprintf(stderr, "usage: samples quiet\n");
-	return 2;
+		quiet();
+	else if (strcmp(how, "graphs") == 0)
+		graphs();
+	else if (strcmp(how, "nothing") == 0)
+		nothing();
+	else if (strcmp(how, "answers") == 0)
+		answers();
+	else if (strcmp(how, "captures") == 0 && argc == 3)
+		captures(strcmp(argv[2], "global") == 0 ? CU_STREAM_CAPTURE_MODE_GLOBAL :
+			strcmp(argv[2], "relaxed") == 0 ? CU_STREAM_CAPTURE_MODE_RELAXED :
+			CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	else if (strcmp(how, "pools") == 0)
+		pools();
+	else if (strcmp(how, "resets") == 0)
+		resets();
+	else if (strcmp(how, "fork") == 0)
+		forks();
+	else if (strcmp(how, "exit") == 0 || strcmp(how, "_exit") == 0)
+		end_in_the_middle(how[0] == '_');
+	else
+		return 2;
+	return 0;
 }
