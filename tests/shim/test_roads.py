@@ -277,6 +277,12 @@ class Probes(unittest.TestCase):
             run = self.check_same([program("seek"), program("libseek.so")], SIMCUDA, {"dynsym": dynsym})
             self.assertIn("program libcuda.so.1 'cuMemAlloc_v2': found", run.out)
 
+    def test_a_program_that_has_functions_of_cudas_names_itself_finds_its_own(self):
+        for libraries in (None, SIMCUDA):
+            for exports in ("on", "off"):
+                run = self.check_same([program("own")], libraries, {"exports": exports})
+                self.assertEqual(run.out, "1 1 1 0 0\n77 78\n")
+
     def test_python_that_looks_for_cuda_gets_the_same_answers_without_a_driver(self):
         script = (
             "import ctypes, ctypes.util\n"
