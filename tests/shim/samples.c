@@ -27,9 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTEXTS = 2000 };
+enum { CONTEXTS = 2000, ROUNDS = 200 };
 
 static atomic_bool done;
+static atomic_int made;
 
 static void check(CUresult result, const char *what)
 {
@@ -135,14 +136,26 @@ static void answers(void)
 static void *make_contexts(void *unused)
 {
 	(void)unused;
-	for (int i = 0; i < CONTEXTS && !atomic_load(&done); i++) {
+	while (!atomic_load(&done)) {
 		CUcontext context;
 
 		CHECK(cuCtxCreate(&context, NULL, 0, 0));
 		CHECK(cuCtxDestroy(context));
+		atomic_fetch_add(&made, 1);
 	}
-	atomic_store(&done, true);
 	return NULL;
+}
+
+/* Whether both threads have done enough at the same time. */
+static bool is_enough(int rounds)
+{
+	return atomic_load(&made) >= CONTEXTS && rounds >= ROUNDS;
+}
+
+static void end(pthread_t thread)
+{
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
 }
 
 static void captures(CUstreamCaptureMode mode)
@@ -150,13 +163,13 @@ static void captures(CUstreamCaptureMode mode)
 	pthread_t thread;
 	CUstream stream;
 	CUmemoryPool pool;
-	long spoilt = 0, count = 0;
+	int spoilt = 0;
 
 	begin(0);
 	CHECK(cuDeviceGetDefaultMemPool(&pool, 0));
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	pthread_create(&thread, NULL, make_contexts, NULL);
-	for (; !atomic_load(&done) || count == 0; count++) {
+	for (int rounds = 0; !is_enough(rounds); rounds++) {
 		CUgraph graph = NULL;
 		CUdeviceptr block;
 
@@ -169,8 +182,8 @@ static void captures(CUstreamCaptureMode mode)
 		if (graph)
 			CHECK(cuGraphDestroy(graph));
 	}
-	pthread_join(thread, NULL);
-	printf("%ld %d\n", spoilt, count > 10);
+	end(thread);
+	printf("%d\n", spoilt);
 }
 
 static void pools(void)
@@ -182,7 +195,7 @@ static void pools(void)
 
 	begin(0);
 	pthread_create(&thread, NULL, make_contexts, NULL);
-	while (!atomic_load(&done)) {
+	for (int rounds = 0; !is_enough(rounds); rounds++) {
 		CUmemoryPool some[8];
 
 		for (int i = 0; i < 8; i++)
@@ -190,7 +203,7 @@ static void pools(void)
 		for (int i = 0; i < 8; i++)
 			CHECK(cuMemPoolDestroy(some[i]));
 	}
-	pthread_join(thread, NULL);
+	end(thread);
 }
 
 static void resets(void)
@@ -201,14 +214,14 @@ static void resets(void)
 
 	begin(0);
 	pthread_create(&thread, NULL, make_contexts, NULL);
-	while (!atomic_load(&done)) {
+	for (int rounds = 0; !is_enough(rounds); rounds++) {
 		CHECK(cuDevicePrimaryCtxReset(0));
 		CHECK(cuDevicePrimaryCtxRelease(0));
 		CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 		CHECK(cuCtxSetCurrent(context));
 		CHECK(cuMemAlloc(&block, 1 << 20));
 	}
-	pthread_join(thread, NULL);
+	end(thread);
 }
 
 static void forks(void)
