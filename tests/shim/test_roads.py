@@ -257,6 +257,36 @@ class Storms(unittest.TestCase):
             self.assertEqual((kinds.count(ALLOC), kinds.count(FREE)), (made, made))
 
 
+class Python(Loading):
+    def test_ctypes_and_cffi_users_are_recorded_however_they_open_the_library(self):
+        driver = ("library.cuInit(0); context = ctypes.c_void_p()\n"
+                  "library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0); library.cuCtxSetCurrent(context)\n")
+        cffi = ("import cffi\nmaker = cffi.FFI()\n"
+                "maker.cdef('int cudaMalloc(void **, size_t); int cudaFree(void *);')\n"
+                "library = maker.dlopen('libcudart.so.13'); block = maker.new('void **')\n"
+                "assert library.cudaMalloc(block, 777) == 0\n"
+                "print('alloc', 777, int(maker.cast('size_t', block[0])))\n"
+                "assert library.cudaFree(block[0]) == 0\n"
+                "print('free', int(maker.cast('size_t', block[0])))\n")
+        scripts = {}
+        for kind in ("CDLL", "PyDLL"):
+            for mode in ("RTLD_LOCAL", "RTLD_GLOBAL"):
+                for file, start, names in (("libcuda.so.1", driver, DRIVER_NAMES), ("libcudart.so.13", "", RUNTIME_NAMES)):
+                    for again in ("library", "ctypes.CDLL(None)") if mode == "RTLD_GLOBAL" else ("library",):
+                        scripts[kind, mode, file, again] = names, (
+                            f"import ctypes\nlibrary = ctypes.{kind}('{file}', mode=ctypes.{mode})\n{start}"
+                            f"library = {again}; block = ctypes.c_size_t()\n"
+                            f"assert library.{names[0]}(ctypes.byref(block), ctypes.c_size_t(777)) == 0\n"
+                            "print('alloc', 777, block.value)\n"
+                            f"assert library.{names[1]}(block) == 0\n"
+                            "print('free', block.value)\n")
+        if subprocess.run(["python3", "-c", "import cffi"], capture_output=True, timeout=60).returncode == 0:
+            scripts["cffi"] = RUNTIME_NAMES, cffi
+        for name, (names, script) in scripts.items():
+            with self.subTest(name):
+                self.check(Recording(["python3", "-c", script]), names)
+
+
 class Probes(unittest.TestCase):
     def check_same(self, command, libraries, options=None):
         plain = without(command, libraries=libraries)
