@@ -186,11 +186,14 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	return true;
 }
 
+/* Answers of later than the replay's end are of memory that it does not know. */
 static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_watch *watch = user;
 
-	pass_answers(watch, UINT64_MAX);
+	pass_answers(watch, replay->events < watch->snapshot->events.count ?
+		gmt_snapshot_event(watch->snapshot, replay->events)->stamp : UINT64_MAX);
+	watch->answers.count = watch->next_end;
 	for (size_t i = 0; i < watch->devices.count; i++)
 		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].now);
 	return true;
