@@ -170,19 +170,19 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
 	(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about),
 	(exec, graph, about), about->flags)
 
-#define LAUNCH(symbol, in_kind) \
+#define LAUNCH(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
-		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_##in_kind); \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
 		CUresult result = real(exec, stream); \
 		if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
 			gmt_call_add(&call, 0, &(struct gmt_call_facts){ \
-				.kind = GMT_KIND_##in_kind, .space = GMT_SPACE_GRAPH, .address = N(exec), .stream = N(stream) }); \
+				.kind = GMT_KIND_LAUNCH, .space = GMT_SPACE_GRAPH, .address = N(exec), .stream = in_stream }); \
 		gmt_call_end(&call); \
 		return result; \
 	}
 
-LAUNCH(cuGraphLaunch, LAUNCH)
-LAUNCH(cuGraphLaunch_ptsz, LAUNCH)
+LAUNCH(cuGraphLaunch, N(stream))
+LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
 
 /* Nothing comes to life; the sampler sees what the device's graphs hold from now on. */
 #define UPLOAD(symbol) \
@@ -279,15 +279,15 @@ CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, grap
 CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
 
 /* A capture that was spoilt ends with an error: the stream does not capture any more. */
-#define END_CAPTURE(symbol) \
+#define END_CAPTURE(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph *graph)) \
-		bool was_capturing = gmt_driver_is_capturing(N(stream)); \
+		bool was_capturing = gmt_driver_is_capturing(in_stream); \
 		CUresult result = real(stream, graph); \
 		gmt_call_count(GMT_HOOK_##symbol); \
-		if (was_capturing && !gmt_driver_is_capturing(N(stream))) \
+		if (was_capturing && !gmt_driver_is_capturing(in_stream)) \
 			atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \
 		return result; \
 	}
 
-END_CAPTURE(cuStreamEndCapture)
-END_CAPTURE(cuStreamEndCapture_ptsz)
+END_CAPTURE(cuStreamEndCapture, N(stream))
+END_CAPTURE(cuStreamEndCapture_ptsz, OWN(stream))

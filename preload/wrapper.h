@@ -33,6 +33,9 @@
 /* A pointer or number as what events hold. */
 #define N(value) ((uint64_t)(uintptr_t)(value))
 
+/* Likewise, of the stream of a function for which none means the thread's own. */
+#define OWN(stream) N((stream) ? (stream) : CU_STREAM_PER_THREAD)
+
 /*
  * The wrapper has a private name, for routes/, and the exported name as its alias. Function pointers
  * are loaded from a table, so the call is indirect; no compiler can mistake it for recursion.
