@@ -47,11 +47,6 @@ static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts
 		event->context = place.context;
 }
 
-static bool is_about_memory(unsigned kind)
-{
-	return kind <= GMT_KIND_UNBIND || kind == GMT_KIND_NODE_ALLOC || kind == GMT_KIND_NODE_FREE;
-}
-
 /* Records what waits: in the order of the stamps, as a free of a call is stamped before what happens in it. */
 static void flush(struct gmt_thread_state *thread)
 {
@@ -91,8 +86,7 @@ void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt
 	if (!event.kind || (!facts->address && event.kind != GMT_KIND_ALLOC_FAILED))
 		return;
 	fill_place(&event, facts);
-	if (is_about_memory(event.kind))
-		gmt_this_thread.has_seen_memory = true;
+	gmt_this_thread.has_seen_event = true;
 	if (result == GMT_OOM_RESULT && event.kind == GMT_KIND_ALLOC_FAILED) {
 		struct gmt_ring_event driver_says;
 
@@ -120,5 +114,5 @@ void gmt_call_end(const struct gmt_call *call)
 		return;
 	if (thread->waiting_count)
 		flush(thread);
-	thread->has_seen_memory = false;
+	thread->has_seen_event = false;
 }

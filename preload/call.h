@@ -69,7 +69,7 @@ static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_r
 /* Whether this call is an event, now that the real function has returned. */
 static inline bool gmt_call_is_event(const struct gmt_call *call)
 {
-	return call->counts && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_memory);
+	return call->counts && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
 }
 
 /* Adds the event of a call that returned `result` (0 is success). May be done several times. */

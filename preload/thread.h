@@ -18,7 +18,7 @@ struct gmt_thread_state {
 	uint32_t driver_depth; /* of the driver's among them */
 	uint16_t outermost;    /* enum gmt_hook of the outermost */
 	uint8_t waiting_count;
-	bool has_seen_memory;  /* an event inside the outermost says what it did */
+	bool has_seen_event;   /* an event inside the outermost says what it did */
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
 	bool busy;            /* the recorder itself runs: a signal handler must not enter it again */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
