@@ -110,9 +110,9 @@ BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
 
 	gmt_contexts_begin_end();
 	CUresult result = real(context);
-	gmt_contexts_end_end();
 	if (!result && gmt_contexts_detach(N(context)))
 		end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
+	gmt_contexts_end_end();
 	gmt_call_end(&call);
 	return result;
 }
@@ -133,8 +133,8 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 		gmt_contexts_begin_end(); \
 		CUresult result = real(device); \
-		gmt_contexts_end_end(); \
 		end_primary(&call, result, device, is_reset); \
+		gmt_contexts_end_end(); \
 		gmt_call_end(&call); \
 		return result; \
 	}

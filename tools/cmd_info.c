@@ -6,13 +6,15 @@
 #include "tools/say.h"
 
 struct info_options {
-	bool json, strict;
+	bool json, coverage, strict;
 	int color;
 };
 
 #define AT(field) offsetof(struct info_options, field)
 const struct gmt_option_row gmt_table_info[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, one object for each file" },
+	{ "coverage", 0, GMT_OPTION_FLAG, NULL, AT(coverage),
+		"which functions were called, which never, and which were looked up and are not hooked" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ 0 },
@@ -24,6 +26,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	struct gmt_snapshot *snapshot;
 	struct gmt_census census = { 0 };
 	struct gmt_caveats caveats = { 0 };
+	struct gmt_coverage coverage = { 0 };
 	struct gmt_error error = { 0 };
 	int code = gmt_input_load(path, &snapshot);
 
@@ -31,11 +34,13 @@ static int info_file(const char *path, const struct info_options *options, bool 
 		return code;
 	*ret_incomplete |= !gmt_snapshot_complete(snapshot);
 	if (gmt_census_init(&census, snapshot, &error) ||
-		gmt_caveats_init(&caveats, snapshot, NULL, NULL, &error)) {
+		gmt_caveats_init(&caveats, snapshot, NULL, NULL, &error) ||
+		(options->coverage && gmt_coverage_init(&coverage, snapshot, &error))) {
 		code = gmt_say_failure(&error);
 	} else {
 		struct gmt_info info = {
 			.snapshot = snapshot, .census = &census, .caveats = &caveats,
+			.coverage = options->coverage ? &coverage : NULL,
 			.color = gmt_output_color(stdout, (enum gmt_color)options->color),
 		};
 		struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
@@ -47,6 +52,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 			gmt_info_text(&info, stdout);
 		}
 	}
+	gmt_coverage_fini(&coverage);
 	gmt_caveats_fini(&caveats);
 	gmt_census_fini(&census);
 	gmt_snapshot_free(snapshot);

@@ -48,7 +48,10 @@ uint64_t gmt_contexts_of_device(int device);
 bool gmt_contexts_hold(void);
 void gmt_contexts_release(void);
 
-/* Around a call of the program's that may end a context; the first waits for the sampler, but not for long. */
+/*
+ * Around a call of the program's that may end a context, and what is written down of that here. The first waits for
+ * the sampler, but not for long.
+ */
 void gmt_contexts_begin_end(void);
 void gmt_contexts_end_end(void);
 

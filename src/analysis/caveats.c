@@ -95,6 +95,24 @@ static void judge_books(struct lister *lister, const struct gmt_books *books)
 #undef GMT_ANOMALY
 }
 
+/* Names of the first few. */
+static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	char names[200] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < snapshot->unhooked.count && length < sizeof(names) - 1; i++) {
+		int added = snprintf(names + length, sizeof(names) - length, "%s%.*s", i ? ", " : "", 72,
+			snapshot->unhooked.items[i].name.text);
+
+		length += added > 0 ? (size_t)added : 0;
+	}
+	if (snapshot->unhooked.count)
+		add(lister, GMT_CAVEAT_REMARK,
+			"functions that look like allocation calls were looked up and are not hooked: %s%s "
+			"(see `gpumemtrace info --coverage`)", names, length < sizeof(names) ? "" : "...");
+}
+
 static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 {
 	uint64_t unnamed = traces->addresses - traces->named;
@@ -124,6 +142,7 @@ enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct g
 		judge_books(&lister, &replay->books);
 	if (traces)
 		judge_traces(&lister, traces);
+	judge_unhooked(&lister, snapshot);
 	if (snapshot->repeated_ids)
 		add(&lister, GMT_CAVEAT_REMARK, "%s records were given twice; the first ones count",
 			gmt_text_count(snapshot->repeated_ids).text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "render/coverage.h"
 #include "render/head.h"
 #include "render/plain.h"
 
@@ -15,10 +16,8 @@ static void write_padded(const struct gmt_plain *plain, const char *text, size_t
 		fputc(' ', plain->file);
 }
 
-static void write_tables(const struct gmt_info *info, const struct gmt_plain *plain)
+static void write_devices(const struct gmt_snapshot *snapshot, const struct gmt_plain *plain)
 {
-	const struct gmt_snapshot *snapshot = info->snapshot;
-
 	for (size_t i = 0; i < snapshot->devices.count; i++) {
 		const struct gmt_device *device = &snapshot->devices.items[i];
 
@@ -28,6 +27,12 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 		gmt_plain_text(plain, device->uuid.text);
 		fputc('\n', plain->file);
 	}
+}
+
+static void write_tables(const struct gmt_info *info, const struct gmt_plain *plain)
+{
+	const struct gmt_snapshot *snapshot = info->snapshot;
+
 	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s\n", "events by function", "allocs", "frees",
 		"refused", "bad free");
 	for (size_t i = 0; i < info->census->apis.count; i++) {
@@ -78,7 +83,11 @@ void gmt_info_text(const struct gmt_info *info, FILE *file)
 	fprintf(file, "\n  stacks    %zu native, %zu Python, %zu pairs; %zu modules, %zu Python functions\n",
 		snapshot->stacks.count, snapshot->frames.count, snapshot->traces.count,
 		snapshot->modules.count, snapshot->codes.count);
-	write_tables(info, &plain);
+	write_devices(snapshot, &plain);
+	if (info->coverage)
+		gmt_coverage_text(info->coverage, &plain);
+	else
+		write_tables(info, &plain);
 	fputs("\nnext: gpumemtrace report ", file);
 	gmt_plain_argument(&plain, snapshot->path);
 	fputc('\n', file);
@@ -152,6 +161,10 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 			snapshot->options.items[i].value.text);
 	gmt_json_end_object(json);
 	render_lists(info, json);
+	if (info->coverage) {
+		gmt_json_key(json, "coverage");
+		gmt_coverage_json(info->coverage, json);
+	}
 	gmt_json_key(json, "remarks");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < info->caveats->rows.count; i++)

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* libcuda.so.future: the simulated driver, and functions that nobody knows yet. */
+/*
+ * libcuda.so.future: the simulated driver, with functions that nobody knows yet, and a witness of what it is
+ * asked: making a context current that is not there any more is refused, and counted.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -8,6 +13,8 @@
 extern int cuDeviceGetCount(int *);
 EXPORT int (*future_driver_behind)(int *) = cuDeviceGetCount;
 
+EXPORT int cuCtxPushCurrent_v2(void *context);
+EXPORT void future_driver_count(int *ret_pushed, int *ret_refused);
 EXPORT int cuMemAllocFuture(void);
 EXPORT int cuMemAlloc_v9(void);
 EXPORT int cuMemMapFuture(void);
@@ -34,4 +41,26 @@ int cuGetProcAddress_v2(const char *name, void **ret_address, int version, unsig
 	*ret_status = 0;
 	*ret_address = strcmp(name, "cuMemAllocFuture") == 0 ? (void *)cuMemAllocFuture : (void *)cuMemAlloc_v9;
 	return 0;
+}
+
+static atomic_int pushed, refused;
+
+int cuCtxPushCurrent_v2(void *context)
+{
+	static int (*real)(void *);
+	int result;
+
+	if (!real)
+		real = (int (*)(void *))dlsym(RTLD_NEXT, "cuCtxPushCurrent_v2");
+	result = real(context);
+	atomic_fetch_add(&pushed, 1);
+	if (result)
+		atomic_fetch_add(&refused, 1);
+	return result;
+}
+
+void future_driver_count(int *ret_pushed, int *ret_refused)
+{
+	*ret_pushed = atomic_load(&pushed);
+	*ret_refused = atomic_load(&refused);
 }

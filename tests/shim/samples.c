@@ -4,12 +4,14 @@
  * at once, twice; that is how a loop comes to thousands of samples.
  *
  *   quiet          memory of several kinds, then nothing for a while; prints what the driver said of it
+ *   quiet again    likewise, for ever
  *   graphs         likewise, with a graph that allocates
  *   nothing        looks at devices, and allocates nothing; prints how many threads there are, and whether NVML is there
  *   answers        asks what is free in a loop, twice with another answer
  *   captures MODE  captures streams while contexts come and go in another thread; prints how many captures were spoilt
  *   pools          makes and ends pools while contexts come and go in another thread
- *   resets         ends the primary context again and again, likewise
+ *   resets LIBRARY ends the primary context again and again, likewise; the driver is libcuda.so.future at that path,
+ *                  and how many contexts it was asked to make current is printed, and how many of them were gone
  *   fork           forks; the child tries to use the device; prints the parent's view afterwards
  *   exit | _exit   ends in the middle of all this
  */
@@ -59,14 +61,16 @@ static void print_memory(void)
 	printf("%zu %zu\n", free_bytes, total_bytes);
 }
 
-static void quiet(void)
+static void quiet(bool again)
 {
 	CUdeviceptr block, async;
 
 	begin(0);
 	CHECK(cuMemAlloc(&block, 100 << 20));
 	CHECK(cuMemAllocAsync(&async, 10 << 20, 0));
-	sleep(1);
+	do
+		sleep(1);
+	while (again);
 	print_memory();
 	CHECK(cuMemFreeAsync(async, 0));
 	CHECK(cuMemAlloc(&block, 1 << 20));
@@ -206,12 +210,19 @@ static void pools(void)
 	end(thread);
 }
 
-static void resets(void)
+static void resets(const char *path)
 {
+	void *library = dlopen(path, RTLD_NOW), *address;
+	void (*count)(int *, int *) = (void (*)(int *, int *))dlsym(library, "future_driver_count");
+	int (*find)(const char *, void **, int, cuuint64_t, int *) =
+		(int (*)(const char *, void **, int, cuuint64_t, int *))dlsym(library, "cuGetProcAddress_v2");
 	CUcontext context;
 	CUdeviceptr block;
 	pthread_t thread;
+	int status, pushed, refused;
 
+	/* What is asked first is the driver for the recorder. */
+	find("cuInit", &address, 20000, 0, &status);
 	begin(0);
 	pthread_create(&thread, NULL, make_contexts, NULL);
 	for (int rounds = 0; !is_enough(rounds); rounds++) {
@@ -222,6 +233,8 @@ static void resets(void)
 		CHECK(cuMemAlloc(&block, 1 << 20));
 	}
 	end(thread);
+	count(&pushed, &refused);
+	printf("%d %d\n", pushed, refused);
 }
 
 static void forks(void)
@@ -265,7 +278,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 
 	if (strcmp(how, "quiet") == 0)
-		quiet();
+		quiet(argc == 3);
 	else if (strcmp(how, "graphs") == 0)
 		graphs();
 	else if (strcmp(how, "nothing") == 0)
@@ -278,8 +291,8 @@ int main(int argc, char **argv)
 			CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 	else if (strcmp(how, "pools") == 0)
 		pools();
-	else if (strcmp(how, "resets") == 0)
-		resets();
+	else if (strcmp(how, "resets") == 0 && argc == 3)
+		resets(argv[2]);
 	else if (strcmp(how, "fork") == 0)
 		forks();
 	else if (strcmp(how, "exit") == 0 || strcmp(how, "_exit") == 0)

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """What the driver and NVML say of a device's memory, as it is recorded: to the byte, and to no one's harm."""
+import json
 import os
 import shutil
 import tempfile
 import unittest
 
 import tap
-from snapshots import SIMCUDA, Recording, records
+from snapshots import SIMCUDA, Recording, cli, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PROGRAM = os.path.join(PROGRAMS, "samples")
+FUTURE = os.path.join(PROGRAMS, "libcuda.so.future")
 MIB = 1 << 20
 DRIVER, NVML, PROCESSES, POOLS, GRAPHS = 1, 2, 4, 8, 16
 EVERYTHING = DRIVER | NVML | PROCESSES | POOLS | GRAPHS
@@ -69,8 +71,9 @@ class Quiet(unittest.TestCase):
         self.assertTrue(before["stamp"] < event["stamp"] < after["begin_stamp"])
 
     def test_nothing_is_asked_while_nothing_happens(self):
-        # In its second of sleep: once right before it, and once for what was called meanwhile.
-        self.assertLessEqual(len(samples(self.recording)), 8)
+        free, _ = map(int, self.recording.out.split())
+        rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free]
+        self.assertLessEqual(len(rows), 3)  # in a second of sleep
 
 
 class Answers(unittest.TestCase):
@@ -115,10 +118,12 @@ class NoHarm(unittest.TestCase):
         self.assertGreater(len(known), CONTEXTS / 10)  # a busy machine's writer leaves some out
         self.assertEqual({parts & POOLS for parts in known}, {POOLS})
 
-    def test_a_primary_context_that_is_reset_meanwhile_stays_the_programs_affair(self):
-        recording = run("resets")
+    def test_contexts_that_end_meanwhile_are_not_asked_in_any_more(self):
+        recording = run("resets", FUTURE)
         self.assertEqual(recording.code, 0, recording.err)
-        self.assertGreater(len(samples(recording)), CONTEXTS / 10)
+        pushed, refused = map(int, recording.out.split())
+        self.assertGreater(pushed, CONTEXTS)
+        self.assertEqual(refused, 0)
         self.assertTrue(recording.report()["complete"])
 
     def test_a_forked_child_is_left_alone_and_its_parent_is_not(self):
@@ -167,14 +172,54 @@ class Nvml(unittest.TestCase):
         self.assertEqual([event["size_bytes"] for event in contexts(recording)], [300 * MIB])
 
 
-class Unhooked(unittest.TestCase):
+class Coverage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.recording = Recording([os.path.join(PROGRAMS, "lookups"), FUTURE])
+        cls.unhooked = ["cuMemAllocFuture", "cuMemAlloc_v9", "cuMemMapFuture"]
+
+    def coverage(self, recording):
+        return json.loads(cli("info", "--json", "--coverage", recording.file).stdout)["coverage"]
+
     def test_functions_that_nobody_knows_yet_are_named_with_their_road_and_no_others(self):
-        recording = Recording([os.path.join(PROGRAMS, "lookups"), os.path.join(PROGRAMS, "libcuda.so.future")])
-        self.assertEqual(recording.code, 0, recording.err)
+        self.assertEqual(self.recording.code, 0, self.recording.err)
+        roads = ["cuGetProcAddress", "cuGetProcAddress", "dlsym"]
         self.assertEqual(
-            sorted((row["name"], row["road"]) for row in recording.records("unhooked")),
-            [("cuMemAllocFuture", "cuGetProcAddress"), ("cuMemAlloc_v9", "cuGetProcAddress"),
-             ("cuMemMapFuture", "dlsym")])
+            [(row["name"], row["road"]) for row in self.coverage(self.recording)["unhooked"]],
+            list(zip(self.unhooked, roads)))
+
+    def test_a_report_says_so(self):
+        names = ", ".join(self.unhooked)
+        self.assertTrue(any(names in remark for remark in self.recording.report()["remarks"]))
+
+    def test_it_says_by_which_libraries_the_device_was_reached(self):
+        found = [(row["role"], os.path.basename(row["path"])) for row in self.coverage(self.recording)["libraries"]]
+        self.assertEqual(sorted(found), [("driver", "libcuda.so.1"), ("driver", "libcuda.so.future"),
+                                         ("management", "libnvidia-ml.so.1")])
+
+    def test_each_hooked_function_was_either_called_or_not(self):
+        found = self.coverage(self.recording)
+        called = {row["name"]: row["calls"] for row in found["called"]}
+        self.assertEqual((called["cuMemAlloc_v2"], called["cuGetProcAddress_v2"]), (1, 2))
+        self.assertFalse(set(called) & set(found["never_called"]))
+        self.assertEqual(len(found["never_called"]), len(set(found["never_called"])))
+        self.assertLessEqual({"cuMemFree_v2", "cudaMalloc", "reportMemoryUsageToProfiler"}, set(found["never_called"]))
+
+    def test_the_text_names_all_of_them(self):
+        text = cli("info", "--coverage", self.recording.file).stdout
+        for words in (*self.unhooked, "cuMemFree_v2", "never called", "libcuda.so.future", "unexplained"):
+            self.assertIn(words, text)
+        quiet = run("answers")
+        text = cli("info", "--coverage", quiet.file).stdout
+        self.assertIn("All functions that were looked up", text)
+        self.assertRegex(text, r"cuMemGetInfo_v2 +cuda +10001\n")
+
+    def test_a_recording_without_an_end_does_not_say_what_was_never_called(self):
+        killed = Recording(["timeout", "-s", "KILL", "1.5", PROGRAM, "quiet", "again"])
+        found = self.coverage(killed)
+        self.assertIn("cuMemAlloc_v2", [row["name"] for row in found["called"]])
+        self.assertIsNone(found["never_called"])
+        self.assertIn("is not known", cli("info", "--coverage", killed.file).stdout)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RENDER_COVERAGE_H
+#define GMT_RENDER_COVERAGE_H
+
+#include "analysis/coverage.h"
+#include "render/json.h"
+#include "render/plain.h"
+
+/* What of the CUDA surface was seen, and what was not: `info --coverage`. */
+void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_plain *plain);
+
+/* The value of "coverage". */
+void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *json);
+
+#endif
