@@ -36,13 +36,12 @@ PROGRAMS = {
     "busy-threads": ("busy_threads.c", ["cudart"]),
     "faults": ("faults.c", ["cudart"]),
     "forks": ("forks.c", ["cudart"]),
-    "snippets": ("snippets.c", ["cudart", "cuda"]),
+    "plain": ("plain.c", ["cudart", "cuda"]),
 }
-ROUTES = "test_each_hook_is_recorded_when_"
 SHIM_CASES = [
-    f"test_routes.Routes.{ROUTES}bound_by_the_linker",
-    f"test_routes.Routes.{ROUTES}found_by_dlsym",
-    f"test_routes.Routes.test_each_driver_hook_is_recorded_when_found_by_cuGetProcAddress",
+    "test_routes.Routes.test_plain_memory_is_one_exact_event_when_bound_by_the_linker",
+    "test_routes.Routes.test_plain_memory_is_one_exact_event_when_found_by_dlsym",
+    "test_routes.Routes.test_plain_memory_is_one_exact_event_when_found_by_cuGetProcAddress",
     "test_routes.Routes.test_a_runtime_call_is_one_event_under_its_own_name",
     "test_host.Host.test_error_codes_errno_and_the_last_error_are_the_drivers",
     "test_host.Host.test_refused_requests_and_frees_are_events_of_their_own",

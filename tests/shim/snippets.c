@@ -1,185 +1,231 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snippets ROUTE SYMBOL: calls one hooked function, got by one route, and prints what the recorder
- * must have seen: "alloc SPACE BYTES ADDRESS", "free ADDRESS" or "refused".
+ * snippets ROAD [SYMBOL...]: calls every hooked function once, got by one road, in one process. Prints for each
+ * hooked call of the program what must be recorded ("event ..."), and what it returned and left in errno
+ * ("result ..."), which are the same without a recorder. "none SYMBOL": this road does not lead there.
  *
- * Routes: export (bound when the program was linked), dlsym, proc_address (driver only), handle
- * (dlsym in the handle of dlopen(NULL)).
+ * Roads: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of dlopen(NULL)),
+ * default (in RTLD_DEFAULT), proc_address and proc_address_v2, and the runtime's entry_point (of the
+ * version of a row) and entry_point12 (of CUDA 12's runtime, which knows one version).
  */
-#include <cuda.h>
-#include <cuda_runtime_api.h>
+#include "snippets.h"
+
 #include <dlfcn.h>
-#include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "hooks.h"
 
-#undef cuMemAlloc
-#undef cuMemAllocPitch
-#undef cuMemFree
-#undef cuMemAllocHost
-#undef cuGetProcAddress
+enum { OWN_ERRNO = 77, PER_THREAD = 2 };
 
-/* Every symbol by its address alone; the headers do not declare all of them. */
-#define GMT_HOOK_ANY(library, symbol, ...) extern void linked_##symbol(void) __asm__(#symbol);
-#define GMT_HOOK_ROUTE(...)
-#include "hooks.def"
-
-static void *block;
-static size_t pitch;
-static unsigned old_block, old_pitch;
-static struct cudaPitchedPtr place;
-static void *function;
-
-static void *driver(const char *symbol)
-{
-	static void *handle;
-
-	if (!handle)
-		handle = dlopen("libcuda.so.1", RTLD_NOW);
-	return dlsym(handle, symbol);
-}
-
-static void *default_pool(void)
-{
-	void *pool = NULL;
-	int device = 0;
-
-	((int (*)(void **, int))driver("cuDeviceGetDefaultMemPool"))(&pool, device);
-	return pool;
-}
-
-static void *runtime(const char *symbol)
-{
-	void *handle = dlopen("libcudart.so.13", RTLD_NOW);
-
-	return dlsym(handle, symbol);
-}
-
-static void *by_proc_address(const char *base, int version, int flags)
-{
-	void *address = NULL;
-	int (*get)(const char *, void **, int, uint64_t, int *) =
-		(int (*)(const char *, void **, int, uint64_t, int *))driver("cuGetProcAddress_v2");
-
-	return get(base, &address, version, (uint64_t)flags, NULL) ? NULL : address;
-}
-
-static void *by_route(const char *route, const char *symbol, const char *base, int since, int is_ptds,
-	int is_driver, void *linked)
-{
-	if (strcmp(route, "export") == 0)
-		return linked;
-	if (strcmp(route, "dlsym") == 0)
-		return is_driver ? driver(symbol) : runtime(symbol);
-	if (strcmp(route, "handle") == 0)
-		return dlsym(dlopen(NULL, RTLD_NOW), symbol);
-	return by_proc_address(base, since, is_ptds ? 2 : 0);
-}
+struct row {
+	const char *symbol, *base;
+	int since, is_per_thread, is_driver;
+	void (*snippet)(void *function);
+	void *linked;
+	const char *below; /* of the runtime: the driver's function that it calls */
+};
 
 #define LEGACY 0
 #define PTDS 1
 #define IS_CUDA 1
 #define IS_CUDART 0
-#define ROW(library, name, base, since, mode, ...) \
-	if (strcmp(symbol, #name) == 0) \
-		return by_route(route, #name, #base, since, mode, IS_##library, (void *)linked_##name);
-static void *find(const char *route, const char *symbol)
-{
-#define GMT_HOOK_ANY(...) ROW(__VA_ARGS__)
+#define BELOW_CUDA(symbol) NULL
+#define BELOW_CUDART(symbol) below_##symbol
+
+/* Every symbol by its address alone. */
+#ifdef IS_STATIC
+#define FOR_CUDA(...)
+#else
+#define FOR_CUDA(...) __VA_ARGS__
+#endif
+#define FOR_CUDART(...) __VA_ARGS__
+
+#define GMT_HOOK_ANY(library, symbol, ...) \
+	FOR_##library( \
+		extern void linked_##symbol(void) __asm__(#symbol); \
+		extern const char below_##symbol[]; \
+		void snippet_##symbol(void *function);)
 #define GMT_HOOK_ROUTE(...)
 #include "hooks.def"
-	return NULL;
-}
 
-#define CALL(types, arguments) (((int (*) types)function) arguments)
-#define CALL3D(types, arguments) \
-	(result = CALL(types, arguments), block = place.ptr, pitch = place.pitch, result)
-
-/* One of each row: a hook without a snippet is an undeclared name below. */
-enum snippet {
-#define SNIPPET_ALLOC(library, symbol, ...) SNIPPET_##symbol,
-#define SNIPPET_FREE(library, symbol, ...) SNIPPET_##symbol,
-#define SNIPPET_OLD(library, symbol, ...) SNIPPET_##symbol,
-#include "snippets.def"
-#undef SNIPPET_ALLOC
-#undef SNIPPET_FREE
-#undef SNIPPET_OLD
-	SNIPPET_COUNT
+static const struct row rows[] = {
+#define GMT_HOOK_ANY(library, symbol, base, since, mode, ...) \
+	FOR_##library({ #symbol, #base, since, mode, IS_##library, snippet_##symbol, (void *)linked_##symbol, \
+		BELOW_##library(symbol) },)
+#define GMT_HOOK_ROUTE(...)
+#include "hooks.def"
 };
 
-static int run(const char *symbol)
-{
-	int result;
+enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };
 
-#define SNIPPET_ALLOC(library, name, space, bytes, call) \
-	if (strcmp(symbol, #name) == 0) { \
-		result = call; \
-		printf("alloc %s %zu %" PRIu64 "\n", #space, (size_t)(bytes), (uint64_t)block); \
-		return result; \
+static const char *current;
+static int failures;
+
+void *driver(const char *symbol)
+{
+	static void *handle;
+	void *function;
+
+	if (!handle)
+		handle = dlopen("libcuda.so.1", RTLD_NOW);
+	function = handle ? dlsym(handle, symbol) : NULL;
+	if (!function) {
+		fprintf(stderr, "no %s\n", symbol);
+		exit(2);
 	}
-#define SNIPPET_FREE(library, name, maker, call) \
-	if (strcmp(symbol, #name) == 0) { \
-		result = call; \
-		printf("free %" PRIu64 "\n", (uint64_t)block); \
-		return result; \
-	}
-#define SNIPPET_OLD(library, name, call) \
-	if (strcmp(symbol, #name) == 0) { \
-		result = call; \
-		printf("refused\n"); \
-		return result == 0; \
-	}
-#include "snippets.def"
-#undef SNIPPET_ALLOC
-#undef SNIPPET_FREE
-#undef SNIPPET_OLD
-	return 99;
+	return function;
 }
 
-/* The block that a free is tried on, made through the driver. */
-static const char *maker_of(const char *symbol)
+void saw(const struct seen *seen)
 {
-#define SNIPPET_ALLOC(...)
-#define SNIPPET_OLD(...)
-#define SNIPPET_FREE(library, name, maker, call) \
-	if (strcmp(symbol, #name) == 0) \
-		return #maker;
-#include "snippets.def"
-	return NULL;
+	printf("event %s %s %s %d %llu %llu %llu %llu\n", seen->api ? seen->api : current, seen->kind, seen->space,
+		seen->device, seen->size, seen->address, seen->object, seen->stream);
 }
 
-static int make_context(void)
+void set_errno(void)
 {
-	void *context = NULL;
+	errno = OWN_ERRNO;
+}
 
-	return ((int (*)(unsigned))driver("cuInit"))(0) ||
-		((int (*)(void **, int))driver("cuDevicePrimaryCtxRetain"))(&context, 0) ||
-		((int (*)(void *))driver("cuCtxSetCurrent"))(context);
+void check(int result, const char *expression)
+{
+	int kept = errno;
+
+	if (result) {
+		failures++;
+		fprintf(stderr, "%s: %s is %d\n", current, expression, result);
+	}
+	printf("result %s %d %d\n", current, result, kept);
+}
+
+/* --- roads ---------------------------------------------------------------------------------------- */
+
+static void *library(const char *name)
+{
+	void *handle = dlopen(name, RTLD_NOW);
+
+	if (!handle) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(2);
+	}
+	return handle;
+}
+
+static void *by_proc_address(const struct row *row)
+{
+	void *address = NULL;
+
+	return D(cuGetProcAddress)(row->base, &address, row->since, row->is_per_thread ? PER_THREAD : 0) ? NULL : address;
+}
+
+static void *by_proc_address_v2(const struct row *row)
+{
+	void *address = NULL;
+	CUdriverProcAddressQueryResult status;
+
+	return D(cuGetProcAddress_v2)(row->base, &address, row->since, row->is_per_thread ? PER_THREAD : 0, &status) ?
+		NULL : address;
+}
+
+static void *by_entry_point(const struct row *row)
+{
+	void *address = NULL;
+	int (*get)(const char *, void **, unsigned, unsigned long long, int *) =
+		(int (*)(const char *, void **, unsigned, unsigned long long, int *))dlsym(library("libcudart.so.13"),
+			"cudaGetDriverEntryPointByVersion");
+	int status;
+
+	return get(row->base, &address, (unsigned)row->since, row->is_per_thread ? PER_THREAD : 0, &status) ? NULL : address;
+}
+
+/* The runtime gives the newest form that it knows itself. */
+static void *by_entry_point12(const struct row *row)
+{
+	void *handle = library("libcudart.so.12"), *address = NULL;
+	int (*version_of)(int *) = (int (*)(int *))dlsym(handle, "cudaRuntimeGetVersion");
+	int (*get)(const char *, void **, unsigned long long, int *) =
+		(int (*)(const char *, void **, unsigned long long, int *))dlsym(handle, "cudaGetDriverEntryPoint");
+	int version = 0, status;
+
+	if (version_of(&version) || row->since > version)
+		return NULL;
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (strcmp(rows[i].base, row->base) == 0 && rows[i].is_per_thread == row->is_per_thread &&
+			rows[i].since > row->since && rows[i].since <= version)
+			return NULL;
+	return get(row->base, &address, row->is_per_thread ? PER_THREAD : 0, &status) ? NULL : address;
+}
+
+static void *find(const char *road, const struct row *row)
+{
+	const char *name = row->is_driver ? "libcuda.so.1" : "libcudart.so.13";
+
+	if (strcmp(road, "export") == 0)
+		return row->linked;
+	if (strcmp(road, "dlsym") == 0)
+		return dlsym(library(name), row->symbol);
+	/* The driver's names have no versions. */
+	if (strcmp(road, "dlvsym") == 0)
+		return row->is_driver ? NULL : dlvsym(library(name), row->symbol, "libcudart.so.13");
+	if (strcmp(road, "handle") == 0)
+		return dlsym(library(NULL), row->symbol);
+	if (strcmp(road, "default") == 0)
+		return dlsym(RTLD_DEFAULT, row->symbol);
+	if (!row->is_driver)
+		return NULL;
+	if (strcmp(road, "proc_address") == 0)
+		return by_proc_address(row);
+	if (strcmp(road, "proc_address_v2") == 0)
+		return by_proc_address_v2(row);
+	return strcmp(road, "entry_point") == 0 ? by_entry_point(row) : by_entry_point12(row);
+}
+
+/* --- the program ---------------------------------------------------------------------------------- */
+
+static CUcontext make_context(void)
+{
+	CUcontext context = NULL;
+
+	if (D(cuInit)(0) || D(cuDevicePrimaryCtxRetain)(&context, 0) || D(cuCtxSetCurrent)(context))
+		exit(2);
+	SAW(alloc, context, .api = "cuDevicePrimaryCtxRetain", .address = N(context), .size = CONTEXT_BYTES);
+	return context;
+}
+
+static int is_asked(const char *symbol, int count, char **symbols)
+{
+	for (int i = 0; i < count; i++)
+		if (strcmp(symbols[i], symbol) == 0)
+			return 1;
+	return count == 0;
 }
 
 int main(int argument_count, char **arguments)
 {
-	if (argument_count != 3 || make_context())
+	if (argument_count < 2)
 		return 2;
+	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 
-	const char *route = arguments[1], *symbol = arguments[2];
-	const char *maker = maker_of(symbol);
+	CUcontext context = make_context();
+	for (size_t i = 0; i < ROW_COUNT; i++) {
+		if (!is_asked(rows[i].symbol, argument_count - 2, arguments + 2))
+			continue;
 
-	if (maker) {
-		function = driver(maker);
-		if (run(maker))
-			return 3;
+		void *function = find(arguments[1], &rows[i]);
+		current = rows[i].symbol;
+#ifdef IS_STATIC
+		current = rows[i].below;
+#endif
+		if (function)
+			rows[i].snippet(function);
+		else
+			printf("none %s\n", current);
+		printf("last %s %d\n", current, (int)cudaPeekAtLastError());
 	}
-	function = find(route, symbol);
-	if (!function) {
-		printf("none\n");
-		return 0;
-	}
-	int result = run(symbol);
-	if (result)
-		printf("failed %d\n", result);
-	return 0;
+	current = "end";
+	OK(D(cuDevicePrimaryCtxReset_v2)(0));
+	SAW(free, context, .api = "cuDevicePrimaryCtxReset_v2", .address = N(context));
+	return failures != 0;
 }
