@@ -33,6 +33,7 @@ size_t simcuda_list(struct simcuda_item *items, size_t capacity)
 	sim_external_list(&list);
 	sim_graphics_list(&list);
 	sim_contexts_list(&list);
+	sim_greens_list(&list);
 	sim_modules_list(&list);
 	sim_graph_memory_list(&list);
 	sim_unlock();

@@ -38,6 +38,7 @@ enum simcuda_kind {
 	SIMCUDA_KIND_EXTERNAL_MEMORY,   /* cuImportExternalMemory; address: the handle */
 	SIMCUDA_KIND_GRAPHICS_RESOURCE, /* cuGraphics*Register*; address: the handle */
 	SIMCUDA_KIND_CONTEXT,           /* address: the handle; charged: what it costs */
+	SIMCUDA_KIND_GREEN_CONTEXT,     /* address: the CUgreenCtx */
 	SIMCUDA_KIND_MODULE,  /* in a context; object: its library, or 0; charged: code and variables */
 };
 

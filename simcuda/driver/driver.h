@@ -157,6 +157,7 @@ void sim_contexts_list(struct sim_list *list);
 /* green.c */
 /* Whether it is what cuCtxFromGreenCtx gave, of a green context that lives in a live primary one. */
 bool sim_green_is_view(const struct CUctx_st *context);
+void sim_greens_list(struct sim_list *list);
 
 /* blocks.c */
 /*

@@ -44,6 +44,18 @@ bool sim_green_is_view(const struct CUctx_st *context)
 	return green && sim_green_is_live(green);
 }
 
+/* Also of those whose primary context was reset: they are the program's to destroy. */
+void sim_greens_list(struct sim_list *list)
+{
+	for (const struct CUgreenCtx_st *green = greens; green; green = green->next)
+		if (!green->has_ended)
+			sim_list_add(list, (struct simcuda_item){
+						   .kind = SIMCUDA_KIND_GREEN_CONTEXT,
+						   .device = green->view.device->ordinal,
+						   .address = (uintptr_t)green,
+					   });
+}
+
 /* --- multiprocessors ------------------------------------------------------------------------------ */
 
 static CUdevResource describe(unsigned int count)
