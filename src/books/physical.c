@@ -54,9 +54,16 @@ bool gmt_physical_retain(struct gmt_physical *physical, uint32_t index, uint64_t
 	return true;
 }
 
-static bool is_dead(const struct gmt_physical_memory *memory)
+/* The handle of memory that only mappings keep still means it: it may be imported or retained again. */
+static bool forget_if_dead(struct gmt_physical *physical, uint32_t index)
 {
-	return !memory->references && !memory->mappings;
+	const struct gmt_physical_memory *memory = &physical->memory.items[index];
+
+	if (memory->references || memory->mappings)
+		return false;
+	if (gmt_physical_find(physical, memory->handle) == index)
+		gmt_map_remove(&physical->handles, memory->handle, NULL);
+	return true;
 }
 
 uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle)
@@ -71,8 +78,7 @@ uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle)
 	struct gmt_physical_memory *memory = &physical->memory.items[index];
 	if (memory->references && --memory->references)
 		return GMT_PHYSICAL_NONE;
-	gmt_map_remove(&physical->handles, handle, NULL);
-	return is_dead(memory) ? index : GMT_PHYSICAL_NONE;
+	return forget_if_dead(physical, index) ? index : GMT_PHYSICAL_NONE;
 }
 
 /* Takes one mapping out; the memory that it kept alive alone, or GMT_PHYSICAL_NONE. */
@@ -91,7 +97,7 @@ static uint32_t unmap_one(struct gmt_physical *physical, uint64_t key, uint64_t 
 	mapping->next_free_plus_1 = physical->free_mapping_plus_1;
 	physical->free_mapping_plus_1 = (uint32_t)index + 1;
 	memory->mappings--;
-	return is_dead(memory) ? mapping->memory : GMT_PHYSICAL_NONE;
+	return forget_if_dead(physical, mapping->memory) ? mapping->memory : GMT_PHYSICAL_NONE;
 }
 
 bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes, uint32_t memory)
@@ -143,10 +149,20 @@ bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint6
 	return true;
 }
 
+/* The highest bits, which no address of a device has, keep the two kinds of keys apart. */
+uint64_t gmt_physical_multicast_keys(uint32_t multicast, uint64_t *ret_end)
+{
+	uint64_t first = (uint64_t)1 << 63 | (uint64_t)(multicast & 0xffffff) << 39;
+
+	*ret_end = first + ((uint64_t)1 << 39);
+	return first;
+}
+
 uint64_t gmt_physical_multicast_key(uint32_t multicast, int16_t device, uint64_t offset)
 {
-	/* The highest bits, which no address of a device has, keep the two kinds of keys apart. */
-	return (uint64_t)1 << 63 | (uint64_t)(multicast & 0xffffff) << 39 | (uint64_t)(device & 0x3f) << 33 |
+	uint64_t end;
+
+	return gmt_physical_multicast_keys(multicast, &end) | (uint64_t)(device & 0x3f) << 33 |
 		((offset >> 16) & 0x1ffffffff);
 }
 

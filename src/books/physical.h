@@ -80,6 +80,9 @@ bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint6
 /* The key of a place in a multicast object; offsets of one device are apart by 64 KiB at least. */
 uint64_t gmt_physical_multicast_key(uint32_t multicast, int16_t device, uint64_t offset);
 
+/* The first key of all places in a multicast object, and the one behind the last. */
+uint64_t gmt_physical_multicast_keys(uint32_t multicast, uint64_t *ret_end);
+
 void gmt_physical_fini(struct gmt_physical *physical);
 
 #endif

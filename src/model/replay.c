@@ -92,10 +92,18 @@ static bool play_totals(struct gmt_player *player, const struct gmt_snapshot_eve
 		totals->reserved_bytes);
 }
 
+/* Memory that another process opened to this one does; what comes from its pool does not. */
+static bool ends_with_context(const struct gmt_snapshot_event *event, const struct gmt_snapshot_object *about)
+{
+	enum gmt_life life = gmt_space_life(event->space);
+
+	return life == GMT_LIFE_CONTEXT || (life == GMT_LIFE_COUNTED && !about->object);
+}
+
 bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
 {
 	struct gmt_books *books = &player->replay->books;
-	uint16_t context = gmt_snapshot_object(player->snapshot, event).context;
+	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
 	uint64_t before;
 	uint32_t site;
 
@@ -108,8 +116,8 @@ bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event
 		return false;
 	if (books->sites.items[site].alloc_count == before)
 		return true;
-	if (context && gmt_space_life(event->space) == GMT_LIFE_CONTEXT)
-		gmt_books_bind(books, event->layer, event->space, event->address, context);
+	if (about.context && ends_with_context(event, &about))
+		gmt_books_bind(books, event->layer, event->space, event->address, about.context);
 	TELL(player, began, event, site);
 	return true;
 }
@@ -136,6 +144,10 @@ static bool play_free(struct gmt_player *player, const struct gmt_snapshot_event
 
 	if (is_cuda && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
 		return gmt_player_release_memory(player, event);
+	/* A library outlives contexts, and the memory that it took in one of them does not. */
+	if (is_cuda && event->space == GMT_SPACE_MODULE &&
+		!gmt_books_find(books, event->layer, event->space, event->address))
+		return true;
 	if (!gmt_player_free(player, event, event->layer, event->space, event->address, event->size_bytes, &site))
 		return false;
 	if (is_cuda && event->space == GMT_SPACE_CONTEXT)

@@ -22,15 +22,35 @@ static bool book_memory(struct gmt_player *player, const struct gmt_snapshot_eve
 	return gmt_player_alloc(player, &block);
 }
 
+static bool end_block(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	uint32_t site;
+
+	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
+}
+
+static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key, uint64_t end);
+
+/* An imported handle does not say what it is of. */
+static bool can_be_multicast(const struct gmt_physical_memory *memory)
+{
+	return memory->space == GMT_SPACE_MULTICAST || memory->space == GMT_SPACE_VMM_IMPORTED;
+}
+
+/* Nothing keeps the memory alive, unless there is none of it; a multicast object lets go of what is bound to it. */
 static bool end_memory(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
 {
-	uint32_t site;
+	uint64_t key, end;
 
 	if (memory == GMT_PHYSICAL_NONE)
 		return true;
-
-	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
-	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
+	if (!end_block(player, event, memory))
+		return false;
+	if (!can_be_multicast(&player->physical.memory.items[memory]))
+		return true;
+	key = gmt_physical_multicast_keys(memory, &end);
+	return unmap_range(player, event, key, end);
 }
 
 bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapshot_event *event)
@@ -38,8 +58,12 @@ bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapsh
 	struct gmt_physical_memory about = {
 		.size_bytes = event->size_bytes, .device = event->device, .layer = event->layer, .space = event->space,
 	};
-	uint32_t memory = gmt_physical_create(&player->physical, event->address, &about);
+	uint32_t memory = gmt_physical_find(&player->physical, event->address);
 
+	/* What this process made, or imported before, is not imported a second time. */
+	if (event->space == GMT_SPACE_VMM_IMPORTED && memory != GMT_PHYSICAL_NONE)
+		return gmt_physical_retain(&player->physical, memory, event->address);
+	memory = gmt_physical_create(&player->physical, event->address, &about);
 	return memory != GMT_PHYSICAL_NONE && book_memory(player, event, memory);
 }
 
@@ -69,7 +93,7 @@ static bool learn_size(struct gmt_player *player, const struct gmt_snapshot_even
 
 	if (about->space != GMT_SPACE_VMM_IMPORTED || event->size_bytes <= about->size_bytes)
 		return true;
-	if (!end_memory(player, event, memory))
+	if (!end_block(player, event, memory))
 		return false;
 	about->size_bytes = event->size_bytes;
 	if (about->device == GMT_DEVICE_UNKNOWN)
@@ -90,10 +114,8 @@ bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *
 		gmt_physical_map(&player->physical, event->address, event->size_bytes, memory);
 }
 
-static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key,
-	uint64_t size)
+static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key, uint64_t end)
 {
-	uint64_t end = size > UINT64_MAX - key ? UINT64_MAX : key + size;
 	uint32_t ended;
 
 	while (gmt_physical_unmap_next(&player->physical, &key, end, &ended))
@@ -104,7 +126,7 @@ static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_eve
 
 bool gmt_player_unmap(struct gmt_player *player, const struct gmt_snapshot_event *event)
 {
-	return unmap_range(player, event, event->address, event->size_bytes);
+	return unmap_range(player, event, event->address, gmt_books_sum(event->address, event->size_bytes));
 }
 
 bool gmt_player_bind(struct gmt_player *player, const struct gmt_snapshot_event *event)
@@ -120,19 +142,27 @@ bool gmt_player_bind(struct gmt_player *player, const struct gmt_snapshot_event 
 		physical->unknown_handles += event->kind == GMT_KIND_BIND;
 		return true;
 	}
-	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast,
-			physical->memory.items[memory].device, about.offset), event->size_bytes >> 16, memory);
+	/* No driver does this, and objects that hold each other would never end. */
+	if (!can_be_multicast(&physical->memory.items[multicast]) ||
+		physical->memory.items[memory].space == GMT_SPACE_MULTICAST || memory == multicast)
+		return true;
+
+	/* The older forms of the functions do not name the device. */
+	int16_t device = event->device >= 0 ? event->device : physical->memory.items[memory].device;
+	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast, device, about.offset),
+		event->size_bytes >> 16, memory);
 }
 
 bool gmt_player_unbind(struct gmt_player *player, const struct gmt_snapshot_event *event)
 {
 	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
 	uint32_t multicast = gmt_physical_find(&player->physical, event->address);
+	uint64_t key;
 
 	if (multicast == GMT_PHYSICAL_NONE)
 		return true;
-	return unmap_range(player, event, gmt_physical_multicast_key(multicast, event->device, about.offset),
-		event->size_bytes >> 16);
+	key = gmt_physical_multicast_key(multicast, event->device, about.offset);
+	return unmap_range(player, event, key, gmt_books_sum(key, event->size_bytes >> 16));
 }
 
 bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_snapshot_event *event)
@@ -177,8 +207,10 @@ bool gmt_player_end_context(struct gmt_player *player, const struct gmt_snapshot
 		const struct gmt_books_site *site = &books->sites.items[places.items[i].block.site];
 		uint32_t of;
 
-		done = gmt_player_free(player, event, books->accounts.items[site->account].layer,
-			(uint8_t)books->spaces.items[site->space].space, places.items[i].address, 0, &of);
+		/* All that was counted goes at once. */
+		for (uint32_t left = places.items[i].block.references; left && done; left--)
+			done = gmt_player_free(player, event, books->accounts.items[site->account].layer,
+				(uint8_t)books->spaces.items[site->space].space, places.items[i].address, 0, &of);
 	}
 	gmt_vec_fini(&places);
 	return done;
