@@ -28,10 +28,11 @@ static struct gmt_ring_event event_of(const struct gmt_call *call, uint32_t resu
 	return event;
 }
 
-/* Frees do not say of which device and context: the block knows. */
+/* Frees do not say of which device and context: the block knows. Nor does what is bound: the memory knows. */
 static bool needs_place(unsigned kind)
 {
-	return kind != GMT_KIND_FREE && kind != GMT_KIND_FREE_FAILED && kind != GMT_KIND_UNMAP;
+	return kind != GMT_KIND_FREE && kind != GMT_KIND_FREE_FAILED && kind != GMT_KIND_UNMAP &&
+		kind != GMT_KIND_BIND && kind != GMT_KIND_BIND_ADDRESS;
 }
 
 static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts *facts)
@@ -41,7 +42,7 @@ static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts
 
 	if (needs_place(event->kind))
 		gmt_driver_place(facts->stream, &place);
-	event->device = (int16_t)(is_host ? GMT_DEVICE_HOST :
+	event->device = (int16_t)(is_host || facts->device_plus_1 < 0 ? GMT_DEVICE_HOST :
 		facts->device_plus_1 ? facts->device_plus_1 - 1 : place.device);
 	if (!event->context)
 		event->context = place.context;

@@ -44,7 +44,7 @@ struct gmt_call {
 struct gmt_call_facts {
 	uint8_t kind;  /* enum gmt_kind, of a success */
 	uint8_t space; /* enum gmt_space */
-	int device_plus_1; /* 0: the device of the stream, or of the current context */
+	int device_plus_1; /* 0: the device of the stream, or of the current context; -1: the host */
 	uint64_t address; /* or handle; 0: nothing was allocated or freed */
 	uint64_t size_bytes;
 	uint64_t stream;

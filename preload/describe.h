@@ -41,6 +41,20 @@ static inline uint64_t gmt_range_bytes(uint64_t address)
 	return gmt_driver_range_bytes(address);
 }
 
+static inline int gmt_handle_device_plus_1(uint64_t handle)
+{
+	int device = gmt_driver_device_of_handle(handle);
+
+	return device >= 0 ? device + 1 : 0;
+}
+
+static inline int gmt_address_device_plus_1(uint64_t address)
+{
+	int device = gmt_driver_device_of(address);
+
+	return device >= 0 ? device + 1 : 0;
+}
+
 /* Where memory lies: ids of places other than devices mean nothing here. */
 static inline int gmt_location_device_plus_1(const CUmemLocation *location)
 {

@@ -144,7 +144,24 @@ END_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
 END_PRIMARY(cuDevicePrimaryCtxReset, true)
 END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
 
-/* A green context shares the primary one's memory: nothing ends with it. */
+/* A green context retains the primary one, of which nobody may have heard yet. */
+static void see_primary(const struct gmt_call *call, CUdevice device)
+{
+	uint64_t handle = gmt_contexts_primary(device) ? 0 : gmt_driver_primary(device);
+	bool is_new = false;
+	uint16_t number;
+
+	if (!handle)
+		return;
+	gmt_contexts_set_primary(device, handle);
+	number = gmt_contexts_add(handle, device, &is_new);
+	if (is_new && gmt_call_is_event(call))
+		gmt_call_add(call, 0, &(struct gmt_call_facts){
+			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number,
+			.device_plus_1 = device + 1 });
+}
+
+/* A green context shares the primary one's memory: nothing ends with it, unless it was the last to retain that one. */
 BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc resources, CUdevice device, unsigned flags))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
 	struct gmt_measure measure;
@@ -153,6 +170,10 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc re
 	CUresult result = real(context, resources, device, flags);
 
 	call.stamp = gmt_clock_stamp();
+	if (!result)
+		see_primary(&call, device);
+	if (!result)
+		gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
 	if (gmt_call_is_event(&call))
 		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
 			.kind = GMT_KIND_ALLOC, .space = GMT_SPACE_CONTEXT, .address = result ? 0 : N(*context),
@@ -163,11 +184,19 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc re
 
 BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
-	CUresult result = real(context);
+	uint64_t view = gmt_driver_green_view(N(context));
 
+	gmt_contexts_begin_end();
+	CUresult result = real(context);
 	if (gmt_call_is_event(&call))
 		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
 			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = N(context) });
+	if (!result) {
+		gmt_contexts_remove_view(view);
+		for (int device = 0; device < (int)gmt_driver_device_count(); device++)
+			end_primary(&call, result, device, false);
+	}
+	gmt_contexts_end_end();
 	gmt_call_end(&call);
 	return result;
 }

@@ -7,7 +7,8 @@ static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool 
 {
 	struct gmt_pool_info info = {
 		.handle = result ? 0 : N(*pool), .origin = (uint8_t)origin,
-		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1 : GMT_DEVICE_HOST),
+		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1 :
+			origin == GMT_POOL_IMPORTED ? GMT_DEVICE_UNKNOWN : GMT_DEVICE_HOST),
 	};
 
 	if (!result)
@@ -40,9 +41,12 @@ BEGIN_WRAPPER(CUDA, cuMemPoolImportFromShareableHandle,
 BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
 	int device_plus_1 = gmt_pools_device_plus_1(N(pool));
+	struct gmt_pool_info info;
+	bool was_known = gmt_pools_remove(N(pool), &info);
 
-	gmt_pools_remove(N(pool));
 	CUresult result = real(pool);
+	if (result && was_known)
+		gmt_pools_add(&info);
 	if (gmt_call_is_event(&call))
 		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
 			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_POOL, .address = N(pool),

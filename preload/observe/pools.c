@@ -36,6 +36,13 @@ static void leave(struct place *place, int state)
 	atomic_store_explicit(&place->state, state, memory_order_release);
 }
 
+static void read_place(const struct place *place, struct gmt_pool_info *ret_pool)
+{
+	ret_pool->handle = atomic_load_explicit(&place->handle, memory_order_relaxed);
+	ret_pool->device = atomic_load_explicit(&place->device, memory_order_relaxed);
+	ret_pool->origin = atomic_load_explicit(&place->origin, memory_order_relaxed);
+}
+
 static struct place *find(uint64_t handle)
 {
 	for (unsigned i = 0; handle && i < GMT_POOLS_MAX; i++)
@@ -60,18 +67,22 @@ void gmt_pools_add(const struct gmt_pool_info *pool)
 	}
 }
 
-void gmt_pools_remove(uint64_t handle)
+bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 {
 	struct place *place = find(handle);
 
 	for (int i = 0; place && i < TRIES; i++) {
 		if (take(place, READY)) {
 			/* Another pool may have come into this place while we waited. */
-			leave(place, atomic_load_explicit(&place->handle, memory_order_relaxed) == handle ? FREE : READY);
-			return;
+			bool is_it = atomic_load_explicit(&place->handle, memory_order_relaxed) == handle;
+
+			read_place(place, ret_pool);
+			leave(place, is_it ? FREE : READY);
+			return is_it;
 		}
 		sched_yield();
 	}
+	return false;
 }
 
 void gmt_pools_add_default(int device)
@@ -107,7 +118,7 @@ int gmt_pools_device_plus_1(uint64_t handle)
 		place = find(handle);
 	}
 	device = place ? atomic_load_explicit(&place->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN;
-	return device >= 0 ? device + 1 : 0;
+	return device >= 0 ? device + 1 : device == GMT_DEVICE_HOST ? -1 : 0;
 }
 
 bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
@@ -116,9 +127,7 @@ bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
 
 	if (!take(place, READY))
 		return false;
-	ret_pool->handle = atomic_load_explicit(&place->handle, memory_order_relaxed);
-	ret_pool->device = atomic_load_explicit(&place->device, memory_order_relaxed);
-	ret_pool->origin = atomic_load_explicit(&place->origin, memory_order_relaxed);
+	read_place(place, ret_pool);
 	return true;
 }
 

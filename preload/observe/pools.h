@@ -18,7 +18,7 @@ enum gmt_pool_origin { GMT_POOL_DEFAULT, GMT_POOL_MADE, GMT_POOL_IMPORTED };
 
 struct gmt_pool_info {
 	uint64_t handle;
-	int16_t device; /* or GMT_DEVICE_HOST */
+	int16_t device; /* or GMT_DEVICE_HOST; GMT_DEVICE_UNKNOWN of another process's */
 	uint8_t origin; /* enum gmt_pool_origin */
 };
 
@@ -29,11 +29,11 @@ void gmt_pools_add_default(int device);
 
 /*
  * Before the program's call that ends a pool: it is not known any more, and nobody is asking it when this
- * returns (a bounded wait).
+ * returns (a bounded wait). What it was, for the case that it does not end; false when it was not known.
  */
-void gmt_pools_remove(uint64_t handle);
+bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool);
 
-/* Ordinal of the device that a pool is on, plus 1; 0 when it is not known. */
+/* Ordinal of the device that a pool is on, plus 1; -1: the host; 0 when it is not known. */
 int gmt_pools_device_plus_1(uint64_t handle);
 
 /*

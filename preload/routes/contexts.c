@@ -7,7 +7,7 @@
 
 #include "record/clock.h"
 
-enum { CONTEXTS = 256, DEVICES = 64, TRIES = 10000, HOLD_WAIT_NS = 100000000 };
+enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, TRIES = 10000, HOLD_WAIT_NS = 100000000 };
 
 /* A place is found by its handle, and read before the handle is read again: it may have been given away. */
 static struct place {
@@ -17,6 +17,13 @@ static struct place {
 } places[CONTEXTS];
 
 static _Atomic uint64_t primaries[DEVICES];
+
+/* Views of green contexts; the device of each is written before it. */
+static struct {
+	_Atomic uint64_t handle; /* 0: free; 1: being filled */
+	_Atomic int device;
+} views[VIEWS];
+static _Atomic uint32_t view_count;
 
 static _Atomic uint32_t used; /* places behind it never were used */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
@@ -179,6 +186,46 @@ void gmt_contexts_set_primary(int device, uint64_t handle)
 {
 	if (device >= 0 && device < DEVICES)
 		atomic_store_explicit(&primaries[device], handle, memory_order_relaxed);
+}
+
+void gmt_contexts_add_view(uint64_t view, int device)
+{
+	for (uint32_t i = 0; view && i < VIEWS; i++) {
+		uint64_t expected = 0;
+
+		if (!atomic_compare_exchange_strong(&views[i].handle, &expected, 1))
+			continue;
+		atomic_store_explicit(&views[i].device, device, memory_order_relaxed);
+		/* Pairs with the acquire loads of handles. */
+		atomic_store_explicit(&views[i].handle, view, memory_order_release);
+		atomic_fetch_add_explicit(&view_count, 1, memory_order_release);
+		return;
+	}
+}
+
+void gmt_contexts_remove_view(uint64_t view)
+{
+	for (uint32_t i = 0; view && i < VIEWS; i++) {
+		uint64_t expected = view;
+
+		if (atomic_compare_exchange_strong(&views[i].handle, &expected, 0)) {
+			atomic_fetch_sub_explicit(&view_count, 1, memory_order_release);
+			return;
+		}
+	}
+}
+
+uint64_t gmt_contexts_owner(uint64_t handle)
+{
+	if (!atomic_load_explicit(&view_count, memory_order_acquire))
+		return handle;
+	for (uint32_t i = 0; handle > 1 && i < VIEWS; i++)
+		if (atomic_load_explicit(&views[i].handle, memory_order_acquire) == handle) {
+			uint64_t primary = gmt_contexts_primary(atomic_load_explicit(&views[i].device, memory_order_relaxed));
+
+			return primary ? primary : handle;
+		}
+	return handle;
 }
 
 bool gmt_contexts_were_seen(void)

@@ -36,6 +36,16 @@ bool gmt_contexts_detach(uint64_t handle);
 uint64_t gmt_contexts_primary(int device);
 void gmt_contexts_set_primary(int device, uint64_t handle);
 
+/*
+ * The view of a green context, on that device, through which calls are made in the primary context; from
+ * now on, and not any more.
+ */
+void gmt_contexts_add_view(uint64_t view, int device);
+void gmt_contexts_remove_view(uint64_t view);
+
+/* The context that has what is made in this one: of a view, the primary one where it is known. */
+uint64_t gmt_contexts_owner(uint64_t handle);
+
 /* Whether there ever was one. */
 bool gmt_contexts_were_seen(void);
 

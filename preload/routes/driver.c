@@ -15,6 +15,7 @@
 
 /* The types of CUDA's headers in plain C: this file asks by pointer only. 0 is success. */
 enum { CAPTURE_RELAXED = 2 }; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+enum { DEVICE_ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
 
 static struct {
 	int (*ctx_get_device)(int *);
@@ -30,6 +31,11 @@ static struct {
 	int (*exchange_capture_mode)(int *);
 	int (*is_capturing)(void *, int *);
 	int (*primary_state)(int, unsigned *, int *);
+	int (*primary_retain)(void **, int);
+	int (*primary_release)(int);
+	int (*green_view)(void **, void *);
+	int (*pointer_attribute)(void *, int, uint64_t);
+	int (*handle_properties)(void *, uint64_t);
 	int (*default_pool)(void **, int);
 	int (*address_range)(uint64_t *, size_t *, uint64_t);
 	int (*pool_attribute)(void *, int, void *);
@@ -60,6 +66,11 @@ static void find_questions(void *handle)
 		{ &ask.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode" },
 		{ &ask.is_capturing, "cuStreamIsCapturing" },
 		{ &ask.primary_state, "cuDevicePrimaryCtxGetState" },
+		{ &ask.primary_retain, "cuDevicePrimaryCtxRetain" },
+		{ &ask.primary_release, "cuDevicePrimaryCtxRelease_v2" },
+		{ &ask.green_view, "cuCtxFromGreenCtx" },
+		{ &ask.pointer_attribute, "cuPointerGetAttribute" },
+		{ &ask.handle_properties, "cuMemGetAllocationPropertiesFromHandle" },
 		{ &ask.default_pool, "cuDeviceGetDefaultMemPool" },
 		{ &ask.address_range, "cuMemGetAddressRange_v2" },
 		{ &ask.pool_attribute, "cuMemPoolGetAttribute" },
@@ -205,7 +216,7 @@ void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
 	*ret_place = (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
 	if (!is_learnt())
 		return;
-	context = context_of(stream);
+	context = gmt_contexts_owner(context_of(stream));
 	if (gmt_contexts_find(context, &known)) {
 		*ret_place = (struct gmt_driver_place){ known.device, known.number };
 		return;
@@ -228,6 +239,45 @@ bool gmt_driver_primary_is_active(int device)
 	int active = 0;
 
 	return is_learnt() && ask.primary_state && !ask.primary_state(device, &flags, &active) && active;
+}
+
+uint64_t gmt_driver_primary(int device)
+{
+	void *context = NULL;
+
+	if (!gmt_driver_primary_is_active(device) || !ask.primary_retain || !ask.primary_release ||
+		ask.primary_retain(&context, device))
+		return 0;
+	ask.primary_release(device);
+	return (uint64_t)context;
+}
+
+uint64_t gmt_driver_green_view(uint64_t green)
+{
+	void *view = NULL;
+
+	return is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green) ? (uint64_t)view : 0;
+}
+
+int gmt_driver_device_of(uint64_t address)
+{
+	int device;
+
+	return is_learnt() && ask.pointer_attribute && !ask.pointer_attribute(&device, DEVICE_ORDINAL, address) ?
+		device : GMT_DEVICE_UNKNOWN;
+}
+
+int gmt_driver_device_of_handle(uint64_t handle)
+{
+	enum { LOCATION_DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
+	/* CUmemAllocationProp, and room for what newer ones may have. */
+	struct {
+		int type, handle_types, location_type, location_id;
+		uint64_t more[14];
+	} properties;
+
+	return is_learnt() && ask.handle_properties && !ask.handle_properties(&properties, handle) &&
+		properties.location_type == LOCATION_DEVICE ? properties.location_id : GMT_DEVICE_UNKNOWN;
 }
 
 uint64_t gmt_driver_default_pool(int device)

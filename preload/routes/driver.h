@@ -47,6 +47,18 @@ bool gmt_driver_is_capturing(uint64_t stream);
 /* Whether the primary context of a device is there. */
 bool gmt_driver_primary_is_active(int device);
 
+/* Handle of a primary context that is there; 0 when it is not, or the driver does not say. */
+uint64_t gmt_driver_primary(int device);
+
+/* Handle of the context by which calls are made in a green context; 0 when the driver does not say. */
+uint64_t gmt_driver_green_view(uint64_t green);
+
+/* Ordinal of the device that has the memory behind a handle of cuMemCreate's kind; or GMT_DEVICE_UNKNOWN. */
+int gmt_driver_device_of_handle(uint64_t handle);
+
+/* Ordinal of the device that has the memory at `address`; GMT_DEVICE_UNKNOWN when the driver does not say. */
+int gmt_driver_device_of(uint64_t address);
+
 /* Handle of a device's default memory pool; 0 when the driver does not say. */
 uint64_t gmt_driver_default_pool(int device);
 
