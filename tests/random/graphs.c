@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs with memory of their own: made node by node or captured, launched again and again. */
+#include <stdlib.h>
+
+#include "random_calls.h"
+
+enum { BLOCKS_MAX = 6 };
+
+struct graph {
+	CUgraph graph; /* NULL: destroyed, the executable one alone is left */
+	CUgraphExec exec;
+	CUdeviceptr left[BLOCKS_MAX]; /* what a launch leaves allocated */
+	unsigned left_count;
+	bool frees_at_launch;
+	bool is_left;    /* a launch left its blocks, which nobody else has got */
+	bool is_entwined; /* it frees what another graph allocates, or the other way round */
+};
+
+static void keep(struct graph *graph)
+{
+	put(GRAPH, &(struct thing){ .other = (uintptr_t)graph });
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------- */
+
+static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_node, CUdeviceptr *ret_address)
+{
+	CUmemPoolProps place = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)draw(worker, DEVICES) },
+	};
+	CUDA_MEM_ALLOC_NODE_PARAMS about = { .poolProps = place, .bytesize = one_in(worker, 20) ? 0 : draw_size(worker) };
+	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
+	bool done;
+
+	switch (draw(worker, 4)) {
+	case 0:
+		done = CALL(worker, cuGraphAddMemAllocNode(ret_node, graph, NULL, 0, &about));
+		*ret_address = about.dptr;
+		return done;
+	case 1:
+		done = CALL(worker, cudaGraphAddMemAllocNode(ret_node, graph, NULL, 0,
+			(struct cudaMemAllocNodeParams *)&about));
+		*ret_address = about.dptr;
+		return done;
+	case 2:
+		any.alloc.poolProps = place;
+		any.alloc.bytesize = about.bytesize;
+		done = CALL(worker, cuGraphAddNode_v2(ret_node, graph, NULL, NULL, 0, &any));
+		break;
+	default:
+		any.alloc.poolProps = place;
+		any.alloc.bytesize = about.bytesize;
+		done = CALL(worker, cuGraphAddNode(ret_node, graph, NULL, 0, &any));
+	}
+	*ret_address = any.alloc.dptr;
+	return done;
+}
+
+static bool add_free(struct worker *worker, CUgraph graph, const CUgraphNode *after, CUdeviceptr address)
+{
+	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE, .free.dptr = address };
+	size_t count_after = after ? 1 : 0;
+	CUgraphNode node;
+
+	switch (draw(worker, 3)) {
+	case 0:
+		return CALL(worker, cuGraphAddMemFreeNode(&node, graph, after, count_after, address));
+	case 1:
+		return CALL(worker, cudaGraphAddMemFreeNode(&node, graph, after, count_after, (void *)address));
+	default:
+		return CALL(worker, cuGraphAddNode_v2(&node, graph, after, NULL, count_after, &any));
+	}
+}
+
+static void add_blocks(struct worker *worker, struct graph *graph, CUgraph into)
+{
+	for (uint64_t blocks = 1 + draw(worker, 3); blocks-- > 0 && graph->left_count < BLOCKS_MAX;) {
+		CUdeviceptr address;
+		CUgraphNode node;
+
+		if (!add_alloc(worker, into, &node, &address))
+			continue;
+		if (one_in(worker, 2) && add_free(worker, into, &node, address))
+			continue;
+		graph->left[graph->left_count++] = address;
+	}
+}
+
+/* A graph inside, which has memory of its own: it is moved, not copied. */
+static void add_child(struct worker *worker, struct graph *graph)
+{
+	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
+	CUgraph child;
+	CUgraphNode node;
+
+	if (!CALL(worker, cuGraphCreate(&child, 0)))
+		return;
+	add_blocks(worker, graph, child);
+	any.graph.graph = child;
+	any.graph.ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE;
+	CALL(worker, cuGraphAddNode_v2(&node, graph->graph, NULL, NULL, 0, &any));
+}
+
+/* Frees what another graph allocates and does not free: from now on they are launched one at a time. */
+static void entwine(struct worker *worker, struct graph *graph)
+{
+	struct thing thing;
+
+	be_alone(worker);
+	if (!take(worker, GRAPH, &thing))
+		return;
+
+	struct graph *other = (struct graph *)thing.other;
+	if (other->left_count && !other->frees_at_launch && !other->is_left &&
+		add_free(worker, graph->graph, NULL, other->left[other->left_count - 1])) {
+		other->left_count--;
+		other->is_entwined = graph->is_entwined = true;
+	}
+	put(GRAPH, &thing);
+}
+
+void make_graph(struct worker *worker)
+{
+	struct graph *graph;
+
+	if (!has_room(GRAPH))
+		return end_graph(worker);
+	graph = calloc(1, sizeof(*graph));
+	if (!graph || !CALL(worker, cuGraphCreate(&graph->graph, 0)))
+		return free(graph);
+	add_blocks(worker, graph, graph->graph);
+	if (one_in(worker, 4))
+		add_child(worker, graph);
+	if (one_in(worker, 4))
+		entwine(worker, graph);
+	keep(graph);
+}
+
+/* --- capture -------------------------------------------------------------------------------------- */
+
+static void call_captured(struct worker *worker, struct graph *graph, CUstream stream)
+{
+	size_t size_bytes = draw_size(worker);
+	CUdeviceptr address = 0;
+	struct thing pooled;
+	void *pointer = NULL;
+
+	switch (draw(worker, 6)) {
+	case 0:
+		/* Real memory cannot be freed by a graph. */
+		if (take(worker, POOLED, &pooled)) {
+			CALL(worker, cuMemFreeAsync(pooled.address, stream));
+			put(POOLED, &pooled);
+		}
+		return;
+	case 1:
+		/* May be forbidden, and spoil the capture. */
+		if (CALL(worker, cuMemAlloc_v2(&address, size_bytes)))
+			CALL(worker, cuMemFree_v2(address));
+		return;
+	case 2:
+		if (CALL(worker, cudaMallocAsync(&pointer, size_bytes, stream)))
+			address = (uintptr_t)pointer;
+		break;
+	default:
+		CALL(worker, cuMemAllocAsync(&address, size_bytes, stream));
+	}
+	if (!address)
+		return;
+	if (one_in(worker, 2) && (one_in(worker, 2) ? CALL(worker, cuMemFreeAsync(address, stream)) :
+			CALL(worker, cudaFreeAsync((void *)address, stream))))
+		return;
+	graph->left[graph->left_count++] = address;
+}
+
+void capture_graph(struct worker *worker)
+{
+	struct graph *graph;
+	struct thing stream;
+	bool began;
+
+	if (!has_room(GRAPH))
+		return end_graph(worker);
+	if (!take(worker, STREAM, &stream))
+		return make_stream(worker);
+	graph = calloc(1, sizeof(*graph));
+	if (!graph)
+		return;
+	if (one_in(worker, 5) && !cuGraphCreate(&graph->graph, 0))
+		began = CALL(worker, cuStreamBeginCaptureToGraph((CUstream)stream.address, graph->graph, NULL, NULL, 0,
+			CU_STREAM_CAPTURE_MODE_RELAXED));
+	else if (one_in(worker, 2))
+		began = CALL(worker, cuStreamBeginCapture_v2((CUstream)stream.address, (CUstreamCaptureMode)draw(worker, 3)));
+	else
+		began = CALL(worker, cudaStreamBeginCapture((cudaStream_t)stream.address,
+			(enum cudaStreamCaptureMode)draw(worker, 3)));
+	for (uint64_t calls = draw(worker, BLOCKS_MAX); began && calls-- > 0;)
+		call_captured(worker, graph, (CUstream)stream.address);
+	if (began && !(one_in(worker, 2) ? CALL(worker, cuStreamEndCapture((CUstream)stream.address, &graph->graph)) :
+			CALL(worker, cudaStreamEndCapture((cudaStream_t)stream.address, &graph->graph))))
+		began = false;
+	put(STREAM, &stream);
+	if (began)
+		keep(graph);
+	else
+		free(graph);
+}
+
+/* --- launch --------------------------------------------------------------------------------------- */
+
+static void instantiate(struct worker *worker, struct graph *graph)
+{
+	unsigned long long flags = one_in(worker, 3) ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
+	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags = flags };
+	CUgraphExec exec = NULL;
+	bool done;
+
+	switch (draw(worker, 5)) {
+	case 0:
+		done = CALL(worker, cuGraphInstantiate_v2(&exec, graph->graph, NULL, NULL, 0));
+		flags = 0;
+		break;
+	case 1:
+		done = CALL(worker, cuGraphInstantiate(&exec, graph->graph, NULL, NULL, 0));
+		flags = 0;
+		break;
+	case 2:
+		done = CALL(worker, cuGraphInstantiateWithParams(&exec, graph->graph, &about));
+		break;
+	case 3:
+		done = CALL(worker, cudaGraphInstantiateWithFlags(&exec, graph->graph, flags));
+		break;
+	default:
+		done = CALL(worker, cuGraphInstantiateWithFlags(&exec, graph->graph, flags));
+	}
+	if (!done)
+		return;
+	graph->exec = exec;
+	graph->frees_at_launch = flags != 0;
+	if (one_in(worker, 4)) {
+		CALL(worker, cuGraphDestroy(graph->graph));
+		graph->graph = NULL;
+	}
+}
+
+static void free_left(struct worker *worker, CUdeviceptr address)
+{
+	switch (draw(worker, 4)) {
+	case 0:
+		CALL(worker, cuMemFree_v2(address));
+		break;
+	case 1:
+		CALL(worker, cuMemFreeAsync(address, NULL));
+		break;
+	case 2:
+		CALL(worker, cudaFree((void *)address));
+		break;
+	case 3:
+		CALL(worker, cudaFreeAsync((void *)address, NULL));
+		break;
+	}
+}
+
+/* Blocks that nobody frees at a next launch are anybody's. */
+static void hand_out(struct worker *worker, struct graph *graph)
+{
+	for (unsigned i = 0; i < graph->left_count; i++) {
+		if (!graph->frees_at_launch)
+			put(POOLED, &(struct thing){ .address = graph->left[i] });
+		else if (one_in(worker, 4))
+			free_left(worker, graph->left[i]);
+	}
+	graph->is_left = graph->frees_at_launch;
+}
+
+static void launch(struct worker *worker, struct graph *graph)
+{
+	struct thing stream = { 0 };
+	bool has_stream = one_in(worker, 2) && take(worker, STREAM, &stream);
+	bool done;
+
+	if (one_in(worker, 5))
+		CALL(worker, cuGraphUpload(graph->exec, (CUstream)stream.address));
+	switch (draw(worker, 3)) {
+	case 0:
+		done = CALL(worker, cuGraphLaunch(graph->exec, (CUstream)stream.address));
+		break;
+	case 1:
+		done = CALL(worker, cuGraphLaunch_ptsz(graph->exec, (CUstream)stream.address));
+		break;
+	default:
+		done = CALL(worker, cudaGraphLaunch(graph->exec, (cudaStream_t)stream.address));
+	}
+	if (has_stream)
+		put(STREAM, &stream);
+	if (done)
+		hand_out(worker, graph);
+}
+
+void launch_graph(struct worker *worker)
+{
+	CUgraphExecUpdateResultInfo info;
+	struct graph *graph;
+	struct thing thing;
+
+	if (!take(worker, GRAPH, &thing))
+		return make_graph(worker);
+	graph = (struct graph *)thing.other;
+	if (graph->is_entwined)
+		be_alone(worker);
+	if (!graph->exec)
+		instantiate(worker, graph);
+	if (graph->exec)
+		launch(worker, graph);
+	if (graph->exec && graph->graph && one_in(worker, 8))
+		CALL(worker, cuGraphExecUpdate_v2(graph->exec, graph->graph, &info));
+	put(GRAPH, &thing);
+}
+
+/* What it left stays, and is anybody's. */
+void end_graph(struct worker *worker)
+{
+	struct graph *graph;
+	struct thing thing;
+
+	if (!take(worker, GRAPH, &thing))
+		return;
+	graph = (struct graph *)thing.other;
+	if (graph->exec)
+		CALL(worker, one_in(worker, 2) ? (int)cuGraphExecDestroy(graph->exec) : (int)cudaGraphExecDestroy(graph->exec));
+	graph->exec = NULL;
+	/* Sometimes it is made executable anew. */
+	if (graph->graph && !graph->is_left && one_in(worker, 3))
+		return put(GRAPH, &thing);
+	if (graph->graph)
+		CALL(worker, cuGraphDestroy(graph->graph));
+	for (unsigned i = 0; graph->is_left && i < graph->left_count; i++)
+		put(POOLED, &(struct thing){ .address = graph->left[i] });
+	free(graph);
+}
+
+void trim_graphs(struct worker *worker)
+{
+	CALL(worker, one_in(worker, 2) ? (int)cuDeviceGraphMemTrim((int)draw(worker, DEVICES)) :
+		(int)cudaDeviceGraphMemTrim((int)draw(worker, DEVICES)));
+}
+
+void graph_wrong(struct worker *worker)
+{
+	struct graph *graph;
+	struct thing thing;
+	CUgraphExec exec;
+	CUgraphNode node;
+	CUgraph copy;
+
+	if (!take(worker, GRAPH, &thing))
+		return;
+	graph = (struct graph *)thing.other;
+	switch (draw(worker, 5)) {
+	case 0:
+		/* Memory in two graphs at once cannot be; a graph whose nodes were all refused has none. */
+		if (graph->graph && graph->exec && CALL(worker, cuGraphInstantiateWithFlags(&exec, graph->graph, 0)))
+			CALL(worker, cuGraphExecDestroy(exec));
+		break;
+	case 1:
+		if (graph->graph && CALL(worker, cuGraphClone(&copy, graph->graph)))
+			CALL(worker, cuGraphDestroy(copy));
+		break;
+	case 2:
+		if (graph->graph)
+			CALL(worker, cuGraphAddMemFreeNode(&node, graph->graph, NULL, 0, 4097));
+		break;
+	case 3:
+		if (graph->graph)
+			CALL(worker, cuGraphAddMemAllocNode(&node, graph->graph, NULL, 0, NULL));
+		break;
+	case 4:
+		CALL(worker, cuGraphLaunch(NULL, NULL));
+		break;
+	}
+	put(GRAPH, &thing);
+}

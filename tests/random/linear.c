@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Linear memory of the device and of the host. */
+#include <stdlib.h>
+
+#include "random_calls.h"
+
+static void keep(struct worker *worker, enum what what, uint64_t address, size_t size_bytes)
+{
+	ask_context(worker);
+	if (address)
+		put(what, &(struct thing){ .address = address, .size_bytes = size_bytes, .context = worker->current,
+			.device = worker->device });
+}
+
+void allocate(struct worker *worker)
+{
+	size_t size_bytes = draw_size(worker);
+	void *pointer = NULL;
+	CUdeviceptr address = 0;
+
+	if (!has_room(BLOCK))
+		return release_block(worker);
+	if (one_in(worker, 2) ? CALL(worker, cuMemAlloc_v2(&address, size_bytes)) :
+			CALL(worker, cudaMalloc(&pointer, size_bytes)))
+		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, size_bytes);
+}
+
+void release_block(struct worker *worker)
+{
+	struct thing block;
+
+	if (!take(worker, BLOCK, &block))
+		return;
+	/* Another context may be current than that of the block, or none. */
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemFree_v2(block.address)) :
+			CALL(worker, cudaFree((void *)block.address))))
+		put(BLOCK, &block);
+}
+
+void allocate_managed(struct worker *worker)
+{
+	size_t size_bytes = draw_size(worker);
+	void *pointer = NULL;
+	CUdeviceptr address = 0;
+	unsigned flags = one_in(worker, 8) ? 77 : CU_MEM_ATTACH_GLOBAL;
+
+	if (!has_room(BLOCK))
+		return release_block(worker);
+	if (one_in(worker, 2) ? CALL(worker, cuMemAllocManaged(&address, size_bytes, flags)) :
+			CALL(worker, cudaMallocManaged(&pointer, size_bytes, flags)))
+		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, size_bytes);
+}
+
+void allocate_pitch(struct worker *worker)
+{
+	size_t width = 1 + draw(worker, 5000), height = 1 + draw(worker, 300), pitch = 0;
+	struct cudaPitchedPtr place = { 0 };
+	void *pointer = NULL;
+	CUdeviceptr address = 0;
+	bool done;
+
+	if (!has_room(BLOCK))
+		return release_block(worker);
+	switch (draw(worker, 3)) {
+	case 0:
+		done = CALL(worker, cuMemAllocPitch_v2(&address, &pitch, width, height, one_in(worker, 8) ? 5 : 8));
+		break;
+	case 1:
+		done = CALL(worker, cudaMallocPitch(&pointer, &pitch, width, height));
+		break;
+	default:
+		done = CALL(worker, cudaMalloc3D(&place, extent_of(width, height / 8, draw(worker, 8))));
+		pointer = place.ptr;
+	}
+	if (done)
+		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, pitch * height);
+}
+
+/* The forms with addresses of 32 bits; `other` says which free is the right one. */
+void allocate_low(struct worker *worker)
+{
+	unsigned size_bytes = (unsigned)draw(worker, 1 << 20), pitch;
+	CUdeviceptr_v1 address = 0;
+	void *pointer = NULL;
+	uint64_t kind = draw(worker, 3);
+	bool done;
+
+	if (!has_room(LOW))
+		return release_low(worker);
+	if (kind == 0)
+		done = CALL(worker, cuMemAlloc(&address, size_bytes));
+	else if (kind == 1)
+		done = CALL(worker, cuMemAllocPitch(&address, &pitch, size_bytes / 64, 64, 4));
+	else
+		done = CALL(worker, cuMemAllocHost(&pointer, size_bytes));
+	if (!done)
+		return;
+	ask_context(worker);
+	put(LOW, &(struct thing){ .address = kind == 2 ? (uintptr_t)pointer : address, .other = kind == 2,
+		.context = worker->current, .device = worker->device });
+}
+
+void release_low(struct worker *worker)
+{
+	struct thing low;
+
+	if (!take(worker, LOW, &low))
+		return;
+	if (!(low.other ? CALL(worker, cuMemFreeHost((void *)low.address)) :
+			CALL(worker, cuMemFree((CUdeviceptr_v1)low.address))))
+		put(LOW, &low);
+}
+
+void allocate_pinned(struct worker *worker)
+{
+	size_t size_bytes = draw_size(worker);
+	void *pointer = NULL;
+	bool done = false;
+
+	if (!has_room(PINNED))
+		return release_pinned(worker);
+	switch (draw(worker, 4)) {
+	case 0:
+		done = CALL(worker, cuMemHostAlloc(&pointer, size_bytes, CU_MEMHOSTALLOC_PORTABLE));
+		break;
+	case 1:
+		done = CALL(worker, cuMemAllocHost_v2(&pointer, size_bytes));
+		break;
+	case 2:
+		done = CALL(worker, cudaMallocHost(&pointer, size_bytes));
+		break;
+	case 3:
+		done = CALL(worker, cudaHostAlloc(&pointer, size_bytes, cudaHostAllocMapped));
+		break;
+	}
+	if (done)
+		keep(worker, PINNED, (uintptr_t)pointer, size_bytes);
+}
+
+void release_pinned(struct worker *worker)
+{
+	struct thing pinned;
+
+	if (!take(worker, PINNED, &pinned))
+		return;
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemFreeHost((void *)pinned.address)) :
+			CALL(worker, cudaFreeHost((void *)pinned.address))))
+		put(PINNED, &pinned);
+}
+
+/*
+ * The memory is the program's own and stays mapped. Or it is the very place that a handle points to:
+ * what is the handle of an array is then the address of registered memory too.
+ */
+void register_memory(struct worker *worker)
+{
+	static _Alignas(4096) char own[64][4096];
+	static const enum what handles[] = { ARRAY, MIPMAP, EXTERNAL, GRAPHICS, MODULE };
+	size_t size_bytes = 1 + draw(worker, sizeof(own[0]));
+	void *memory = own[draw(worker, 64)];
+	struct thing handle;
+
+	if (!has_room(REGISTERED))
+		return unregister_memory(worker);
+	if (one_in(worker, 3)) {
+		be_alone(worker);
+		if (look(worker, handles[draw(worker, 5)], &handle)) {
+			memory = (void *)handle.address;
+			size_bytes = 8;
+		}
+	}
+	if (one_in(worker, 2) ? CALL(worker, cuMemHostRegister_v2(memory, size_bytes, 0)) :
+			CALL(worker, cudaHostRegister(memory, size_bytes, 0)))
+		keep(worker, REGISTERED, (uintptr_t)memory, size_bytes);
+}
+
+void unregister_memory(struct worker *worker)
+{
+	struct thing memory;
+
+	if (!take(worker, REGISTERED, &memory))
+		return;
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemHostUnregister((void *)memory.address)) :
+			CALL(worker, cudaHostUnregister((void *)memory.address))))
+		put(REGISTERED, &memory);
+}
+
+/* --- what cannot be ------------------------------------------------------------------------------- */
+
+void allocate_wrong(struct worker *worker)
+{
+	size_t size_bytes = draw_wrong_size(worker), pitch;
+	CUdeviceptr address = 0;
+	void *pointer = NULL;
+
+	switch (draw(worker, 11)) {
+	case 0:
+		CALL(worker, cuMemAlloc_v2(NULL, 1000));
+		break;
+	case 1:
+		CALL(worker, cudaMalloc(NULL, 1000));
+		break;
+	case 2:
+		CALL(worker, cuMemHostAlloc(NULL, 100, 0));
+		break;
+	case 3:
+		CALL(worker, cuMemHostRegister_v2(NULL, 100, 0));
+		break;
+	case 4:
+		if (CALL(worker, cuMemAlloc_v2(&address, size_bytes)))
+			keep(worker, BLOCK, address, size_bytes);
+		break;
+	case 5:
+		/* Zero bytes are given by the runtime, at no address. */
+		if (CALL(worker, cudaMalloc(&pointer, size_bytes)))
+			keep(worker, BLOCK, (uintptr_t)pointer, size_bytes);
+		break;
+	case 6:
+		if (CALL(worker, cudaMallocHost(&pointer, 0)))
+			keep(worker, PINNED, (uintptr_t)pointer, 0);
+		break;
+	case 7:
+		CALL(worker, cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX / 2, 1000, 4));
+		break;
+	case 8:
+		CALL(worker, cudaMallocPitch(&pointer, &pitch, 0, 10));
+		break;
+	case 9:
+		CALL(worker, cuMemAllocPitch_v2(&address, NULL, 10, 10, 4));
+		break;
+	case 10:
+		CALL(worker, cuMemAllocManaged(NULL, 100, CU_MEM_ATTACH_GLOBAL));
+		break;
+	}
+}
+
+/* Frees that are refused, or of nothing, whatever other threads do: no block begins at an odd address. */
+void free_wrong(struct worker *worker)
+{
+	struct thing block = { 0 };
+	uint64_t odd;
+
+	look(worker, BLOCK, &block);
+	odd = (block.address | 1) + 2 * draw(worker, 100);
+	switch (draw(worker, 9)) {
+	case 0:
+		CALL(worker, cuMemFree_v2(0));
+		break;
+	case 1:
+		CALL(worker, cudaFree(NULL));
+		break;
+	case 2:
+		CALL(worker, cuMemFree_v2(odd));
+		break;
+	case 3:
+		CALL(worker, cudaFree((void *)odd));
+		break;
+	case 4:
+		CALL(worker, cuMemFreeHost((void *)odd));
+		break;
+	case 5:
+		CALL(worker, cuMemFreeHost(NULL));
+		break;
+	case 6:
+		CALL(worker, cudaFreeHost(NULL));
+		break;
+	case 7:
+		CALL(worker, cuMemHostUnregister((void *)odd));
+		break;
+	case 8:
+		CALL(worker, cuMemFreeAsync(one_in(worker, 2) ? 0 : odd, NULL));
+		break;
+	}
+}
+
+/* Alone: the address could be another thread's by the second time. */
+void free_twice(struct worker *worker)
+{
+	struct thing thing;
+
+	be_alone(worker);
+	if (one_in(worker, 2) && take(worker, BLOCK, &thing)) {
+		CALL(worker, cuMemFree_v2(thing.address));
+		CALL(worker, cuMemFree_v2(thing.address));
+	} else if (take(worker, PINNED, &thing)) {
+		CALL(worker, cuMemFreeHost((void *)thing.address));
+		CALL(worker, cudaFreeHost((void *)thing.address));
+	}
+	/* What was not freed, as no context was current, goes with its context. */
+}
+
+/* With the function for something else, which may do. */
+void free_of_other_kind(struct worker *worker)
+{
+	static const enum what kinds[] = { BLOCK, POOLED, PINNED, REGISTERED, RANGE, IPC, ARRAY };
+	enum what what = kinds[draw(worker, sizeof(kinds) / sizeof(*kinds))];
+	struct thing thing;
+	bool done = false;
+
+	be_alone(worker);
+	if (!take(worker, what, &thing))
+		return;
+	switch (draw(worker, 6)) {
+	case 0:
+		done = CALL(worker, cuMemFree_v2(thing.address));
+		break;
+	case 1:
+		done = CALL(worker, cuMemFreeAsync(thing.address, NULL));
+		break;
+	case 2:
+		done = CALL(worker, cuMemFreeHost((void *)thing.address));
+		break;
+	case 3:
+		done = CALL(worker, cuMemHostUnregister((void *)thing.address));
+		break;
+	case 4:
+		done = CALL(worker, cuIpcCloseMemHandle(thing.address));
+		break;
+	case 5:
+		done = CALL(worker, cuMipmappedArrayDestroy((CUmipmappedArray)thing.address));
+		break;
+	}
+	if (!done)
+		put(what, &thing);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: random-calls SEED CALLS THREADS BOOKS
+ *
+ * Calls CUDA at random on the simulated device. At every thousandth call all threads rest; what the driver
+ * says that lives is appended to the file BOOKS (struct checkpoint and its items), and a mark with the
+ * checkpoint's number is set.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "checkpoint.h"
+#include "gpumemtrace.h"
+#include "random_calls.h"
+
+enum { THREADS_MAX = 16, CALLS_BETWEEN = 1000, REST_US = 1500 };
+
+struct action {
+	unsigned weight;
+	void (*run)(struct worker *);
+};
+
+static const struct action actions[] = {
+#define ACTION(weight, name) { weight, name },
+#include "actions.def"
+#undef ACTION
+};
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static struct worker workers[THREADS_MAX];
+static unsigned thread_count;
+static uint64_t seed, rounds;
+static FILE *books;
+
+void be_alone(struct worker *worker)
+{
+	if (worker->is_alone)
+		return;
+	pthread_rwlock_unlock(&lock);
+	pthread_rwlock_wrlock(&lock);
+	worker->is_alone = true;
+}
+
+static void act(struct worker *worker)
+{
+	static unsigned total;
+	uint64_t number;
+
+	if (!total) {
+		unsigned sum = 0;
+
+		for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+			sum += actions[i].weight;
+		total = sum;
+	}
+	number = draw(worker, total);
+	pthread_rwlock_rdlock(&lock);
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++) {
+		if (number < actions[i].weight) {
+			actions[i].run(worker);
+			break;
+		}
+		number -= actions[i].weight;
+	}
+	pthread_rwlock_unlock(&lock);
+	worker->is_alone = false;
+}
+
+static void write_books(const void *bytes, size_t length)
+{
+	if (fwrite(bytes, 1, length, books) != length) {
+		perror("random-calls: books");
+		exit(1);
+	}
+}
+
+/* While no other thread runs. */
+static void check_point(uint64_t number)
+{
+	static struct simcuda_item items[1 << 14];
+	struct checkpoint checkpoint = { .number = number };
+	char name[32];
+
+	checkpoint.count = simcuda_list(items, sizeof(items) / sizeof(*items));
+	if (checkpoint.count > sizeof(items) / sizeof(*items)) {
+		fprintf(stderr, "random-calls: %zu things live\n", (size_t)checkpoint.count);
+		exit(1);
+	}
+	for (unsigned i = 0; i < thread_count; i++)
+		checkpoint.calls += workers[i].calls;
+	write_books(&checkpoint, sizeof(checkpoint));
+	write_books(items, checkpoint.count * sizeof(*items));
+	snprintf(name, sizeof(name), "checkpoint %llu", (unsigned long long)number);
+	gpumemtrace_mark(name);
+	/* The recorder's writer must keep up: an event that is dropped would make this worthless. */
+	usleep(REST_US);
+}
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+
+	for (uint64_t round = 1; round <= rounds; round++) {
+		while (worker->calls < round * CALLS_BETWEEN / thread_count)
+			act(worker);
+		if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			check_point(round);
+		pthread_barrier_wait(&barrier);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS_MAX];
+
+	if (argc != 5 || (thread_count = (unsigned)atoi(argv[3])) < 1 || thread_count > THREADS_MAX) {
+		fputs("usage: random-calls SEED CALLS THREADS BOOKS\n", stderr);
+		return 2;
+	}
+	seed = strtoull(argv[1], NULL, 10);
+	rounds = strtoull(argv[2], NULL, 10) / CALLS_BETWEEN;
+	books = fopen(argv[4], "wbe");
+	if (!books) {
+		perror(argv[4]);
+		return 1;
+	}
+	others_begin();
+	if (cuInit(0)) {
+		fputs("random-calls: no driver\n", stderr);
+		return 1;
+	}
+	contexts_begin();
+	pthread_barrier_init(&barrier, NULL, thread_count);
+	for (unsigned i = 0; i < thread_count; i++) {
+		workers[i].seed = seed * 1000 + i;
+		if (pthread_create(&threads[i], NULL, work, &workers[i]))
+			return 1;
+	}
+	for (unsigned i = 0; i < thread_count; i++)
+		pthread_join(threads[i], NULL);
+	return fclose(books) ? 1 : 0;
+}

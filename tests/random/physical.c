@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Physical memory, addresses it is mapped to, and multicast objects. */
+#include <unistd.h>
+
+#include "random_calls.h"
+
+static CUmemAllocationProp properties_of(struct worker *worker, bool is_exportable)
+{
+	CUmemAllocationProp properties = {
+		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)draw(worker, DEVICES) },
+		.requestedHandleTypes = is_exportable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0,
+	};
+
+	if (one_in(worker, 3))
+		properties.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
+	if (!is_exportable && one_in(worker, 4))
+		properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0 };
+	return properties;
+}
+
+void make_physical(struct worker *worker)
+{
+	struct thing memory = { .size_bytes = draw_units(worker), .other = one_in(worker, 3) };
+	CUmemAllocationProp properties = properties_of(worker, memory.other);
+
+	if (!has_room(PHYSICAL))
+		return release_physical(worker);
+	memory.device = properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : -1;
+	if (CALL(worker, cuMemCreate(&memory.address, memory.size_bytes, &properties, 0)))
+		put(PHYSICAL, &memory);
+}
+
+/* Mapped or not: mappings keep the memory. */
+void release_physical(struct worker *worker)
+{
+	struct thing memory;
+
+	if (take(worker, PHYSICAL, &memory))
+		CALL(worker, cuMemRelease(memory.address));
+}
+
+void reserve_range(struct worker *worker)
+{
+	struct thing range = { .size_bytes = 4 * draw_units(worker) };
+
+	if (!has_room(RANGE))
+		return free_range(worker);
+	if (CALL(worker, cuMemAddressReserve(&range.address, range.size_bytes, 0, 0, 0)))
+		put(RANGE, &range);
+}
+
+/* Behind what is mapped already, so that one unmapping may end several mappings. */
+void map_range(struct worker *worker)
+{
+	struct thing range, memory;
+	bool releases = one_in(worker, 3);
+
+	if (!take(worker, RANGE, &range))
+		return reserve_range(worker);
+	if (take(worker, PHYSICAL, &memory)) {
+		size_t size_bytes = one_in(worker, 4) ? UNIT_BYTES : memory.size_bytes;
+
+		if (CALL(worker, cuMemMap(range.address + range.other, size_bytes, 0, memory.address, 0)))
+			range.other += size_bytes;
+		if (releases)
+			CALL(worker, cuMemRelease(memory.address));
+		else
+			put(PHYSICAL, &memory);
+	}
+	put(RANGE, &range);
+}
+
+/* All of it, or a stretch whose ends may lie inside a mapping, which is refused. */
+void unmap_range(struct worker *worker)
+{
+	struct thing range;
+	size_t units;
+
+	if (!take(worker, RANGE, &range))
+		return;
+	units = range.other / UNIT_BYTES;
+	if (one_in(worker, 4) && units > 1) {
+		size_t kept = draw(worker, units) * UNIT_BYTES;
+
+		if (CALL(worker, cuMemUnmap(range.address + kept, range.other - kept)))
+			range.other = kept;
+	} else if (CALL(worker, cuMemUnmap(range.address, range.other))) {
+		range.other = 0;
+	}
+	put(RANGE, &range);
+}
+
+/* Not while something is mapped. */
+void free_range(struct worker *worker)
+{
+	struct thing range;
+
+	if (take(worker, RANGE, &range) && !CALL(worker, cuMemAddressFree(range.address, range.size_bytes)))
+		put(RANGE, &range);
+}
+
+/* One more reference, which is one more thing to release. */
+void retain_handle(struct worker *worker)
+{
+	struct thing range, memory = { 0 };
+	uint64_t at;
+
+	if (!has_room(PHYSICAL))
+		return release_physical(worker);
+	if (!take(worker, RANGE, &range))
+		return;
+	at = range.other ? draw(worker, range.other) : 0;
+	if (CALL(worker, cuMemRetainAllocationHandle(&memory.address, (void *)(range.address + at)))) {
+		/* As large as the least that can be, for nobody says. */
+		memory.size_bytes = UNIT_BYTES;
+		put(PHYSICAL, &memory);
+	}
+	put(RANGE, &range);
+}
+
+void export_physical(struct worker *worker)
+{
+	struct thing memory;
+	int file;
+
+	if (!has_room(EXPORTED))
+		return close_exported(worker);
+	if (!take(worker, PHYSICAL, &memory))
+		return;
+	if (CALL(worker, cuMemExportToShareableHandle(&file, memory.address, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
+		put(EXPORTED, &(struct thing){ .other = (uint64_t)file });
+	put(PHYSICAL, &memory);
+}
+
+void close_exported(struct worker *worker)
+{
+	struct thing exported;
+
+	(void)worker;
+	if (take(worker, EXPORTED, &exported))
+		close((int)exported.other);
+}
+
+/* Into the process that made it, which holds it already: nobody could tell what it is otherwise. */
+void import_own(struct worker *worker)
+{
+	struct thing memory;
+	CUmemGenericAllocationHandle handle;
+	int file;
+
+	if (!has_room(PHYSICAL) || !take(worker, PHYSICAL, &memory))
+		return;
+	if (CALL(worker, cuMemExportToShareableHandle(&file, memory.address, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))) {
+		if (CALL(worker, cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)file,
+				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
+			put(PHYSICAL, &(struct thing){ .address = handle, .size_bytes = memory.size_bytes, .other = 1 });
+		close(file);
+	}
+	put(PHYSICAL, &memory);
+}
+
+void import_of_others(struct worker *worker)
+{
+	uint64_t number = draw(worker, FILES_OF_OTHERS);
+	struct thing memory = { .size_bytes = others.memory_bytes[number] };
+
+	if (!has_room(PHYSICAL))
+		return release_physical(worker);
+	if (CALL(worker, cuMemImportFromShareableHandle(&memory.address, (void *)(intptr_t)others.memory_files[number],
+			CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
+		put(PHYSICAL, &memory);
+}
+
+/* --- multicast ------------------------------------------------------------------------------------ */
+
+void make_multicast(struct worker *worker)
+{
+	CUmulticastObjectProp properties = { .numDevices = 1 + (unsigned)draw(worker, 2), .size = 2 * draw_units(worker) };
+	struct thing object = { .size_bytes = properties.size };
+
+	if (!has_room(MULTICAST))
+		return release_multicast(worker);
+	if (!CALL(worker, cuMulticastCreate(&object.address, &properties)))
+		return;
+	CALL(worker, cuMulticastAddDevice(object.address, 0));
+	if (properties.numDevices == 2)
+		CALL(worker, cuMulticastAddDevice(object.address, 1));
+	put(MULTICAST, &object);
+}
+
+void release_multicast(struct worker *worker)
+{
+	struct thing object;
+
+	if (take(worker, MULTICAST, &object))
+		CALL(worker, cuMemRelease(object.address));
+}
+
+static void bind(struct worker *worker, const struct thing *object, uint64_t offset)
+{
+	struct thing memory, range;
+
+	if (one_in(worker, 3)) {
+		if (!take(worker, RANGE, &range))
+			return;
+		if (one_in(worker, 2))
+			CALL(worker, cuMulticastBindAddr(object->address, offset, range.address, UNIT_BYTES, 0));
+		else
+			CALL(worker, cuMulticastBindAddr_v2(object->address, (int)draw(worker, DEVICES), offset,
+				range.address, UNIT_BYTES, 0));
+		put(RANGE, &range);
+	} else if (take(worker, PHYSICAL, &memory)) {
+		if (one_in(worker, 2))
+			CALL(worker, cuMulticastBindMem(object->address, offset, memory.address, 0, UNIT_BYTES, 0));
+		else
+			CALL(worker, cuMulticastBindMem_v2(object->address, (int)draw(worker, DEVICES), offset,
+				memory.address, 0, UNIT_BYTES, 0));
+		put(PHYSICAL, &memory);
+	}
+}
+
+void bind_multicast(struct worker *worker)
+{
+	struct thing object, range;
+	uint64_t offset;
+
+	if (!take(worker, MULTICAST, &object))
+		return make_multicast(worker);
+	offset = draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES;
+	/* Or the object itself is mapped, as memory is. */
+	if (one_in(worker, 5) && take(worker, RANGE, &range)) {
+		if (CALL(worker, cuMemMap(range.address + range.other, UNIT_BYTES, offset, object.address, 0)))
+			range.other += UNIT_BYTES;
+		put(RANGE, &range);
+	} else {
+		bind(worker, &object, offset);
+	}
+	put(MULTICAST, &object);
+}
+
+void unbind_multicast(struct worker *worker)
+{
+	struct thing object;
+
+	if (!take(worker, MULTICAST, &object))
+		return;
+	CALL(worker, cuMulticastUnbind(object.address, (int)draw(worker, DEVICES),
+		draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES, UNIT_BYTES));
+	put(MULTICAST, &object);
+}
+
+/* --- what cannot be ------------------------------------------------------------------------------- */
+
+void physical_wrong(struct worker *worker)
+{
+	CUmemAllocationProp properties = properties_of(worker, false);
+	struct thing memory = { 0 };
+	CUmemGenericAllocationHandle handle;
+
+	switch (draw(worker, 9)) {
+	case 0:
+		CALL(worker, cuMemCreate(NULL, UNIT_BYTES, &properties, 0));
+		break;
+	case 1:
+		CALL(worker, cuMemCreate(&handle, draw_wrong_size(worker) | 1, &properties, 0));
+		break;
+	case 2:
+		CALL(worker, cuMemCreate(&handle, (size_t)1 << 45, &properties, 0));
+		break;
+	case 3:
+		CALL(worker, cuMemRelease((uintptr_t)worker));
+		break;
+	case 4:
+		CALL(worker, cuMemMap(UNIT_BYTES, UNIT_BYTES, 0, (uintptr_t)worker, 0));
+		break;
+	case 5:
+		CALL(worker, cuMemUnmap(UNIT_BYTES, draw_wrong_size(worker)));
+		break;
+	case 6:
+		CALL(worker, cuMemAddressReserve(&handle, draw_wrong_size(worker), 0, 0, 0));
+		break;
+	case 7:
+		CALL(worker, cuMemRetainAllocationHandle(&handle, &handle));
+		break;
+	case 8:
+		/* A reference too many, where it does not matter whose it is. */
+		be_alone(worker);
+		if (take(worker, PHYSICAL, &memory)) {
+			CALL(worker, cuMemRelease(memory.address));
+			CALL(worker, cuMemMap(UNIT_BYTES, UNIT_BYTES, 0, memory.address, 0));
+		}
+		break;
+	}
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Stream-ordered memory, pools and streams. */
+#include "random_calls.h"
+
+/* A stream of some context, the default one, or the thread's own; taken out, so that nobody ends it. */
+static bool take_stream(struct worker *worker, struct thing *ret_stream)
+{
+	static const CUstream special[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };
+
+	if (!one_in(worker, 3) && take(worker, STREAM, ret_stream))
+		return true;
+	*ret_stream = (struct thing){ .address = (uintptr_t)special[draw(worker, 3)] };
+	return false;
+}
+
+static void keep(struct worker *worker, CUdeviceptr address, const void *pointer, size_t size_bytes)
+{
+	(void)worker;
+	put(POOLED, &(struct thing){ .address = address ? address : (uintptr_t)pointer, .size_bytes = size_bytes });
+}
+
+void allocate_async(struct worker *worker)
+{
+	size_t size_bytes = one_in(worker, 20) ? draw_wrong_size(worker) : draw_size(worker);
+	CUdeviceptr address = 0;
+	struct thing stream;
+	void *pointer = NULL;
+	bool done, is_taken;
+
+	if (!has_room(POOLED))
+		return release_async(worker);
+	is_taken = take_stream(worker, &stream);
+	switch (draw(worker, 4)) {
+	case 0:
+		done = CALL(worker, cuMemAllocAsync(&address, size_bytes, (CUstream)stream.address));
+		break;
+	case 1:
+		done = CALL(worker, cuMemAllocAsync_ptsz(&address, size_bytes, (CUstream)stream.address));
+		break;
+	default:
+		done = CALL(worker, cudaMallocAsync(&pointer, size_bytes, (cudaStream_t)stream.address));
+	}
+	if (done)
+		keep(worker, address, pointer, size_bytes);
+	if (is_taken)
+		put(STREAM, &stream);
+}
+
+void release_async(struct worker *worker)
+{
+	struct thing block, stream;
+	bool done, is_taken;
+
+	if (!take(worker, POOLED, &block))
+		return;
+	is_taken = take_stream(worker, &stream);
+	switch (draw(worker, 5)) {
+	case 0:
+		done = CALL(worker, cuMemFreeAsync(block.address, (CUstream)stream.address));
+		break;
+	case 1:
+		done = CALL(worker, cuMemFreeAsync_ptsz(block.address, (CUstream)stream.address));
+		break;
+	case 2:
+		done = CALL(worker, cudaFreeAsync((void *)block.address, (cudaStream_t)stream.address));
+		break;
+	case 3:
+		done = CALL(worker, cuMemFree_v2(block.address));
+		break;
+	default:
+		done = CALL(worker, cudaFree((void *)block.address));
+	}
+	if (!done)
+		put(POOLED, &block);
+	if (is_taken)
+		put(STREAM, &stream);
+}
+
+/* Of whatever device the pool is, also of another than the stream's, and of the host. */
+void allocate_from_pool(struct worker *worker)
+{
+	size_t size_bytes = draw_size(worker);
+	struct thing pool = { 0 }, stream;
+	CUdeviceptr address = 0;
+	void *pointer = NULL;
+	bool done, is_taken, has_pool;
+
+	if (!has_room(POOLED))
+		return release_async(worker);
+	has_pool = !one_in(worker, 4) && take(worker, POOL, &pool);
+	if (!has_pool)
+		cuDeviceGetDefaultMemPool((CUmemoryPool *)&pool.address, (int)draw(worker, DEVICES));
+	is_taken = take_stream(worker, &stream);
+	if (one_in(worker, 2))
+		done = CALL(worker, cuMemAllocFromPoolAsync(&address, size_bytes, (CUmemoryPool)pool.address,
+			(CUstream)stream.address));
+	else
+		done = CALL(worker, cudaMallocFromPoolAsync(&pointer, size_bytes, (cudaMemPool_t)pool.address,
+			(cudaStream_t)stream.address));
+	if (done)
+		keep(worker, address, pointer, size_bytes);
+	if (is_taken)
+		put(STREAM, &stream);
+	if (has_pool)
+		put(POOL, &pool);
+}
+
+void make_pool(struct worker *worker)
+{
+	CUmemPoolProps properties = {
+		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)draw(worker, DEVICES) },
+		.maxSize = one_in(worker, 4) ? 4 * UNIT_BYTES : 0,
+	};
+	struct thing pool = { .device = properties.location.id };
+
+	if (one_in(worker, 4)) {
+		properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST };
+		pool.device = -1;
+	}
+	if (!has_room(POOL))
+		return end_pool(worker);
+	if (one_in(worker, 2) ? CALL(worker, cuMemPoolCreate((CUmemoryPool *)&pool.address, &properties)) :
+			CALL(worker, cudaMemPoolCreate((cudaMemPool_t *)&pool.address,
+				(const struct cudaMemPoolProps *)&properties)))
+		put(POOL, &pool);
+}
+
+/* With blocks of it alive, or not. */
+void end_pool(struct worker *worker)
+{
+	struct thing pool;
+
+	if (!take(worker, POOL, &pool))
+		return;
+	if (!(one_in(worker, 2) ? CALL(worker, cuMemPoolDestroy((CUmemoryPool)pool.address)) :
+			CALL(worker, cudaMemPoolDestroy((cudaMemPool_t)pool.address))))
+		put(POOL, &pool);
+}
+
+/* Which pool a device takes from when none is named. */
+void choose_pool(struct worker *worker)
+{
+	struct thing pool;
+	CUmemoryPool usual;
+	int device = (int)draw(worker, DEVICES);
+
+	if (one_in(worker, 3)) {
+		cuDeviceGetDefaultMemPool(&usual, device);
+		CALL(worker, cuDeviceSetMemPool(device, usual));
+	} else if (take(worker, POOL, &pool)) {
+		CALL(worker, cuDeviceSetMemPool(device, (CUmemoryPool)pool.address));
+		put(POOL, &pool);
+	}
+}
+
+void trim_pool(struct worker *worker)
+{
+	struct thing pool;
+	uint64_t threshold_bytes = one_in(worker, 2) ? UINT64_MAX : 0;
+
+	if (!take(worker, POOL, &pool))
+		return;
+	if (one_in(worker, 2))
+		CALL(worker, cuMemPoolTrimTo((CUmemoryPool)pool.address, draw_size(worker)));
+	else
+		CALL(worker, cuMemPoolSetAttribute((CUmemoryPool)pool.address, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+			&threshold_bytes));
+	put(POOL, &pool);
+}
+
+static CUmemoryPool imported_pool;
+
+/* Another process's pool, once in a while anew: the older one stays, for its blocks. */
+void import_pool(struct worker *worker)
+{
+	CUmemoryPool pool;
+
+	be_alone(worker);
+	if (!CALL(worker, cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)others.pool_file,
+			CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
+		return;
+	if (imported_pool)
+		CALL(worker, cuMemPoolDestroy(imported_pool));
+	imported_pool = pool;
+}
+
+void import_pool_block(struct worker *worker)
+{
+	CUdeviceptr address;
+
+	be_alone(worker);
+	/* How large it is, and where, the driver says to those alone who have a context. */
+	ask_context(worker);
+	if (!imported_pool || !worker->current || !has_room(POOLED))
+		return;
+	if (CALL(worker, cuMemPoolImportPointer(&address, imported_pool,
+			&others.blocks[draw(worker, FILES_OF_OTHERS)])))
+		keep(worker, address, NULL, 0);
+}
+
+void pool_wrong(struct worker *worker)
+{
+	CUmemPoolProps nowhere = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 99 } };
+	CUmemPoolPtrExportData data = { { 1 } };
+	CUmemoryPool pool = NULL;
+	CUdeviceptr address;
+
+	switch (draw(worker, 9)) {
+	case 0:
+		CALL(worker, cuMemPoolCreate(&pool, &nowhere));
+		break;
+	case 1:
+		CALL(worker, cuMemPoolCreate(NULL, NULL));
+		break;
+	case 2:
+		CALL(worker, cuMemPoolDestroy((CUmemoryPool)worker));
+		break;
+	case 3:
+		cuDeviceGetDefaultMemPool(&pool, 0);
+		CALL(worker, cuMemPoolDestroy(pool));
+		break;
+	case 4:
+		CALL(worker, cuMemAllocFromPoolAsync(&address, 100, NULL, NULL));
+		break;
+	case 5:
+		CALL(worker, cuMemAllocFromPoolAsync(&address, 100, (CUmemoryPool)worker, NULL));
+		break;
+	case 6:
+		CALL(worker, cuMemAllocAsync(NULL, 100, NULL));
+		break;
+	case 7:
+		CALL(worker, cuMemAllocAsync(&address, 100, (CUstream)worker));
+		break;
+	case 8:
+		cuDeviceGetDefaultMemPool(&pool, 0);
+		CALL(worker, cuMemPoolImportPointer(&address, pool, &data));
+		break;
+	}
+}
+
+void make_stream(struct worker *worker)
+{
+	struct thing stream = { 0 };
+
+	if (!has_room(STREAM))
+		return end_stream(worker);
+	if (!CALL(worker, cuStreamCreate((CUstream *)&stream.address, CU_STREAM_NON_BLOCKING)))
+		return;
+	ask_context(worker);
+	stream.context = worker->current;
+	put(STREAM, &stream);
+}
+
+void end_stream(struct worker *worker)
+{
+	struct thing stream;
+
+	if (take(worker, STREAM, &stream))
+		CALL(worker, cuStreamDestroy_v2((CUstream)stream.address));
+}
