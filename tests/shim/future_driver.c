@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -14,6 +15,7 @@ extern int cuDeviceGetCount(int *);
 EXPORT int (*future_driver_behind)(int *) = cuDeviceGetCount;
 
 EXPORT int cuCtxPushCurrent_v2(void *context);
+EXPORT int cuDevicePrimaryCtxReset_v2(int device);
 EXPORT void future_driver_count(int *ret_pushed, int *ret_refused);
 EXPORT int cuMemAllocFuture(void);
 EXPORT int cuMemAlloc_v9(void);
@@ -52,11 +54,23 @@ int cuCtxPushCurrent_v2(void *context)
 
 	if (!real)
 		real = (int (*)(void *))dlsym(RTLD_NEXT, "cuCtxPushCurrent_v2");
+	/* As on a busy machine: time for the context to end. */
+	usleep(100);
 	result = real(context);
 	atomic_fetch_add(&pushed, 1);
 	if (result)
 		atomic_fetch_add(&refused, 1);
 	return result;
+}
+
+int cuDevicePrimaryCtxReset_v2(int device)
+{
+	static int (*real)(int);
+
+	if (!real)
+		real = (int (*)(int))dlsym(RTLD_NEXT, "cuDevicePrimaryCtxReset_v2");
+	usleep(100);
+	return real(device);
 }
 
 void future_driver_count(int *ret_pushed, int *ret_refused)

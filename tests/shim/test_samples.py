@@ -73,7 +73,7 @@ class Quiet(unittest.TestCase):
     def test_nothing_is_asked_while_nothing_happens(self):
         free, _ = map(int, self.recording.out.split())
         rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free]
-        self.assertLessEqual(len(rows), 3)  # in a second of sleep
+        self.assertLessEqual(len(rows), 2)  # in a second of sleep
 
 
 class Answers(unittest.TestCase):
@@ -122,7 +122,7 @@ class NoHarm(unittest.TestCase):
         recording = run("resets", FUTURE)
         self.assertEqual(recording.code, 0, recording.err)
         pushed, refused = map(int, recording.out.split())
-        self.assertGreater(pushed, CONTEXTS)
+        self.assertGreater(pushed, 100)
         self.assertEqual(refused, 0)
         self.assertTrue(recording.report()["complete"])
 
