@@ -34,9 +34,10 @@ static void change(struct gmt_allocator_device *device, enum gmt_allocator_row r
 			lower_stat(&stats[pools[i]], (uint64_t)-amount);
 }
 
-static enum gmt_allocator_pool pool_of(const struct gmt_allocator_segment *segment)
+/* Of a segment or a page, by its size. */
+static enum gmt_allocator_pool pool_of(uint64_t size_bytes)
 {
-	return segment->size_bytes == SMALL_SEGMENT_BYTES ? GMT_POOL_SMALL : GMT_POOL_LARGE;
+	return size_bytes == SMALL_SEGMENT_BYTES ? GMT_POOL_SMALL : GMT_POOL_LARGE;
 }
 
 /* Index of the account's device; false when out of memory. */
@@ -66,42 +67,6 @@ static bool device_of(struct gmt_allocator *allocator, const struct gmt_books *b
 	return true;
 }
 
-/* The block of layer cuda that holds all of these bytes; NULL when there is none. */
-static struct gmt_allocator_segment *find_segment(struct gmt_allocator *allocator, uint32_t device,
-	uint64_t address, uint64_t size_bytes)
-{
-	const struct gmt_ordered_entry *entry = gmt_ordered_find_below(&allocator->segments, address);
-	struct gmt_allocator_segment *segment;
-
-	if (!entry)
-		return NULL;
-	segment = &allocator->table.items[entry->value];
-	if (segment->device != device || segment->size_bytes < size_bytes ||
-		address - segment->address > segment->size_bytes - size_bytes)
-		return NULL;
-	return segment;
-}
-
-static bool add_segment(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event,
-	uint32_t site, uint32_t device)
-{
-	uint32_t index = allocator->first_free_plus_1 ? allocator->first_free_plus_1 - 1 :
-		(uint32_t)allocator->table.count;
-
-	if (!gmt_vec_reserve(&allocator->table, 1) ||
-		!gmt_ordered_put(&allocator->segments, event->address, index))
-		return false;
-	if (allocator->first_free_plus_1)
-		allocator->first_free_plus_1 = allocator->table.items[index].next_free_plus_1;
-	else
-		allocator->table.count++;
-	allocator->table.items[index] = (struct gmt_allocator_segment){
-		.address = event->address, .size_bytes = event->size_bytes, .stamp = event->stamp,
-		.site = site, .device = device,
-	};
-	return true;
-}
-
 /* Whether what was given back at `then` may still count as taken again now. */
 static bool is_soon(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
 {
@@ -115,19 +80,14 @@ static bool is_soon(const struct gmt_allocator *allocator, uint64_t then, uint64
 	return last - first <= GMT_AGAIN_STEPS;
 }
 
-/* The first block of PyTorch's in it: so it is PyTorch's. */
-static void know_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
-	struct gmt_allocator_segment *segment)
+static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_device *device, uint64_t bytes,
+	uint64_t stamp)
 {
 	struct gmt_give_back *last = &device->last;
 
-	segment->is_segment = true;
-	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment), (int64_t)segment->size_bytes);
-	change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment), 1);
-	if (device->give_back_count && last->again_bytes < last->bytes &&
-		is_soon(allocator, last->stamp, segment->stamp)) {
+	if (device->give_back_count && last->again_bytes < last->bytes && is_soon(allocator, last->stamp, stamp)) {
 		uint64_t rest = last->bytes - last->again_bytes;
-		uint64_t again = segment->size_bytes < rest ? segment->size_bytes : rest;
+		uint64_t again = bytes < rest ? bytes : rest;
 
 		last->again_bytes += again;
 		device->again_bytes += again;
@@ -136,8 +96,27 @@ static void know_segment(struct gmt_allocator *allocator, struct gmt_allocator_d
 	}
 }
 
+/* The first block of PyTorch's in it: so it is PyTorch's. */
+static void know_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+	struct gmt_allocator_segment *segment)
+{
+	segment->is_segment = true;
+	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes), (int64_t)segment->size_bytes);
+	change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), 1);
+	note_again(allocator, device, segment->size_bytes, segment->stamp);
+}
+
+/* Likewise of reserved addresses: all pages there are. */
+static void know_range(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+	struct gmt_allocator_range *range, uint64_t stamp)
+{
+	range->is_pytorch = true;
+	change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), (int64_t)range->mapped_bytes);
+	note_again(allocator, device, range->mapped_bytes, stamp);
+}
+
 static bool give_back(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
-	const struct gmt_allocator_segment *segment, uint64_t stamp)
+	uint64_t size_bytes, uint64_t stamp)
 {
 	/* What ends with the program was not given back. */
 	if (allocator->timeline && stamp > allocator->timeline->work_end)
@@ -153,39 +132,86 @@ static bool give_back(struct gmt_allocator *allocator, struct gmt_allocator_devi
 				return false;
 		}
 	}
-	device->last.bytes += segment->size_bytes;
+	device->last.bytes += size_bytes;
 	device->last.segments++;
-	device->given_bytes += segment->size_bytes;
+	device->given_bytes += size_bytes;
 	if (device->give_back_count == device->give_backs.count)
 		device->give_backs.items[device->give_backs.count - 1] = device->last;
 	return true;
 }
 
-static bool end_segment(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
+/* Index of the device; false when it had no event. */
+static bool index_of(const struct gmt_allocator *allocator, int16_t device, uint64_t *ret_index)
 {
-	const struct gmt_ordered_entry *entry = gmt_ordered_find_below(&allocator->segments, event->address);
-	struct gmt_allocator_segment *segment;
-	uint32_t index;
+	return gmt_map_find(&allocator->device_ids, (uint16_t)device, ret_index);
+}
+
+static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_segment *segment, uint64_t stamp)
+{
+	uint64_t index;
 	bool done = true;
 
-	if (!entry || entry->key != event->address)
-		return true;
-	index = (uint32_t)entry->value;
-	segment = &allocator->table.items[index];
-	if (segment->is_segment) {
-		struct gmt_allocator_device *device = &allocator->devices.items[segment->device];
+	if (segment->is_segment && index_of(allocator, segment->device, &index)) {
+		struct gmt_allocator_device *device = &allocator->devices.items[index];
 
-		change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment), -(int64_t)segment->size_bytes);
-		change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment), -1);
+		change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes), -(int64_t)segment->size_bytes);
+		change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), -1);
 		if (segment->blocks)
 			device->misfits++;
 		else
-			done = give_back(allocator, device, segment, event->stamp);
+			done = give_back(allocator, device, segment->size_bytes, stamp);
 	}
-	gmt_ordered_remove(&allocator->segments, event->address);
-	segment->next_free_plus_1 = allocator->first_free_plus_1;
-	allocator->first_free_plus_1 = index + 1;
+	gmt_allocator_memory_remove(&allocator->memory, segment);
 	return done;
+}
+
+static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segment *page, uint64_t stamp)
+{
+	const struct gmt_allocator_range *range = gmt_allocator_memory_range(&allocator->memory, page);
+	uint64_t index;
+	bool done = true;
+
+	if (range->is_pytorch && index_of(allocator, page->device, &index)) {
+		struct gmt_allocator_device *device = &allocator->devices.items[index];
+
+		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), -(int64_t)page->size_bytes);
+		done = give_back(allocator, device, page->size_bytes, stamp);
+	}
+	gmt_allocator_memory_remove(&allocator->memory, page);
+	return done;
+}
+
+/*
+ * What is mapped there goes. A segment that is one mapping may be put to sleep with all its blocks, as programs do that
+ * lend a device to others between two batches: to PyTorch it is as it was.
+ */
+static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
+{
+	struct gmt_allocator_memory *memory = &allocator->memory;
+	uint64_t size_bytes = event->size_bytes;
+	struct gmt_allocator_segment *segment;
+
+	while ((segment = gmt_allocator_memory_mapped_in(memory, event->address, size_bytes))) {
+		size_bytes = segment->address - event->address;
+		if (segment->range_plus_1) {
+			if (!end_page(allocator, segment, event->stamp))
+				return false;
+		} else if (segment->blocks) {
+			segment->is_asleep = true;
+			segment->memory = 0;
+		} else if (!end_segment(allocator, segment, event->stamp)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* With the addresses, a segment ends that slept. */
+static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
+{
+	struct gmt_allocator_segment *segment = gmt_allocator_memory_at(&allocator->memory, event->address);
+
+	return !segment || !segment->is_asleep || end_segment(allocator, segment, event->stamp);
 }
 
 /* Whether free memory of the segment begins behind these bytes, and whether it ends before them. */
@@ -211,7 +237,7 @@ static bool is_free_before(const struct gmt_allocator *allocator, const struct g
 static void note_split(struct gmt_allocator_device *device, const struct gmt_allocator_segment *segment,
 	uint64_t size_bytes, bool remains)
 {
-	enum gmt_allocator_pool pool = pool_of(segment);
+	enum gmt_allocator_pool pool = pool_of(segment->size_bytes);
 
 	if (segment->blocks) {
 		change(device, GMT_ALLOCATOR_SPLIT, pool, -(int64_t)size_bytes);
@@ -226,7 +252,7 @@ static void note_split(struct gmt_allocator_device *device, const struct gmt_all
 static void note_join(struct gmt_allocator_device *device, const struct gmt_allocator_segment *segment,
 	uint64_t size_bytes, int neighbours)
 {
-	enum gmt_allocator_pool pool = pool_of(segment);
+	enum gmt_allocator_pool pool = pool_of(segment->size_bytes);
 
 	if (segment->blocks) {
 		change(device, GMT_ALLOCATOR_SPLIT, pool, (int64_t)size_bytes);
@@ -237,24 +263,12 @@ static void note_join(struct gmt_allocator_device *device, const struct gmt_allo
 	}
 }
 
-static bool add_block(struct gmt_allocator *allocator, const struct gmt_books *books,
-	const struct gmt_snapshot_event *event, uint32_t index)
+static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+	struct gmt_allocator_segment *segment, const struct gmt_books *books, const struct gmt_snapshot_event *event)
 {
-	struct gmt_allocator_device *device = &allocator->devices.items[index];
-	struct gmt_allocator_segment *segment =
-		find_segment(allocator, index, event->address, event->size_bytes);
-	enum gmt_allocator_pool pool = segment ? pool_of(segment) : GMT_POOL_ALL;
 	uint64_t end = event->address + event->size_bytes;
 
-	device->gives = device->refused = false;
-	change(device, GMT_ALLOCATOR_ALLOCATED, pool, (int64_t)event->size_bytes);
-	change(device, GMT_ALLOCATOR_BLOCKS, pool, 1);
-	if (!segment) {
-		device->outside_blocks++;
-		return true;
-	}
-	if (event->size_bytes > segment->size_bytes - segment->used_bytes ||
-		(pool == GMT_POOL_SMALL && event->size_bytes > SMALL_REQUEST_BYTES))
+	if (event->size_bytes > segment->size_bytes - segment->used_bytes)
 		device->misfits++;
 	if (!segment->is_segment)
 		know_segment(allocator, device, segment);
@@ -264,16 +278,53 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_books *b
 	return gmt_map_put(&allocator->block_ends, end, event->address);
 }
 
+/* The pool of a block in this segment or page; NULL: in none. */
+static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment)
+{
+	const struct gmt_allocator_range *range = segment ? gmt_allocator_memory_range(&allocator->memory, segment) : NULL;
+
+	if (!segment)
+		return GMT_POOL_ALL;
+	return pool_of(range ? range->page_bytes : segment->size_bytes);
+}
+
+static bool add_block(struct gmt_allocator *allocator, const struct gmt_books *books,
+	const struct gmt_snapshot_event *event, uint32_t index)
+{
+	struct gmt_allocator_device *device = &allocator->devices.items[index];
+	struct gmt_allocator_segment *segment =
+		gmt_allocator_memory_find(&allocator->memory, device->device, event->address, event->size_bytes);
+	enum gmt_allocator_pool pool = pool_in(allocator, segment);
+	struct gmt_allocator_range *range;
+
+	device->gives = device->refused = false;
+	change(device, GMT_ALLOCATOR_ALLOCATED, pool, (int64_t)event->size_bytes);
+	change(device, GMT_ALLOCATOR_BLOCKS, pool, 1);
+	if (!segment) {
+		device->outside_blocks++;
+		return true;
+	}
+	if (pool == GMT_POOL_SMALL && event->size_bytes > SMALL_REQUEST_BYTES)
+		device->misfits++;
+	range = gmt_allocator_memory_range(&allocator->memory, segment);
+	if (!range)
+		return add_to_segment(allocator, device, segment, books, event);
+	if (!range->is_pytorch)
+		know_range(allocator, device, range, event->stamp);
+	return true;
+}
+
 static void end_block(struct gmt_allocator *allocator, const struct gmt_books *books, uint64_t address,
 	const struct gmt_books_block *block, uint32_t index)
 {
 	struct gmt_allocator_device *device = &allocator->devices.items[index];
-	struct gmt_allocator_segment *segment = find_segment(allocator, index, address, block->size_bytes);
-	enum gmt_allocator_pool pool = segment ? pool_of(segment) : GMT_POOL_ALL;
+	struct gmt_allocator_segment *segment =
+		gmt_allocator_memory_find(&allocator->memory, device->device, address, block->size_bytes);
+	enum gmt_allocator_pool pool = pool_in(allocator, segment);
 
 	change(device, GMT_ALLOCATOR_ALLOCATED, pool, -(int64_t)block->size_bytes);
 	change(device, GMT_ALLOCATOR_BLOCKS, pool, -1);
-	if (!segment)
+	if (!segment || segment->range_plus_1)
 		return;
 	if (!segment->blocks || segment->used_bytes < block->size_bytes) {
 		device->misfits++;
@@ -288,12 +339,6 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_books *b
 	gmt_map_remove(&allocator->block_ends, end, NULL);
 }
 
-/* Only what has an address can have blocks inside. */
-static bool may_be_segment(const struct gmt_snapshot_event *event)
-{
-	return event->layer == GMT_LAYER_CUDA && gmt_space_realm(event->space) == GMT_REALM_ADDRESS;
-}
-
 static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	uint32_t site)
 {
@@ -305,8 +350,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 		return true;
 	if (!device_of(allocator, books, account, &device))
 		return false;
-	if (may_be_segment(event))
-		return add_segment(allocator, event, site, device);
+	if (gmt_allocator_memory_has_address(event))
+		return gmt_allocator_memory_add(&allocator->memory, event, allocator->devices.items[device].device, site);
 	return event->layer != GMT_LAYER_TORCH || add_block(allocator, books, event, device);
 }
 
@@ -316,19 +361,45 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	struct gmt_allocator *allocator = user;
 	const struct gmt_books *books = &replay->books;
 	uint32_t account = books->sites.items[block->site].account, device;
+	struct gmt_allocator_segment *segment;
 
 	if (books->accounts.items[account].device == GMT_DEVICE_HOST)
 		return true;
 	if (!device_of(allocator, books, account, &device))
 		return false;
-	if (may_be_segment(event))
-		return end_segment(allocator, event);
+	if (gmt_allocator_memory_has_address(event)) {
+		segment = gmt_allocator_memory_at(&allocator->memory, event->address);
+		return !segment || segment->memory || end_segment(allocator, segment, event->stamp);
+	}
 	if (event->layer == GMT_LAYER_TORCH)
 		end_block(allocator, books, event->address, block, device);
 	return true;
 }
 
-/* A refusal makes PyTorch give back what it caches, and try again. */
+static bool on_mapped(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint64_t number)
+{
+	struct gmt_allocator *allocator = user;
+	const struct gmt_allocator_segment *page;
+	const struct gmt_allocator_range *range;
+	uint64_t index;
+
+	(void)replay;
+	if (!gmt_allocator_memory_is_mappable(event))
+		return true;
+	page = gmt_allocator_memory_map(&allocator->memory, event, number);
+	if (!page)
+		return false;
+	range = gmt_allocator_memory_range(&allocator->memory, page);
+	if (range && range->is_pytorch && index_of(allocator, page->device, &index)) {
+		struct gmt_allocator_device *device = &allocator->devices.items[index];
+
+		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), (int64_t)page->size_bytes);
+		note_again(allocator, device, page->size_bytes, event->stamp);
+	}
+	return true;
+}
+
 static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	size_t index)
 {
@@ -337,17 +408,22 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 
 	(void)replay;
 	(void)index;
+	/* A refusal makes PyTorch give back what it caches, and try again. */
 	if (event->kind == GMT_KIND_ALLOC_FAILED && event->layer == GMT_LAYER_CUDA &&
-		gmt_map_find(&allocator->device_ids, (uint16_t)event->device, &device))
+		index_of(allocator, event->device, &device))
 		allocator->devices.items[device].refused = true;
-	return true;
+	if (event->kind == GMT_KIND_UNMAP && !end_mappings(allocator, event))
+		return false;
+	if (event->kind == GMT_KIND_DESTROY && event->space == GMT_SPACE_RESERVATION && !end_addresses(allocator, event))
+		return false;
+	return gmt_allocator_memory_see(&allocator->memory, event);
 }
 
 void gmt_allocator_init(struct gmt_allocator *allocator, const struct gmt_timeline *timeline)
 {
 	allocator->timeline = timeline;
 	allocator->observer = (struct gmt_replay_observer){
-		.before = on_before, .began = on_began, .ended = on_ended, .user = allocator,
+		.before = on_before, .began = on_began, .ended = on_ended, .mapped = on_mapped, .user = allocator,
 	};
 }
 
@@ -371,8 +447,7 @@ void gmt_allocator_fini(struct gmt_allocator *allocator)
 		gmt_vec_fini(&allocator->devices.items[i].give_backs);
 	gmt_vec_fini(&allocator->devices);
 	gmt_map_fini(&allocator->device_ids);
-	gmt_ordered_fini(&allocator->segments);
-	gmt_vec_fini(&allocator->table);
+	gmt_allocator_memory_fini(&allocator->memory);
 	gmt_map_fini(&allocator->block_ends);
 	gmt_vec_fini(&allocator->device_of_account);
 }

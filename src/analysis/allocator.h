@@ -8,20 +8,22 @@
  * replay -> allocator -> segments, renderers.
  *
  * A segment is a block of layer cuda that a block of layer torch lies, or lay, in. PyTorch never gets
- * one without putting a block into it at once, so that no stack is needed to know them.
+ * one without putting a block into it at once, so that no stack is needed to know them. Likewise, reserved
+ * addresses with such a block are an expandable segment, whose pages all are PyTorch's. PyTorch counts no
+ * segments and no splits in these, since what is free there can always be given back page by page.
  *
  * Small pool and large pool: requests up to 1 MiB are served from segments of 2 MiB, all others from
- * larger ones (c10/cuda/CUDACachingAllocator.cpp, from PyTorch 1.0 to 2.15).
+ * larger ones (c10/cuda/CUDACachingAllocator.cpp, from PyTorch 1.0 to 2.15). Pages are 2 MiB or larger likewise.
  *
  * Not known: blocks that wait for another stream after their free (Tensor.record_stream) count as free
- * here; blocks in expandable segments lie in no block of layer cuda (gmt_allocator_knows_segments).
+ * here.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/allocator_memory.h"
 #include "base/map.h"
-#include "base/ordered.h"
 #include "base/vec.h"
 #include "model/replay.h"
 #include "model/timeline.h"
@@ -43,7 +45,7 @@ struct gmt_allocator_stat {
 /* Segments without a block that went back to the driver together. */
 struct gmt_give_back {
 	uint64_t stamp; /* of the first */
-	uint64_t bytes, segments;
+	uint64_t bytes, segments; /* or pages */
 	uint64_t again_bytes;   /* of that, got anew before the next time, within GMT_AGAIN_STEPS steps */
 	bool after_refusal; /* the driver had just refused a request */
 };
@@ -61,25 +63,13 @@ struct gmt_allocator_device {
 	uint64_t misfits;          /* what PyTorch's allocator, as it is known, never does */
 };
 
-/* A live block of layer cuda. */
-struct gmt_allocator_segment {
-	uint64_t address, size_bytes, stamp;
-	uint64_t used_bytes, blocks; /* of layer torch, in it */
-	uint32_t site;
-	uint32_t device; /* index in devices */
-	uint32_t next_free_plus_1;
-	bool is_segment; /* PyTorch's */
-};
-
 struct gmt_allocator {
 	struct gmt_replay_observer observer; /* for the replay */
 	const struct gmt_timeline *timeline; /* or NULL */
 	GMT_VEC(struct gmt_allocator_device) devices; /* those that had an event, in that order */
 	struct gmt_map device_ids;   /* number to index in devices */
-	struct gmt_ordered segments; /* by address: index in table */
-	GMT_VEC(struct gmt_allocator_segment) table;
-	uint32_t first_free_plus_1;
-	struct gmt_map block_ends; /* of layer torch, in segments */
+	struct gmt_allocator_memory memory;
+	struct gmt_map block_ends; /* of layer torch, in segments but for pages */
 	GMT_VEC(uint32_t) device_of_account; /* index + 1 */
 };
 

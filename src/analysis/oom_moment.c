@@ -123,15 +123,44 @@ static void find_gaps(struct gmt_oom_row *row, const struct ranges *driver, cons
 	}
 }
 
-static bool fill_hole(struct gmt_oom_row *row, const struct gmt_books *books,
-	const struct gmt_books_account *cuda, const struct gmt_books_account *torch)
+/* What came from the driver, in the order of addresses; pages that lie side by side are one. */
+static bool collect_memory(const struct gmt_allocator_memory *memory, int16_t device, struct ranges *ret_ranges)
+{
+	const struct gmt_allocator_segment *before = NULL;
+
+	for (size_t p = 0; p < memory->places.pages.count; p++) {
+		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
+
+		for (size_t i = 0; i < page->count; i++) {
+			const struct gmt_allocator_segment *segment = &memory->table.items[page->entries[i].value];
+			struct range *range;
+
+			if (segment->device != device)
+				continue;
+			if (!gmt_allocator_memory_goes_on(before, segment)) {
+				range = gmt_vec_push(&ret_ranges->items);
+				if (!range)
+					return false;
+				range->start = segment->address;
+			}
+			range = &ret_ranges->items.items[ret_ranges->items.count - 1];
+			range->end = segment->size_bytes > UINT64_MAX - segment->address ? UINT64_MAX :
+				segment->address + segment->size_bytes;
+			before = segment;
+		}
+	}
+	return true;
+}
+
+static bool fill_hole(struct gmt_oom_row *row, const struct gmt_allocator_memory *memory,
+	const struct gmt_books *books, const struct gmt_books_account *torch)
 {
 	struct ranges driver = { 0 }, blocks = { 0 };
 
 	if (gmt_books_block_count(books) > MAX_BLOCKS_WALKED)
 		return true;
 
-	bool done = collect(books, cuda, &driver) && collect(books, torch, &blocks);
+	bool done = collect_memory(memory, (int16_t)row->device, &driver) && collect(books, torch, &blocks);
 	if (done)
 		find_gaps(row, &driver, &blocks);
 	gmt_vec_fini(&driver.items);
@@ -139,8 +168,8 @@ static bool fill_hole(struct gmt_oom_row *row, const struct gmt_books *books,
 	return done;
 }
 
-bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_snapshot *snapshot,
-	const struct gmt_books *books, const struct gmt_snapshot_event *event)
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+	const struct gmt_snapshot_event *event)
 {
 	int16_t device = (int16_t)row->device;
 	const struct gmt_books_account *own = gmt_books_find_account(books, (uint8_t)row->layer, device),
@@ -150,11 +179,11 @@ bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_snapshot *sna
 	row->holders_layer = row->layer;
 	row->live_bytes = own ? own->live_bytes : 0;
 	row->cuda_bytes = cuda ? cuda->live_bytes : 0;
-	fill_cache(row, snapshot, torch, event);
+	fill_cache(row, ooms->snapshot, torch, event);
 	if (torch && torch->live_blocks)
 		own = torch;
 	if (own)
 		fill_holders(row, books, own);
 	/* A retry gave up the gaps that mattered: whole segments. */
-	return row->recovered || !cuda || !torch || fill_hole(row, books, cuda, torch);
+	return row->recovered || !cuda || !torch || fill_hole(row, &ooms->memory, books, torch);
 }

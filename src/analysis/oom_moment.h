@@ -9,7 +9,7 @@
 #include "analysis/ooms.h"
 
 /* Fills what ooms.h says the observer fills, but for site and stack. False: out of memory. */
-bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_snapshot *snapshot,
-	const struct gmt_books *books, const struct gmt_snapshot_event *event);
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+	const struct gmt_snapshot_event *event);
 
 #endif

@@ -114,14 +114,61 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 	return GMT_OK;
 }
 
+/* What the driver gave is followed until the last row. */
 static bool before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	size_t index)
 {
 	struct gmt_ooms *ooms = user;
+	uint64_t size_bytes = event->size_bytes;
+	struct gmt_allocator_segment *mapped;
 
-	if (ooms->next == ooms->rows.count || ooms->rows.items[ooms->next].event != index)
+	if (ooms->next == ooms->rows.count)
 		return true;
-	return gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms->snapshot, &replay->books, event);
+	while (event->kind == GMT_KIND_UNMAP &&
+		(mapped = gmt_allocator_memory_mapped_in(&ooms->memory, event->address, size_bytes))) {
+		size_bytes = mapped->address - event->address;
+		gmt_allocator_memory_remove(&ooms->memory, mapped);
+	}
+	if (!gmt_allocator_memory_see(&ooms->memory, event))
+		return false;
+	return ooms->rows.items[ooms->next].event != index ||
+		gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms, &replay->books, event);
+}
+
+static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
+{
+	const struct gmt_books *books = &replay->books;
+	struct gmt_ooms *ooms = user;
+
+	return ooms->next == ooms->rows.count || !gmt_allocator_memory_has_address(event) ||
+		gmt_allocator_memory_add(&ooms->memory, event,
+			books->accounts.items[books->sites.items[site].account].device, site);
+}
+
+static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct gmt_ooms *ooms = user;
+	struct gmt_allocator_segment *segment;
+
+	(void)replay;
+	(void)block;
+	if (ooms->next == ooms->rows.count || !gmt_allocator_memory_has_address(event))
+		return true;
+	segment = gmt_allocator_memory_at(&ooms->memory, event->address);
+	if (segment && !segment->memory)
+		gmt_allocator_memory_remove(&ooms->memory, segment);
+	return true;
+}
+
+static bool mapped(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint64_t number)
+{
+	struct gmt_ooms *ooms = user;
+
+	(void)replay;
+	return ooms->next == ooms->rows.count || !gmt_allocator_memory_is_mappable(event) ||
+		gmt_allocator_memory_map(&ooms->memory, event, number);
 }
 
 /* The sites of refusals are known once they are booked. */
@@ -145,10 +192,13 @@ static bool finished(void *user, const struct gmt_replay *replay)
 
 struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
 {
-	return (struct gmt_replay_observer){ .before = before, .finished = finished, .user = ooms };
+	return (struct gmt_replay_observer){
+		.before = before, .began = began, .ended = ended, .mapped = mapped, .finished = finished, .user = ooms,
+	};
 }
 
 void gmt_ooms_fini(struct gmt_ooms *ooms)
 {
 	gmt_vec_fini(&ooms->rows);
+	gmt_allocator_memory_fini(&ooms->memory);
 }

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/allocator_memory.h"
 #include "base/status.h"
 #include "base/vec.h"
 #include "model/replay.h"
@@ -73,6 +74,7 @@ struct gmt_ooms {
 	uint64_t retries;
 	uint64_t left_out; /* of both, without a row */
 	size_t next; /* row that the observer waits for */
+	struct gmt_allocator_memory memory; /* by then */
 };
 
 /*

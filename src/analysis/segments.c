@@ -19,6 +19,7 @@ struct walk {
 	size_t next;                 /* the first that is not below the segment */
 	struct gmt_map pin_ids;      /* place of the own line to index in pins */
 	struct gmt_map other_ids;    /* likewise in others, with the space */
+	struct gmt_map mapped;       /* numbers of physical memory that is PyTorch's */
 	GMT_VEC(uint32_t) own_lines; /* by stack: index + 1; 0: not asked yet */
 };
 
@@ -50,6 +51,12 @@ static bool collect_blocks(struct walk *walk)
 	return true;
 }
 
+static void note_gap(struct gmt_segments *segments, uint64_t bytes)
+{
+	if (bytes > segments->largest_hole_bytes)
+		segments->largest_hole_bytes = bytes;
+}
+
 static void note_hole(struct gmt_segments *segments, uint64_t bytes)
 {
 	size_t class = 0;
@@ -61,8 +68,6 @@ static void note_hole(struct gmt_segments *segments, uint64_t bytes)
 	segments->holes[class].bytes += bytes;
 	segments->holes[class].holes++;
 	segments->hole_bytes += bytes;
-	if (bytes > segments->largest_hole_bytes)
-		segments->largest_hole_bytes = bytes;
 }
 
 /* The stack of a site, its own line, and the number by which lines are told apart. */
@@ -80,15 +85,15 @@ static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, u
 	return count ? places[*ret_own_line] + UINT64_C(1) : 0;
 }
 
-static bool note_pin(struct walk *walk, const struct gmt_allocator_segment *segment,
-	const struct span *largest, uint64_t used_bytes)
+/* In a segment or page of this size, blocks fill so little. */
+static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *largest, uint64_t used_bytes)
 {
 	struct gmt_segments *segments = walk->segments;
 	struct gmt_segments_pin pin = { 0 };
 	uint64_t line = line_of(walk, largest->site, &pin.stack, &pin.own_line), index;
 
 	segments->pinned_segments++;
-	segments->pinned_bytes += segment->size_bytes;
+	segments->pinned_bytes += size_bytes;
 	if (!gmt_map_find(&walk->pin_ids, line, &index)) {
 		struct gmt_segments_pin *row = gmt_vec_push(&segments->pins);
 
@@ -98,50 +103,133 @@ static bool note_pin(struct walk *walk, const struct gmt_allocator_segment *segm
 		*row = pin;
 	}
 	segments->pins.items[index].segments++;
-	segments->pins.items[index].free_bytes += segment->size_bytes - used_bytes;
+	segments->pins.items[index].free_bytes += size_bytes - used_bytes;
 	segments->pins.items[index].block_bytes += used_bytes;
 	return true;
+}
+
+/*
+ * The blocks that lie in [start, end), which follow each other in walk->blocks: the first is *ret_first. Blocks that
+ * overlap are in damaged recordings only; those are nowhere.
+ */
+static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end, const struct span **ret_first)
+{
+	uint64_t at = start;
+	size_t first;
+
+	while (walk->next < walk->blocks.count && walk->blocks.items[walk->next].address < start)
+		walk->next++;
+	first = walk->next;
+	for (; walk->next < walk->blocks.count; walk->next++) {
+		const struct span *block = &walk->blocks.items[walk->next];
+
+		if (block->address < at || block->address >= end || block->size_bytes > end - block->address)
+			break;
+		at = block->address + block->size_bytes;
+		walk->segments->allocated_bytes += block->size_bytes;
+	}
+	*ret_first = walk->blocks.items + first;
+	walk->segments->blocks += walk->next - first;
+	return walk->next - first;
 }
 
 static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *segment)
 {
 	struct gmt_segments *segments = walk->segments;
-	const struct span *largest = NULL;
+	const struct span *blocks, *largest;
 	uint64_t end = segment->address + segment->size_bytes, at = segment->address, used_bytes = 0;
+	size_t count = blocks_in(walk, at, end, &blocks);
 
-	while (walk->next < walk->blocks.count && walk->blocks.items[walk->next].address < segment->address)
-		walk->next++;
-	for (; walk->next < walk->blocks.count; walk->next++) {
-		const struct span *block = &walk->blocks.items[walk->next];
-
-		/* Blocks that overlap are in damaged recordings only. */
-		if (block->address >= end || block->size_bytes > end - block->address)
-			break;
-		if (block->address < at)
-			continue;
-		note_hole(segments, block->address - at);
-		at = block->address + block->size_bytes;
-		used_bytes += block->size_bytes;
-		segments->blocks++;
-		if (!largest || block->size_bytes > largest->size_bytes)
-			largest = block;
-	}
 	segments->segments++;
 	segments->reserved_bytes += segment->size_bytes;
-	segments->allocated_bytes += used_bytes;
-	if (!largest) {
+	if (!count) {
 		segments->empty_segments++;
 		segments->empty_bytes += segment->size_bytes;
-		if (segment->size_bytes > segments->largest_hole_bytes)
-			segments->largest_hole_bytes = segment->size_bytes;
+		note_gap(segments, segment->size_bytes);
 		return true;
 	}
+	largest = blocks;
+	for (size_t i = 0; i < count; i++) {
+		note_gap(segments, blocks[i].address - at);
+		note_hole(segments, blocks[i].address - at);
+		at = blocks[i].address + blocks[i].size_bytes;
+		used_bytes += blocks[i].size_bytes;
+		if (blocks[i].size_bytes > largest->size_bytes)
+			largest = &blocks[i];
+	}
+	note_gap(segments, end - at);
 	note_hole(segments, end - at);
 	return used_bytes >= segment->size_bytes / 10 * GMT_PINNED_TENTHS ||
-		note_pin(walk, segment, largest, used_bytes);
+		note_pin(walk, segment->size_bytes, largest, used_bytes);
 }
 
-static bool note_other(struct walk *walk, const struct gmt_allocator_segment *block)
+/* How much of a block lies in [start, end). */
+static uint64_t part_of(const struct span *block, uint64_t start, uint64_t end)
+{
+	uint64_t from = block->address > start ? block->address : start;
+	uint64_t block_end = block->address + block->size_bytes, to = block_end < end ? block_end : end;
+
+	return to > from ? to - from : 0;
+}
+
+/*
+ * One page of those that lie side by side. *blocks are the first of `count` that may lie in it; those that end in it
+ * are passed. What is free is a hole unless the whole page is.
+ */
+static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *page, const struct span **blocks,
+	size_t *count)
+{
+	struct gmt_segments *segments = walk->segments;
+	uint64_t start = page->address, end = start + page->size_bytes, at = start, used_bytes = 0, most_bytes = 0;
+	const struct span *largest = NULL;
+
+	for (; *count && (*blocks)->address < end; ++*blocks, --*count) {
+		uint64_t part = part_of(*blocks, start, end);
+
+		if ((*blocks)->address > at)
+			note_hole(segments, (*blocks)->address - at);
+		at = (*blocks)->address + (*blocks)->size_bytes;
+		used_bytes += part;
+		if (!largest || part > most_bytes) {
+			largest = *blocks;
+			most_bytes = part;
+		}
+		if (at > end)
+			break;
+	}
+	if (!largest) {
+		segments->empty_segments++;
+		segments->empty_bytes += page->size_bytes;
+		return true;
+	}
+	if (at < end)
+		note_hole(segments, end - at);
+	return used_bytes >= page->size_bytes / 10 * GMT_PINNED_TENTHS ||
+		note_pin(walk, page->size_bytes, largest, used_bytes);
+}
+
+/* Pages that lie side by side. */
+static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages, size_t page_count)
+{
+	struct gmt_segments *segments = walk->segments;
+	const struct span *blocks;
+	uint64_t at = pages[0]->address, end = pages[page_count - 1]->address + pages[page_count - 1]->size_bytes;
+	size_t count = blocks_in(walk, at, end, &blocks);
+
+	segments->segments++;
+	segments->reserved_bytes += end - at;
+	for (size_t i = 0; i < count; i++) {
+		note_gap(segments, blocks[i].address - at);
+		at = blocks[i].address + blocks[i].size_bytes;
+	}
+	note_gap(segments, end - at);
+	for (size_t i = 0; i < page_count; i++)
+		if (!walk_page(walk, pages[i], &blocks, &count))
+			return false;
+	return true;
+}
+
+static bool note_other(struct walk *walk, const struct gmt_books_block *block)
 {
 	struct gmt_segments *segments = walk->segments;
 	const struct gmt_books *books = &walk->replay->books;
@@ -163,22 +251,80 @@ static bool note_other(struct walk *walk, const struct gmt_allocator_segment *bl
 	return true;
 }
 
+/* Whether PyTorch has it. */
+static bool is_pytorchs(const struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment)
+{
+	return segment->range_plus_1 ? allocator->memory.ranges.items[segment->range_plus_1 - 1].is_pytorch :
+		segment->is_segment;
+}
+
+/* What PyTorch has, in the order of addresses. */
 static bool walk_all(struct walk *walk, const struct gmt_allocator *allocator)
 {
-	for (size_t p = 0; p < allocator->segments.pages.count; p++) {
-		const struct gmt_ordered_page *page = &allocator->segments.pages.items[p];
+	const struct gmt_allocator_memory *memory = &allocator->memory;
+	GMT_VEC(const struct gmt_allocator_segment *) run = { 0 };
+	bool done = true;
 
-		for (size_t i = 0; i < page->count; i++) {
-			const struct gmt_allocator_segment *block =
-				&allocator->table.items[page->entries[i].value];
+	for (size_t p = 0; p < memory->places.pages.count && done; p++) {
+		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
 
-			if (allocator->devices.items[block->device].device != walk->segments->device)
+		for (size_t i = 0; i < page->count && done; i++) {
+			const struct gmt_allocator_segment *segment = &memory->table.items[page->entries[i].value], **slot;
+
+			if (segment->device != walk->segments->device || !is_pytorchs(allocator, segment))
 				continue;
-			walk->segments->driver_bytes += block->size_bytes;
-			walk->segments->driver_blocks++;
-			if (!(block->is_segment ? walk_segment(walk, block) : note_other(walk, block)))
-				return false;
+			if (run.count && !gmt_allocator_memory_goes_on(run.items[run.count - 1], segment)) {
+				done = walk_pages(walk, run.items, run.count);
+				run.count = 0;
+			}
+			if (segment->memory)
+				done = done && gmt_map_put(&walk->mapped, segment->memory, 1);
+			if (!segment->range_plus_1) {
+				done = done && walk_segment(walk, segment);
+				continue;
+			}
+			slot = gmt_vec_push(&run);
+			if (slot)
+				*slot = segment;
+			done = done && slot;
 		}
+	}
+	done = done && (!run.count || walk_pages(walk, run.items, run.count));
+	gmt_vec_fini(&run);
+	return done;
+}
+
+/* Whether a block of layer cuda is a segment of PyTorch's, or memory that is mapped in one. */
+static bool is_in_segments(struct walk *walk, const struct gmt_allocator *allocator,
+	const struct gmt_books_place *place)
+{
+	const struct gmt_books *books = &walk->replay->books;
+	uint32_t space = books->spaces.items[books->sites.items[place->block.site].space].space;
+	const struct gmt_allocator_segment *segment;
+	uint64_t unused;
+
+	if (space == GMT_SPACE_VMM)
+		return gmt_map_find(&walk->mapped, place->address, &unused);
+	if (gmt_space_realm(space) != GMT_REALM_ADDRESS)
+		return false;
+	segment = gmt_allocator_memory_at(&allocator->memory, place->address);
+	return segment && segment->is_segment;
+}
+
+/* All that came from the driver, and what of it is not PyTorch's. */
+static bool walk_others(struct walk *walk, const struct gmt_allocator *allocator)
+{
+	const struct gmt_books *books = &walk->replay->books;
+	struct gmt_books_place place;
+	size_t cursor = 0;
+
+	while (gmt_books_next_block(books, GMT_LAYER_CUDA, &cursor, &place)) {
+		if (books->accounts.items[books->sites.items[place.block.site].account].device != walk->segments->device)
+			continue;
+		walk->segments->driver_bytes += place.block.size_bytes;
+		walk->segments->driver_blocks++;
+		if (!is_in_segments(walk, allocator, &place) && !note_other(walk, &place.block))
+			return false;
 	}
 	return true;
 }
@@ -234,7 +380,7 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_alloc
 		ret_segments->holes[i].below_bytes = bounds[i];
 	/* Zeroed; indexed by stack, never pushed to. */
 	done = gmt_vec_reserve(&walk.own_lines, traces->stacks.entries.count + 1) &&
-		collect_blocks(&walk) && walk_all(&walk, allocator);
+		collect_blocks(&walk) && walk_all(&walk, allocator) && walk_others(&walk, allocator);
 	if (done)
 		conclude(&walk);
 	else
@@ -243,6 +389,7 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_alloc
 	gmt_vec_fini(&walk.own_lines);
 	gmt_map_fini(&walk.pin_ids);
 	gmt_map_fini(&walk.other_ids);
+	gmt_map_fini(&walk.mapped);
 	return done;
 }
 

@@ -7,6 +7,10 @@
  * nearly empty ones from being given back, and what the process has from the driver besides. A pure
  * function of the books and the allocator's tables at that moment.
  *
+ * What is mapped side by side in an expandable segment is one segment here, as in PyTorch's own
+ * memory_snapshot(). But what is empty, or held by little, is counted by page there: pages are what goes back
+ * to the driver.
+ *
  * Rounding inside of blocks is not in it: the recording has the size that PyTorch rounded to, not the
  * one that was asked for.
  */
@@ -34,7 +38,7 @@ struct gmt_segments_holes {
 	uint64_t bytes, holes;
 };
 
-/* A line that keeps nearly empty segments from being given back. */
+/* A line that keeps nearly empty segments, or pages, from being given back. */
 struct gmt_segments_pin {
 	uint32_t stack;    /* id in traces->stacks: of the largest block that does */
 	uint32_t own_line; /* index of a frame in it */
@@ -55,11 +59,11 @@ struct gmt_segments {
 	uint64_t stamp;
 	uint64_t segments, reserved_bytes;
 	uint64_t allocated_bytes, blocks; /* in them */
-	uint64_t empty_segments, empty_bytes; /* those without a block: empty_cache() gives them back */
-	uint64_t largest_hole_bytes;      /* of any segment, also of empty ones */
-	struct gmt_segments_holes holes[GMT_HOLE_CLASSES]; /* of segments with blocks */
+	uint64_t empty_segments, empty_bytes; /* those, and pages, without a block: empty_cache() gives them back */
+	uint64_t largest_hole_bytes;      /* of any segment, also of empty ones, and over empty pages */
+	struct gmt_segments_holes holes[GMT_HOLE_CLASSES]; /* of segments, or pages, with blocks */
 	uint64_t hole_bytes;              /* sum of them */
-	uint64_t pinned_segments, pinned_bytes; /* whole segments that little holds */
+	uint64_t pinned_segments, pinned_bytes; /* whole segments, or pages, that little holds */
 	GMT_VEC(struct gmt_segments_pin) pins;  /* most free bytes first */
 	uint64_t outside_blocks, outside_bytes; /* of layer torch in no segment that was seen */
 	uint64_t driver_bytes, driver_blocks;   /* layer cuda */

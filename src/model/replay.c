@@ -34,6 +34,12 @@ static bool tell_ended(const struct gmt_player *player, const struct gmt_snapsho
 	return true;
 }
 
+bool gmt_player_tell_mapped(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number)
+{
+	TELL(player, mapped, event, number);
+	return true;
+}
+
 static bool tell_finished(const struct gmt_player *player)
 {
 	TELL(player, finished);

@@ -58,6 +58,12 @@ struct gmt_replay_observer {
 	/* The event made a block of this site; it is in the books. Its number is the event's address here. */
 	bool (*began)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		uint32_t site);
+	/*
+	 * The memory with this number in the books is mapped at the event's address, too. The event's layer, space
+	 * and device are here those of the memory.
+	 */
+	bool (*mapped)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+		uint64_t number);
 	/* Behind the last event. */
 	bool (*finished)(void *user, const struct gmt_replay *replay);
 	void *user;

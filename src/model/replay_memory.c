@@ -101,6 +101,17 @@ static bool learn_size(struct gmt_player *player, const struct gmt_snapshot_even
 	return book_memory(player, event, memory);
 }
 
+static bool tell_mapped(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	struct gmt_snapshot_event of_memory = *event;
+
+	of_memory.layer = about->layer;
+	of_memory.space = about->space;
+	of_memory.device = about->device;
+	return gmt_player_tell_mapped(player, &of_memory, gmt_physical_number(memory));
+}
+
 bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *event)
 {
 	uint64_t handle = gmt_snapshot_object(player->snapshot, event).object;
@@ -111,7 +122,8 @@ bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *
 		return true;
 	}
 	return learn_size(player, event, memory) &&
-		gmt_physical_map(&player->physical, event->address, event->size_bytes, memory);
+		gmt_physical_map(&player->physical, event->address, event->size_bytes, memory) &&
+		tell_mapped(player, event, memory);
 }
 
 static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key, uint64_t end)

@@ -49,6 +49,9 @@ bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event
 bool gmt_player_free(struct gmt_player *player, const struct gmt_snapshot_event *event, uint8_t layer,
 	uint8_t space, uint64_t address, uint64_t size_bytes, uint32_t *ret_site);
 
+/* Tells the observers that this memory is mapped where `event` says, whose layer, space and device are its own. */
+bool gmt_player_tell_mapped(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number);
+
 /* replay_memory.c: events of the realm of handles, of contexts and of limits. */
 bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapshot_event *event);
 bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_snapshot_event *event);

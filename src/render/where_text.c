@@ -188,9 +188,8 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	}
 	for (size_t i = 0; i < count; i++)
 		if (of[i].outside_blocks)
-			fprintf(writer->file, "  not known at the %s: the segments of %s blocks (%s); expandable "
-				"segments are not recorded\n", gmt_segments_moment_name(of[i].moment),
-				gmt_text_count(of[i].outside_blocks).text,
+			fprintf(writer->file, "  not known at the %s: the segments of %s blocks (%s)\n",
+				gmt_segments_moment_name(of[i].moment), gmt_text_count(of[i].outside_blocks).text,
 				gmt_text_size(of[i].outside_bytes).text);
 	for (size_t i = writer->is_short ? count - 1 : 0; i < count; i++)
 		write_pins(writer, &of[i]);

@@ -84,15 +84,11 @@ class Statistics(unittest.TestCase):
     def test_memory_stats_of_captured_graphs_are_pytorchs(self):
         self.check("graph_replay.py")
 
-    def test_what_expandable_segments_hide_is_left_out_and_the_rest_is_pytorchs(self):
-        own = self.check("expandable.py", rows={"allocated_bytes", "allocation"})
-        self.assertEqual(set(own["stats"]["allocation"]), {"all"})
-        self.assertFalse(own["knows_segments"])
-        path, _, result = record("expandable.py")
-        self.assertGreater(segments_at(result, "peak")["outside_bytes"], 0)
-        text = cli("report", "--section", "allocator", path).stdout
-        self.assertIn("segments and pools are left out", text)
-        self.assertNotIn("from large pool", text)
+    def test_memory_stats_with_expandable_segments_are_pytorchs_in_each_pool(self):
+        own = self.check("expandable.py")
+        self.assertTrue(own["knows_segments"])
+        self.assertEqual(own["stats"]["segment"]["all"]["allocated"], 0)
+        self.assertGreater(own["stats"]["reserved_bytes"]["small_pool"]["peak"], 0)
 
     def test_the_table_in_text_has_the_rows_of_memory_summary(self):
         path, told, _ = record("where/pools.py")

@@ -34,6 +34,34 @@ static void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t addre
 	scene->events++;
 }
 
+/* `object` is the handle of what is mapped. */
+static void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address, uint64_t size_bytes,
+	uint64_t object)
+{
+	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
+		.layer = gmt_space_layer(space), .space = space, .address = address, .size_bytes = size_bytes,
+		.object = object);
+	scene->events++;
+}
+
+/* A page of an expandable segment; its handle is its address. */
+static void map_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
+{
+	put_mapped(scene, GMT_KIND_ALLOC, GMT_SPACE_VMM, address, size_bytes, 0);
+	put_mapped(scene, GMT_KIND_MAP, GMT_SPACE_VMM, address, size_bytes, address);
+}
+
+static void unmap_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
+{
+	put_mapped(scene, GMT_KIND_UNMAP, GMT_SPACE_VMM, address, size_bytes, 0);
+	put_mapped(scene, GMT_KIND_FREE, GMT_SPACE_VMM, address, 0, 0);
+}
+
+static void reserve(struct scene *scene, uint64_t address, uint64_t size_bytes)
+{
+	put_mapped(scene, GMT_KIND_CREATE, GMT_SPACE_RESERVATION, address, size_bytes, 0);
+}
+
 #define GET(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_ALLOC, address, size)
 #define PUT_BACK(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_FREE, address, size)
 
@@ -198,6 +226,115 @@ static void a_block_outside_of_all_segments_leaves_the_pools_unknown(void **stat
 	assert_int_equal(scene->where.segments.items[0].outside_bytes, MIB(4));
 }
 
+static void pages_that_are_mapped_side_by_side_are_one_expandable_segment(void **state)
+{
+	struct scene *scene = *state;
+
+	reserve(scene, SEGMENT, MIB(1000));
+	for (uint64_t i = 0; i < 4; i++)
+		map_page(scene, SEGMENT + MIB(20) * i, MIB(20));
+	GET(TORCH, SEGMENT, MIB(30));
+	GET(TORCH, SEGMENT + MIB(30), MIB(11)); /* the third page has 1 MiB of it */
+	map_page(scene, SEGMENT + MIB(100), MIB(20)); /* of the same range, but apart */
+	map_page(scene, SEGMENT + MIB(2000), MIB(20)); /* somebody else's, reserved nowhere */
+	PUT_BACK(TORCH, SEGMENT, MIB(30));
+	look(scene);
+
+	const struct gmt_segments *end = &scene->where.segments.items[1];
+	assert_int_equal(end->segments, 2);
+	assert_int_equal(end->reserved_bytes, MIB(100));
+	assert_int_equal(end->allocated_bytes, MIB(11));
+	assert_int_equal(end->empty_segments, 3);
+	assert_int_equal(end->empty_bytes, MIB(60));
+	assert_int_equal(end->hole_bytes, MIB(29));
+	assert_int_equal(end->largest_hole_bytes, MIB(39)); /* behind the block, over a page */
+	assert_int_equal(end->pinned_segments, 1);
+	assert_int_equal(end->pins.items[0].free_bytes, MIB(19));
+	assert_int_equal(end->driver_bytes, MIB(120));
+	assert_int_equal(end->others.count, 1);
+	assert_int_equal(end->others.items[0].bytes, MIB(20));
+	assert_int_equal(end->others.items[0].space, GMT_SPACE_VMM);
+	assert_int_equal(end->outside_blocks, 0);
+}
+
+static void pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_are_unmapped(void **state)
+{
+	struct scene *scene = *state;
+
+	reserve(scene, SEGMENT, MIB(1000));
+	map_page(scene, SEGMENT, MIB(20));
+	map_page(scene, SEGMENT + MIB(20), MIB(20));
+	GET(TORCH, SEGMENT, MIB(25));
+	PUT_BACK(TORCH, SEGMENT, MIB(25));
+	unmap_page(scene, SEGMENT, MIB(20));
+	unmap_page(scene, SEGMENT + MIB(20), MIB(20));
+	reserve(scene, SEGMENT + MIB(4000), MIB(1000));
+	map_page(scene, SEGMENT + MIB(4000), MIB(2));
+	GET(TORCH, SEGMENT + MIB(4000), MIB(1));
+	look(scene);
+
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_allocator_stat *reserved = device->stats[GMT_ALLOCATOR_RESERVED];
+	assert_true(gmt_allocator_knows_segments(device));
+	assert_int_equal(reserved[GMT_POOL_ALL].peak, MIB(40));
+	assert_int_equal(reserved[GMT_POOL_LARGE].freed, MIB(40));
+	assert_int_equal(reserved[GMT_POOL_SMALL].current, MIB(2));
+	assert_int_equal(device->stats[GMT_ALLOCATOR_SEGMENTS][GMT_POOL_ALL].allocated, 0);
+	assert_int_equal(device->stats[GMT_ALLOCATOR_SPLIT][GMT_POOL_ALL].allocated, 0);
+	assert_int_equal(device->give_back_count, 1);
+	assert_int_equal(device->given_bytes, MIB(40));
+	assert_int_equal(device->again_bytes, MIB(2));
+}
+
+static void a_segment_whose_memory_is_taken_away_for_a_while_stays_pytorchs(void **state)
+{
+	struct scene *scene = *state;
+
+	reserve(scene, SEGMENT, MIB(20));
+	map_page(scene, SEGMENT, MIB(20));
+	GET(TORCH, SEGMENT, MIB(5));
+	unmap_page(scene, SEGMENT, MIB(20));
+	GET(TORCH, SEGMENT + MIB(10), MIB(1));
+	look(scene);
+
+	const struct gmt_segments *end = &scene->where.segments.items[1];
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	assert_int_equal(end->reserved_bytes, MIB(20));
+	assert_int_equal(end->allocated_bytes, MIB(6));
+	assert_int_equal(end->driver_bytes, 0);
+	assert_true(gmt_allocator_knows_segments(device));
+	assert_int_equal(device->stats[GMT_ALLOCATOR_SEGMENTS][GMT_POOL_ALL].current, 1);
+	assert_int_equal(device->stats[GMT_ALLOCATOR_SPLIT][GMT_POOL_ALL].current, MIB(14));
+	assert_int_equal(device->give_back_count, 0);
+}
+
+static void a_segment_that_slept_is_the_same_when_it_wakes_and_ends_with_its_addresses(void **state)
+{
+	struct scene *scene = *state;
+
+	for (int asleep = 0; asleep < 2; asleep++) {
+		reserve(scene, SEGMENT, MIB(20));
+		map_page(scene, SEGMENT, MIB(20));
+		GET(TORCH, SEGMENT, MIB(5));
+		unmap_page(scene, SEGMENT, MIB(20));
+		if (!asleep)
+			map_page(scene, SEGMENT, MIB(20));
+		PUT_BACK(TORCH, SEGMENT, MIB(5));
+		if (!asleep)
+			unmap_page(scene, SEGMENT, MIB(20));
+		put_mapped(scene, GMT_KIND_DESTROY, GMT_SPACE_RESERVATION, SEGMENT, MIB(20), 0);
+	}
+	look(scene);
+
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_allocator_stat *reserved = &device->stats[GMT_ALLOCATOR_RESERVED][GMT_POOL_ALL];
+	assert_true(gmt_allocator_knows_segments(device));
+	assert_int_equal(reserved->current, 0);
+	assert_int_equal(reserved->freed, MIB(40));
+	assert_int_equal(device->stats[GMT_ALLOCATOR_SEGMENTS][GMT_POOL_ALL].freed, 2);
+	assert_int_equal(scene->where.segments.items[1].segments, 0);
+}
+
 static void a_large_block_that_is_freed_at_once_is_a_giant_and_one_that_stays_is_none(void **state)
 {
 	struct scene *scene = *state;
@@ -245,6 +382,10 @@ int main(void)
 		SCENE(empty_segments_are_no_holes_and_are_not_pinned),
 		SCENE(segments_freed_between_two_blocks_are_given_back_once),
 		SCENE(a_block_outside_of_all_segments_leaves_the_pools_unknown),
+		SCENE(pages_that_are_mapped_side_by_side_are_one_expandable_segment),
+		SCENE(pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_are_unmapped),
+		SCENE(a_segment_whose_memory_is_taken_away_for_a_while_stays_pytorchs),
+		SCENE(a_segment_that_slept_is_the_same_when_it_wakes_and_ends_with_its_addresses),
 		SCENE(a_large_block_that_is_freed_at_once_is_a_giant_and_one_that_stays_is_none),
 		SCENE(what_a_peak_is_made_of_is_what_lived_then_and_not_what_lives_now),
 	};
