@@ -19,7 +19,7 @@ SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 RETRIES = 3
 
 # Layers of events. Contexts, code and limits are the driver's: whoever counts what a program allocates asks for CUDA.
-CUDA, TORCH, DRIVER, IMPORTED, VIEW = 1, 2, 3, 4, 5
+CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = 1, 2, 3, 4, 5, 6
 
 
 def ended_by_pytorch(run):

@@ -83,12 +83,40 @@ bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, 
 	return true;
 }
 
+bool gmt_books_add_heap(struct gmt_books *books, uint32_t *ret_heap)
+{
+	struct gmt_books_heap *heap = gmt_vec_push(&books->heaps);
+
+	if (!heap)
+		return false;
+	*heap = (struct gmt_books_heap){ 0 };
+	*ret_heap = (uint32_t)books->heaps.count - 1;
+	return true;
+}
+
+void gmt_books_put_in_heap(struct gmt_books *books, uint32_t site, uint32_t heap)
+{
+	assert(heap < books->heaps.count && !books->sites.items[site].alloc_count);
+	books->sites.items[site].heap_plus_1 = heap + 1;
+}
+
+static struct gmt_books_heap *heap_of(struct gmt_books *books, const struct gmt_books_site *site)
+{
+	return site->heap_plus_1 ? &books->heaps.items[site->heap_plus_1 - 1] : NULL;
+}
+
 /*
  * Called before a site changes. A peak saves nothing; instead a site that is about to change for the
  * first time after it keeps what it held. Who has not changed since the peak still holds it.
  */
-static void save_before_change(struct gmt_books_site *site, const struct gmt_books_account *account)
+static void save_before_change(struct gmt_books_site *site, const struct gmt_books_account *account,
+	const struct gmt_books_heap *heap)
 {
+	if (heap && site->heap_saved_epoch != heap->epoch) {
+		site->heap_saved_epoch = heap->epoch;
+		site->heap_saved_bytes = site->live_bytes;
+		site->heap_saved_blocks = site->live_blocks;
+	}
 	if (site->saved_epoch == account->epoch)
 		return;
 	site->saved_epoch = account->epoch;
@@ -105,13 +133,41 @@ struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint3
 	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
 }
 
+struct gmt_books_amount gmt_books_site_heap_peak(const struct gmt_books *books, uint32_t id)
+{
+	const struct gmt_books_site *site = &books->sites.items[id];
+
+	if (!site->heap_plus_1)
+		return (struct gmt_books_amount){ 0 };
+	if (site->heap_saved_epoch == books->heaps.items[site->heap_plus_1 - 1].epoch)
+		return (struct gmt_books_amount){ site->heap_saved_bytes, site->heap_saved_blocks };
+	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
+}
+
+static void book_heap_alloc(struct gmt_books_heap *heap, uint64_t size_bytes, uint64_t stamp)
+{
+	heap->live_bytes += size_bytes;
+	heap->live_blocks++;
+	heap->alloc_count++;
+	heap->total_bytes = add_saturated(heap->total_bytes, size_bytes);
+	if (heap->live_bytes > heap->peak_bytes) {
+		heap->peak_bytes = heap->live_bytes;
+		heap->peak_blocks = heap->live_blocks;
+		heap->peak_stamp = stamp;
+		heap->epoch++;
+	}
+}
+
 static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes,
 	uint64_t stamp)
 {
 	struct gmt_books_account *account = &books->accounts.items[site->account];
 	struct gmt_books_space *space = &books->spaces.items[site->space];
+	struct gmt_books_heap *heap = heap_of(books, site);
 
-	save_before_change(site, account);
+	save_before_change(site, account, heap);
+	if (heap)
+		book_heap_alloc(heap, size_bytes, stamp);
 	site->live_bytes += size_bytes;
 	site->live_blocks++;
 	site->alloc_count++;
@@ -142,8 +198,13 @@ static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint
 {
 	struct gmt_books_account *account = &books->accounts.items[site->account];
 	struct gmt_books_space *space = &books->spaces.items[site->space];
+	struct gmt_books_heap *heap = heap_of(books, site);
 
-	save_before_change(site, account);
+	save_before_change(site, account, heap);
+	if (heap) {
+		heap->live_bytes -= size_bytes;
+		heap->live_blocks--;
+	}
 	site->live_bytes -= size_bytes;
 	site->live_blocks--;
 	space->live_bytes -= size_bytes;
@@ -257,6 +318,8 @@ uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, u
 	close_block(books, blocks, address);
 	books->sites.items[site].free_count++;
 	books->accounts.items[books->sites.items[site].account].free_count++;
+	if (heap_of(books, &books->sites.items[site]))
+		heap_of(books, &books->sites.items[site])->free_count++;
 	return site;
 }
 
@@ -370,4 +433,5 @@ void gmt_books_fini(struct gmt_books *books)
 	gmt_vec_fini(&books->accounts);
 	gmt_vec_fini(&books->spaces);
 	gmt_vec_fini(&books->sites);
+	gmt_vec_fini(&books->heaps);
 }

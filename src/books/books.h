@@ -90,6 +90,24 @@ struct gmt_books_site {
 	uint64_t saved_epoch;
 	uint64_t saved_bytes;
 	uint64_t saved_blocks;
+	/* Likewise of its heap. */
+	uint64_t heap_saved_epoch;
+	uint64_t heap_saved_bytes;
+	uint64_t heap_saved_blocks;
+	uint32_t heap_plus_1; /* the heap that its blocks are in; 0: none */
+};
+
+/* What the blocks in a heap of the program's hold: a part of its account that has a peak of its own. */
+struct gmt_books_heap {
+	uint64_t live_bytes;
+	uint64_t live_blocks;
+	uint64_t peak_bytes;
+	uint64_t peak_blocks; /* live at that moment */
+	uint64_t peak_stamp;
+	uint64_t alloc_count;
+	uint64_t free_count;
+	uint64_t total_bytes; /* of all allocations ever; stops at INT64_MAX */
+	uint64_t epoch;       /* as an account's */
 };
 
 /* Events that do not fit what came before: lost events, or a recording that began late. */
@@ -108,6 +126,7 @@ struct gmt_books {
 	GMT_VEC(struct gmt_books_account) accounts;
 	GMT_VEC(struct gmt_books_space) spaces;
 	GMT_VEC(struct gmt_books_site) sites;
+	GMT_VEC(struct gmt_books_heap) heaps;
 	struct gmt_books_anomalies anomalies;
 	/* The block that the last gmt_books_alloc or gmt_books_free ended, when has_ended. */
 	struct gmt_books_block ended;
@@ -120,6 +139,12 @@ struct gmt_books {
  */
 bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space,
 	uint32_t *ret_site);
+
+/* A new heap; ids count from 0. False when out of memory. */
+bool gmt_books_add_heap(struct gmt_books *books, uint32_t *ret_heap);
+
+/* The blocks of a site that has had none yet will be in this heap. */
+void gmt_books_put_in_heap(struct gmt_books *books, uint32_t site, uint32_t heap);
 
 /*
  * A block comes to life. When its address is already alive, the event that freed the older block was
@@ -167,6 +192,9 @@ struct gmt_books_amount {
 
 /* What the site held when its account last reached a new peak. Over an account they sum to the peak. */
 struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint32_t site);
+
+/* Likewise, when its heap last reached a new peak; nothing for a site without one. */
+struct gmt_books_amount gmt_books_site_heap_peak(const struct gmt_books *books, uint32_t site);
 
 /* The account of a layer on a device; NULL when it had no event. */
 const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *books, uint8_t layer,

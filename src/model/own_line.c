@@ -21,6 +21,19 @@ static bool starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text);
+
+	return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+/* What a program calls to tell of its pools lies in headers: code of its own, but nothing that it wrote. */
+static bool is_of_tools(const char *file)
+{
+	return ends_with(file, "/gpumemtrace.h") || strstr(file, "/nvtx3/");
+}
+
 /* .../lib/python3.11/... */
 static bool in_standard_library(const char *file)
 {
@@ -38,7 +51,7 @@ static enum ownership of_python(const char *file)
 	if (*file == '<')
 		return OWN_GENERATED;
 	if (!*file || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
-		in_standard_library(file))
+		in_standard_library(file) || ends_with(file, "/gpumemtrace.py"))
 		return OWN_PYTHON;
 	return OWN_SCRIPT;
 }
@@ -67,6 +80,8 @@ static enum ownership of_native(const char *function, const char *file, const ch
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
 		if (starts_with(module, foreign[i]))
 			return OWN_LEAF;
+	if (is_of_tools(file))
+		return OWN_LEAF;
 	return *file && !starts_with(file, "/usr/include/") ? OWN_LINE : OWN_NATIVE;
 }
 

@@ -46,16 +46,20 @@ static bool tell_finished(const struct gmt_player *player)
 	return true;
 }
 
-static bool site_of(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t *ret_site)
+/* `row_plus_1`: of the heap that the site's blocks are in; 0: none. */
+static bool site_of(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t row_plus_1,
+	uint32_t *ret_site)
 {
 	struct gmt_replay *replay = player->replay;
 	uint32_t stack = player->traces->stack_of_trace[event->trace];
 	int16_t device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
-	uint64_t key = (uint64_t)stack << 32 | (uint64_t)event->layer << 24 | (uint64_t)event->space << 16 |
-		(uint16_t)device;
+	/* A heap is in one layer, space and device. */
+	uint64_t key = (uint64_t)stack << 32 | (row_plus_1 ? row_plus_1 : (uint64_t)event->layer << 24 |
+		(uint64_t)event->space << 16 | (uint16_t)device);
+	struct gmt_map *ids = row_plus_1 ? &player->pool_site_ids : &player->site_ids;
 	uint64_t site;
 
-	if (gmt_map_find(&player->site_ids, key, &site)) {
+	if (gmt_map_find(ids, key, &site)) {
 		*ret_site = (uint32_t)site;
 		return true;
 	}
@@ -66,7 +70,9 @@ static bool site_of(struct gmt_player *player, const struct gmt_snapshot_event *
 		return false;
 	*slot = stack;
 	replay->site_makers.count++; /* zeroed */
-	return gmt_map_put(&player->site_ids, key, *ret_site);
+	if (row_plus_1)
+		gmt_books_put_in_heap(&replay->books, *ret_site, row_plus_1 - 1);
+	return gmt_map_put(ids, key, *ret_site);
 }
 
 static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
@@ -106,14 +112,14 @@ static bool ends_with_context(const struct gmt_snapshot_event *event, const stru
 	return life == GMT_LIFE_CONTEXT || (life == GMT_LIFE_COUNTED && !about->object);
 }
 
-bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
+static bool book_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t row_plus_1)
 {
 	struct gmt_books *books = &player->replay->books;
 	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
 	uint64_t before;
 	uint32_t site;
 
-	if (!site_of(player, event, &site))
+	if (!site_of(player, event, row_plus_1, &site))
 		return false;
 	note_maker(player, site, event->thread);
 	before = books->sites.items[site].alloc_count;
@@ -126,6 +132,16 @@ bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event
 		gmt_books_bind(books, event->layer, event->space, event->address, about.context);
 	TELL(player, began, event, site);
 	return true;
+}
+
+bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
+{
+	return book_alloc(player, event, 0);
+}
+
+bool gmt_player_alloc_in_heap(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t row)
+{
+	return book_alloc(player, event, row + 1);
 }
 
 bool gmt_player_free(struct gmt_player *player, const struct gmt_snapshot_event *event, uint8_t layer,
@@ -168,7 +184,7 @@ static bool play_refusal(struct gmt_player *player, const struct gmt_snapshot_ev
 	struct gmt_replay_refusal *refusal = gmt_vec_push(&player->replay->refusals);
 	uint32_t site;
 
-	if (!refusal || !site_of(player, event, &site))
+	if (!refusal || !site_of(player, event, 0, &site))
 		return false;
 	*refusal = (struct gmt_replay_refusal){ .event = index, .site = site };
 	gmt_books_refuse(&player->replay->books, site);
@@ -180,6 +196,8 @@ static bool play(struct gmt_player *player, size_t index)
 	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
 
 	TELL(player, before, event, index);
+	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
+		return gmt_player_play_heap(player, event);
 	switch ((enum gmt_kind)event->kind) {
 	case GMT_KIND_ALLOC:
 		return play_alloc(player, event);
@@ -213,6 +231,8 @@ static bool play(struct gmt_player *player, size_t index)
 	case GMT_KIND_DESTROY:
 	case GMT_KIND_EXPORT:
 	case GMT_KIND_TRIM:
+	case GMT_KIND_RESET:
+	case GMT_KIND_RESIZE:
 		return true;
 	}
 	return true;
@@ -254,6 +274,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	gmt_map_fini(&player.site_ids);
 	gmt_physical_fini(&player.physical);
 	gmt_player_forget_graphs(&player);
+	gmt_player_forget_heaps(&player);
 	if (!done) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -267,4 +288,5 @@ void gmt_replay_fini(struct gmt_replay *replay)
 	gmt_vec_fini(&replay->site_stacks);
 	gmt_vec_fini(&replay->site_makers);
 	gmt_vec_fini(&replay->refusals);
+	gmt_vec_fini(&replay->heaps);
 }

@@ -94,8 +94,8 @@ enum gmt_mark_source {
 };
 
 enum {
-	GMT_SPACE_COUNT = 21, /* above the largest number */
-	GMT_KIND_COUNT = 19,  /* likewise */
+	GMT_SPACE_COUNT = 23, /* above the largest number */
+	GMT_KIND_COUNT = 21,  /* likewise */
 	GMT_DEVICE_HOST = -1,    /* host memory belongs to no device */
 	GMT_DEVICE_UNKNOWN = -2, /* the event does not say; a free finds it in the block */
 };
@@ -122,7 +122,7 @@ enum gmt_realm {
 };
 
 /* Whose addresses an address is one of. */
-enum gmt_family { GMT_FAMILY_CUDA, GMT_FAMILY_TORCH, GMT_FAMILY_COUNT };
+enum gmt_family { GMT_FAMILY_CUDA, GMT_FAMILY_TORCH, GMT_FAMILY_CUSTOM, GMT_FAMILY_COUNT };
 
 /* What ends a block besides its free. */
 enum gmt_life { GMT_LIFE_PROCESS, GMT_LIFE_CONTEXT, GMT_LIFE_COUNTED };

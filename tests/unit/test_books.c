@@ -70,6 +70,54 @@ static void the_first_of_two_equal_peaks_counts(void **state)
 	assert_int_equal(gmt_books_site_peak(books, b).bytes, 0);
 }
 
+static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void **state)
+{
+	struct gmt_books *books = *state;
+	enum { CUSTOM = GMT_LAYER_CUSTOM, HEAP = GMT_SPACE_HEAP };
+	uint32_t a = add_site(books, CUSTOM, 0, HEAP), b = add_site(books, CUSTOM, 0, HEAP);
+	uint32_t other = add_site(books, CUSTOM, 0, HEAP), first, second;
+
+	assert_true(gmt_books_add_heap(books, &first) && gmt_books_add_heap(books, &second));
+	gmt_books_put_in_heap(books, a, first);
+	gmt_books_put_in_heap(books, b, first);
+	gmt_books_put_in_heap(books, other, second);
+	gmt_books_alloc(books, a, 1, 100, 1);
+	gmt_books_alloc(books, b, 2, 50, 2); /* the first heap's peak: 150 */
+	gmt_books_free(books, CUSTOM, HEAP, 1, 0);
+	gmt_books_alloc(books, other, 3, 500, 3); /* the layer's: 550 */
+	gmt_books_alloc(books, b, 4, 10, 4);
+
+	assert_int_equal(books->heaps.items[first].peak_bytes, 150);
+	assert_int_equal(books->heaps.items[first].peak_stamp, 2);
+	assert_int_equal(books->heaps.items[first].peak_blocks, 2);
+	assert_int_equal(books->heaps.items[first].live_bytes, 60);
+	assert_int_equal(books->heaps.items[first].free_count, 1);
+	assert_int_equal(books->heaps.items[second].peak_bytes, 500);
+	assert_int_equal(gmt_books_site_heap_peak(books, a).bytes, 100);
+	assert_int_equal(gmt_books_site_heap_peak(books, b).bytes, 50);
+	assert_int_equal(gmt_books_site_heap_peak(books, other).bytes, 500);
+	/* The layer peaks at another moment. */
+	assert_int_equal(gmt_books_find_account(books, CUSTOM, 0)->peak_bytes, 560);
+	assert_int_equal(gmt_books_site_peak(books, a).bytes, 0);
+	assert_int_equal(gmt_books_site_heap_peak(books, add_site(books, CUDA, 0, DEVICE)).bytes, 0);
+}
+
+static void one_number_is_a_block_of_each_family(void **state)
+{
+	struct gmt_books *books = *state;
+	uint32_t cuda = add_site(books, CUDA, 0, DEVICE), torch = add_site(books, TORCH, 0, DEVICE);
+	uint32_t custom = add_site(books, GMT_LAYER_CUSTOM, 0, GMT_SPACE_HEAP);
+
+	gmt_books_alloc(books, cuda, 0x1000, 1, 1);
+	gmt_books_alloc(books, torch, 0x1000, 2, 2);
+	gmt_books_alloc(books, custom, 0x1000, 3, 3);
+	assert_int_equal(gmt_books_block_count(books), 3);
+	assert_int_equal(gmt_books_free(books, GMT_LAYER_CUSTOM, GMT_SPACE_HEAP, 0x1000, 0), custom);
+	assert_int_equal(gmt_books_find(books, TORCH, DEVICE, 0x1000)->size_bytes, 2);
+	assert_int_equal(gmt_books_find(books, CUDA, DEVICE, 0x1000)->size_bytes, 1);
+	assert_int_equal(books->anomalies.missed_frees + books->anomalies.unknown_frees, 0);
+}
+
 enum { SITES = 40, BLOCKS = 300, STEPS = 200000 };
 
 /* The same books kept in the slow and obvious way: at each new peak everything is copied. */
@@ -254,6 +302,8 @@ int main(void)
 #define BOOKS_TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
 		BOOKS_TEST(a_site_holds_at_the_peak_what_it_held_then),
 		BOOKS_TEST(the_first_of_two_equal_peaks_counts),
+		BOOKS_TEST(a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then),
+		BOOKS_TEST(one_number_is_a_block_of_each_family),
 		BOOKS_TEST(over_random_events_every_number_equals_plain_bookkeeping),
 		BOOKS_TEST(layers_and_devices_are_never_added_together),
 		BOOKS_TEST(host_memory_is_the_hosts_whatever_device_is_named),
