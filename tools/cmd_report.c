@@ -66,6 +66,7 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 	struct gmt_report report = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats, .ooms = &parts->ooms, .ledger = &parts->ledger,
+		.heaps = &parts->heaps,
 		.has_until = options->until != UINT64_MAX,
 		.limit = options->limit,
 		.frames = options->frames,

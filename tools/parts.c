@@ -55,6 +55,7 @@ static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_opti
 		(status = gmt_ledger_init(&parts->ledger, &parts->ledger_watch, &parts->ooms, &parts->replay, error)) ||
 		(status = gmt_summary_init(&parts->summary, snapshot, &parts->replay, error)) ||
 		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)) ||
+		(status = gmt_heaps_init(&parts->heaps, snapshot, &parts->replay, &parts->traces, error)) ||
 		(status = gmt_leaks_init(&parts->leaks, snapshot, &parts->traces, &parts->timeline,
 			&parts->replay, &parts->history, &options->leaks, error)))
 		return status;
@@ -75,6 +76,7 @@ void gmt_parts_fini(struct gmt_parts *parts)
 {
 	gmt_caveats_fini(&parts->caveats);
 	gmt_leaks_fini(&parts->leaks);
+	gmt_heaps_fini(&parts->heaps);
 	gmt_sites_fini(&parts->sites);
 	gmt_summary_fini(&parts->summary);
 	gmt_replay_fini(&parts->replay);

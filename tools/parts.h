@@ -5,6 +5,7 @@
 /* One recording with all that verbs conclude from it, made in the order in which one thing needs another. */
 
 #include "analysis/caveats.h"
+#include "analysis/heaps.h"
 #include "analysis/history.h"
 #include "analysis/leaks.h"
 #include "analysis/ledger.h"
@@ -27,6 +28,7 @@ struct gmt_parts {
 	struct gmt_replay replay;
 	struct gmt_summary summary;
 	struct gmt_sites sites;
+	struct gmt_heaps heaps;
 	struct gmt_leaks leaks;
 	struct gmt_caveats caveats;
 	uint64_t until_ns; /* what was replayed; GMT_REPLAY_TO_END: all */

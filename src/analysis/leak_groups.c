@@ -155,6 +155,9 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	leak.own_line = gmt_traces_own_line(maker->traces, leak.stack);
 	leak.category = gmt_category_of(maker->replay, maker->traces, maker->history, largest.site);
 	leak.burst_blocks = site->burst_blocks;
+	if (maker->replay->books.sites.items[largest.site].heap_plus_1)
+		leak.heap = maker->replay->heaps.items[
+			maker->replay->books.sites.items[largest.site].heap_plus_1 - 1].name;
 	if (site->freed_trace_plus_1)
 		leak.freed_stack_plus_1 = maker->traces->stack_of_trace[site->freed_trace_plus_1 - 1] + 1;
 	*ret_leak = gmt_vec_push(&maker->leaks->rows);

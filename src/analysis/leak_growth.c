@@ -28,7 +28,8 @@ static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_sp
 	uint64_t held = 0, cached = 0;
 	double steps;
 
-	if (!device || leak->bytes_per_step <= 0)
+	/* What is free on the device is not free in a heap. */
+	if (!device || leak->bytes_per_step <= 0 || leak->layer == GMT_LAYER_CUSTOM)
 		return;
 	for (size_t i = 0; i < capture->accounts.count; i++) {
 		const struct gmt_books_account *account = &capture->accounts.items[i];

@@ -31,6 +31,11 @@ static bool is_pinned(const struct evidence *evidence)
 	return evidence->is_growth && evidence->leak->device == GMT_DEVICE_HOST;
 }
 
+static bool is_of_heap(const struct evidence *evidence)
+{
+	return evidence->leak->layer == GMT_LAYER_CUSTOM;
+}
+
 static bool is_driver(const struct evidence *evidence)
 {
 	return !evidence->is_torch;
@@ -114,6 +119,8 @@ static const struct {
 } causes[] = {
 	{ is_pinned, "pinned host memory is kept: buffers or batches made with pin_memory are held in a list or a "
 		"queue that grows" },
+	{ is_of_heap, "blocks of a pool of the program's own are not given back to it: look for the call that should, "
+		"or for a pool that does not tell of it (gpumemtrace_subfree)" },
 	{ is_driver, "memory that came from the CUDA driver without PyTorch is never freed: look for the call that "
 		"should free it" },
 	{ ends_in_bursts, "blocks of several steps ended at one go, with no allocation between: looks like a "

@@ -68,6 +68,7 @@ struct gmt_leak {
 	uint32_t steps;        /* that were looked at */
 	uint64_t steps_to_oom; /* UINT64_MAX: not known, or never */
 	GMT_VEC(struct gmt_leak_birth) births;
+	const char *heap;      /* layer custom: name of the heap of its largest site; else NULL */
 	const char *phase;     /* definition phase: its name; else NULL */
 	const char *hint;      /* the usual cause that fits the evidence; NULL when none does */
 	uint32_t freed_stack_plus_1; /* where other blocks of the group are freed most often, if recorded */

@@ -93,6 +93,7 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 	gmt_json_key_u64(json, "blocks", leak->blocks);
 	write_steps(view, leak, json);
 	gmt_json_key_text(json, "phase", leak->phase);
+	gmt_json_key_text(json, "heap", leak->heap);
 	gmt_json_key_text(json, "category", gmt_category_name((enum gmt_category)leak->category));
 	gmt_owner_json(view->traces, leak->stack, leak->layer, leak->device, json);
 	gmt_json_key_text(json, "hint", leak->hint);

@@ -37,6 +37,10 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 		fprintf(plain->file, "GPU %d", leak->device);
 	if (leak->layer == GMT_LAYER_TORCH)
 		fprintf(plain->file, ", %s", gmt_category_name((enum gmt_category)leak->category));
+	if (leak->heap && leak->heap[0]) {
+		fputs(", heap ", plain->file);
+		gmt_plain_text(plain, leak->heap);
+	}
 	fputc(']', plain->file);
 }
 

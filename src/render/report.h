@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "analysis/caveats.h"
+#include "analysis/heaps.h"
 #include "analysis/ledger.h"
 #include "analysis/ooms.h"
 #include "analysis/sites.h"
@@ -29,6 +30,7 @@ struct gmt_report {
 	const struct gmt_caveats *caveats;
 	const struct gmt_ooms *ooms;
 	const struct gmt_ledger *ledger;
+	const struct gmt_heaps *heaps;
 	const struct gmt_where_view *where; /* or NULL */
 	const struct gmt_leaks_view *leaks;
 	enum gmt_where_section section; /* text: of `where`; all but GMT_WHERE_SHORT stand for the lists */

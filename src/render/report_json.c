@@ -3,6 +3,7 @@
 
 #include "analysis/categories.h"
 #include "model/clock.h"
+#include "render/heaps.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/space.h"
@@ -269,6 +270,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 		render_device(&report->summary->devices.items[i], json);
 	gmt_json_end_array(json);
 	gmt_ledger_json(report->ledger, json);
+	gmt_heaps_json(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, json);
 	gmt_json_key(json, "host");
 	gmt_json_begin_object(json);
 	render_account(&report->summary->host, json);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/clock.h"
 #include "render/head.h"
+#include "render/heaps.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/plain.h"
@@ -372,6 +373,7 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		write_host(&writer);
 		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
 			gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer.plain);
+		gmt_heaps_text(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, &writer.plain);
 		done = gmt_ooms_text(report, &steps, file);
 		write_refusals(&writer);
 		if (report->section == GMT_WHERE_SHORT) {
