@@ -16,6 +16,7 @@
 #include "config.h"
 #include "diag.h"
 #include "observe/environment.h"
+#include "observe/heaps.h"
 #include "observe/nvml.h"
 #include "observe/optimizer.h"
 #include "observe/phases.h"
@@ -136,6 +137,7 @@ static void in_child_of_fork(void)
 	gmt_clock_init();
 	gmt_session_abandon();
 	gmt_phase_reset();
+	gmt_heaps_forget_recording();
 	gmt_python_reset();
 	gmt_optimizer_forget_threads();
 }

@@ -13,11 +13,13 @@ A program says where it is, and reports can tell by that when memory came and we
 
 Without the recorder (``LD_PRELOAD=libgpumemtrace.so``) all of this does nothing. This one file is all there
 is: it may also be copied beside the program. Any thread may call any of these.
+
+A memory pool of its own tells its blocks with a :class:`Heap`.
 """
 import ctypes
 import functools
 
-__all__ = ["is_recording", "mark", "phase", "step"]
+__all__ = ["Heap", "is_recording", "mark", "phase", "step"]
 
 
 def _ignore(*_):
@@ -41,6 +43,12 @@ _push = _find("gpumemtrace_phase_push", None, ctypes.c_char_p)
 _pop = _find("gpumemtrace_phase_pop", None)
 _mark = _find("gpumemtrace_mark", None, ctypes.c_char_p)
 _is_recording = _find("gpumemtrace_is_recording", ctypes.c_int)
+_heap = _find("gpumemtrace_heap", ctypes.c_uint, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+_heap_resize = _find("gpumemtrace_heap_resize", None, ctypes.c_uint, ctypes.c_size_t)
+_heap_reset = _find("gpumemtrace_heap_reset", None, ctypes.c_uint)
+_heap_end = _find("gpumemtrace_heap_end", None, ctypes.c_uint)
+_suballoc = _find("gpumemtrace_suballoc", None, ctypes.c_uint, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+_subfree = _find("gpumemtrace_subfree", None, ctypes.c_uint, ctypes.c_void_p)
 
 
 def _bytes_of(name):
@@ -90,3 +98,44 @@ class phase:
             finally:
                 _pop()
         return inside
+
+
+class Heap:
+    """A pool of the program's own, which hands out blocks of the memory that it has.
+
+    ``address`` and ``size_bytes`` say what memory that is; 0 where it has none yet, has several pieces, or grows.
+    The device is found from ``address``, or else from the first block. Heaps of one name on one device are one
+    row of a report. As a context manager, it ends where the block of code does.
+    """
+
+    __slots__ = ("_number",)
+
+    def __init__(self, name, address=0, size_bytes=0):
+        self._number = _heap(_bytes_of(name), address, size_bytes)
+
+    def suballoc(self, address, size_bytes, stream=0):
+        """The heap has handed out this block, for work on ``stream``. Address 0 is ignored."""
+        _suballoc(self._number, address, size_bytes, stream)
+
+    def subfree(self, address):
+        """The heap is about to take this block back: to be called before anybody can get the same memory."""
+        _subfree(self._number, address)
+
+    def resize(self, size_bytes):
+        """The heap has so much memory now; 0: it does not say."""
+        _heap_resize(self._number, size_bytes)
+
+    def reset(self):
+        """All blocks end at once; the heap goes on."""
+        _heap_reset(self._number)
+
+    def end(self):
+        """Likewise, and the heap ends too."""
+        _heap_end(self._number)
+        self._number = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program calls to say where it is. include/gpumemtrace.h and python/gpumemtrace.py find these
+ * What a program calls to say where it is, and what its own pools hand out. include/gpumemtrace.h and python/gpumemtrace.py find these
  * functions when this library is there, and do nothing when it is not.
  */
 #include <stddef.h>
 #include <string.h>
 
+#include "observe/heaps.h"
 #include "observe/phases.h"
 #include "record/mark.h"
 #include "record/session.h"
@@ -17,6 +18,12 @@ void gpumemtrace_phase_push(const char *name) EXPORTED;
 void gpumemtrace_phase_pop(void) EXPORTED;
 void gpumemtrace_mark(const char *name) EXPORTED;
 int gpumemtrace_is_recording(void) EXPORTED;
+unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes) EXPORTED;
+void gpumemtrace_heap_resize(unsigned heap, size_t size_bytes) EXPORTED;
+void gpumemtrace_heap_reset(unsigned heap) EXPORTED;
+void gpumemtrace_heap_end(unsigned heap) EXPORTED;
+void gpumemtrace_suballoc(unsigned heap, const void *address, size_t size_bytes, const void *stream) EXPORTED;
+void gpumemtrace_subfree(unsigned heap, const void *address) EXPORTED;
 
 static size_t length_of(const char *name)
 {
@@ -47,4 +54,38 @@ void gpumemtrace_mark(const char *name)
 int gpumemtrace_is_recording(void)
 {
 	return gmt_session_may_begin();
+}
+
+unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes)
+{
+	return gmt_heap_begin(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), (uintptr_t)address, size_bytes);
+}
+
+void gpumemtrace_heap_resize(unsigned heap, size_t size_bytes)
+{
+	gmt_heap_resize(heap, size_bytes);
+}
+
+void gpumemtrace_heap_reset(unsigned heap)
+{
+	gmt_heap_reset(heap);
+}
+
+void gpumemtrace_heap_end(unsigned heap)
+{
+	gmt_heap_end(heap);
+}
+
+void gpumemtrace_suballoc(unsigned heap, const void *address, size_t size_bytes, const void *stream)
+{
+	struct gmt_heap_block block = { (uintptr_t)address, size_bytes };
+
+	gmt_heap_alloc(heap, &block, 1, (uintptr_t)stream);
+}
+
+/* Number 0 is what a program has without the recorder, or with too many heaps: of these, nothing is recorded. */
+void gpumemtrace_subfree(unsigned heap, const void *address)
+{
+	if (heap)
+		gmt_heap_free(heap, (uintptr_t)address);
 }

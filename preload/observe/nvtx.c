@@ -17,18 +17,17 @@
 #include <wchar.h>
 
 #include "observe/environment.h"
+#include "observe/nvtx_memory.h"
 #include "observe/nvtx_names.h"
 #include "observe/phases.h"
 #include "record/mark.h"
 
 /* NVTX's interface, version 2 and 3: numbers and layouts as its headers nvtxTypes.h and nvToolsExt.h have them. */
 enum { CALLBACKS_TABLE = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
-enum { MESSAGE_ASCII = 1, MESSAGE_UNICODE = 2, MESSAGE_REGISTERED = 3 };
 
 typedef void function(void);
 typedef const void *get_table_function(uint32_t table);
 typedef int initialize_function(get_table_function *get_table);
-typedef int initialize_extension_function(void *module);
 
 struct callbacks {
 	size_t size_bytes;
@@ -45,11 +44,7 @@ struct attributes {
 	int32_t reserved;
 	uint64_t payload;
 	int32_t message_type;
-	union {
-		const char *narrow;
-		const wchar_t *wide;
-		const void *registered;
-	} message;
+	const void *message;
 };
 
 /* What is taken over: module, its number there, its type and parameters. */
@@ -105,52 +100,22 @@ static const char *text_of(const struct attributes *attributes, char room[GMT_NV
 {
 	if (!attributes || attributes->size_bytes < sizeof(*attributes))
 		return NULL;
-	switch (attributes->message_type) {
-	case MESSAGE_ASCII:
-		return attributes->message.narrow;
-	case MESSAGE_UNICODE:
-		return gmt_nvtx_narrow(attributes->message.wide, room);
-	case MESSAGE_REGISTERED:
-		return gmt_nvtx_name(attributes->message.registered);
-	default:
-		return NULL;
-	}
-}
-
-/* The name of a range: of a domain's with the domain before it. */
-struct name {
-	const char *text;
-	size_t length;
-	char room[2 * GMT_NVTX_NAME_BYTES + 4];
-};
-
-static void name_init(struct name *name, const void *domain, const char *text)
-{
-	const char *domain_name = gmt_nvtx_name(domain);
-
-	name->text = text;
-	if (domain_name[0]) {
-		char *at = stpcpy(stpcpy(name->room, domain_name), ": ");
-
-		*stpncpy(at, text ? text : "", GMT_NVTX_NAME_BYTES) = 0;
-		name->text = name->room;
-	}
-	name->length = name->text ? strnlen(name->text, GMT_MARK_NAME_BYTES + 1) : 0;
+	return gmt_nvtx_text(attributes->message_type, attributes->message, room);
 }
 
 static void mark(const void *domain, const char *text)
 {
-	struct name name;
+	struct gmt_nvtx_full_name name;
 
-	name_init(&name, domain, text);
+	gmt_nvtx_full_name_init(&name, domain, text);
 	gmt_mark(GMT_MARK_KIND_POINT, GMT_MARK_SOURCE_NVTX, name.text, name.length, (uintptr_t)domain);
 }
 
 static int push(const void *domain, const char *text)
 {
-	struct name name;
+	struct gmt_nvtx_full_name name;
 
-	name_init(&name, domain, text);
+	gmt_nvtx_full_name_init(&name, domain, text);
 	return gmt_phase_push(GMT_MARK_SOURCE_NVTX, name.text, name.length, (uintptr_t)domain);
 }
 
@@ -158,11 +123,11 @@ static int push(const void *domain, const char *text)
 static uint64_t start(const void *domain, const char *text, bool is_given, uint64_t id)
 {
 	static _Atomic uint64_t last;
-	struct name name;
+	struct gmt_nvtx_full_name name;
 
 	if (!is_given)
 		id = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
-	name_init(&name, domain, text);
+	gmt_nvtx_full_name_init(&name, domain, text);
 	/* 0 is what a tool answers that tells no ranges apart. */
 	if (id)
 		gmt_phase_start(GMT_MARK_SOURCE_NVTX, name.text, name.length, id);
@@ -384,11 +349,11 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 	return 1;
 }
 
-/* NVTX's extensions look for this in the same library: they are the other tool's alone. */
+/* NVTX's extensions look for this in the same library. Of all but the one for memory the other tool alone hears. */
 int InitializeInjectionNvtxExtension(void *module)
 {
-	initialize_extension_function *initialize = (initialize_extension_function *)find_in_tool(
+	gmt_nvtx_extension_function *initialize = (gmt_nvtx_extension_function *)find_in_tool(
 		"InitializeInjectionNvtxExtension", (function *)InitializeInjectionNvtxExtension);
 
-	return initialize ? initialize(module) : 0;
+	return gmt_nvtx_memory_init(module, initialize);
 }

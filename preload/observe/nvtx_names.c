@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "record/mark.h"
+
 enum {
 	TEXT_BYTES = 256 << 10, /* of all names together; pages that are not used cost nothing */
 	SLOTS = 4096,
@@ -145,4 +147,35 @@ const char *gmt_nvtx_name(const void *handle)
 			break;
 	}
 	return "";
+}
+
+/* Numbers as NVTX's header nvToolsExt.h has them. */
+const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_NAME_BYTES])
+{
+	enum { ASCII = 1, UNICODE = 2, REGISTERED = 3 };
+
+	switch (type) {
+	case ASCII:
+		return message;
+	case UNICODE:
+		return gmt_nvtx_narrow(message, room);
+	case REGISTERED:
+		return gmt_nvtx_name(message);
+	default:
+		return NULL;
+	}
+}
+
+void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *domain, const char *text)
+{
+	const char *domain_name = gmt_nvtx_name(domain);
+
+	ret_name->text = text;
+	if (domain_name[0]) {
+		char *at = stpcpy(stpcpy(ret_name->room, domain_name), ": ");
+
+		*stpncpy(at, text ? text : "", GMT_NVTX_NAME_BYTES) = 0;
+		ret_name->text = ret_name->room;
+	}
+	ret_name->length = ret_name->text ? strnlen(ret_name->text, GMT_MARK_NAME_BYTES + 1) : 0;
 }

@@ -59,6 +59,8 @@ static bool wants_stack(const struct gmt_ring_event *event)
 	case GMT_KIND_EXPORT:
 	case GMT_KIND_SET:
 		return true;
+	case GMT_KIND_RESIZE:
+		return event->address != 0; /* of a block: what made it as large as it is */
 	case GMT_KIND_NODE_ALLOC:
 		return !event->object;
 	case GMT_KIND_LAUNCH:

@@ -22,17 +22,17 @@ struct gmt_ring_event {
 	uint64_t address;
 	uint64_t size_bytes;
 	union {
-		uint64_t stream;          /* layer cuda */
+		uint64_t stream;          /* layers cuda, custom */
 		uint64_t allocated_bytes; /* layer torch: its total, as it reports it */
 	};
 	union {
-		uint64_t object;          /* layer cuda */
+		uint64_t object;          /* likewise; custom: the heap's number */
 		uint64_t reserved_bytes;  /* layer torch: likewise */
 	};
 	uint32_t stack;            /* depot id of the native stack; 0 is none */
 	uint32_t frames;           /* depot id of the Python stack; 0 is none */
 	uint32_t result;
-	uint16_t api;              /* enum gmt_hook */
+	uint16_t api;              /* enum gmt_hook; none for layer custom */
 	int16_t device;
 	uint8_t kind;              /* enum gmt_kind */
 	uint8_t layer;             /* enum gmt_layer; of a mark: enum gmt_mark_kind */

@@ -170,7 +170,8 @@ static struct gmt_api api_of(uint16_t hook)
 
 void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
 {
-	if (facts->api_written[hook])
+	/* What the program says itself comes by no hook. */
+	if (hook == GMT_HOOK_NONE || facts->api_written[hook])
 		return;
 
 	struct gmt_api row = api_of(hook);

@@ -25,7 +25,7 @@ void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t object, uint64_t stamp);
 
-/* Likewise, for work of gmt_session_call_at_first alone: the thread is in the recorder. */
+/* Likewise, when the thread is in the recorder already (record/commit.h). */
 void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t object, uint64_t stamp);
 

@@ -34,11 +34,11 @@ static struct {
 	int (*primary_retain)(void **, int);
 	int (*primary_release)(int);
 	int (*green_view)(void **, void *);
-	int (*pointer_attribute)(void *, int, uint64_t);
 	int (*handle_properties)(void *, uint64_t);
 	int (*default_pool)(void **, int);
 	int (*address_range)(uint64_t *, size_t *, uint64_t);
 	int (*pool_attribute)(void *, int, void *);
+	int (*pointer_attribute)(void *, int, uint64_t);
 	int (*graph_attribute)(int, int, void *);
 	int (*pci_bus_id)(char *, int, int);
 	struct gmt_driver_graph_functions graphs;
@@ -69,11 +69,11 @@ static void find_questions(void *handle)
 		{ &ask.primary_retain, "cuDevicePrimaryCtxRetain" },
 		{ &ask.primary_release, "cuDevicePrimaryCtxRelease_v2" },
 		{ &ask.green_view, "cuCtxFromGreenCtx" },
-		{ &ask.pointer_attribute, "cuPointerGetAttribute" },
 		{ &ask.handle_properties, "cuMemGetAllocationPropertiesFromHandle" },
 		{ &ask.default_pool, "cuDeviceGetDefaultMemPool" },
 		{ &ask.address_range, "cuMemGetAddressRange_v2" },
 		{ &ask.pool_attribute, "cuMemPoolGetAttribute" },
+		{ &ask.pointer_attribute, "cuPointerGetAttribute" },
 		{ &ask.graph_attribute, "cuDeviceGetGraphMemAttribute" },
 		{ &ask.pci_bus_id, "cuDeviceGetPCIBusId" },
 		{ &ask.graphs.get_nodes, "cuGraphGetNodes" },
@@ -295,6 +295,24 @@ uint64_t gmt_driver_range_bytes(uint64_t address)
 	if (!is_learnt() || !ask.address_range || ask.address_range(&base, &size_bytes, address))
 		return 0;
 	return size_bytes;
+}
+
+int16_t gmt_driver_holder_of(uint64_t address)
+{
+	/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST, CUDA_ERROR_INVALID_VALUE */
+	enum { MEMORY_TYPE = 2, HOST = 1, INVALID_VALUE = 1 };
+	int mode = CAPTURE_RELAXED, type = 0, device = 0, result;
+
+	if (!is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+		return GMT_DEVICE_UNKNOWN;
+	result = ask.pointer_attribute(&type, MEMORY_TYPE, address);
+	if (!result && type != HOST)
+		result = ask.pointer_attribute(&device, DEVICE_ORDINAL, address);
+	ask.exchange_capture_mode(&mode);
+	/* It knows nothing of memory that it did not hand out. */
+	if (result == INVALID_VALUE || (!result && type == HOST))
+		return GMT_DEVICE_HOST;
+	return result || device < 0 || device > INT16_MAX ? GMT_DEVICE_UNKNOWN : (int16_t)device;
 }
 
 const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)

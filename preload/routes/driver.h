@@ -102,6 +102,12 @@ bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool);
 /* What a device holds for graphs' memory nodes, and how much of that they use. */
 bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes);
 
+/*
+ * Whose memory lies at `address`: a device's ordinal, GMT_DEVICE_HOST for all that is not a device's, or
+ * GMT_DEVICE_UNKNOWN when the driver does not say.
+ */
+int16_t gmt_driver_holder_of(uint64_t address);
+
 /* Functions that tell what is in a graph, which have CUDA's types. */
 struct gmt_driver_graph_functions {
 	void *get_nodes, *get_type, *get_alloc, *get_free, *get_child;

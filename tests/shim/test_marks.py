@@ -9,7 +9,7 @@ from snapshots import Recording, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PYTHON_MODULE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python")
-KINDS = {1: "step", 2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point"}
+KINDS = {1: "step", 2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point", 8: "heap"}
 ALLOCATE = """
 import ctypes
 runtime = ctypes.CDLL('libcudart.so.13')
