@@ -15,7 +15,7 @@
 			gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){ \
 				.kind = GMT_KIND_##in_kind, \
 				.space = GMT_SPACE_##in_space, \
-				.address = failed && gmt_kind_stamp(GMT_KIND_##in_kind) == GMT_STAMP_AFTER ? \
+				.address = failed && gmt_kind_failure(GMT_KIND_##in_kind) != GMT_KIND_FREE_FAILED ? \
 					0 : N(in_address), \
 				.size_bytes = (uint64_t)(size), \
 				##__VA_ARGS__ }); \
