@@ -361,7 +361,8 @@ SNIPPET(cuMulticastBindMem)
 	CUmemGenericAllocationHandle multicast = make_multicast(), memory = make_memory();
 
 	OK(call(multicast, UNIT, memory, 0, UNIT, 0));
-	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT);
+	/* Its device is the memory's. */
+	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT, .device = -2);
 	/* What is bound lives on. */
 	release_memory(memory);
 	unbind(multicast, UNIT);
@@ -379,9 +380,10 @@ SNIPPET(cuMulticastBindMem_v2)
 	release_memory(multicast);
 }
 
-static void bound_address(CUmemGenericAllocationHandle multicast, CUmemGenericAllocationHandle memory, CUdeviceptr address)
+static void bound_address(CUmemGenericAllocationHandle multicast, CUmemGenericAllocationHandle memory, CUdeviceptr address,
+	int device)
 {
-	SAW(bind_address, multicast, .address = multicast, .size = UNIT, .object = address, .stream = UNIT);
+	SAW(bind_address, multicast, .address = multicast, .size = UNIT, .object = address, .stream = UNIT, .device = device);
 	unmap(address, UNIT);
 	release_memory(memory);
 	unbind(multicast, UNIT);
@@ -396,7 +398,7 @@ SNIPPET(cuMulticastBindAddr)
 
 	map(address, memory);
 	OK(call(multicast, UNIT, address, UNIT, 0));
-	bound_address(multicast, memory, address);
+	bound_address(multicast, memory, address, -2);
 }
 
 SNIPPET(cuMulticastBindAddr_v2)
@@ -406,7 +408,7 @@ SNIPPET(cuMulticastBindAddr_v2)
 
 	map(address, memory);
 	OK(call(multicast, 0, UNIT, address, UNIT, 0));
-	bound_address(multicast, memory, address);
+	bound_address(multicast, memory, address, 0);
 }
 
 SNIPPET(cuMulticastUnbind)
@@ -414,7 +416,7 @@ SNIPPET(cuMulticastUnbind)
 	CUmemGenericAllocationHandle multicast = make_multicast(), memory = make_memory();
 
 	OK(D(cuMulticastBindMem)(multicast, 0, memory, 0, UNIT, 0));
-	SAW(bind, multicast, .api = "cuMulticastBindMem", .address = multicast, .size = UNIT, .object = memory);
+	SAW(bind, multicast, .api = "cuMulticastBindMem", .address = multicast, .size = UNIT, .object = memory, .device = -2);
 	OK(call(multicast, 0, 0, UNIT));
 	SAW(unbind, multicast, .address = multicast, .size = UNIT);
 	release_memory(memory);
