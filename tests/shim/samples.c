@@ -219,6 +219,7 @@ static void resets(const char *path)
 	CUcontext context;
 	CUdeviceptr block;
 	pthread_t thread;
+	CUresult (*reset)(CUdevice) = (CUresult (*)(CUdevice))dlsym(library, "cuDevicePrimaryCtxReset_v2");
 	int status, pushed, refused;
 
 	/* What is asked first is the driver for the recorder. */
@@ -226,7 +227,7 @@ static void resets(const char *path)
 	begin(0);
 	pthread_create(&thread, NULL, make_contexts, NULL);
 	for (int rounds = 0; !is_enough(rounds); rounds++) {
-		CHECK(cuDevicePrimaryCtxReset(0));
+		CHECK(reset(0));
 		CHECK(cuDevicePrimaryCtxRelease(0));
 		CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 		CHECK(cuCtxSetCurrent(context));
