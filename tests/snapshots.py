@@ -36,6 +36,8 @@ class Recording:
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
         variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}
+        # None: there is no driver, although who runs the tests may have a path of its own.
+        variables.pop("LD_LIBRARY_PATH", None)
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
         # env(1) puts the preload on the program alone, not on what this test itself runs.
