@@ -147,7 +147,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count, uint64_t stream)
 {
 	struct heap *heap = gmt_session_is_on() ? find(number) : NULL;
-	uint64_t stamp = gmt_clock_stamp();
+	uint64_t stamp = heap ? gmt_clock_stamp() : 0;
 
 	while (heap && count) {
 		struct gmt_ring_event events[1 + AT_ONCE];

@@ -151,6 +151,33 @@ class Heaps(unittest.TestCase):
         self.assertEqual(set(heaps_of(run.file)), {"ä" * 127, None})
 
 
+class Example(unittest.TestCase):
+    """docs/examples/pool.c, which docs/pools.md shows."""
+
+    def test_the_page_shows_what_is_compiled_here(self):
+        docs = os.path.join(os.path.dirname(PYTHON_MODULE), "docs")
+        with open(os.path.join(docs, "pools.md"), encoding="utf-8") as page, \
+                open(os.path.join(docs, "examples", "pool.c"), encoding="utf-8") as example:
+            shown = page.read().split("```c\n")[1].split("```")[0]
+            self.assertIn("/* page: begin */\n" + shown + "/* page: end */", example.read())
+
+    def test_the_report_says_which_request_forgets_its_cache(self):
+        run = say(program="pool-example", options={"stacks": "native"})
+        self.assertEqual((run.code, run.out, run.err), (0, "48 requests\n", ""))
+        heaps = heaps_of(run.file)
+        self.assertEqual([heaps["caches"][key] for key in ("size_bytes", "live_blocks", "live_bytes", "live_heaps")],
+                         [64 << 20, 24, 24 * 700000, 1])
+        self.assertEqual([heaps["scratch"][key] for key in ("size_bytes", "live_blocks", "peak_bytes", "live_heaps")],
+                         [None, 0, 300000, 0])
+        text = cli("report", run.file).stdout
+        self.assertIn("The program's own heaps", text)
+        self.assertRegex(text, r"64\.0 MiB +16\.0 MiB +48\.0 MiB +24 +16\.0 MiB .* caches, GPU 0\n")
+        self.assertRegex(text, r"pool_take \(.*pool\.c:\d+\) < serve \(.*\) < main")
+        (leak,) = [row for row in run.report()["leaks"] if row["definition"] == "growth"]
+        self.assertEqual((leak["layer"], leak["heap"], leak["blocks"], leak["steps_to_oom"]), ("custom", "caches", 24, None))
+        self.assertIn("not given back", leak["hint"])
+
+
 class PythonModule(unittest.TestCase):
     def test_a_heap_of_python_has_the_programs_own_lines(self):
         run = python("block = ctypes.c_void_p()",
