@@ -4,14 +4,15 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "record/clock.h"
 #include "routes/driver.h"
 #include "wire/format.h"
 
-enum { TRIES = 20000 };
+enum { WAIT_NS = 100000000 };
 
 /*
  * A place is free, held by whoever fills, empties or asks, or there to be looked at. What it says is
- * written while it is held.
+ * written while it is held; only its handle may be taken away meanwhile, and then it is free to be.
  */
 enum state { FREE, HELD, READY };
 
@@ -70,19 +71,31 @@ void gmt_pools_add(const struct gmt_pool_info *pool)
 bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 {
 	struct place *place = find(handle);
+	uint64_t deadline_ns = 0, expected = handle;
 
-	for (int i = 0; place && i < TRIES; i++) {
-		if (take(place, READY)) {
-			/* Another pool may have come into this place while we waited. */
-			bool is_it = atomic_load_explicit(&place->handle, memory_order_relaxed) == handle;
+	while (place && !take(place, READY)) {
+		uint64_t now_ns = gmt_clock_monotonic_ns();
 
+		deadline_ns = deadline_ns ? deadline_ns : now_ns + WAIT_NS;
+		if (now_ns >= deadline_ns) {
+			/* The driver does not answer whoever is asking: nobody asks it of this pool once more. */
 			read_place(place, ret_pool);
-			leave(place, is_it ? FREE : READY);
-			return is_it;
+			ret_pool->handle = handle;
+			return atomic_compare_exchange_strong(&place->handle, &expected, 0);
 		}
 		sched_yield();
 	}
-	return false;
+	if (!place)
+		return false;
+	read_place(place, ret_pool);
+	/* Another pool may have come into this place while we waited. */
+	if (ret_pool->handle != handle) {
+		leave(place, READY);
+		return false;
+	}
+	atomic_store_explicit(&place->handle, 0, memory_order_relaxed);
+	leave(place, FREE);
+	return true;
 }
 
 void gmt_pools_add_default(int device)
@@ -90,12 +103,13 @@ void gmt_pools_add_default(int device)
 	struct gmt_pool_info pool = { .device = (int16_t)device, .origin = GMT_POOL_DEFAULT };
 	uint64_t bit = (uint64_t)1 << (device & 63);
 
-	if (atomic_load_explicit(&known_defaults, memory_order_relaxed) & bit)
+	/* Of two threads that come here one adds it. */
+	if (atomic_load_explicit(&known_defaults, memory_order_relaxed) & bit ||
+		atomic_fetch_or_explicit(&known_defaults, bit, memory_order_relaxed) & bit)
 		return;
 	pool.handle = gmt_driver_default_pool(device);
 	if (pool.handle)
 		gmt_pools_add(&pool);
-	atomic_fetch_or_explicit(&known_defaults, bit, memory_order_relaxed);
 }
 
 /* Every device has a pool from the beginning. */
@@ -128,7 +142,10 @@ bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
 	if (!take(place, READY))
 		return false;
 	read_place(place, ret_pool);
-	return true;
+	if (ret_pool->handle)
+		return true;
+	leave(place, FREE);
+	return false;
 }
 
 void gmt_pools_release(unsigned index)

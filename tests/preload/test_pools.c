@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "observe/pools.h"
+#include "record/clock.h"
+#include "routes/driver.h"
+#include "wire/format.h"
+
+enum { DEFAULT_POOL = 0x100, POOL = 0x200, OTHER = 0x300, THREADS = 4 };
+
+/* The driver, as far as pools ask it. */
+uint64_t gmt_driver_default_pool(int device)
+{
+	usleep(1000); /* time for another thread to ask too */
+	return DEFAULT_POOL + (uint64_t)device;
+}
+
+unsigned gmt_driver_device_count(void)
+{
+	return 2;
+}
+
+uint64_t gmt_clock_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static unsigned count(uint64_t handle)
+{
+	struct gmt_pool_info info;
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++)
+		if (gmt_pools_hold(i, &info)) {
+			found += info.handle == handle;
+			gmt_pools_release(i);
+		}
+	return found;
+}
+
+static unsigned hold(uint64_t handle)
+{
+	struct gmt_pool_info info;
+
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
+		if (!gmt_pools_hold(i, &info))
+			continue;
+		if (info.handle == handle)
+			return i;
+		gmt_pools_release(i);
+	}
+	return GMT_POOLS_MAX;
+}
+
+static void a_pool_that_ends_is_waited_for_and_then_unknown(void **state)
+{
+	struct gmt_pool_info info;
+
+	(void)state;
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_MADE });
+	assert_int_equal(gmt_pools_device_plus_1(POOL), 2);
+	assert_true(gmt_pools_remove(POOL, &info));
+	assert_true(info.handle == POOL && info.device == 1 && info.origin == GMT_POOL_MADE);
+	assert_int_equal(count(POOL), 0);
+	assert_false(gmt_pools_remove(POOL, &info));
+}
+
+static void a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_again(void **state)
+{
+	struct gmt_pool_info info;
+	unsigned index;
+
+	(void)state;
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_MADE });
+	index = hold(POOL);
+	assert_true(index < GMT_POOLS_MAX);
+	assert_true(gmt_pools_remove(POOL, &info));
+	assert_true(info.handle == POOL && info.device == 1);
+	gmt_pools_release(index);
+	assert_int_equal(count(POOL), 0);
+
+	/* Its place is another's, or that of a pool that is made at the same address. */
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 0, GMT_POOL_MADE });
+	gmt_pools_add(&(struct gmt_pool_info){ OTHER, GMT_DEVICE_HOST, GMT_POOL_MADE });
+	assert_int_equal(count(POOL), 1);
+	assert_int_equal(gmt_pools_device_plus_1(OTHER), -1);
+	assert_true(gmt_pools_remove(POOL, &info));
+	assert_true(gmt_pools_remove(OTHER, &info));
+}
+
+static void *ask_default(void *unused)
+{
+	gmt_pools_add_default(0);
+	return unused;
+}
+
+static void a_default_pool_is_there_once_however_many_threads_come_first(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_default, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(count(DEFAULT_POOL), 1);
+	assert_int_equal(gmt_pools_device_plus_1(DEFAULT_POOL + 1), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pool_that_ends_is_waited_for_and_then_unknown),
+		cmocka_unit_test(a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_again),
+		cmocka_unit_test(a_default_pool_is_there_once_however_many_threads_come_first),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
