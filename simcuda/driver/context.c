@@ -69,8 +69,12 @@ static CUresult context_begin(struct CUctx_st *context, struct sim_device *devic
 	sim_context_reset_limits(context);
 	sim_driver.contexts = context;
 	CUresult result = sim_libraries_load_into(context);
-	if (result != CUDA_SUCCESS)
+	if (result != CUDA_SUCCESS) {
 		context_end(context);
+		/* Nobody was given its handle, and its memory is the caller's again. */
+		if (ended_contexts == context)
+			ended_contexts = context->next;
+	}
 	return result;
 }
 
