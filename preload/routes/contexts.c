@@ -14,6 +14,7 @@ static struct place {
 	_Atomic uint64_t handle;  /* 0: free */
 	_Atomic uint32_t context; /* device << 16 | number */
 	_Atomic uint32_t attached; /* times beyond the first */
+	_Atomic bool is_told;      /* who made it has asked for its number */
 } places[CONTEXTS];
 
 static _Atomic uint64_t primaries[DEVICES];
@@ -90,7 +91,7 @@ static struct place *free_place(void)
 }
 
 /* Under `writing`. */
-static bool put(uint64_t handle, int device, uint16_t number)
+static bool put(uint64_t handle, int device, uint16_t number, bool is_told)
 {
 	struct place *place = free_place();
 
@@ -98,31 +99,11 @@ static bool put(uint64_t handle, int device, uint16_t number)
 		return false;
 	atomic_store_explicit(&place->context, (uint32_t)(uint16_t)device << 16 | number, memory_order_relaxed);
 	atomic_store_explicit(&place->attached, 0, memory_order_relaxed);
+	atomic_store_explicit(&place->is_told, is_told, memory_order_relaxed);
 	atomic_store_explicit(&place->handle, handle, memory_order_release);
 	if (place == &places[atomic_load_explicit(&used, memory_order_relaxed)])
 		atomic_fetch_add_explicit(&used, 1, memory_order_release);
 	return true;
-}
-
-uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
-{
-	struct gmt_context known;
-
-	*ret_is_new = false;
-	if (!handle)
-		return 0;
-	if (gmt_contexts_find(handle, &known))
-		return known.number;
-	if (!lock())
-		return 0;
-	known.number = 0;
-	if (!gmt_contexts_find(handle, &known) && last_number < UINT16_MAX &&
-		put(handle, device, (uint16_t)(last_number + 1))) {
-		known.number = ++last_number;
-		*ret_is_new = true;
-	}
-	unlock();
-	return known.number;
 }
 
 static struct place *find_place(uint64_t handle)
@@ -131,6 +112,28 @@ static struct place *find_place(uint64_t handle)
 		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) == handle)
 			return &places[i];
 	return NULL;
+}
+
+uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
+{
+	struct gmt_context known = { 0, 0 };
+	struct place *place;
+
+	if (ret_is_new)
+		*ret_is_new = false;
+	if (!handle)
+		return 0;
+	if (!gmt_contexts_find(handle, &known) && lock()) {
+		known.number = 0;
+		if (!gmt_contexts_find(handle, &known) && last_number < UINT16_MAX &&
+			put(handle, device, (uint16_t)(last_number + 1), false))
+			known.number = ++last_number;
+		unlock();
+	}
+	place = ret_is_new && known.number ? find_place(handle) : NULL;
+	if (place)
+		*ret_is_new = !atomic_exchange(&place->is_told, true);
+	return known.number;
 }
 
 struct gmt_context gmt_contexts_end(uint64_t handle)
@@ -153,7 +156,7 @@ void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context)
 {
 	if (!context->number || !lock())
 		return;
-	put(handle, context->device, context->number);
+	put(handle, context->device, context->number, true);
 	unlock();
 }
 

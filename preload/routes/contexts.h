@@ -19,7 +19,11 @@ struct gmt_context {
 /* False when the context was not seen yet. */
 bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context);
 
-/* The context's number, a new one where it has none yet; *ret_is_new says so. 0 when there are too many. */
+/*
+ * The context's number, a new one where it has none yet. 0 when there are too many. `ret_is_new` may be NULL;
+ * else *ret_is_new says whether nobody asked so before: another thread may use a context before the one that
+ * made it comes to tell of it.
+ */
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new);
 
 /* The context ends: what it was, which nobody finds from now on. Its number is 0 when it was not known. */

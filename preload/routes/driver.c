@@ -211,7 +211,6 @@ void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
 {
 	struct gmt_context known;
 	uint64_t context;
-	bool is_new;
 
 	*ret_place = (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
 	if (!is_learnt())
@@ -223,7 +222,7 @@ void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
 	}
 	ret_place->device = (int16_t)(stream <= 2 ? current_device() : device_of_stream((void *)stream));
 	if (ret_place->device >= 0)
-		ret_place->context = gmt_contexts_add(context, ret_place->device, &is_new);
+		ret_place->context = gmt_contexts_add(context, ret_place->device, NULL);
 }
 
 bool gmt_driver_is_capturing(uint64_t stream)
