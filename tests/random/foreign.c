@@ -33,8 +33,8 @@ static CUDA_ARRAY3D_DESCRIPTOR draw_shape(struct worker *worker)
 	/* Squares of four pixels share their colour. */
 	if (shape.Format == CU_AD_FORMAT_NV12) {
 		shape.NumChannels = 3;
-		shape.Width &= ~(size_t)1;
-		shape.Height &= ~(size_t)1;
+		shape.Width = (shape.Width | 1) + 1;
+		shape.Height = (shape.Height | 1) + 1;
 	}
 	return shape;
 }
