@@ -1,290 +1,134 @@
 # SPDX-License-Identifier: MIT
 """The part of scripts/gpu-check that runs programs on the GPU and compares what was recorded.
 
-Needs nothing but Python 3.8. Every check is a line of a table: what, verdict, detail.
+Needs nothing but Python 3.8. Every check is a line of a section: verdict, what, detail; and a row of summary.json.
 """
 import argparse
 import glob
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCE = os.path.dirname(os.path.dirname(HERE))
-TORCH = os.path.join(SOURCE, "tests", "torch")
-SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
+import books
+import calls
+import exact
+import harm
+import lookups
+import toolkit
+from bench import SOURCE, Bench, Table, last_line
 
-# Script, its arguments, and whether PyTorch's reserved memory comes from plain cudaMalloc in it.
-EXACT = [
-    ("convnet.py", [], True),
-    ("transformer_loop.py", ["5", "none"], True),
-    ("gpt2.py", [], True),
-    ("threads.py", [], True),
-    ("pinned_loader.py", [], True),
-    ("graph_replay.py", [], True),
-    ("two_devices.py", [], True),
-    ("expandable.py", [], False),
-]
-# What a machine may lack, by the exit message of who misses it.
-LACKS = [("No module named", "a Python module is missing"), ("needs two devices", "there is one device")]
-
-# C programs of tests/shim that go with a real runtime, and what they are linked to.
-PROGRAMS = {
-    "busy-threads": ("busy_threads.c", ["cudart"]),
-    "faults": ("faults.c", ["cudart"]),
-    "forks": ("forks.c", ["cudart"]),
-    "plain": ("plain.c", ["cudart", "cuda"]),
-}
-SHIM_CASES = [
-    "test_routes.Routes.test_plain_memory_is_one_exact_event_when_bound_by_the_linker",
-    "test_routes.Routes.test_plain_memory_is_one_exact_event_when_found_by_dlsym",
-    "test_routes.Routes.test_plain_memory_is_one_exact_event_when_found_by_cuGetProcAddress",
+SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
+TEST_HOST = "test_host.Host.test_"
+HOST_CASES = [
     "test_routes.Routes.test_a_runtime_call_is_one_event_under_its_own_name",
-    "test_host.Host.test_error_codes_errno_and_the_last_error_are_the_drivers",
-    "test_host.Host.test_refused_requests_and_frees_are_events_of_their_own",
-    "test_host.Host.test_addresses_that_wander_between_threads_are_never_alive_twice",
-    "test_host.Host.test_a_forked_child_writes_a_file_of_its_own_and_only_if_it_uses_cuda",
+    f"{TEST_HOST}error_codes_errno_and_the_last_error_are_the_drivers",
+    f"{TEST_HOST}refused_requests_and_frees_are_events_of_their_own",
+    f"{TEST_HOST}addresses_that_wander_between_threads_are_never_alive_twice",
+    f"{TEST_HOST}a_forked_child_writes_a_file_of_its_own_and_only_if_it_uses_cuda",
 ]
 
 
-class Table:
-    def __init__(self):
-        self.rows = []
+class Check:
+    """All sections, on what the machine has."""
 
-    def add(self, what, verdict, detail=""):
-        self.rows.append((what, verdict, detail))
-        print(f"{verdict:<8}{what}{': ' if detail else ''}{detail}", flush=True)
+    def __init__(self, bench, table, options):
+        self.bench, self.table, self.options = bench, table, options
+        self.torch, self.no_torch = None, "it was not asked for"
+        # It also tells where wheels keep a runtime.
+        if not options.runtime or {"ledger", "pytorch"} & set(options.only):
+            self.torch, self.no_torch = toolkit.find_torch(bench)
+        self.runtimes = toolkit.find_runtimes(self.torch, options.runtime)
+        headers = options.headers.split(":")
+        self.major = toolkit.newest_usable(self.runtimes, headers)
+        self.driver = toolkit.find_driver(bench.libraries)
+        if self.torch:
+            print(f"PyTorch {self.torch[0]} for CUDA {self.torch[1]}, {bench.python}")
+        print("runtimes: " + (", ".join(self.runtimes.values()) or "none"), flush=True)
+        self.libraries = toolkit.place_libraries(bench, self.runtimes, self.major, self.driver) if self.driver else ""
+        self.missing = toolkit.build_programs(bench, headers, {"cudart": self.runtimes.get(self.major), "cuda": self.driver})
 
-    def count(self, verdict):
-        return sum(row[1] == verdict for row in self.rows)
+    def has(self, *names):
+        """Whether programs are there; says so where not."""
+        lacking = [name for name in names if name in self.missing]
+        for name in lacking:
+            # Nothing is wrong where a machine has no runtime, or one that the programs are not written for.
+            is_excused = "there is no lib" in self.missing[name] or (name == "snippets" and (self.major or 0) < 13)
+            self.table.add(f"the program {name} can be built", "skipped" if is_excused else "FAILED", self.missing[name])
+        return not lacking
 
+    def pointers(self):
+        self.table.section("Where look-ups lead")
+        if self.has("pointers"):
+            lookups.check_lookups(self.bench, self.table, self.runtimes)
 
-class Bench:
-    """The programs, the shim, and where recordings are kept."""
+    def calls(self):
+        self.table.section("Every hooked function, by every road")
+        if self.has("snippets"):
+            if self.bench.cli:
+                calls.check_calls(self.bench, self.table, self.runtimes, self.libraries)
+            else:
+                calls.keep_calls(self.bench, self.table, self.runtimes, self.libraries)
 
-    def __init__(self, options):
-        self.shim, self.cli, self.python = options.shim, options.cli, options.python
-        self.libraries, self.keep = options.libraries, options.keep
+    def host(self):
+        self.table.section("The host")
+        if self.has("bad-calls"):
+            harm.check_bad_calls(self.bench, self.table)
+        if self.has("deep", "libdeep.so"):
+            harm.check_deep(self.bench, self.table)
+        if self.has("busy-threads", "faults", "forks"):
+            if self.bench.cli:
+                self.run_host_cases()
+            else:
+                self.table.add("programs on the CUDA runtime", "skipped", "without the CLI their recordings cannot be read here")
 
-    def environment(self, name=None):
-        variables = dict(os.environ)
-        if self.libraries:
-            variables["LD_LIBRARY_PATH"] = self.libraries
-        if name:
-            variables["LD_PRELOAD"] = self.shim
-            variables["GPUMEMTRACE_OPTIONS"] = "output='" + os.path.join(self.keep, name + ".%p.gmt.gz") + "'"
-        return variables
+    def run_host_cases(self):
+        variables = {"GMT_TEST_PROGRAMS": self.bench.programs, "GMT_TEST_BUILD": self.bench.programs,
+                     "PYTHONPATH": os.path.join(SOURCE, "tests"), "PYTHONDONTWRITEBYTECODE": "1"}
+        variables = {**os.environ, **variables}
+        variables.pop("LD_LIBRARY_PATH", None)  # the tests' own programs get one, by themselves
+        cases = HOST_CASES + (["test_routes.Routes.test_ctypes_users_are_recorded_with_their_python_stack"]
+                              if 13 in self.runtimes else [])
+        for case in cases:
+            done = subprocess.run([sys.executable, "-m", "unittest", case], cwd=toolkit.SHIM_TESTS, env=variables,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=300)
+            with open(self.bench.kept_path(case + ".log"), "w", encoding="utf-8") as file:
+                file.write(done.stdout)
+            name = case.split(".")[-1].replace("test_", "", 1).replace("_", " ")
+            self.table.add(name, "FAILED" if done.returncode else "ok", last_line(without_end(done.stdout)) if done.returncode else "")
 
-    def record(self, name, command):
-        """Runs under the shim. (exit code, all that it said, its snapshot or None)"""
-        done = subprocess.run(command, env=self.environment(name), cwd=self.keep, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900)
-        with open(os.path.join(self.keep, name + ".log"), "w", encoding="utf-8") as file:
-            file.write(done.stdout + done.stderr)
-        # Its own, not those of processes that it started.
-        files = sorted(glob.glob(os.path.join(self.keep, name + ".*.gmt.gz")), key=os.path.getsize)
-        return done.returncode, done.stdout + done.stderr, files[-1] if files else None
+    def captures(self):
+        self.table.section("Stream captures")
+        if self.has("captures"):
+            harm.check_captures(self.bench, self.table)
 
-    def report(self, snapshot, *arguments):
-        done = subprocess.run([self.cli, "report", *arguments, snapshot], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True)
-        if done.returncode:
-            raise ValueError(f"gpumemtrace report: exit code {done.returncode}: {done.stderr.strip()[-300:]}")
-        return done.stdout
+    def costs(self):
+        self.table.section("What contexts, code and limits take")
+        if self.has("costs"):
+            harm.check_costs(self.bench, self.table)
 
-
-def last_line(text):
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no word"
-
-
-def compare_device(result, counts, reserved_by_malloc):
-    """What differs between PyTorch's counts of a device and the report's."""
-    device = counts["device"]
-    layers = {layer["layer"]: layer for entry in result["devices"] if entry["device"] == device
-              for layer in entry["layers"]}
-    if not counts["allocated_count"]:
-        return []
-    if "torch" not in layers:
-        return [f"GPU {device}: no block of PyTorch was recorded"]
-    torch = layers["torch"]
-    # Others than PyTorch's allocator may hold memory on a real device: theirs are other sites.
-    cached = [site for site in result["sites"] if (site["layer"], site["device"]) == ("cuda", device) and
-              any("libc10_cuda" in (frame["module"] or "") for frame in site["stack"])]
-    pairs = [
-        ("peak", torch["peak_bytes"], counts["max_memory_allocated"]),
-        ("live", torch["live_bytes"], counts["memory_allocated"]),
-        ("allocations", torch["alloc_count"], counts["allocated_count"]),
-        ("frees", torch["free_count"], counts["freed_count"]),
-    ]
-    if reserved_by_malloc:
-        pairs += [
-            ("reserved", sum(site["live_bytes"] for site in cached), counts["memory_reserved"]),
-            ("segments", sum(site["allocs"] for site in cached), counts["segment_count"]),
-        ]
-    return [f"GPU {device} {name}: recorded {ours}, PyTorch says {theirs}"
-            for name, ours, theirs in pairs if ours != theirs]
-
-
-def check_exact(bench, table, script, arguments, reserved_by_malloc):
-    what = f"{script} equals PyTorch's own counts"
-    name = os.path.splitext(script)[0]
-    told_in = os.path.join(bench.keep, name + ".json")
-    code, said, snapshot = bench.record(name, [bench.python, os.path.join(TORCH, script), *arguments, told_in])
-    if code:
-        for sign, meaning in LACKS:
-            if sign in said:
-                return table.add(what, "skipped", f"{meaning}: {last_line(said)}")
-        return table.add(what, "FAILED", f"exit code {code}: {last_line(said)}")
-    if not snapshot:
-        return table.add(what, "FAILED", "nothing was recorded")
-    if not bench.cli:
-        return table.add(what, "skipped", f"recorded in {snapshot}; without the CLI there is no comparing here")
-    return compare(bench, table, what, told_in, snapshot, reserved_by_malloc)
-
-
-def compare(bench, table, what, told_in, snapshot, reserved_by_malloc):
-    with open(told_in, encoding="utf-8") as file:
-        told = json.load(file)
-    try:
-        result = json.loads(bench.report(snapshot, "--json", "--until", str(told["time_ns"])))
-        whole = json.loads(bench.report(snapshot, "--json"))
-    except ValueError as error:
-        return table.add(what, "FAILED", str(error))
-    wrong = [] if whole["complete"] else ["the recording is not complete"]
-    wrong += [f"{whole['events']['dropped']} events were dropped"] if whole["events"]["dropped"] else []
-    for counts in told["devices"]:
-        wrong += compare_device(result, counts, reserved_by_malloc)
-    if wrong:
-        return table.add(what, "FAILED", "; ".join(wrong))
-    peak = max(counts["max_memory_allocated"] for counts in told["devices"])
-    return table.add(what, "ok", f"{whole['events']['recorded']} events, {peak} bytes at the peak")
-
-
-def compare_kept(bench, table):
-    """What another machine recorded, and could not compare."""
-    for script, _, reserved_by_malloc in EXACT:
-        name = os.path.splitext(script)[0]
-        told_in = os.path.join(bench.keep, name + ".json")
-        files = sorted(glob.glob(os.path.join(bench.keep, name + ".*.gmt.gz")), key=os.path.getsize)
-        if os.path.exists(told_in) and files:
-            compare(bench, table, f"{script} equals PyTorch's own counts", told_in, files[-1], reserved_by_malloc)
-
-
-def check_demo(bench, table):
-    script = os.path.join(SOURCE, "docs", "examples", "train.py")
-    code, said, snapshot = bench.record("demo", [bench.python, script])
-    if code or not snapshot:
-        return table.add("docs/examples/train.py is recorded", "FAILED", f"exit code {code}: {last_line(said)}")
-    if not bench.cli:
-        return table.add("docs/examples/train.py is recorded", "ok", snapshot)
-    report = bench.report(snapshot)
-    with open(os.path.join(bench.keep, "demo.txt"), "w", encoding="utf-8") as file:
-        file.write(report)
-    lines = sorted(set(re.findall(r"train\.py:\d+ in \w+", report)))
-    verdict = "ok" if lines else "FAILED"
-    table.add("docs/examples/train.py is recorded, and its own lines are named", verdict, f"{len(lines)} lines of it")
-    print("\n" + "\n".join("    " + line for line in report.splitlines()[:24]) + "\n")
-    return None
-
-
-def find_torch(bench):
-    """(version, CUDA version, folder) of a PyTorch that can use the GPU; else why there is none."""
-    program = ("import torch, os; print(torch.__version__, torch.version.cuda, torch.cuda.is_available(), "
-               "os.path.dirname(torch.__file__), sep='\\n')")
-    if not bench.python:
-        return None, "there is no python3"
-    done = subprocess.run([bench.python, "-c", program], env=bench.environment(), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        return None, last_line(done.stderr)
-    version, cuda, available, folder = done.stdout.splitlines()[-4:]
-    if available != "True":
-        return None, f"PyTorch {version} cannot use the GPU"
-    return (version, cuda, folder), ""
-
-
-def find_runtime(torch):
-    """A libcudart.so.NN: the toolkit's, or the one that PyTorch's wheels bring."""
-    patterns = [os.path.join(os.environ[key], "lib64") for key in ("CUDA_PATH", "CUDA_HOME") if os.environ.get(key)]
-    patterns += ["/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/usr/lib/*-linux-gnu", "/usr/lib64"]
-    if torch:
-        site_packages = os.path.dirname(torch[2])
-        patterns += [os.path.join(site_packages, "nvidia", "*", "lib"), os.path.join(torch[2], "lib")]
-    if os.environ.get("CONDA_PREFIX"):
-        patterns.append(os.path.join(os.environ["CONDA_PREFIX"], "lib"))
-    for pattern in patterns:
-        found = sorted(glob.glob(os.path.join(pattern, "libcudart.so.1[1-9]")))
-        if found:
-            return found[-1]
-    return None
-
-
-def find_driver(libraries):
-    """libcuda.so.1, as the loader finds it."""
-    for folder in (libraries or "").split(":"):
-        path = os.path.join(folder, "libcuda.so.1")
-        if folder and os.path.exists(path):
-            return path
-    cache = subprocess.run(["sh", "-c", "PATH=$PATH:/sbin ldconfig -p"], stdout=subprocess.PIPE, text=True).stdout
-    found = re.findall(r"libcuda\.so\.1 .*=> (\S+)", cache)
-    return found[0] if found else None
-
-
-def build_programs(folder, headers, runtime, driver, is_simulated):
-    """Compiles C programs against the real runtime. Why it did not work, or ''."""
-    libraries = os.path.join(folder, "simcuda")  # where tests/snapshots.py looks for a runtime
-    shutil.rmtree(libraries, ignore_errors=True)
-    os.makedirs(libraries)
-    os.symlink(runtime, os.path.join(libraries, os.path.basename(runtime)))
-    if is_simulated:
-        os.symlink(driver, os.path.join(libraries, "libcuda.so.1"))
-    paths = {"cudart": runtime, "cuda": driver}
-    for name, (source, needs) in PROGRAMS.items():
-        command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-w", "-o",
-                   os.path.join(folder, name), os.path.join(SHIM_TESTS, source),
-                   "-I" + os.path.join(SOURCE, "preload")]
-        command += [argument for path in headers for argument in ("-isystem", path)]
-        # What the driver itself needs is none of the link's business.
-        command += ["-Wl,--allow-shlib-undefined", *(paths[need] for need in needs), "-ldl", "-lpthread"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            return f"{source}: {last_line(done.stdout)}"
-    return ""
-
-
-def check_programs(bench, table, options, torch):
-    what = "C programs on the CUDA runtime"
-    runtime = options.runtime or find_runtime(torch)
-    driver = find_driver(bench.libraries)
-    if not runtime or not driver:
-        return table.add(what, "skipped", f"no {'libcudart' if not runtime else 'libcuda.so.1'} was found")
-    if not bench.cli:
-        return table.add(what, "skipped", "without the CLI their recordings cannot be read here")
-    why = build_programs(options.build, options.headers.split(":"), runtime, driver, bool(options.runtime))
-    if why:
-        return table.add(what, "FAILED", f"not compiled: {why}")
-    if runtime.endswith(".13"):
-        SHIM_CASES.append("test_routes.Routes.test_ctypes_users_are_recorded_with_their_python_stack")
-    print(f"\n{what}, with {runtime}", flush=True)
-    variables = {**bench.environment(), "GMT_TEST_PROGRAMS": options.build, "GMT_TEST_BUILD": options.build,
-                 "PYTHONPATH": os.path.join(SOURCE, "tests"), "PYTHONDONTWRITEBYTECODE": "1"}
-    variables.pop("LD_LIBRARY_PATH", None)  # the tests' own programs get one, by themselves
-    for case in SHIM_CASES:
-        done = subprocess.run([sys.executable, "-m", "unittest", case], cwd=SHIM_TESTS, env=variables,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900)
-        with open(os.path.join(bench.keep, case + ".log"), "w", encoding="utf-8") as file:
-            file.write(done.stdout)
-        name = case.split(".")[-1].replace("test_", "", 1).replace("_", " ")
-        wrong = re.findall(r"^(?:FAIL|ERROR): .*?(?:\(symbol=|\(|\[)?'?(\w+)'?[\])]*$", done.stdout, re.M)
-        if done.returncode:
-            table.add(name, "FAILED", f"{', '.join(wrong[:8])}: {last_line(without_end(done.stdout))}")
+    def ledger(self):
+        self.table.section("The ledger")
+        if self.has("holdings"):
+            books.check_holdings(self.bench, self.table)
+        if self.torch:
+            books.check_training(self.bench, self.table)
         else:
-            table.add(name, "ok")
-    return None
+            self.table.add("the ledger of PyTorch", "skipped", self.no_torch)
+
+    def pytorch(self):
+        self.table.section("PyTorch")
+        if not self.torch:
+            self.table.add("PyTorch", "skipped", self.no_torch)
+            return
+        exact.check_demo(self.bench, self.table)
+        for case in exact.EXACT:
+            if not self.options.scripts or case[0] in self.options.scripts.split(","):
+                exact.check_exact(self.bench, self.table, *case)
+
+    def about(self):
+        return {"torch": self.torch[0] if self.torch else None, "runtimes": sorted(self.runtimes),
+                "driver": self.driver, "is_simulated": self.bench.is_simulated}
 
 
 def without_end(text):
@@ -292,9 +136,37 @@ def without_end(text):
     return text.split("\n----------------------------------------------------------------------\nRan ")[0]
 
 
-def main():
+def recording(bench, name):
+    files = sorted(glob.glob(bench.kept_path(name + ".*.gmt.gz")), key=os.path.getsize)
+    return files[-1] if files else None
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def compare_kept(bench, table):
+    """What was recorded where there was no CLI."""
+    about = json.loads(text_of(bench.kept_path("summary.json")))
+    bench.is_simulated = about["is_simulated"]
+    table.section("Kept: every hooked function")
+    calls.compare_kept(bench, table)
+    table.section("Kept: costs and the ledger")
+    for name, judge in (("costs", harm.judge_costs), ("holdings", books.judge_holdings)):
+        if recording(bench, name):
+            judge(bench, table, text_of(bench.kept_path(name + ".out")), recording(bench, name))
+    for way in books.WAYS:
+        told_in = bench.kept_path(f"ledger-{way}.json")
+        if os.path.exists(told_in) and recording(bench, f"ledger-{way}"):
+            books.judge_training(bench, table, way, told_in, recording(bench, f"ledger-{way}"))
+    table.section("Kept: PyTorch")
+    exact.compare_kept(bench, table)
+
+
+def parse():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
+    parser.add_argument("--build", required=True, help="where the shim and the CLI were built")
     parser.add_argument("--shim")
     parser.add_argument("--cli", default="")
     parser.add_argument("--python", default="")
@@ -303,24 +175,35 @@ def main():
     parser.add_argument("--runtime", default="", help="the simulated one; else it is looked for")
     parser.add_argument("--keep", required=True)
     parser.add_argument("--compare", action="store_true", help="only compare what is in --keep")
+    parser.add_argument("--only", default="", help="sections, with commas between them")
+    parser.add_argument("--scripts", default="", help="of the section pytorch, with commas between them")
+    parser.add_argument("--seconds", type=float, default=400, help="what is not begun after that is skipped")
+    parser.add_argument("--json", default="", help="where the summary goes, beside --keep")
+    parser.add_argument("--about", default="", help="a line on the machine")
     options = parser.parse_args()
-    bench, table = Bench(options), Table()
+    options.only = [name for name in options.only.split(",") if name] or SECTIONS
+    wrong = [name for name in options.only if name not in SECTIONS]
+    if wrong:
+        parser.error(f"no section {wrong[0]}: {', '.join(SECTIONS)}")
+    return options
 
+
+def main():
+    options = parse()
+    bench, table, about = Bench(options), Table(), {"machine": options.about}
     if options.compare:
         compare_kept(bench, table)
     else:
-        torch, why = find_torch(bench)
-        if torch:
-            print(f"PyTorch {torch[0]} for CUDA {torch[1]}, {bench.python}\n", flush=True)
-            check_demo(bench, table)
-            for case in EXACT:
-                check_exact(bench, table, *case)
-        else:
-            table.add("PyTorch", "skipped", why)
-        check_programs(bench, table, options, torch)
-
-    print(f"\n{table.count('ok')} ok, {table.count('FAILED')} failed, {table.count('skipped')} skipped")
-    sys.exit(1 if table.count("FAILED") or not table.rows else 0)
+        check = Check(bench, table, options)
+        about.update(check.about())
+        for name in SECTIONS:
+            if name in options.only:
+                getattr(check, name)()
+        table.save(bench.kept_path("summary.json"), about)
+    if options.json:
+        table.save(options.json, about)
+    print(f"\n{table.count('ok')} ok, {table.count('FAILED')} failed, {table.count('skipped')} skipped, {table.count('noted')} noted")
+    sys.exit(1 if table.count("FAILED") or not (table.count("ok") or table.count("skipped")) else 0)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/gpu-check itself: without a GPU, and with the simulated device in its place."""
+import contextlib
+import io
 import json
 import os
 import re
@@ -8,57 +10,150 @@ import subprocess
 import tempfile
 import unittest
 
+import bench
+import books
 import tap
-from snapshots import BUILD, SIM_PYTHON
+from snapshots import BUILD, SHIM, SIM_PYTHON
 
-SCRIPT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
-                      "scripts", "gpu-check")
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = os.path.join(SOURCE, "scripts", "gpu-check")
 
 needs_torch = unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 is_long = unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes minutes: scripts/test --long")
 
 
-def gpu_check(*arguments, **variables):
-    return subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, timeout=900,
+def rows(libraries):
+    """The names of hooks.def that can be called."""
+    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+        return re.findall(rf"^GMT_HOOK(?:_NAME|_BODY)?\((?:{libraries}), (\w+)", file.read(), re.M)
+
+
+def gpu_check(*arguments, script=SCRIPT, **variables):
+    return subprocess.run([script, *arguments], capture_output=True, text=True, timeout=900,
                           env={**os.environ, **variables})
 
 
 def verdicts(text):
-    return re.findall(r"^(ok|FAILED|skipped) ", text, re.M)
+    return re.findall(r"^(ok|FAILED|skipped|noted) ", text, re.M)
 
 
-@needs_torch
 class OnTheSimulatedDevice(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def check(self, *arguments, without=""):
-        return gpu_check("-o", os.path.join(self.folder, "told.txt"), *arguments, GPUMEMTRACE_CHECK_DEVICE=BUILD,
-                         GPUMEMTRACE_CHECK_WITHOUT=without)
+    def place(self, name):
+        return os.path.join(self.folder, name)
 
-    @is_long
+    def check(self, *arguments, script=SCRIPT, **variables):
+        """A run on the simulated device, with its summary."""
+        run = gpu_check("-o", self.place("told.txt"), "--json", self.place("summary.json"), *arguments, script=script,
+                        **{"GPUMEMTRACE_CHECK_DEVICE": BUILD, "GPUMEMTRACE_CHECK_BUILD": BUILD, **variables})
+        return run, self.summary()
+
+    def summary(self):
+        with open(self.place("summary.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def assert_found(self, run, pattern):
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        self.assertRegex(run.stdout, re.compile("^FAILED +" + pattern, re.M))
+
+
+def failed_sections(summary):
+    return {section["name"] for section in summary["sections"]
+            if any(check["verdict"] == "FAILED" for check in section["checks"])}
+
+
+def figures(summary, name, part):
+    """What the checks whose texts have that part say in numbers."""
+    return [check.get("figures", {}) for section in summary["sections"] if section["name"] == name
+            for check in section["checks"] if part in check["what"]]
+
+
+class Sections(OnTheSimulatedDevice):
+    @needs_torch
+    def test_the_whole_of_it_is_well(self):
+        run, summary = self.check(GPUMEMTRACE_CHECK_SCRIPTS="convnet.py")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        with open(self.place("told.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), run.stdout)
+        counts = {verdict: verdicts(run.stdout).count(verdict) for verdict in ("ok", "FAILED", "skipped", "noted")}
+        self.assertEqual(summary["counts"], counts)
+        # On this device there is nothing that is not supported.
+        self.assertEqual((summary["schema"], counts["FAILED"], counts["skipped"]), ("gpumemtrace.gpu-check/1", 0, 0))
+        self.assertEqual(len(summary["sections"]), 7)
+        self.assertEqual([section["name"] for section in summary["sections"]
+                          if not any(check["verdict"] == "ok" for check in section["checks"])], [])
+
+        roads = figures(summary, "Every hooked function, by every road", "exact event")
+        self.assertEqual(len(roads), 9)
+        self.assertEqual(max(road["functions"] for road in roads), len(rows("CUDA|CUDART")))
+        self.assertGreater(min(road["events"] for road in roads), 100)
+        for row in figures(summary, "The ledger", "unexplained"):
+            self.assertEqual((row["unexplained_bytes"], sum(row["lines"].values())), (0, row["used_bytes"]))
+        for row in figures(summary, "Stream captures", "as often as it may"):
+            self.assertEqual(row["spoilt"], 0)
+            self.assertGreater(row["samples"], 10)
+
+    def test_a_row_that_says_the_wrong_version_is_found(self):
+        tree = self.place("tree")
+        for part in ("scripts", "tests", "preload", "simcuda"):
+            shutil.copytree(os.path.join(SOURCE, part), os.path.join(tree, part))
+        path = os.path.join(tree, "preload", "hooks.def")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("cuMemAllocPitch_v2, cuMemAllocPitch, 3020"), 1)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace("cuMemAllocPitch_v2, cuMemAllocPitch, 3020", "cuMemAllocPitch_v2, cuMemAllocPitch, 12000"))
+        run, _ = self.check("--only", "pointers", script=os.path.join(tree, "scripts", "gpu-check"))
+        self.assert_found(run, r"cuGetProcAddress_v2 gives what the driver exports.*cuMemAllocPitch of 11999, flags 0 is "
+                               "cuMemAllocPitch_v2, by the rows cuMemAllocPitch")
+
+    def broken_build(self, old, new):
+        """A build folder whose recorder does not know a name any more."""
+        folder = self.place("broken")
+        os.makedirs(os.path.join(folder, "preload"))
+        os.symlink(os.path.join(BUILD, "tools"), os.path.join(folder, "tools"))
+        with open(SHIM, "rb") as file:
+            library = file.read()
+        self.assertIn(old, library)
+        with open(os.path.join(folder, "preload", os.path.basename(SHIM)), "wb") as file:
+            file.write(library.replace(old, new))
+        return folder
+
+    def test_a_recorder_without_one_of_the_hooks_is_found(self):
+        build = self.broken_build(b"cuMemRelease\0", b"cuMemReleasX\0")
+        run, summary = self.check("--only", "pointers,calls", GPUMEMTRACE_CHECK_BUILD=build)
+        self.assert_found(run, r"dlsym gives our wrapper of each function.*cuMemRelease: driver, cuMemRelease")
+        self.assert_found(run, r"cuGetProcAddress gives our wrapper.*cuMemRelease of 10020, flags 0")
+        self.assert_found(run, r"each function is one exact event, by dlsym")
+        self.assertEqual(len(failed_sections(summary)), 2)
+
+
+@needs_torch
+@is_long
+class Builds(OnTheSimulatedDevice):
     def test_all_is_well_when_built_with_meson_or_with_the_compiler_alone(self):
         for without, road in (("", "built with Meson"), ("meson", "alone")):
-            run = self.check(without=without)
+            run, summary = self.check(GPUMEMTRACE_CHECK_WITHOUT=without, GPUMEMTRACE_CHECK_BUILD="")
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
             self.assertIn(road, run.stdout)
-            self.assertNotIn("FAILED", verdicts(run.stdout))
-            self.assertGreater(verdicts(run.stdout).count("ok"), 14)
-            with open(os.path.join(self.folder, "told.txt"), encoding="utf-8") as file:
-                self.assertEqual(file.read(), run.stdout)
+            self.assertEqual(summary["counts"]["FAILED"], 0)
+            self.assertGreater(summary["counts"]["ok"], 60)
 
-    @is_long
     def test_what_is_kept_is_compared_elsewhere_and_a_wrong_count_is_found(self):
-        kept = os.path.join(self.folder, "kept")
-        run = self.check("--keep", kept, without="meson libdw")
+        kept = self.place("kept")
+        run, summary = self.check("--keep", kept, GPUMEMTRACE_CHECK_WITHOUT="meson libdw", GPUMEMTRACE_CHECK_BUILD="")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertIn("the CLI cannot be", run.stdout)
-        self.assertEqual(verdicts(run.stdout).count("ok"), 1)
+        self.assertGreater(summary["counts"]["skipped"], 15)
 
-        run = gpu_check("--compare", kept)
+        run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        self.assertEqual(set(verdicts(run.stdout)), {"ok"})
+        self.assertEqual(set(verdicts(run.stdout)), {"ok", "noted"})
+        self.assertEqual(run.stdout.count("each function is one exact event"), 9)
+        self.assertEqual(run.stdout.count("equals PyTorch's own counts"), 8)
 
         told = os.path.join(kept, "convnet.json")
         with open(told, encoding="utf-8") as file:
@@ -66,10 +161,39 @@ class OnTheSimulatedDevice(unittest.TestCase):
         counts["devices"][0]["max_memory_allocated"] += 512
         with open(told, "w", encoding="utf-8") as file:
             json.dump(counts, file)
-        run = gpu_check("--compare", kept)
+        run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD)
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertRegex(run.stdout, r"FAILED +convnet.py .* peak: recorded \d+, PyTorch says \d+")
         self.assertEqual(verdicts(run.stdout).count("FAILED"), 1)
+
+
+class Judgement(unittest.TestCase):
+    def verdict(self, missing, known=True, managed=0, used=None):
+        lines = [{"name": name, "bytes": size, "known": known} for name, size in
+                 (("device", 1000), ("runtime", 0), ("other_processes", 0), ("unexplained", missing))]
+        table = bench.Table()
+        with contextlib.redirect_stdout(io.StringIO()):
+            table.section("one")
+            books.judge_unexplained(table, "what", {
+                "lines": lines, "used_bytes": 1000 + missing if used is None else used, "total_bytes": 100000, "moved": False,
+                "managed_bytes": managed})
+        (check,) = table.sections[0]["checks"]
+        return check["verdict"], check["detail"]
+
+    def test_less_than_a_hundredth_of_the_device_may_be_unexplained(self):
+        self.assertEqual(self.verdict(999)[0], "ok")
+        self.assertEqual(self.verdict(1000)[0], "FAILED")
+        self.assertEqual(self.verdict(-1000)[0], "FAILED")
+
+    def test_more_may_be_if_there_is_a_reason_and_it_is_said(self):
+        self.assertIn("managed memory", self.verdict(1500, managed=1500)[1])
+        self.assertEqual(self.verdict(1500, managed=1500)[0], "ok")
+        self.assertEqual(self.verdict(1501, managed=1500)[0], "FAILED")
+        self.assertIn("NVML", self.verdict(5000, known=False)[1])
+        self.assertEqual(self.verdict(-5000, known=False)[0], "FAILED")
+
+    def test_lines_that_do_not_add_up_are_found(self):
+        self.assertEqual(self.verdict(10, used=2000)[0], "FAILED")
 
 
 @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "there is a GPU")

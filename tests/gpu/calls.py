@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Every hooked function called once by every road, as tests/shim does it, on the device that is there.
+
+What a device or a driver does not support is found out without the recorder, a function at a time: a call that fails
+there says why, and its function is left out.
+"""
+import concurrent.futures
+import glob
+import os
+import re
+import sys
+
+from bench import SOURCE, Run
+
+WORKERS = 4
+# Their sizes are measured around calls; on a real device others may take memory at that moment.
+MEASURED = ("context", "module", "limit")
+DRIVER_LAYER = 3
+MAKES_NO_SENSE_HERE = {
+    # The simulated driver takes any number or pointer for a resource of the other interface.
+    "cuGraphicsEGLRegisterImage": "needs an image of EGL",
+    "cuGraphicsGLRegisterBuffer": "needs OpenGL",
+    "cuGraphicsGLRegisterImage": "needs OpenGL",
+    "cuGraphicsVDPAURegisterVideoSurface": "needs VDPAU",
+    "cuGraphicsVDPAURegisterOutputSurface": "needs VDPAU",
+    "cuGraphicsUnregisterResource": "needs OpenGL",
+    # It finds out whose the handle is by bytes that are its own.
+    "cuIpcOpenMemHandle": "needs a handle of another process",
+    "cuIpcOpenMemHandle_v2": "needs a handle of another process",
+    "cuIpcCloseMemHandle": "needs a handle of another process",
+    "cudaIpcOpenMemHandle": "needs a handle of another process",
+    "cudaIpcCloseMemHandle": "needs a handle of another process",
+    # It does not look at the descriptor.
+    "cuImportExternalMemory": "needs memory of Vulkan",
+    "cuExternalMemoryGetMappedBuffer": "needs memory of Vulkan",
+    "cuExternalMemoryGetMappedMipmappedArray": "needs memory of Vulkan",
+    "cuDestroyExternalMemory": "needs memory of Vulkan",
+    "cudaImportExternalMemory": "needs memory of Vulkan",
+    "cudaExternalMemoryGetMappedBuffer": "needs memory of Vulkan",
+    "cudaDestroyExternalMemory": "needs memory of Vulkan",
+}
+
+
+def load_shim_test(bench):
+    """tests/shim/test_routes.py, which knows what an event must be."""
+    os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = bench.programs
+    sys.path[:0] = [os.path.join(SOURCE, "tests", "shim"), os.path.join(SOURCE, "tests")]
+    import test_routes
+    return test_routes
+
+
+class Snippets:
+    def __init__(self, bench, expectations, libraries):
+        self.bench, self.expectations, self.libraries = bench, expectations, libraries
+        self.machine = expectations.MACHINE if bench.is_simulated else {}
+
+    def run(self, road, symbols, name=None):
+        return self.bench.run([self.bench.program("snippets"), road, *symbols], name=name, LD_LIBRARY_PATH=self.libraries,
+                              **self.machine)
+
+    def why_not(self, symbol):
+        """Why a function cannot be called here, without the recorder; '' when it can."""
+        if not self.bench.is_simulated and symbol in MAKES_NO_SENSE_HERE:
+            return MAKES_NO_SENSE_HERE[symbol]
+        if self.bench.seconds_left() < 0:
+            return "no time is left"
+        plain = self.run("dlsym", [symbol])
+        if f"none {symbol}" in plain.out:
+            return "not there"
+        failed = re.findall(r"^(\w+): (.*) is (\d+)$", plain.err, re.M)
+        if failed:
+            return f"{failed[0][1].split('(')[0]}: {failed[0][2]}"
+        return plain.why() if plain.code else ""
+
+    def expected(self, out):
+        return [self.expectations.expected_event(line.split()[1:]) for line in out.splitlines() if line.startswith("event ")]
+
+    def differences(self, run):
+        """What the recording of a run lacks, or has too much, beside what the program says."""
+        expected = self.expected(run.out)
+        recorded = [self.expectations.recorded_event(row) for row in self.bench.events(run.file)] if run.file else []
+        if not self.bench.is_simulated:
+            # The real runtime makes contexts and loads code by itself, and their sizes are not ours to know.
+            expected, recorded = ([event for event in events if event[2] != DRIVER_LAYER] for events in (expected, recorded))
+        for place, (mine, seen) in enumerate(zip(expected, recorded)):
+            if mine != seen:
+                return [f"event {place}: {seen} instead of {mine}"]
+        if len(recorded) > len(expected):
+            return [f"{len(recorded) - len(expected)} events too many, first {recorded[len(expected)]}"]
+        if len(recorded) < len(expected):
+            return [f"{len(expected) - len(recorded)} events are missing, first {expected[len(recorded)]}"]
+        return []
+
+    def left_over(self, run):
+        """Blocks that live, and events that fit no other, when all has ended."""
+        result = self.bench.json_report(run.file)
+        wrong = [] if result["complete"] else ["the recording is not complete"]
+        if not self.bench.is_simulated:
+            layers = [layer for device in result["devices"] for layer in device["layers"] if layer["layer"] == "cuda"]
+        else:
+            layers = [layer for device in result["devices"] for layer in device["layers"]]
+        wrong += [f"{layer['live_bytes']} bytes of {layer.get('layer', 'the host')} are alive at the end"
+                  for layer in [*layers, result["host"]] if layer["live_bytes"] or layer["live_blocks"]]
+        return wrong + [f"{name}: {count}" for name, count in result["anomalies"].items() if count]
+
+    def compare(self, road, symbols, name):
+        """(what is wrong, events, symbols without this road) of one process that calls all of them."""
+        plain, recorded = self.run(road, symbols), self.run(road, symbols, name)
+        if plain.code:
+            return [f"without the recorder: {plain.why()}"], 0, set()
+        if recorded.code:
+            return [recorded.why()], 0, set()
+        told = [[line for line in run.out.splitlines() if not line.startswith("event ")] for run in (plain, recorded)]
+        wrong = [f"'{ours}' instead of '{theirs}'" for theirs, ours in zip(*told) if theirs != ours]
+        nowhere = {line.split()[1] for line in told[0] if line.startswith("none ")}
+        if not recorded.file:
+            return [*wrong, "nothing was recorded"], 0, nowhere
+        wrong += self.differences(recorded) + self.left_over(recorded)
+        return wrong, recorded.out.count("\nevent "), nowhere
+
+
+def roads_of(bench, runtimes):
+    roads = ["export", "dlsym", "handle", "default", "proc_address", "proc_address_v2"]
+    if 13 in runtimes:
+        roads += ["dlvsym", "entry_point"]
+    if 12 in runtimes:
+        roads.append("entry_point12")
+    return roads
+
+
+def check_road(snippets, table, road, usable):
+    what = f"each function is one exact event, by {road}"
+    wrong, events, nowhere = snippets.compare(road, usable, f"snippets-{road}")
+    if wrong and wrong[0].startswith("without the recorder") and len(usable) > 1:
+        # One that spoils another: each in a process of its own, then.
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            each = list(pool.map(lambda symbol: (symbol, *snippets.compare(road, [symbol], f"snippets-{road}-{symbol}")), usable))
+        wrong = [f"{symbol}: {ours[0]}" for symbol, ours, _, _ in each if ours]
+        events, nowhere = sum(row[2] for row in each), set().union(*(row[3] for row in each))
+    table.judge(what, wrong, f"{len(usable) - len(nowhere)} functions, {events} events", functions=len(usable) - len(nowhere),
+                events=events, without_road=sorted(nowhere))
+
+
+def usable_symbols(snippets, table):
+    """The functions that can be called here; the others are listed, by the reason."""
+    symbols = [row[1] for row in snippets.expectations.hooks()]
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        reasons = dict(zip(symbols, pool.map(snippets.why_not, symbols)))
+    usable = [symbol for symbol in symbols if not reasons[symbol]]
+    by_reason = {}
+    for symbol, reason in reasons.items():
+        if reason:
+            by_reason.setdefault(reason, []).append(symbol)
+    for reason, names in sorted(by_reason.items()):
+        table.add("not supported here", "skipped", f"{reason}: {', '.join(names)}", symbols=names)
+    if not usable:
+        table.add("functions can be called", "FAILED", "none of them")
+    return usable
+
+
+def keep_calls(bench, table, runtimes, libraries):
+    """Without the CLI: each road is recorded, for compare_kept."""
+    snippets = Snippets(bench, load_shim_test(bench), libraries)
+    usable = usable_symbols(snippets, table)
+    for road in roads_of(bench, runtimes) if usable else []:
+        run = snippets.run(road, usable, f"snippets-{road}")
+        with open(bench.kept_path(f"snippets-{road}.out"), "w", encoding="utf-8") as file:
+            file.write(run.out)
+        table.add(f"each function is one exact event, by {road}", "skipped" if run.code == 0 and run.file else "FAILED",
+                  f"recorded in {run.file}; without the CLI there is no comparing here" if run.code == 0 else run.why())
+
+
+def compare_kept(bench, table):
+    snippets = Snippets(bench, load_shim_test(bench), "")
+    for path in sorted(glob.glob(bench.kept_path("snippets-*.out"))):
+        road = os.path.basename(path)[len("snippets-"):-len(".out")]
+        files = sorted(glob.glob(bench.kept_path(f"snippets-{road}.[0-9]*.gmt.gz")), key=os.path.getsize)
+        with open(path, encoding="utf-8") as file:
+            run = Run(0, file.read(), "", files)
+        table.judge(f"each function is one exact event, by {road}",
+                    snippets.differences(run) + snippets.left_over(run) if files else ["nothing was recorded"])
+
+
+def check_calls(bench, table, runtimes, libraries):
+    snippets = Snippets(bench, load_shim_test(bench), libraries)
+    usable = usable_symbols(snippets, table)
+    for road in roads_of(bench, runtimes) if usable else []:
+        if bench.seconds_left() < 10:
+            table.add(f"each function is one exact event, by {road}", "skipped", "no time is left")
+        else:
+            check_road(snippets, table, road, usable)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * deep PLUGIN: opens the driver, looks something up in it, and then opens a library with RTLD_DEEPBIND that is linked to
+ * the driver, and calls it. Only the driver's symbol table leads that library to a recorder.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(int argument_count, char **arguments)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*start)(unsigned) = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+	void *plugin = argument_count == 2 && start && start(0) == 0 ? dlopen(arguments[1], RTLD_NOW | RTLD_DEEPBIND) : NULL;
+	int (*compute)(void) = plugin ? (int (*)(void))dlsym(plugin, "compute") : NULL;
+
+	if (!compute) {
+		fprintf(stderr, "%s\n", plugin || !driver || !start ? "no driver" : dlerror());
+		return 2;
+	}
+	return compute();
+}

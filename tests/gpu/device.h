@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TESTS_GPU_DEVICE_H
+#define GMT_TESTS_GPU_DEVICE_H
+
+/*
+ * What the programs of scripts/gpu-check share: device 0, its primary context, what is in use, and a kernel.
+ * Errors end the program with a line on stderr and exit code 2.
+ */
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MIB ((size_t)1 << 20)
+
+#define CHECK(call) check(call, #call)
+static inline void check(CUresult result, const char *what)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	fprintf(stderr, "%.120s: %d\n", what, (int)result);
+	exit(2);
+}
+
+/* Writes 42 to the address in its one parameter. */
+static const char kernel_text[] =
+	".version 6.0\n.target sm_52\n.address_size 64\n"
+	".visible .entry store(.param .u64 place)\n{\n"
+	"\t.reg .u64 %a;\n\t.reg .u32 %v;\n"
+	"\tld.param.u64 %a, [place];\n\tcvta.to.global.u64 %a, %a;\n"
+	"\tmov.u32 %v, 42;\n\tst.global.u32 [%a], %v;\n\tret;\n}\n";
+
+/* The primary context of device 0 becomes this thread's. */
+static inline CUcontext begin(void)
+{
+	CUcontext context;
+
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cuCtxSetCurrent(context));
+	return context;
+}
+
+static inline void rest(double seconds)
+{
+	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	nanosleep(&time, NULL);
+}
+
+static inline int64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_REALTIME, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* What is in use on the device of the current context. */
+static inline int64_t used_by_driver(void)
+{
+	size_t free_bytes, total_bytes;
+
+	CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
+	return (int64_t)(total_bytes - free_bytes);
+}
+
+/* What is in use on device 0 as NVML says, which needs no context; -1: there is no NVML. */
+static inline int64_t used_by_nvml(void)
+{
+	static void *library, *device;
+	struct { unsigned long long total, free, used; } memory;
+	char place[32];
+
+	if (!library) {
+		library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+		if (!library)
+			return -1;
+		int (*start)(void) = (int (*)(void))dlsym(library, "nvmlInit_v2");
+		int (*find)(const char *, void **) = (int (*)(const char *, void **))dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
+
+		if (!start || !find || start() || cuDeviceGetPCIBusId(place, sizeof(place), 0) || find(place, &device))
+			device = NULL;
+	}
+	int (*ask)(void *, void *) = (int (*)(void *, void *))dlsym(library, "nvmlDeviceGetMemoryInfo");
+	return device && ask && ask(device, &memory) == 0 ? (int64_t)memory.used : -1;
+}
+
+#endif

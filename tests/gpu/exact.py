@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""What is recorded of PyTorch equals what PyTorch itself counted, to the byte."""
+import glob
+import json
+import os
+import re
+
+from bench import SOURCE, last_line
+
+TORCH = os.path.join(SOURCE, "tests", "torch")
+
+# Script, its arguments, and whether PyTorch's reserved memory comes from plain cudaMalloc in it.
+EXACT = [
+    ("convnet.py", [], True),
+    ("transformer_loop.py", ["5", "none"], True),
+    ("gpt2.py", [], True),
+    ("threads.py", [], True),
+    ("pinned_loader.py", [], True),
+    ("graph_replay.py", [], True),
+    ("two_devices.py", [], True),
+    ("expandable.py", [], False),
+]
+# What a machine may lack, by the exit message of who misses it.
+LACKS = [("No module named", "a Python module is missing"), ("needs two devices", "there is one device")]
+
+
+def compare_device(result, counts, reserved_by_malloc):
+    """What differs between PyTorch's counts of a device and the report's."""
+    device = counts["device"]
+    layers = {layer["layer"]: layer for entry in result["devices"] if entry["device"] == device
+              for layer in entry["layers"]}
+    if not counts["allocated_count"]:
+        return []
+    if "torch" not in layers:
+        return [f"GPU {device}: no block of PyTorch was recorded"]
+    torch = layers["torch"]
+    # Others than PyTorch's allocator may hold memory on a real device: theirs are other sites.
+    cached = [site for site in result["sites"] if (site["layer"], site["device"]) == ("cuda", device) and
+              any("libc10_cuda" in (frame["module"] or "") for frame in site["stack"])]
+    pairs = [
+        ("peak", torch["peak_bytes"], counts["max_memory_allocated"]),
+        ("live", torch["live_bytes"], counts["memory_allocated"]),
+        ("allocations", torch["alloc_count"], counts["allocated_count"]),
+        ("frees", torch["free_count"], counts["freed_count"]),
+    ]
+    if reserved_by_malloc:
+        pairs += [
+            ("reserved", sum(site["live_bytes"] for site in cached), counts["memory_reserved"]),
+            ("segments", sum(site["allocs"] for site in cached), counts["segment_count"]),
+        ]
+    return [f"GPU {device} {name}: recorded {ours}, PyTorch says {theirs}"
+            for name, ours, theirs in pairs if ours != theirs]
+
+
+def check_exact(bench, table, script, arguments, reserved_by_malloc):
+    what = f"{script} equals PyTorch's own counts"
+    name = os.path.splitext(script)[0]
+    told_in = bench.kept_path(name + ".json")
+    if bench.seconds_left() < 20:
+        return table.add(what, "skipped", "no time is left")
+    run = bench.run([bench.python, os.path.join(TORCH, script), *arguments, told_in], name=name)
+    if run.code:
+        for sign, meaning in LACKS:
+            if sign in run.said:
+                return table.add(what, "skipped", f"{meaning}: {last_line(run.said)}")
+        return table.add(what, "FAILED", run.why())
+    if not run.file:
+        return table.add(what, "FAILED", "nothing was recorded")
+    if not bench.cli:
+        return table.add(what, "skipped", f"recorded in {run.file}; without the CLI there is no comparing here")
+    return compare(bench, table, what, told_in, run.file, reserved_by_malloc)
+
+
+def compare(bench, table, what, told_in, snapshot, reserved_by_malloc):
+    with open(told_in, encoding="utf-8") as file:
+        told = json.load(file)
+    try:
+        result = bench.json_report(snapshot, "--until", str(told["time_ns"]))
+        whole = bench.json_report(snapshot)
+    except ValueError as error:
+        return table.add(what, "FAILED", str(error))
+    wrong = [] if whole["complete"] else ["the recording is not complete"]
+    wrong += [f"{whole['events']['dropped']} events were dropped"] if whole["events"]["dropped"] else []
+    for counts in told["devices"]:
+        wrong += compare_device(result, counts, reserved_by_malloc)
+    if wrong:
+        return table.add(what, "FAILED", "; ".join(wrong))
+    peak = max(counts["max_memory_allocated"] for counts in told["devices"])
+    return table.add(what, "ok", f"{whole['events']['recorded']} events, {peak} bytes at the peak",
+                     events=whole["events"]["recorded"], peak_bytes=peak)
+
+
+def compare_kept(bench, table):
+    """What another machine recorded, and could not compare."""
+    for script, _, reserved_by_malloc in EXACT:
+        name = os.path.splitext(script)[0]
+        told_in = bench.kept_path(name + ".json")
+        files = sorted(glob.glob(bench.kept_path(name + ".*.gmt.gz")), key=os.path.getsize)
+        if os.path.exists(told_in) and files:
+            compare(bench, table, f"{script} equals PyTorch's own counts", told_in, files[-1], reserved_by_malloc)
+
+
+def check_demo(bench, table):
+    what = "docs/examples/train.py is recorded"
+    run = bench.run([bench.python, os.path.join(SOURCE, "docs", "examples", "train.py")], name="demo")
+    if run.code or not run.file:
+        return table.add(what, "FAILED", run.why() if run.code else "nothing was recorded")
+    if not bench.cli:
+        return table.add(what, "ok", run.file)
+    report = bench.report(run.file)
+    with open(bench.kept_path("demo.txt"), "w", encoding="utf-8") as file:
+        file.write(report)
+    lines = sorted(set(re.findall(r"train\.py:\d+ in \w+", report)))
+    table.add(f"{what}, and its own lines are named", "ok" if lines else "FAILED", f"{len(lines)} lines of it")
+    print("\n" + "\n".join("    " + line for line in report.splitlines()[:24]) + "\n")
+    return None

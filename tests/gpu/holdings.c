@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holdings [BLOCK_MIB]: memory of every kind on device 0, held at two moments for which the program says what the
+ * device has in use; between them, some of it goes. BLOCK_MIB: size of the linear block, 256 if not given.
+ */
+#include "device.h"
+
+enum { WAIT_MS = 800 }; /* the recorder asks a few times a second */
+
+static CUmemAllocationProp on_device = {
+	.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE,
+};
+
+static void tell(const char *moment)
+{
+	size_t free_bytes, total_bytes;
+
+	CHECK(cuCtxSynchronize());
+	rest(WAIT_MS / 2e3);
+	CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
+	printf("moment %s %lld %zu %zu\n", moment, (long long)now_ns(), total_bytes - free_bytes, total_bytes);
+	rest(WAIT_MS / 2e3);
+}
+
+/* 32 MiB mapped, and 16 MiB of a handle that is nowhere mapped. */
+static void hold_virtual(void)
+{
+	CUmemGenericAllocationHandle mapped, loose;
+	CUdeviceptr address;
+
+	CHECK(cuMemCreate(&loose, 16 * MIB, &on_device, 0));
+	CHECK(cuMemCreate(&mapped, 32 * MIB, &on_device, 0));
+	CHECK(cuMemAddressReserve(&address, 64 * MIB, 0, 0, 0));
+	CHECK(cuMemMap(address, 32 * MIB, 0, mapped, 0));
+	CHECK(cuMemRelease(mapped));
+	printf("vmm %zu\n", 48 * MIB);
+}
+
+/* 64 MiB in use and 32 MiB cached in a pool of its own, which keeps what is freed. */
+static void hold_pool(void)
+{
+	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE };
+	cuuint64_t all = UINT64_MAX;
+	CUdeviceptr used, cached;
+	CUmemoryPool pool;
+
+	CHECK(cuMemPoolCreate(&pool, &about));
+	CHECK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
+	CHECK(cuMemAllocFromPoolAsync(&used, 64 * MIB, pool, NULL));
+	CHECK(cuMemAllocFromPoolAsync(&cached, 32 * MIB, pool, NULL));
+	CHECK(cuMemFreeAsync(cached, NULL));
+	CHECK(cuCtxSynchronize());
+	printf("pool_used %zu\npool_cached %zu\n", 64 * MIB, 32 * MIB);
+}
+
+/* A graph that allocates 24 MiB and keeps them. */
+static void hold_graph(void)
+{
+	CUDA_MEM_ALLOC_NODE_PARAMS about = {
+		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location.type = CU_MEM_LOCATION_TYPE_DEVICE },
+		.bytesize = 24 * MIB,
+	};
+	CUgraph graph;
+	CUgraphNode node;
+	CUgraphExec exec;
+
+	CHECK(cuGraphCreate(&graph, 0));
+	CHECK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &about));
+	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cuGraphLaunch(exec, NULL));
+	CHECK(cuCtxSynchronize());
+	printf("graph_used %zu\n", 24 * MIB);
+}
+
+/* 16 MiB, which a device may pad. */
+static void hold_array(void)
+{
+	CUDA_ARRAY_DESCRIPTOR shape = { .Width = 1024, .Height = 1024, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 4 };
+	CUarray array;
+
+	CHECK(cuArrayCreate(&array, &shape));
+	printf("array %zu\n", 16 * MIB);
+}
+
+static void run_kernel(CUdeviceptr place)
+{
+	CUmodule module;
+	CUfunction function;
+	void *parameters[] = { &place };
+
+	CHECK(cuModuleLoadData(&module, kernel_text));
+	CHECK(cuModuleGetFunction(&function, module, "store"));
+	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
+}
+
+int main(int argument_count, char **arguments)
+{
+	size_t block_bytes = (argument_count > 1 ? strtoul(arguments[1], NULL, 10) : 256) * MIB, pitch;
+	CUdeviceptr block, more, pitched, managed;
+	void *pinned;
+
+	begin();
+	CHECK(cuMemAlloc(&block, block_bytes));
+	CHECK(cuMemAllocPitch(&pitched, &pitch, 4096, 4096, 4));
+	printf("device %zu\n", block_bytes + pitch * 4096);
+	CHECK(cuMemAllocManaged(&managed, 8 * MIB, CU_MEM_ATTACH_GLOBAL));
+	CHECK(cuMemHostAlloc(&pinned, 8 * MIB, 0));
+	hold_virtual();
+	hold_pool();
+	hold_graph();
+	hold_array();
+	run_kernel(block);
+	CHECK(cuMemAlloc(&more, block_bytes));
+	tell("peak");
+	CHECK(cuMemFree(more));
+	tell("end");
+	return 0;
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Where look-ups of the driver's functions lead, without the recorder and with it (pointers.c tells)."""
+import os
+import re
+
+from bench import SOURCE
+
+LEGACY, PER_THREAD = "LEGACY", "PTDS"
+PER_THREAD_FLAG = "2"
+ROADS = {
+    "proc_address": "cuGetProcAddress",
+    "proc_address_v2": "cuGetProcAddress_v2",
+    "entry_point": "cudaGetDriverEntryPoint",
+    "entry_point_by_version": "cudaGetDriverEntryPointByVersion",
+}
+
+
+def driver_rows():
+    """(symbol, base, since, mode) of the driver's rows in hooks.def."""
+    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+        found = re.findall(r"^GMT_HOOK(?:_NAME|_BODY|_ROUTE)?\(CUDA, (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
+    return [(symbol, base, int(since), mode) for symbol, base, since, mode in found]
+
+
+def meant(rows, base, version, flags):
+    """The row that an answer is by the version rule, or None."""
+    known = [row for row in rows if row[1] == base and row[2] <= version]
+    if flags == PER_THREAD_FLAG:
+        known = [row for row in known if row[3] == PER_THREAD] or known
+    else:
+        known = [row for row in known if row[3] == LEGACY]
+    return max(known, key=lambda row: row[2])[0] if known else None
+
+
+class Facts:
+    """What pointers.c said: `exports` {symbol: (place, name)}, `answers` {(road, base, version, flags): (result, place, name)}."""
+
+    def __init__(self, text):
+        self.exports, self.answers, self.version = {}, {}, 0
+        for words in map(str.split, text.splitlines()):
+            if words[0] == "driver":
+                self.version = int(words[1])
+            elif words[0] == "export":
+                self.exports[words[1]] = tuple(words[2:4])
+            else:
+                self.answers[words[0], words[1], int(words[2]), words[3]] = (int(words[4]), words[5], words[6])
+
+
+def shown(question):
+    _, base, version, flags = question
+    return f"{base} of {version or 'no version'}, flags {flags}"
+
+
+def check_plain(table, rows, plain, roads):
+    """What the driver answers without us is what it exports; where it is not, the rows must not say otherwise."""
+    symbols = {row[0] for row in rows}
+    missing = sorted(symbol for symbol, (place, _) in plain.exports.items() if place == "none")
+    for road, name in roads.items():
+        wrong, different, newer, silent, asked = [], [], [], [], 0
+        for question, (result, place, answer) in plain.answers.items():
+            if question[0] != road:
+                continue
+            row = meant(rows, question[1], question[2], question[3])
+            if place == "none":
+                if row and question[2] <= plain.version and row not in missing:
+                    silent.append(f"{shown(question)} ({row}): {result}")
+                continue
+            asked += 1
+            if answer in symbols:
+                if question[2] and answer != row:
+                    wrong.append(f"{shown(question)} is {answer}, by the rows {row or 'not there yet'}")
+            elif answer == "-":
+                different.append(f"{shown(question)} ({row})")
+            else:
+                newer.append(f"{shown(question)} is {answer}")
+        if not asked:
+            table.add(f"{name} gives what the driver exports", "skipped", "there is no such function, or it answers nothing")
+            continue
+        table.judge(f"{name} gives what the driver exports, as the rows say", wrong,
+                    f"{asked} answers, {len(different) + len(newer)} of them no exports of rows",
+                    answers=asked, not_exported=different, without_row=newer, not_answered=silent)
+        if silent:
+            table.add(f"{name} does not answer, though the function is exported", "noted", "; ".join(silent[:12]))
+        if different:
+            table.add(f"{name} also gives functions that are not exported", "noted", "; ".join(different[:12]))
+        if newer:
+            table.add(f"{name} also gives forms without a row", "noted", "; ".join(newer[:12]))
+    if missing and "proc_address" in roads:
+        table.add("hooked functions that this driver does not have", "noted", ", ".join(missing))
+
+
+def check_hooked(table, rows, plain, hooked, roads):
+    """With the recorder, each answer is the wrapper of the function that it was without it."""
+    symbols = {row[0] for row in rows}
+    if "proc_address" in roads:
+        wrong = [f"{symbol}: {place}, {name}" for symbol, (place, name) in hooked.exports.items()
+                 if (place, name) != (("none", "-") if plain.exports[symbol][0] == "none" else ("shim", symbol))]
+        table.judge("dlsym gives our wrapper of each function that the driver has, and of no other", wrong,
+                    f"{len(hooked.exports)} names")
+    for road, name in roads.items():
+        wrong, asked = [], 0
+        for question, (result, place, answer) in plain.answers.items():
+            if question[0] != road:
+                continue
+            asked += place != "none"
+            if place == "none" or (answer not in symbols and answer != "-"):
+                expected = (result, place, answer)
+            elif answer == "-":
+                row = meant(rows, question[1], question[2] or plain.version, question[3])
+                expected = (0, "shim", row) if row else (result, place, answer)
+            else:
+                expected = (0, "shim", answer)
+            found = hooked.answers.get(question)
+            if found != expected:
+                wrong.append(f"{shown(question)}: {found} instead of {expected}")
+        if asked:
+            table.judge(f"{name} gives our wrapper of exactly that function", wrong, f"{asked} answers", answers=asked)
+
+
+def check_lookups(bench, table, runtimes):
+    rows = driver_rows()
+    # The simulated driver is told to be new enough for all rows.
+    machine = {"SIMCUDA_DRIVER_VERSION": "13040"} if bench.is_simulated else {}
+    roads = ROADS
+    for major in sorted(runtimes, reverse=True) or [None]:
+        tail = [runtimes[major]] if major else []
+        if major:
+            table.add("the runtime that is asked, beside the driver", "noted", os.path.basename(runtimes[major]))
+        plain = bench.run([bench.program("pointers"), "", *tail], **machine)
+        if plain.code:
+            table.add("the driver can be asked", "FAILED", plain.why())
+            continue
+        recorded = bench.run([bench.program("pointers"), bench.shim, *tail], name=f"pointers-{major}", **machine)
+        before, after = Facts(plain.out), Facts(recorded.out)
+        check_plain(table, rows, before, roads)
+        if recorded.code or len(after.answers) != len(before.answers):
+            table.add("the driver can be asked with the recorder", "FAILED", recorded.why())
+        else:
+            check_hooked(table, rows, before, after, roads)
+        roads = {road: name for road, name in ROADS.items() if road.startswith("entry")}

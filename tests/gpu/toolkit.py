@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What a machine has of CUDA and PyTorch, and the programs that are built with it."""
+import concurrent.futures
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from bench import HERE, SOURCE, last_line
+
+SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
+# Name: sources, what it is linked to, more arguments.
+PROGRAMS = {
+    "pointers": (["pointers.c"], [], []),
+    "bad-calls": (["bad_calls.c"], ["cuda"], []),
+    "captures": (["captures.c"], ["cuda"], []),
+    "costs": (["costs.c"], ["cuda"], []),
+    "holdings": (["holdings.c"], ["cuda"], []),
+    "deep": (["deep.c"], [], []),
+    "libdeep.so": (["deep_plugin.c"], ["cuda"], ["-shared", "-fPIC"]),
+    "snippets": ("snippets", ["cudart", "cuda"], []),
+    "busy-threads": (["busy_threads.c"], ["cudart"], []),
+    "faults": (["faults.c"], ["cudart"], []),
+    "forks": (["forks.c"], ["cudart"], []),
+}
+
+
+def find_torch(bench):
+    """(version, CUDA version, folder) of a PyTorch that can use the GPU; else why there is none."""
+    program = ("import torch, os; print(torch.__version__, torch.version.cuda, torch.cuda.is_available(), "
+               "os.path.dirname(torch.__file__), sep='\\n')")
+    if not bench.python:
+        return None, "there is no python3"
+    done = bench.run([bench.python, "-c", program])
+    if done.code:
+        return None, last_line(done.err)
+    version, cuda, available, folder = done.out.splitlines()[-4:]
+    if available != "True":
+        return None, f"PyTorch {version} cannot use the GPU"
+    return (version, cuda, folder), ""
+
+
+def find_runtimes(torch, given):
+    """{major version: path} of each libcudart: the toolkit's, or those that PyTorch's wheels bring."""
+    if given:
+        return {int(path.rsplit(".", 1)[-1]): path
+                for path in glob.glob(os.path.join(os.path.dirname(given), "libcudart.so.1[1-9]"))}
+    patterns = [os.path.join(os.environ[key], "lib64") for key in ("CUDA_PATH", "CUDA_HOME") if os.environ.get(key)]
+    patterns += ["/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib", "/usr/lib/*-linux-gnu", "/usr/lib64"]
+    if torch:
+        site_packages = os.path.dirname(torch[2])
+        patterns += [os.path.join(site_packages, "nvidia", "*", "lib"), os.path.join(torch[2], "lib")]
+    if os.environ.get("CONDA_PREFIX"):
+        patterns.append(os.path.join(os.environ["CONDA_PREFIX"], "lib"))
+    found = {}
+    for pattern in patterns:
+        for path in sorted(glob.glob(os.path.join(pattern, "libcudart.so.1[1-9]"))):
+            found.setdefault(int(path.rsplit(".", 1)[-1]), path)
+    return found
+
+
+def find_driver(libraries):
+    """libcuda.so.1, as the loader finds it."""
+    for folder in (libraries or os.environ.get("LD_LIBRARY_PATH", "")).split(":"):
+        path = os.path.join(folder, "libcuda.so.1")
+        if folder and os.path.exists(path):
+            return path
+    cache = subprocess.run(["sh", "-c", "PATH=$PATH:/sbin ldconfig -p"], stdout=subprocess.PIPE,
+                           universal_newlines=True).stdout
+    found = re.findall(r"libcuda\.so\.1 .*=> (\S+)", cache)
+    return found[0] if found else None
+
+
+def newest_usable(runtimes, headers):
+    """Of the major versions of runtimes, the headers' own, else the newest."""
+    for folder in headers:
+        try:
+            with open(os.path.join(folder, "cuda.h"), encoding="utf-8", errors="replace") as file:
+                version = re.search(r"^#define CUDA_VERSION (\d+)", file.read(), re.M)
+        except OSError:
+            continue
+        if version and int(version.group(1)) // 1000 in runtimes:
+            return int(version.group(1)) // 1000
+    return max(runtimes, default=None)
+
+
+def sources_of(name):
+    sources = PROGRAMS[name][0]
+    if sources == "snippets":
+        return sorted(path for path in glob.glob(os.path.join(SHIM_TESTS, "snippets*.c")) if "static" not in path)
+    return [path if os.path.exists(path) else os.path.join(SHIM_TESTS, os.path.basename(path))
+            for path in (os.path.join(HERE, source) for source in sources)]
+
+
+def place_libraries(bench, runtimes, major, driver):
+    """A folder with the runtime and the driver under the names by which programs ask for them."""
+    folder = os.path.join(bench.programs, "simcuda")  # as tests/snapshots.py has it
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for number, path in runtimes.items():
+        os.symlink(path, os.path.join(folder, f"libcudart.so.{number}"))
+    if 13 not in runtimes and major:
+        os.symlink(runtimes[major], os.path.join(folder, "libcudart.so.13"))  # the name in tests/shim
+    if bench.is_simulated:
+        os.symlink(driver, os.path.join(folder, "libcuda.so.1"))
+        management = os.path.join(os.path.dirname(driver), "libnvidia-ml.so.1")
+        if os.path.exists(management):
+            os.symlink(management, os.path.join(folder, "libnvidia-ml.so.1"))
+    for entry in ("preload", "tools"):
+        link = os.path.join(bench.programs, entry)
+        if os.path.islink(link):
+            os.unlink(link)
+        os.symlink(os.path.join(bench.build, entry), link)
+    return folder
+
+
+def compile_one(bench, headers, paths, name):
+    _, needs, more = PROGRAMS[name]
+    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-O0", "-g", "-w", *more, "-o", bench.program(name),
+               *sources_of(name), "-I" + os.path.join(SOURCE, "preload"), "-I" + SHIM_TESTS, "-I" + SOURCE]
+    command += [argument for path in headers for argument in ("-isystem", path)]
+    # What the driver itself needs, and what an older one lacks, is none of the link's business.
+    command += ["-Wl,--allow-shlib-undefined", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
+                *(paths[need] for need in needs), "-ldl", "-lpthread"]
+    if any(not paths[need] for need in needs):
+        return name, "there is no libcudart" if not paths["cudart"] else "there is no libcuda.so.1"
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
+    return name, f"not compiled: {first_error(done.stdout)}" if done.returncode else ""
+
+
+def first_error(text):
+    errors = [line for line in text.splitlines() if "error" in line]
+    return (errors[0] if errors else last_line(text))[:200]
+
+
+def build_programs(bench, headers, paths):
+    """Compiles all; {name: why it is not there}."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return {name: why for name, why in pool.map(lambda name: compile_one(bench, headers, paths, name), PROGRAMS) if why}

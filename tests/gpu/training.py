@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Trains a little, holds some blocks, and says what PyTorch and the driver say then: training.py REPORT
+
+Which of its allocators PyTorch uses, PYTORCH_CUDA_ALLOC_CONF says.
+"""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "torch"))
+
+import torch  # noqa: E402
+
+import common  # noqa: E402
+import convnet  # noqa: E402
+
+STEPS = 5
+QUIET_SECONDS = 0.8  # the recorder asks the device a few times a second
+
+
+def main():
+    convnet.train(steps=STEPS)
+    held = [torch.empty(mib << 20, dtype=torch.uint8, device="cuda") for mib in (300, 70, 1, 90, 3)]
+    del held[1::2]
+    torch.cuda.synchronize()
+    time.sleep(QUIET_SECONDS / 2)
+    free, total = torch.cuda.mem_get_info(0)
+    time.sleep(QUIET_SECONDS / 2)
+    common.report(common.report_path(), driver={"used": total - free, "total": total}, blocks=len(held))
+
+
+if __name__ == "__main__":
+    main()
