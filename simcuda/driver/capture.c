@@ -149,6 +149,9 @@ bool sim_capture_add_host_function(CUstream stream, CUhostFn function, void *arg
 CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct sim_device *device,
 				    CUdeviceptr *ret_address)
 {
+	if (sim_stream_capture(stream)->is_invalidated)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+
 	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
 
 	if (!node)
@@ -163,6 +166,9 @@ CUresult sim_capture_add_allocation(CUstream stream, size_t size_bytes, struct s
 
 CUresult sim_capture_add_free(CUstream stream, CUdeviceptr address)
 {
+	if (sim_stream_capture(stream)->is_invalidated)
+		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+
 	struct CUgraphNode_st *node = add_node(stream, CU_GRAPH_NODE_TYPE_MEM_FREE);
 
 	if (!node)
