@@ -243,9 +243,6 @@ static void *run(void *unused)
 	(void)unused;
 	gmt_this_thread.is_ours = true;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
-	/* Waking up, it takes the processor from no thread of the host's. */
-	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
-
 	if (!gmt_driver_relax()) {
 		atomic_store(&state, OVER);
 		wake(&answered, INT32_MAX);

@@ -5,6 +5,7 @@
  *
  *   quiet          memory of several kinds, then nothing for a while; prints what the driver said of it
  *   quiet again    likewise, for ever
+ *   once           one block
  *   graphs         likewise, with a graph that allocates
  *   nothing        looks at devices, and allocates nothing; prints how many threads there are, and whether NVML is there
  *   answers        asks what is free in a loop, twice with another answer
@@ -73,6 +74,14 @@ static void quiet(bool again)
 	while (again);
 	print_memory();
 	CHECK(cuMemFreeAsync(async, 0));
+	CHECK(cuMemAlloc(&block, 1 << 20));
+}
+
+static void once(void)
+{
+	CUdeviceptr block;
+
+	begin(0);
 	CHECK(cuMemAlloc(&block, 1 << 20));
 }
 
@@ -280,6 +289,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(how, "quiet") == 0)
 		quiet(argc == 3);
+	else if (strcmp(how, "once") == 0)
+		once();
 	else if (strcmp(how, "graphs") == 0)
 		graphs();
 	else if (strcmp(how, "nothing") == 0)
