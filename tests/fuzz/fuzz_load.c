@@ -176,7 +176,8 @@ static void render(struct gmt_parts *parts, const struct gmt_where_parts *made, 
 	struct gmt_report whole = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats,
-		.ooms = &parts->ooms, .where = &made->view, .leaks = &leaks, .limit = UINT64_MAX, .frames = 6,
+		.ooms = &parts->ooms,
+		.ledger = &parts->ledger, .heaps = &parts->heaps, .where = &made->view, .leaks = &leaks, .limit = UINT64_MAX, .frames = 6,
 		.all_lists = true, .color = true,
 	};
 	struct gmt_json json = { .file = out, .pretty = true, .inline_depth = 2 };
