@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The numbers of a report, worked out again in the slow and obvious way from the records alone."""
 import collections
+import live
 import read_snapshot
 
-HOST = -1
-PINNED = 4
-LAYERS = {1: "cuda", 2: "torch"}
-SPACES = {1: "device", 2: "managed", 3: "pool", 4: "pinned"}
+HOST = live.HOST
 
 
 def ordered(rows):
@@ -45,7 +43,7 @@ class Clock:
 
 def amounts():
     return {"live_bytes": 0, "live_blocks": 0, "peak_bytes": 0, "alloc_count": 0, "free_count": 0,
-            "total_alloc_bytes": 0}
+            "total_alloc_bytes": 0, "max_live_bytes": 0}
 
 
 def python_stack(rows, frames_id):
@@ -61,32 +59,29 @@ def replay(path, until_ns=None):
     rows = list(read_snapshot.read(path))
     clock = Clock(rows)
     accounts, spaces = collections.defaultdict(amounts), collections.defaultdict(amounts)
-    sites, blocks = collections.defaultdict(amounts), {}
-    for event in ordered(rows):
-        if until_ns is not None and clock.time_ns(event["stamp"]) > until_ns:
-            break
-        key = LAYERS[event["layer"]], event["address"]
-        if event["kind"] == 1:
-            device = HOST if event["space"] == PINNED else event["device"]
-            account = LAYERS[event["layer"]], device
-            site = (*account, SPACES[event["space"]], event["stack"], event["frames"])
-            blocks[key] = event["size_bytes"], account, site
-            sign = 1
-        elif event["kind"] == 2 and key in blocks:
-            sign = -1
-        else:
-            continue
-        size, account, site = blocks[key] if sign > 0 else blocks.pop(key)
-        for book in accounts[account], spaces[(*account, site[2])], sites[site]:
-            book["live_bytes"] += sign * size
+    sites, now = collections.defaultdict(amounts), [0]
+
+    def book(block, sign):
+        account = live.LAYERS[block.layer], block.device
+        site = (*account, block.name, *block.stacks)
+        for book in accounts[account], spaces[(*account, block.name)], sites[site]:
+            book["live_bytes"] += sign * block.size
             book["live_blocks"] += sign
             book["alloc_count" if sign > 0 else "free_count"] += 1
-            book["total_alloc_bytes"] += size if sign > 0 else 0
-            book["max_live_bytes"] = max(book.get("max_live_bytes", 0), book["live_bytes"])
+            book["total_alloc_bytes"] += block.size if sign > 0 else 0
+            book["max_live_bytes"] = max(book["max_live_bytes"], book["live_bytes"])
         if accounts[account]["live_bytes"] > accounts[account]["peak_bytes"]:
             accounts[account]["peak_bytes"] = accounts[account]["live_bytes"]
-            accounts[account]["peak_time_ns"] = clock.time_ns(event["stamp"])
+            accounts[account]["peak_time_ns"] = clock.time_ns(now[0])
             for other, book in sites.items():
                 if other[:2] == account:
                     book["peak_bytes"] = book["live_bytes"]
+
+    state = live.Live()
+    state.began, state.ended = (lambda block: book(block, 1)), (lambda block: book(block, -1))
+    for event in ordered(rows):
+        now[0] = event["stamp"]
+        if until_ns is not None and clock.time_ns(now[0]) > until_ns:
+            break
+        state.play(event)
     return accounts, spaces, sites
