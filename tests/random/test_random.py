@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Random calls of the whole surface on the simulated device: what a recording says that lives is what the driver says."""
+import glob
+import os
+import struct
+import subprocess
+import sys
+import unittest
+
+import tap
+from snapshots import BUILD, Recording
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
+import live  # noqa: E402  (in another folder)
+import read_snapshot  # noqa: E402
+import replay  # noqa: E402
+import test_report  # noqa: E402
+
+PROGRAMS = os.path.join(BUILD, "tests", "random")
+LONG = bool(os.environ.get("GMT_TEST_LONG"))
+DEVICE_SETTINGS = {
+    "SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "512M", "SIMCUDA_DRIVER_VERSION": "13040",
+    "SIMCUDA_CONTEXT_MEMORY": "1M", "SIMCUDA_MODULE_MEMORY": "64K", "SIMCUDA_LIMIT_MEMORY": "1",
+}
+CHECKPOINT = struct.Struct("<QQQ")
+ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/books.h)
+(DEVICE, MANAGED, PINNED, REGISTERED, POOL_BLOCK, GRAPH_BLOCK, IPC, EXTERNAL_BUFFER, IMPORTED_BLOCK, GRAPHICS_BUFFER,
+ ARRAY, MIPMAP, PHYSICAL, IMPORTED_PHYSICAL, MULTICAST, RESERVATION, MAPPING, BINDING, TILES, POOL) = range(20)
+# What has the same bytes and is on the same device in both; the rest compare-books compares.
+SPACES = {DEVICE: "device", MANAGED: "managed", PINNED: "pinned", REGISTERED: "registered", POOL_BLOCK: "pool",
+          GRAPH_BLOCK: "graph", ARRAY: "array", EXTERNAL_BUFFER: "external_view", IPC: "ipc", IMPORTED_BLOCK: "ipc"}
+
+
+def run(seed, calls, threads, **environment):
+    """The recording and the books of one run."""
+    recording = Recording([os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "books"],
+                          environment={**DEVICE_SETTINGS, **environment})
+    assert recording.code == 0, (recording.code, recording.err)
+    # The other file is that of the process whose memory is imported.
+    path = max(glob.glob(os.path.join(recording.folder, "*.gmt.gz")), key=os.path.getsize)
+    return path, os.path.join(recording.folder, "books"), recording
+
+
+def compare(path, books):
+    return subprocess.run([os.path.join(PROGRAMS, "compare-books"), path, books], capture_output=True, text=True,
+                          timeout=280)
+
+
+def checkpoints(path):
+    """For each checkpoint its items."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at < len(data):
+        _number, _calls, count = CHECKPOINT.unpack_from(data, at)
+        at += CHECKPOINT.size
+        yield [ITEM.unpack_from(data, at + i * ITEM.size) for i in range(count)]
+        at += count * ITEM.size
+
+
+def what_the_driver_says(items):
+    blocks = {(SPACES[kind], device, address, size) for kind, device, address, _, _, size, _, _, _ in items
+              if kind in SPACES}
+    blocks |= {("vmm" if device >= 0 else "vmm_host", device, address, size)
+               for kind, device, address, _, _, size, _, references, mappings in items
+               if kind == PHYSICAL and (references or mappings > holders_unseen(items, address))}
+    return {
+        "blocks": blocks,
+        "reservations": {(item[2], item[5]) for item in items if item[0] == RESERVATION},
+        "mappings": {(item[2], item[5], item[3]) for item in items if item[0] == MAPPING},
+        "bindings": {(item[3], item[1], item[2], item[5]) for item in items if item[0] == BINDING},
+    }
+
+
+def holders_unseen(items, handle):
+    return sum(1 for item in items if item[0] == TILES and item[3] == handle)
+
+
+def what_the_recording_says(state):
+    names = {*SPACES.values(), "vmm", "vmm_host"}
+    return {
+        "blocks": {(block.name, block.device, block.address, block.size) for block in state.all()
+                   if block.name in names},
+        "reservations": set(state.reserved.items()),
+        "mappings": {(start, size, block.address) for start, (size, block) in state.mapped.items()},
+        "bindings": {(key[0].address, key[1], key[2], size) for key, (size, _) in state.bound.items()},
+    }
+
+
+def moments(path):
+    """What lives at each checkpoint, as the recording's own words say."""
+    rows = list(read_snapshot.read(path))
+    names = {row["id"]: row["text"] for row in rows if row["record"] == "name"}
+    marks = sorted(row["stamp"] for row in rows
+                   if row["record"] == "mark" and names.get(row["name"], b"").startswith(b"checkpoint "))
+    events, state, at = replay.ordered(rows), live.Live(), 0
+    for mark in marks:
+        while at < len(events) and events[at]["stamp"] <= mark:
+            state.play(events[at])
+            at += 1
+        yield state
+
+
+class Random(unittest.TestCase):
+    def check(self, seed, calls, threads):
+        path, books, _ = run(seed, calls, threads)
+        done = compare(path, books)
+        self.assertEqual(done.returncode, 0, f"seed {seed}, {threads} threads\n{done.stdout}{done.stderr}")
+        self.assertIn(f"{calls // 1000} checkpoints", done.stdout)
+
+    def test_at_every_thousandth_call_the_replay_is_what_the_driver_says(self):
+        for seed in range(1, 5):
+            with self.subTest(seed=seed):
+                self.check(seed, 15000, 1)
+
+    def test_so_it_is_when_threads_pass_what_they_have_to_each_other(self):
+        for threads in 2, 4, 8:
+            with self.subTest(threads=threads):
+                self.check(100 + threads, 20000, threads)
+
+    @unittest.skipUnless(LONG, "long")
+    def test_so_it_is_for_a_million_calls(self):
+        for threads in 1, 4:
+            with self.subTest(threads=threads):
+                self.check(1000 + threads, 1000000, threads)
+
+    def test_an_independent_replay_sees_the_same_blocks_mappings_and_bindings(self):
+        path, books, _ = run(7, 6000, 2)
+        seen = 0
+        for number, (items, state) in enumerate(zip(checkpoints(books), moments(path), strict=True), 1):
+            driver, recording = what_the_driver_says(items), what_the_recording_says(state)
+            # Mipmapped arrays are arrays to the recorder, also those that show others' memory.
+            driver["blocks"] |= {("array", item[1], item[2], item[5]) for item in items
+                                 if item[0] == MIPMAP and not item[3]}
+            for what, expected in driver.items():
+                self.assertEqual(expected, recording[what], f"{what} at checkpoint {number}")
+                seen += len(expected)
+            self.assertEqual((state.unknown_frees, state.missed_frees), (0, 0))
+        self.assertGreater(seen, 400)
+
+    def test_the_report_has_the_numbers_of_an_independent_replay(self):
+        path, _, _ = run(8, 4000, 3)
+        test_report.Report("run").check_conservation(test_report.Report("run").check_numbers(path))
+
+    def test_equal_seeds_make_equal_calls(self):
+        def calls(path):
+            return [(event["kind"], event["space"], event["device"], event["api"], event["result"])
+                    for event in read_snapshot.read(path) if event["record"] == "event"]
+        first, second = calls(run(9, 5000, 1)[0]), calls(run(9, 5000, 1)[0])
+        self.assertEqual(first, second)
+        self.assertGreater(len(first), 3000)
+
+    def test_a_difference_is_told_with_the_events_of_the_block(self):
+        path, books, _ = run(10, 2000, 1)
+        with open(books, "r+b") as file:
+            data = bytearray(file.read())
+            at = next(at for at in range(CHECKPOINT.size, len(data), ITEM.size)
+                      if ITEM.unpack_from(data, at)[0] == DEVICE)
+            item = list(ITEM.unpack_from(data, at))
+            item[5] += 1
+            ITEM.pack_into(data, at, *item)
+            file.seek(0)
+            file.write(data)
+        done = compare(path, books)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"the driver has: device {item[2]:#x} on device {item[1]}, {item[5]} bytes", done.stdout)
+        self.assertRegex(done.stdout, rf"event \d+ thread \d+ alloc device \w+ address {item[2]:#x}")
+
+    def test_of_a_recording_that_is_not_complete_nothing_is_concluded(self):
+        path, books, recording = run(11, 2000, 1)
+        with open(path, "rb") as file:
+            data = file.read()
+        cut = os.path.join(recording.folder, "cut")
+        with open(cut, "wb") as file:
+            file.write(data[:len(data) * 2 // 3])
+        self.assertEqual(compare(cut, books).returncode, 2)
+
+
+if __name__ == "__main__":
+    tap.main()
