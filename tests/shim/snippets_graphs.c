@@ -160,6 +160,7 @@ SNIPPET(cuGraphInstantiateWithFlags)
 {
 	INSTANTIATE(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH,
 		(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
+#if CUDA_VERSION >= 12090
 	/* A graph inside a graph is read too. */
 	CUgraph outer = make_graph(), inner = make_graph();
 	CUgraphNodeParams child = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
@@ -171,6 +172,7 @@ SNIPPET(cuGraphInstantiateWithFlags)
 	OK(call(&exec, outer, 0));
 	saw_executable(NULL, exec, 0, inside, 9410);
 	destroy_own(exec, outer);
+#endif
 }
 
 SNIPPET(cuGraphInstantiateWithParams)
