@@ -100,6 +100,19 @@ void check(int result, const char *expression)
 	printf("result %s %d %d\n", current, result, kept);
 }
 
+void refuse(int result, const char *expression)
+{
+	int kept = errno;
+
+	if (!result) {
+		failures++;
+		fprintf(stderr, "%s: %s is not refused\n", current, expression);
+	}
+	printf("result %s %d %d\n", current, result, kept);
+	/* The runtime's last error is a result too, and not the next call's. */
+	printf("error %s %d\n", current, (int)cudaGetLastError());
+}
+
 /* --- roads ---------------------------------------------------------------------------------------- */
 
 static void *library(const char *name)

@@ -46,6 +46,11 @@ void saw(const struct seen *seen);
 void set_errno(void);
 void check(int result, const char *expression);
 
+/* A call that must be refused: the second end of something. What it named is recorded once more, as refused. */
+#define AGAIN(in_space, expression, ...) \
+	(set_errno(), refuse((int)(expression), #expression), SAW(free_failed, in_space, ##__VA_ARGS__))
+void refuse(int result, const char *expression);
+
 /* The function under test, in a snippet of its own name. */
 #define SNIPPET(symbol) \
 	static void run_##symbol(__typeof__(&symbol) call); \

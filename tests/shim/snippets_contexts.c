@@ -83,6 +83,7 @@ SNIPPET(cuCtxDestroy)
 	fill_context();
 	OK(call(context));
 	SAW(free, context, .address = N(context));
+	AGAIN(context, call(context), .address = N(context));
 }
 
 SNIPPET(cuCtxDestroy_v2)
@@ -92,6 +93,7 @@ SNIPPET(cuCtxDestroy_v2)
 	fill_context();
 	OK(call(context));
 	SAW(free, context, .address = N(context));
+	AGAIN(context, call(context), .address = N(context));
 }
 
 SNIPPET(cuCtxAttach)
@@ -209,6 +211,7 @@ SNIPPET(cuGreenCtxDestroy)
 	SAW(alloc, context, .api = "cuGreenCtxCreate", .address = N(context));
 	OK(call(context));
 	SAW(free, context, .address = N(context));
+	AGAIN(context, call(context), .address = N(context));
 }
 
 /* --- limits --------------------------------------------------------------------------------------- */
@@ -303,6 +306,7 @@ SNIPPET(cuModuleUnload)
 	SAW(alloc, module, .api = "cuModuleLoadData", .address = N(module), .size = bytes_taken());
 	OK(call(module));
 	SAW(free, module, .address = N(module));
+	AGAIN(module, call(module), .address = N(module));
 }
 
 SNIPPET(cuLibraryUnload)
@@ -314,6 +318,7 @@ SNIPPET(cuLibraryUnload)
 	SAW(alloc, module, .api = "cuLibraryLoadData", .address = N(library), .size = bytes_taken());
 	OK(call(library));
 	SAW(free, module, .address = N(library));
+	AGAIN(module, call(library), .address = N(library));
 }
 
 /* --- questions ------------------------------------------------------------------------------------ */

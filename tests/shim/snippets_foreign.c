@@ -61,6 +61,7 @@ SNIPPET(cuIpcCloseMemHandle)
 	SAW(alloc, ipc, .api = "cuIpcOpenMemHandle_v2", .address = address, .size = 7000);
 	OK(call(address));
 	SAW(free, ipc, .address = address);
+	AGAIN(ipc, call(address), .address = address);
 }
 
 SNIPPET(cuIpcGetMemHandle)
@@ -132,6 +133,7 @@ SNIPPET(cuDestroyExternalMemory)
 
 	OK(call(memory));
 	SAW(free, external, .address = N(memory));
+	AGAIN(external, call(memory), .address = N(memory));
 }
 
 /* --- of graphics ---------------------------------------------------------------------------------- */
@@ -195,4 +197,5 @@ SNIPPET(cuGraphicsUnregisterResource)
 	SAW(alloc, graphics, .api = "cuGraphicsGLRegisterBuffer", .address = N(resource));
 	OK(call(resource));
 	SAW(free, graphics, .address = N(resource));
+	AGAIN(graphics, call(resource), .address = N(resource));
 }

@@ -112,6 +112,7 @@ SNIPPET(cuMemFree)
 	SAW(alloc, device, .api = "cuMemAlloc", .address = block, .size = 110);
 	OK(call(block));
 	SAW(free, device, .address = block);
+	AGAIN(device, call(block), .address = block);
 }
 
 SNIPPET(cuMemFree_v2)
@@ -120,6 +121,7 @@ SNIPPET(cuMemFree_v2)
 
 	OK(call(block));
 	SAW(free, device, .address = block);
+	AGAIN(device, call(block), .address = block);
 	/* Nothing is freed, and nothing recorded. */
 	OK(call(0));
 }
@@ -161,6 +163,7 @@ SNIPPET(cuMemFreeHost)
 	SAW(alloc, pinned, .api = "cuMemHostAlloc", .address = N(block), .size = 3200);
 	OK(call(block));
 	SAW(free, pinned, .address = N(block));
+	AGAIN(pinned, call(block), .address = N(block));
 }
 
 SNIPPET(cuMemHostRegister)
@@ -189,6 +192,7 @@ SNIPPET(cuMemHostUnregister)
 	SAW(alloc, registered, .api = "cuMemHostRegister_v2", .address = N(memory), .size = 4096);
 	OK(call(memory));
 	SAW(free, registered, .address = N(memory));
+	AGAIN(registered, call(memory), .address = N(memory));
 }
 
 /* --- stream-ordered memory ------------------------------------------------------------------------ */
@@ -282,6 +286,7 @@ static void free_of_pool(CUresult (*call)(CUdeviceptr, CUstream), unsigned long 
 	SAW(alloc, pool, .api = "cuMemAllocAsync", .address = block, .size = 4400);
 	OK(call(block, NULL));
 	SAW(free, pool, .address = block, .stream = stream);
+	AGAIN(pool, call(block, NULL), .address = block, .stream = stream);
 }
 
 SNIPPET(cuMemFreeAsync)
@@ -349,6 +354,7 @@ SNIPPET(cuArrayDestroy)
 	SAW(alloc, array, .api = "cuArrayCreate_v2", .address = N(array), .size = 64 * 64 * 4);
 	OK(call(array));
 	SAW(free, array, .address = N(array));
+	AGAIN(array, call(array), .address = N(array));
 }
 
 static const CUDA_ARRAY3D_DESCRIPTOR levels = { .Width = 16, .Height = 8, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 };
@@ -371,4 +377,5 @@ SNIPPET(cuMipmappedArrayDestroy)
 	SAW(alloc, array, .api = "cuMipmappedArrayCreate", .address = N(mipmap), .size = LEVELS_BYTES);
 	OK(call(mipmap));
 	SAW(free, array, .address = N(mipmap));
+	AGAIN(array, call(mipmap), .address = N(mipmap));
 }

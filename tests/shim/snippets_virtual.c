@@ -71,6 +71,7 @@ SNIPPET(cuMemPoolDestroy)
 
 	OK(call(pool));
 	SAW(destroy, pool, .address = N(pool));
+	AGAIN(pool, call(pool), .address = N(pool));
 }
 
 SNIPPET(cuMemPoolTrimTo)
@@ -213,6 +214,7 @@ SNIPPET(cuMemAddressFree)
 
 	OK(call(address, UNIT));
 	SAW(destroy, reservation, .address = address, .size = UNIT);
+	AGAIN(reservation, call(address, UNIT), .address = address, .size = UNIT);
 }
 
 SNIPPET(cuMemCreate)
@@ -240,6 +242,7 @@ SNIPPET(cuMemRelease)
 
 	OK(call(handle));
 	SAW(free, vmm, .address = handle);
+	AGAIN(vmm, call(handle), .address = handle);
 }
 
 SNIPPET(cuMemRetainAllocationHandle)
@@ -280,6 +283,7 @@ SNIPPET(cuMemUnmap)
 	/* Both at once. */
 	OK(call(address, 2 * UNIT));
 	SAW(unmap, vmm, .address = address, .size = 2 * UNIT);
+	AGAIN(vmm, call(address, 2 * UNIT), .address = address, .size = 2 * UNIT);
 	unreserve(address, 2 * UNIT);
 }
 
@@ -419,6 +423,7 @@ SNIPPET(cuMulticastUnbind)
 	SAW(bind, multicast, .api = "cuMulticastBindMem", .address = multicast, .size = UNIT, .object = memory, .device = -2);
 	OK(call(multicast, 0, 0, UNIT));
 	SAW(unbind, multicast, .address = multicast, .size = UNIT);
+	AGAIN(multicast, call(multicast, 0, 0, UNIT), .address = multicast, .size = UNIT);
 	release_memory(memory);
 	release_memory(multicast);
 }
