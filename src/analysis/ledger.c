@@ -93,7 +93,8 @@ static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned s
 static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
 {
 	uint64_t reserved = segments_in(holding, GMT_SPACE_DEVICE) + segments_in(holding, GMT_SPACE_VMM);
-	uint64_t live = smaller(holding->told_allocated_bytes, reserved);
+	/* An allocator that tells nothing keeps nothing: PYTORCH_NO_CUDA_MEMORY_CACHING. */
+	uint64_t live = holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
 	bool known = reserved || holding->told_reserved_bytes;
 
 	set(entry, GMT_LEDGER_TORCH_LIVE, live, known);

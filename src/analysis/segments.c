@@ -18,7 +18,7 @@ struct walk {
 	GMT_VEC(struct span) blocks; /* of layer torch on the device, by address */
 	size_t next;                 /* the first that is not below the segment */
 	struct gmt_map pin_ids;      /* place of the own line to index in pins */
-	struct gmt_map other_ids;    /* likewise in others, with the space */
+	struct gmt_map other_ids;    /* likewise in others, with owner and space */
 	struct gmt_map mapped;       /* numbers of physical memory that is PyTorch's */
 	GMT_VEC(uint32_t) own_lines; /* by stack: index + 1; 0: not asked yet */
 };
@@ -236,8 +236,11 @@ static bool note_other(struct walk *walk, const struct gmt_books_block *block)
 	struct gmt_segments_other other = {
 		.space = books->spaces.items[books->sites.items[block->site].space].space,
 	};
-	uint64_t key = line_of(walk, block->site, &other.stack, &other.own_line) << 8 | other.space, index;
+	uint64_t line = line_of(walk, block->site, &other.stack, &other.own_line), key, index;
 
+	/* One line may call several libraries. */
+	key = line << 32 | gmt_owners_find(&walk->traces->owners, other.stack, GMT_LAYER_CUDA, segments->device) << 8 |
+		other.space;
 	if (!gmt_map_find(&walk->other_ids, key, &index)) {
 		struct gmt_segments_other *row = gmt_vec_push(&segments->others);
 

@@ -47,7 +47,7 @@ struct gmt_segments_pin {
 	uint64_t block_bytes; /* that its blocks fill in them, with those of others */
 };
 
-/* Memory from the driver that is no segment of PyTorch's, by own line. */
+/* Memory from the driver that is no segment of PyTorch's, by own line and owner. */
 struct gmt_segments_other {
 	uint32_t stack, own_line, space;
 	uint64_t bytes, blocks;

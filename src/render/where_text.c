@@ -121,6 +121,8 @@ static void write_pins(const struct writer *writer, const struct gmt_segments *o
 
 static void write_others(const struct writer *writer, const struct gmt_segments *of)
 {
+	const struct gmt_traces *traces = writer->view->traces;
+
 	for (size_t i = 0; i < of->others.count && i < writer->limit; i++) {
 		const struct gmt_segments_other *other = &of->others.items[i];
 
@@ -128,7 +130,8 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 			gmt_text_size(other->bytes).text,
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);
-		fputc('\n', writer->file);
+		fprintf(writer->file, " (of %s)\n", gmt_owners_name(&traces->owners,
+			gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, of->device)));
 	}
 }
 

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""Real PyTorch on the simulated device, with each of its allocators: its own numbers, and the ledger of the device."""
+import functools
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import tap
+from snapshots import SIM_PYTHON, Recording, report, sim_python
+
+SCRIPTS = os.path.dirname(os.path.abspath(__file__))
+MIB = 1 << 20
+# What the device holds beside the program's own memory.
+DEVICE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_OTHERS_MEMORY": "500M"}
+CONTEXT_BYTES, OTHERS_BYTES = 300 * MIB, 500 * MIB
+# A block of the driver is counted in units of that; what was asked for is recorded.
+UNIT_BYTES = 512
+LIBRARY = "own_pool.so"
+STAND_IN = os.path.join("site-packages", "cupy", "cuda", "memory.cpython-312-x86_64-linux-gnu.so")
+
+EXPANDABLE = "expandable_segments:True"
+ASYNC = "backend:cudaMallocAsync"
+THRESHOLDS = "garbage_collection_threshold:0.6,max_split_size_mb:20,roundup_power2_divisions:4"
+
+
+@functools.lru_cache(maxsize=None)
+def library(name=LIBRARY):
+    path = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run(["cc", "-g", "-O1", "-fPIC", "-shared", "-o", path, os.path.join(SCRIPTS, "backends.c")], check=True)
+    made.append(path.removesuffix(name))
+    return path
+
+
+made = []
+
+
+def tearDownModule():
+    for folder in made:
+        shutil.rmtree(folder)
+
+
+@functools.lru_cache(maxsize=None)
+def record(way, *arguments, allocator="", devices="1", environment=()):
+    """The snapshot, and the moments that the script tells of: by name."""
+    command, libraries = sim_python(os.path.join(SCRIPTS, "backends.py"), way, *arguments)
+    variables = {**DEVICE, "SIMCUDA_DEVICES": devices, "PYTORCH_CUDA_ALLOC_CONF": allocator, **dict(environment)}
+    run = Recording(command, None, variables, libraries=libraries)
+    assert run.code == 0, run.err
+    moments = json.loads(run.out.splitlines()[-1])
+    assert moments
+    return max(run.files, key=os.path.getsize), {moment["name"]: moment for moment in moments}
+
+
+@functools.lru_cache(maxsize=None)
+def report_at(path, time_ns):
+    return report(path, "--until", str(time_ns))
+
+
+def of_device(rows, device):
+    (row,) = [row for row in rows if row["device"] == device]
+    return row
+
+
+def layer_of(result, name, device=0):
+    rows = [row for row in of_device(result["devices"], device)["layers"] if row["layer"] == name]
+    return rows[0] if rows else None
+
+
+def ledger(result, device=0):
+    row = of_device(result["ledger"], device)
+    lines = {line["name"]: line["bytes"] for line in row["lines"]}
+    assert sum(lines.values()) == row["used_bytes"]
+    return row, lines
+
+
+def owners(result, device=0):
+    """Live bytes of layer cuda by owner."""
+    found = {}
+    for site in result["sites"]:
+        if (site["layer"], site["device"]) == ("cuda", device) and site["live_bytes"]:
+            found[site["owner"]] = found.get(site["owner"], 0) + site["live_bytes"]
+    return found
+
+
+class Moments(unittest.TestCase):
+    def at_each(self, recorded, check):
+        path, moments = recorded
+        for name, moment in moments.items():
+            result = report_at(path, moment["time_ns"])
+            for device, told in enumerate(moment["devices"]):
+                # The question of the script may have been the first thing that happened on a device.
+                if device and device not in [row["device"] for row in result["ledger"]]:
+                    continue
+                with self.subTest(moment=name, device=device):
+                    check(result, device, told)
+
+    def check_ledger(self, result, device, told):
+        """All of the device is accounted for, and it is as much as the driver says: the lines."""
+        row, lines = ledger(result, device)
+        self.assertEqual((row["used_bytes"], row["total_bytes"]), (told["used"], told["total"]))
+        self.assertEqual(lines["unexplained"], 0)
+        self.assertEqual(lines["other_processes"], OTHERS_BYTES)
+        self.assertGreaterEqual(lines["contexts"], CONTEXT_BYTES)
+        return lines
+
+
+@unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
+class CachingAllocator(Moments):
+    def check(self, result, device, told):
+        stats = told["stats"]
+        lines = self.check_ledger(result, device, told)
+        self.assertEqual(lines["torch_live"], stats.get("allocated_bytes.all.current", 0))
+        self.assertEqual(lines["torch_live"] + lines["torch_cached"], stats.get("reserved_bytes.all.current", 0))
+        self.assertEqual((lines["device"], lines["vmm"]), (0, 0))
+        if stats.get("allocation.all.allocated"):
+            self.check_stats(of_device(result["allocator"], device), stats)
+            self.check_segments(result, device, told)
+
+    def check_stats(self, own, stats):
+        self.assertTrue(own["knows_segments"])
+        self.assertEqual(set(own["stats"]["reserved_bytes"]), {"all", "large_pool", "small_pool"})
+        for row, pools in own["stats"].items():
+            for pool, numbers in pools.items():
+                for key, value in numbers.items():
+                    self.assertEqual(value, stats[f"{row}.{pool}.{key}"], (row, pool, key))
+
+    def check_segments(self, result, device, told):
+        (row,) = [row for row in result["segments"] if (row["device"], row["moment"]) == (device, "end")]
+        self.assertEqual(row["segments"], len(told["segments"]))
+        self.assertEqual(row["reserved_bytes"], sum(size for size, _, _ in told["segments"]))
+        self.assertEqual(row["allocated_bytes"], sum(allocated for _, allocated, _ in told["segments"]))
+        self.assertEqual(row["reserved_bytes"], row["allocated_bytes"] + row["hole_bytes"] + row["empty_bytes"])
+        self.assertEqual(row["driver_bytes"], row["reserved_bytes"])
+        self.assertEqual((row["outside_bytes"], row["besides"]), (0, []))
+
+    def native(self):
+        return record("all", devices="2")
+
+    def expandable(self):
+        return record("all", allocator=EXPANDABLE, devices="2")
+
+    def test_the_native_allocator_is_exact_at_each_moment_with_graphs_and_pools_and_two_devices(self):
+        self.at_each(self.native(), self.check)
+
+    def test_expandable_segments_are_exact_at_each_moment_with_graphs_and_pools_and_two_devices(self):
+        self.at_each(self.expandable(), self.check)
+        for _, moments in (self.native(), self.expandable()):
+            self.assertLessEqual({"trained", "holes", "emptied", "captured", "replayed", "shared", "one deleted",
+                                  "graphs deleted", "pool", "history", "two devices", "pinned"}, set(moments))
+            for name in ("captured", "pool"):
+                self.assertTrue(any(own for _, _, own in moments[name]["devices"][0]["segments"]), name)
+
+    def test_a_threshold_for_collection_a_limit_of_splits_and_rounded_sizes_are_exact_at_each_moment(self):
+        self.at_each(record("train", allocator=THRESHOLDS), self.check)
+
+    def test_emptying_the_cache_gives_back_the_pages_of_expandable_segments_without_blocks(self):
+        path, moments = self.expandable()
+        before, after = (report_at(path, moments[name]["time_ns"]) for name in ("holes", "emptied"))
+        (full,) = [row for row in before["segments"] if (row["device"], row["moment"]) == (0, "end")]
+        given = of_device(after["allocator"], 0)["given_back"]
+        self.assertGreater(full["empty_bytes"], 0)
+        self.assertEqual(given["times"][-1]["bytes"], full["empty_bytes"])
+        self.assertEqual(layer_of(before, "cuda")["live_bytes"] - layer_of(after, "cuda")["live_bytes"],
+                         full["empty_bytes"])
+
+    def test_pinned_memory_of_pytorchs_host_cache_is_the_hosts(self):
+        for path, moments in (self.native(), self.expandable()):
+            for name in ("pinned", "pinned cached", "pinned emptied"):
+                host, told = report_at(path, moments[name]["time_ns"])["host"], moments[name]["host"]
+                with self.subTest(moment=name):
+                    self.assertEqual(host["live_bytes"], told["allocated_bytes.current"])
+                    self.assertEqual(host["peak_bytes"], told["allocated_bytes.peak"])
+                    self.assertEqual((host["alloc_count"], host["free_count"]),
+                                     (told["num_host_alloc"], told["num_host_free"]))
+            self.assertGreater(moments["pinned cached"]["host"]["allocated_bytes.current"],
+                               moments["pinned cached"]["host"]["active_bytes.current"])
+
+    def test_what_is_free_of_expandable_segments_when_a_request_is_refused_has_its_largest_hole(self):
+        path, moments = record("refused", allocator=EXPANDABLE, environment=(("SIMCUDA_MEMORY", "3G"),))
+        (last,) = [row for row in report_at(path, moments["refused"]["time_ns"])["ooms"]
+                   if row["requested_bytes"] == 500 * MIB and not row["recovered"]]
+        self.assertEqual(last["reserved_bytes"],
+                         moments["refused"]["devices"][0]["stats"]["reserved_bytes.all.current"])
+        self.assertGreater(moments["refused"]["hole"], 0)
+        self.assertEqual(last["largest_hole_bytes"], moments["refused"]["hole"])
+        lines = {line["name"]: line["bytes"] for line in last["ledger"]["lines"]}
+        self.assertEqual(lines["torch_live"] + lines["torch_cached"], last["reserved_bytes"])
+        self.assertEqual(lines["unexplained"], 0)
+
+
+@unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
+class OtherAllocators(Moments):
+    def check_pools(self, result, device, told):
+        lines, stats = self.check_ledger(result, device, told), told["stats"]
+        used, cached = (lines["pool_" + name] + lines["graph_" + name] for name in ("used", "cached"))
+        self.assertEqual(used + cached, stats["reserved_bytes.all.current"])
+        blocks = sum(space["live_blocks"] for space in layer_of(result, "cuda", device)["spaces"])
+        self.assertLessEqual(used, stats["allocated_bytes.all.current"])
+        self.assertLessEqual(stats["allocated_bytes.all.current"], used + blocks * (UNIT_BYTES - 1))
+        self.assertEqual(lines["torch_live"] + lines["torch_cached"], 0)
+        self.assertIsNone(layer_of(result, "torch", device))
+
+    def test_the_drivers_allocator_has_its_blocks_and_what_pools_and_graphs_hold_at_each_moment(self):
+        path, moments = record("async", allocator=ASYNC)
+        self.at_each((path, moments), self.check_pools)
+        # Graphs whose memory is nodes of theirs.
+        for name in ("replayed", "shared", "one deleted"):
+            _, lines = ledger(report_at(path, moments[name]["time_ns"]))
+            self.assertGreater(lines["graph_used"], 10 * MIB)
+
+    def test_memory_of_a_pluggable_allocator_is_its_librarys(self):
+        def check(result, device, told):
+            lines = self.check_ledger(result, device, told)
+            self.assertEqual(lines["device"], layer_of(result, "cuda", device)["live_bytes"])
+            self.assertEqual(lines["torch_live"] + lines["torch_cached"], 0)
+
+        path, moments = record("pluggable", library())
+        self.at_each((path, moments), check)
+        result = report_at(path, moments["pluggable"]["time_ns"])
+        self.assertEqual(owners(result), {LIBRARY: 3 * MIB + 2 * 4_000_000})
+        self.assertEqual(owners(report_at(path, moments["pluggable freed"]["time_ns"])), {})
+
+    def test_segments_of_a_pool_with_a_pluggable_allocator_are_its_librarys_and_exact(self):
+        def check(result, device, told):
+            lines, stats = self.check_ledger(result, device, told), told["stats"]
+            own = of_device(result["allocator"], device)["stats"]
+            self.assertEqual(lines["torch_live"], stats["allocated_bytes.all.current"])
+            self.assertEqual(lines["torch_live"] + lines["torch_cached"], stats["reserved_bytes.all.current"])
+            self.assertEqual(own["reserved_bytes"]["all"]["peak"], stats["reserved_bytes.all.peak"])
+            self.assertEqual(own["inactive_split_bytes"]["all"]["current"], stats["inactive_split_bytes.all.current"])
+            self.assertEqual(owners(result).get(LIBRARY, 0), sum(size for size, _, own in told["segments"] if own))
+
+        path, moments = record("pluggable-pool", library())
+        self.at_each((path, moments), check)
+        self.assertGreater(owners(report_at(path, moments["pluggable pool"]["time_ns"]))[LIBRARY], 30 * MIB)
+
+    def test_without_a_cache_what_pytorch_holds_is_all_in_use(self):
+        def check(result, device, told):
+            lines = self.check_ledger(result, device, told)
+            self.assertEqual(lines["torch_live"], layer_of(result, "cuda", device)["live_bytes"])
+            self.assertEqual(lines["torch_cached"], 0)
+            self.assertEqual(told["stats"].get("allocated_bytes.all.current", 0), 0)
+
+        path, moments = record("train", environment=(("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),))
+        self.at_each((path, moments), check)
+        self.assertGreater(ledger(report_at(path, moments["holes"]["time_ns"]))[1]["torch_live"], 290 * MIB)
+
+    def test_others_that_allocate_beside_pytorch_have_what_is_theirs(self):
+        def check(result, device, told):
+            lines, reserved = self.check_ledger(result, device, told), told["stats"]["reserved_bytes.all.current"]
+            self.assertEqual(lines["device"], 20 * MIB)
+            self.assertEqual(lines["torch_live"] + lines["torch_cached"], reserved)
+            self.assertEqual(owners(result), {"PyTorch": reserved, LIBRARY: 10 * MIB, "CuPy": 10 * MIB})
+            (row,) = [row for row in result["segments"] if row["moment"] == "end"]
+            self.assertEqual(sorted((other["owner"], other["bytes"]) for other in row["besides"]),
+                             [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)])
+
+        self.at_each(record("beside", library(), library(STAND_IN)), check)
+
+
+if __name__ == "__main__":
+    tap.main()
