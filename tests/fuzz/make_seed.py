@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Makes a small seed for fuzzing of a recording: without stacks, and without anything that tells of the machine.
+
+    make_seed.py RECORDING SEED        (with tests/cli in PYTHONPATH)
+
+random-calls.gmt was made of a recording of `random-calls 3 1000 2 BOOKS` (tests/random).
+"""
+import itertools
+import sys
+
+import read_snapshot
+import write_snapshot as w
+
+LEFT_OUT = {"process", "option", "module", "code", "frame", "frames", "stack", "note"}
+
+
+def main():
+    path, to = sys.argv[1:]
+    rows = [row for row in read_snapshot.read(path) if row["record"] not in LEFT_OUT]
+    start = next(row["stamp"] for row in rows if row["record"] == "clock")
+    blocks = [w.process(start_stamp=start)]
+    for name, group in itertools.groupby(rows, key=lambda row: row["record"]):
+        blocks.append(w.block(name, *({**row, "stack": 0, "frames": 0} for row in group)))
+    w.write(to, *blocks)
+
+
+if __name__ == "__main__":
+    main()
