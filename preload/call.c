@@ -40,8 +40,9 @@ static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts
 	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
 	bool is_host = gmt_space_side(event->space) == GMT_SIDE_HOST;
 
+	/* A driver that refused the call for another reason may not have looked at the stream, which is anything then. */
 	if (needs_place(event->kind))
-		gmt_driver_place(facts->stream, &place);
+		gmt_driver_place(event->result && event->result != GMT_OOM_RESULT ? 0 : facts->stream, &place);
 	event->device = (int16_t)(is_host || facts->device_plus_1 < 0 ? GMT_DEVICE_HOST :
 		facts->device_plus_1 ? facts->device_plus_1 - 1 : place.device);
 	if (!event->context)

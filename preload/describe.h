@@ -22,9 +22,10 @@ extern _Atomic int gmt_captures;
 /* A graph somewhere has a memory node: from now on graphs are read when they become executable. */
 void gmt_graphs_see_node(void);
 
-static inline uint8_t gmt_captured(uint64_t stream, enum gmt_kind captured, enum gmt_kind otherwise)
+/* The stream of a call that failed is not looked at: it may be anything. */
+static inline uint8_t gmt_captured(bool failed, uint64_t stream, enum gmt_kind captured, enum gmt_kind otherwise)
 {
-	if (atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 || !gmt_driver_is_capturing(stream))
+	if (failed || atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 || !gmt_driver_is_capturing(stream))
 		return (uint8_t)otherwise;
 	gmt_graphs_see_node();
 	return (uint8_t)captured;

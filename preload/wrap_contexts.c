@@ -29,6 +29,15 @@ static void end_context(const struct gmt_call *call, CUresult result, uint64_t h
 			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number });
 }
 
+/* What was made just now is none of those that are known: one of that handle ended where nobody saw it. */
+static uint64_t new_handle(CUresult result, const CUcontext *context)
+{
+	if (result)
+		return 0;
+	gmt_contexts_end(N(*context));
+	return N(*context);
+}
+
 #define CREATE_CONTEXT(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
@@ -36,7 +45,7 @@ static void end_context(const struct gmt_call *call, CUresult result, uint64_t h
 		gmt_measure_begin_context(&measure, device); \
 		CUresult result = real arguments; \
 		call.stamp = gmt_clock_stamp(); /* what is measured comes after it */ \
-		add_context(&call, result, result ? 0 : N(*context), device, &measure); \
+		add_context(&call, result, new_handle(result, context), device, &measure); \
 		gmt_call_end(&call); \
 		return result; \
 	}

@@ -6,6 +6,7 @@
  */
 #include "wrapper.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
@@ -135,6 +136,7 @@ static void read_graph(struct reader *reader, CUgraph graph, int depth)
 static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph graph, uint64_t flags)
 {
 	struct reader reader = { gmt_driver_graph_functions(), call, exec, false };
+	int kept_errno = errno;
 
 	if (!gmt_call_is_event(call) || !reader.functions ||
 		!atomic_load_explicit(&nodes_were_seen, memory_order_acquire))
@@ -144,6 +146,9 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 	read_graph(&reader, graph, 0);
 	if (reader.found)
 		set_add(exec);
+	else
+		set_remove(exec); /* of another graph, which ended with its context */
+	errno = kept_errno;
 }
 
 #define INSTANTIATE(symbol, parameters, arguments, flags) \
@@ -281,7 +286,8 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode,
 /* A capture that was spoilt ends with an error: the stream does not capture any more. */
 #define END_CAPTURE(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph *graph)) \
-		bool was_capturing = gmt_driver_is_capturing(in_stream); \
+		bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
+			gmt_driver_is_capturing(in_stream); \
 		CUresult result = real(stream, graph); \
 		gmt_call_count(GMT_HOOK_##symbol); \
 		if (was_capturing && !gmt_driver_is_capturing(in_stream)) \

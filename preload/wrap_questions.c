@@ -53,7 +53,7 @@ BEGIN_WRAPPER(CUDA, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))
 	uint64_t begin_stamp = gmt_clock_stamp();
 	CUresult result = real(free_bytes, total_bytes);
 
-	if (!result && gmt_call_is_event(&call))
+	if (!result && free_bytes && total_bytes && gmt_call_is_event(&call))
 		see_answer(begin_stamp, *free_bytes, *total_bytes);
 	gmt_call_end(&call);
 	return result;

@@ -272,7 +272,8 @@ static bool is_running(void)
 
 	if (atomic_load(&state) != NONE)
 		return atomic_load(&state) == RUNNING;
-	if (!gmt_config.samples || !atomic_compare_exchange_strong(&state, &none, RUNNING))
+	/* Before cuInit the driver answers nobody, and the thread would give up for good. */
+	if (!gmt_config.samples || !gmt_driver_device_count() || !atomic_compare_exchange_strong(&state, &none, RUNNING))
 		return atomic_load(&state) == RUNNING;
 	atomic_store(&owner, getpid());
 

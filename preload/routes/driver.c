@@ -2,6 +2,7 @@
 #include "routes/driver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -135,6 +136,14 @@ void gmt_driver_reset_locks(void)
 	atomic_compare_exchange_strong(&state, &learning, 0);
 }
 
+static void put_errno_back(const int *kept)
+{
+	errno = *kept;
+}
+
+/* The driver makes system calls, and the program looks at errno as its own call left it. */
+#define KEEP_ERRNO const int kept_errno __attribute__((cleanup(put_errno_back))) = errno
+
 static bool is_learnt(void)
 {
 	return atomic_load_explicit(&state, memory_order_acquire) == 2;
@@ -190,6 +199,7 @@ static int device_of_stream(void *stream)
 
 uint64_t gmt_driver_context(void)
 {
+	KEEP_ERRNO;
 	void *context = NULL;
 
 	if (!is_learnt() || !ask.ctx_get_current || ask.ctx_get_current(&context))
@@ -209,6 +219,7 @@ static uint64_t context_of(uint64_t stream)
 
 void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
 {
+	KEEP_ERRNO;
 	struct gmt_context known;
 	uint64_t context;
 
@@ -227,6 +238,7 @@ void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
 
 bool gmt_driver_is_capturing(uint64_t stream)
 {
+	KEEP_ERRNO;
 	int status = 0;
 
 	return is_learnt() && ask.is_capturing && !ask.is_capturing((void *)stream, &status) && status;
@@ -234,6 +246,7 @@ bool gmt_driver_is_capturing(uint64_t stream)
 
 bool gmt_driver_primary_is_active(int device)
 {
+	KEEP_ERRNO;
 	unsigned flags;
 	int active = 0;
 
@@ -242,6 +255,7 @@ bool gmt_driver_primary_is_active(int device)
 
 uint64_t gmt_driver_primary(int device)
 {
+	KEEP_ERRNO;
 	void *context = NULL;
 
 	if (!gmt_driver_primary_is_active(device) || !ask.primary_retain || !ask.primary_release ||
@@ -253,6 +267,7 @@ uint64_t gmt_driver_primary(int device)
 
 uint64_t gmt_driver_green_view(uint64_t green)
 {
+	KEEP_ERRNO;
 	void *view = NULL;
 
 	return is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green) ? (uint64_t)view : 0;
@@ -260,6 +275,7 @@ uint64_t gmt_driver_green_view(uint64_t green)
 
 int gmt_driver_device_of(uint64_t address)
 {
+	KEEP_ERRNO;
 	int device;
 
 	return is_learnt() && ask.pointer_attribute && !ask.pointer_attribute(&device, DEVICE_ORDINAL, address) ?
@@ -268,6 +284,7 @@ int gmt_driver_device_of(uint64_t address)
 
 int gmt_driver_device_of_handle(uint64_t handle)
 {
+	KEEP_ERRNO;
 	enum { LOCATION_DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
 	/* CUmemAllocationProp, and room for what newer ones may have. */
 	struct {
@@ -281,23 +298,36 @@ int gmt_driver_device_of_handle(uint64_t handle)
 
 uint64_t gmt_driver_default_pool(int device)
 {
+	KEEP_ERRNO;
+	int mode = CAPTURE_RELAXED;
 	void *pool = NULL;
 
-	return is_learnt() && ask.default_pool && !ask.default_pool(&pool, device) ? (uint64_t)pool : 0;
+	if (!is_learnt() || !ask.default_pool || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+		return 0;
+	if (ask.default_pool(&pool, device))
+		pool = NULL;
+	ask.exchange_capture_mode(&mode);
+	return (uint64_t)pool;
 }
 
 uint64_t gmt_driver_range_bytes(uint64_t address)
 {
+	KEEP_ERRNO;
+	int mode = CAPTURE_RELAXED;
 	uint64_t base;
 	size_t size_bytes;
 
-	if (!is_learnt() || !ask.address_range || ask.address_range(&base, &size_bytes, address))
+	if (!is_learnt() || !ask.address_range || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
 		return 0;
+	if (ask.address_range(&base, &size_bytes, address))
+		size_bytes = 0;
+	ask.exchange_capture_mode(&mode);
 	return size_bytes;
 }
 
 int16_t gmt_driver_holder_of(uint64_t address)
 {
+	KEEP_ERRNO;
 	/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST, CUDA_ERROR_INVALID_VALUE */
 	enum { MEMORY_TYPE = 2, HOST = 1, INVALID_VALUE = 1 };
 	int mode = CAPTURE_RELAXED, type = 0, device = 0, result;
@@ -324,6 +354,7 @@ const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
 
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
+	KEEP_ERRNO;
 	int mode = CAPTURE_RELAXED; /* whatever the driver thinks of the question, no capture minds */
 	size_t free_bytes, total_bytes;
 	int device;
@@ -345,6 +376,7 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 
 bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
+	KEEP_ERRNO;
 	return is_learnt() && current_device() == device &&
 		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
 }
@@ -401,6 +433,7 @@ bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t 
 
 unsigned gmt_driver_device_count(void)
 {
+	KEEP_ERRNO;
 	int count;
 
 	if (!is_learnt() || !ask.device_count || ask.device_count(&count) || count < 0)

@@ -4,8 +4,8 @@
 
 /*
  * The one libcuda of this process: where its functions are, and the few questions that the recorder
- * itself asks it. None of those questions invalidates a stream capture, none needs memory, and none is
- * asked while the process exits.
+ * itself asks it. None of those questions invalidates a stream capture, none needs memory, none is
+ * asked while the process exits, and errno is as before.
  */
 
 #include <stdbool.h>
