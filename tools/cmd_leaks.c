@@ -4,6 +4,7 @@
 #include "render/head.h"
 #include "render/leaks.h"
 #include "tools/command.h"
+#include "tools/files.h"
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/owners.h"
@@ -141,57 +142,35 @@ static bool render(struct gmt_parts *parts, const struct leaks_options *options,
 	return true;
 }
 
-static int leaks_of_file(const char *path, const struct leaks_options *options,
-	const struct gmt_leaks_options *leaks, const struct gmt_owner_rules *owners, struct gmt_json *json, FILE *file,
-	bool *ret_incomplete)
+/* What a verb knows of all its files. */
+struct teller {
+	const struct leaks_options *options;
+	const struct gmt_leaks_options *leaks;
+	const struct gmt_owner_rules *owners;
+	bool incomplete; /* one of them is */
+};
+
+static int leaks_of_file(void *user, const char *path, struct gmt_json *json, FILE *file)
 {
+	struct teller *teller = user;
 	struct gmt_parts parts = { 0 };
 	struct gmt_parts_options how = {
 		.traces = {
-			.symbol_directories = options->symbol_paths.items,
-			.symbol_directory_count = options->symbol_paths.count,
-			.owner_rules = owners,
+			.symbol_directories = teller->options->symbol_paths.items,
+			.symbol_directory_count = teller->options->symbol_paths.count,
+			.owner_rules = teller->owners,
 		},
-		.until = options->until,
-		.leaks = *leaks,
+		.until = teller->options->until,
+		.leaks = *teller->leaks,
 	};
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
-		if (!render(&parts, options, json, file))
+		teller->incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		if (!render(&parts, teller->options, json, file))
 			code = gmt_say_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
 	gmt_parts_fini(&parts);
-	return code;
-}
-
-/* Likewise, of all. */
-static int leaks_of_files(int count, char **paths, const struct leaks_options *options,
-	const struct gmt_leaks_options *leaks, const struct gmt_owner_rules *owners, FILE *file, bool *ret_incomplete)
-{
-	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = count > 1 ? 4 : 2 };
-	bool is_list = options->json && count > 1;
-	int code = 0;
-
-	if (is_list) {
-		gmt_json_begin_object(&json);
-		gmt_json_key_text(&json, "schema", "gpumemtrace.leaks-list/1");
-		gmt_json_key(&json, "files");
-		gmt_json_begin_array(&json);
-	}
-	for (int i = 0; i < count; i++) {
-		if (i && !options->json)
-			fputs("\n\n", file);
-		int answer = leaks_of_file(paths[i], options, leaks, owners, &json, file, ret_incomplete);
-		code = answer ? answer : code;
-	}
-	if (is_list) {
-		gmt_json_end_array(&json);
-		gmt_json_end_object(&json);
-	}
-	if (json.needs_comma)
-		fputc('\n', file);
 	return code;
 }
 
@@ -203,7 +182,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	};
 	struct gmt_leaks_options leaks;
 	struct gmt_owner_rules owners = { 0 };
-	bool incomplete = false;
+	struct teller teller = { &options, &leaks, &owners, false };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -220,8 +199,10 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 
 	FILE *file = code ? NULL : gmt_output_open(options.output);
 	if (file) {
-		code = leaks_of_files(argc, argv, &options, &leaks, &owners, file, &incomplete);
-		if (!code && incomplete && options.strict)
+		code = gmt_files_tell(&(struct gmt_files){
+			.count = argc, .paths = argv, .file = file, .json = options.json, .schema = "gpumemtrace.leaks-list/1",
+			.key = "files", .tell = leaks_of_file, .user = &teller });
+		if (!code && teller.incomplete && options.strict)
 			code = GMT_EXIT_INCOMPLETE;
 		code = gmt_output_close(file, options.output, code);
 	} else if (!code)

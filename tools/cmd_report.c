@@ -3,6 +3,7 @@
 
 #include "render/report.h"
 #include "tools/command.h"
+#include "tools/files.h"
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/owners.h"
@@ -88,10 +89,17 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 	return GMT_OK;
 }
 
-/* Returns the exit code; *ret_incomplete is set, never cleared. */
-static int report_file(const char *path, const struct report_options *options,
-	const struct gmt_owner_rules *owners, struct gmt_json *json, FILE *file, bool *ret_incomplete)
+/* What a verb knows of all its files. */
+struct reporter {
+	const struct report_options *options;
+	const struct gmt_owner_rules *owners;
+	bool incomplete; /* one of them is */
+};
+
+static int report_file(void *user, const char *path, struct gmt_json *json, FILE *file)
 {
+	struct reporter *reporter = user;
+	const struct report_options *options = reporter->options;
 	struct gmt_parts parts = { 0 };
 	struct gmt_where_parts where = { 0 };
 	struct gmt_parts_options how = {
@@ -99,7 +107,7 @@ static int report_file(const char *path, const struct report_options *options,
 			.native = (enum gmt_traces_native)options->native,
 			.symbol_directories = options->symbol_paths.items,
 			.symbol_directory_count = options->symbol_paths.count,
-			.owner_rules = owners,
+			.owner_rules = reporter->owners,
 		},
 		.until = options->until,
 		.leaks = gmt_parts_default_leaks,
@@ -108,7 +116,7 @@ static int report_file(const char *path, const struct report_options *options,
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		reporter->incomplete |= !gmt_snapshot_complete(parts.snapshot);
 		if (gmt_where_parts_init(&where, parts.snapshot, &parts.traces, &parts.timeline, &parts.replay,
 				&parts.history, &parts.sites, parts.until_ns, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, json, file, &error))
@@ -119,44 +127,13 @@ static int report_file(const char *path, const struct report_options *options,
 	return code;
 }
 
-/* Likewise, of all. */
-static int report_files(int count, char **paths, const struct report_options *options,
-	const struct gmt_owner_rules *owners, FILE *file, bool *ret_incomplete)
-{
-	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = count > 1 ? 4 : 2 };
-	bool is_list = options->json && count > 1;
-	int code = 0;
-
-	if (is_list) {
-		gmt_json_begin_object(&json);
-		gmt_json_key_text(&json, "schema", "gpumemtrace.reports/1");
-		gmt_json_key(&json, "reports");
-		gmt_json_begin_array(&json);
-	}
-	for (int i = 0; i < count; i++) {
-		int answer;
-
-		if (i && !options->json)
-			fputs("\n\n", file);
-		answer = report_file(paths[i], options, owners, &json, file, ret_incomplete);
-		code = answer ? answer : code;
-	}
-	if (is_list) {
-		gmt_json_end_array(&json);
-		gmt_json_end_object(&json);
-	}
-	if (json.needs_comma)
-		fputc('\n', file);
-	return code;
-}
-
 int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 {
 	struct report_options options = {
 		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
 	};
 	struct gmt_owner_rules owners = { 0 };
-	bool incomplete = false;
+	struct reporter reporter = { &options, &owners, false };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -171,8 +148,10 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 
 	FILE *file = code ? NULL : gmt_output_open(options.output);
 	if (file) {
-		code = report_files(argc, argv, &options, &owners, file, &incomplete);
-		if (!code && incomplete && options.strict)
+		code = gmt_files_tell(&(struct gmt_files){
+			.count = argc, .paths = argv, .file = file, .json = options.json, .schema = "gpumemtrace.reports/1",
+			.key = "reports", .tell = report_file, .user = &reporter });
+		if (!code && reporter.incomplete && options.strict)
 			code = GMT_EXIT_INCOMPLETE;
 		code = gmt_output_close(file, options.output, code);
 	} else if (!code)
