@@ -8,10 +8,11 @@
 #include "record/session.h"
 #include "routes/driver.h"
 
-static struct gmt_ring_event event_of(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts)
+/* Built where it waits: to be copied right after it was written would cost more than all the rest of this. */
+static void fill_event(struct gmt_ring_event *event, const struct gmt_call *call, uint32_t result, unsigned kind,
+	const struct gmt_call_facts *facts)
 {
-	unsigned kind = result ? gmt_kind_failure(facts->kind) : facts->kind;
-	struct gmt_ring_event event = {
+	*event = (struct gmt_ring_event){
 		.stamp = call->stamp ? call->stamp : gmt_clock_stamp(),
 		.address = facts->address,
 		.size_bytes = facts->size_bytes,
@@ -24,8 +25,6 @@ static struct gmt_ring_event event_of(const struct gmt_call *call, uint32_t resu
 		.space = facts->space,
 		.context = facts->context,
 	};
-
-	return event;
 }
 
 /* Frees do not say of which device and context: the block knows. Nor does what is bound: the memory knows. */
@@ -69,41 +68,51 @@ static void flush(struct gmt_thread_state *thread)
 		gmt_oom_wait();
 }
 
-static void wait_for_end(const struct gmt_ring_event *event)
+/* Room for one more event, which waits from now on. */
+static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 {
-	struct gmt_thread_state *thread = &gmt_this_thread;
-
 	/* One call that does very much: what waits gets the stack of here. */
 	if (thread->waiting_count == GMT_THREAD_WAITING)
 		flush(thread);
-	thread->waiting[thread->waiting_count++] = *event;
+	return &thread->waiting[thread->waiting_count++];
+}
+
+/* Asked before the stack is taken: other threads go on allocating. */
+static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_ring_event *refused)
+{
+	struct gmt_ring_event driver_says;
+
+	gmt_oom_ask(refused, &driver_says);
+	*wait_for_end(thread) = driver_says;
+	thread->is_oom = true;
+}
+
+/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
+static void see_block(void)
+{
+	int kept_errno = errno;
+
+	gmt_optimizer_see_block();
+	errno = kept_errno;
 }
 
 void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts)
 {
-	struct gmt_ring_event event = event_of(call, result, facts);
-	int kept_errno = errno;
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	unsigned kind = result ? gmt_kind_failure(facts->kind) : facts->kind;
+	struct gmt_ring_event *event;
 
 	/* Zero bytes were asked for and given, or nothing was freed. */
-	if (!event.kind || (!facts->address && event.kind != GMT_KIND_ALLOC_FAILED))
+	if (!kind || (!facts->address && kind != GMT_KIND_ALLOC_FAILED))
 		return;
-	fill_place(&event, facts);
-	gmt_this_thread.has_seen_event = true;
-	if (result == GMT_OOM_RESULT && event.kind == GMT_KIND_ALLOC_FAILED) {
-		struct gmt_ring_event driver_says;
-
-		/* Asked before the stack is taken: other threads go on allocating. */
-		gmt_oom_ask(&event, &driver_says);
-		wait_for_end(&event);
-		wait_for_end(&driver_says);
-		gmt_this_thread.is_oom = true;
-	} else {
-		wait_for_end(&event);
-	}
-	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
-	if (event.space == GMT_SPACE_POOL && event.kind == GMT_KIND_ALLOC)
-		gmt_optimizer_see_block();
-	errno = kept_errno;
+	event = wait_for_end(thread);
+	fill_event(event, call, result, kind, facts);
+	fill_place(event, facts);
+	thread->has_seen_event = true;
+	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
+		ask_what_is_left(thread, event);
+	if (facts->space == GMT_SPACE_POOL && kind == GMT_KIND_ALLOC)
+		see_block();
 }
 
 void gmt_call_end(const struct gmt_call *call)

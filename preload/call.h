@@ -60,8 +60,12 @@ static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_r
 	if (thread->depth++ == 0)
 		thread->outermost = (uint16_t)hook;
 	call.counts = (role == GMT_CALL_DRIVER ? thread->driver_depth++ : thread->depth - 1) == 0 && !thread->is_ours;
+	/* What the runtime ends, it ends by the driver: the first event inside has its stamp. */
 	if (call.counts && gmt_kind_stamp(kind) == GMT_STAMP_BEFORE)
-		call.stamp = gmt_clock_stamp();
+		call.stamp = thread->depth > 1 && thread->before && !thread->has_seen_event ? thread->before :
+			gmt_clock_stamp();
+	if (thread->depth == 1)
+		thread->before = call.stamp;
 	gmt_call_count(hook);
 	return call;
 }

@@ -16,6 +16,7 @@ enum { GMT_THREAD_WAITING = 4 };
 struct gmt_thread_state {
 	uint32_t depth;        /* of hooked CUDA calls inside each other */
 	uint32_t driver_depth; /* of the driver's among them */
+	uint64_t before;       /* stamp before the outermost, where it ends something; else 0 */
 	uint16_t outermost;    /* enum gmt_hook of the outermost */
 	uint8_t waiting_count;
 	bool has_seen_event;   /* an event inside the outermost says what it did */
