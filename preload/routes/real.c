@@ -68,30 +68,43 @@ static int stop_at_first(const ElfW(Sym) *entry, void *argument)
 	return 1;
 }
 
-/* The program and the preloads before ours. */
-static int look_ahead(struct dl_phdr_info *info, size_t size, void *argument)
+/* What look_around finds in the order of the loader's list: the program and preloads before ours, then the rest. */
+struct surroundings {
+	uint32_t order;
+	bool has_behind[GMT_HOOK_COUNT];
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	uint32_t *order = argument;
+	struct surroundings *around = argument;
 	struct gmt_symbol_tables tables;
+	uint32_t self = gmt_object_self()->order, order = around->order++;
 
 	(void)size;
-	if ((*order)++ == gmt_object_self()->order)
-		return 1;
-	if (!gmt_symbol_tables_read(info, &tables))
+	if (order == self || !gmt_symbol_tables_read(info, &tables))
 		return 0;
-	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
-		if (!ahead[hook] && gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
-			ahead[hook] = *order;
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		bool *is_behind = &around->has_behind[hook];
+
+		if ((order < self ? ahead[hook] : *is_behind) ||
+			!gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
+			continue;
+		if (order < self)
+			ahead[hook] = order + 1;
+		else
+			*is_behind = true;
+	}
 	return 0;
 }
 
 void gmt_real_look_around(void)
 {
-	uint32_t order = 0;
+	static struct surroundings around;
 
-	gmt_objects_visit(look_ahead, &order);
+	gmt_objects_visit(look_at, &around);
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		void *next = gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol);
+		/* The loader takes a microsecond to say that there is none, in every process that was started. */
+		void *next = around.has_behind[hook] ? gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
 
 		next_at_start[hook] = next && is_ours(next) ? NULL : next;
 		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&

@@ -59,6 +59,9 @@ static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index
 
 /* Where the parts of a GNU hash table are. */
 struct gnu_hash {
+	const ElfW(Addr) *filter; /* a power of two of words: two bits for each symbol */
+	uint32_t filter_words;
+	uint32_t filter_shift;
 	uint32_t bucket_count;
 	uint32_t first; /* symbols before it are not in the table */
 	const uint32_t *buckets;
@@ -69,9 +72,21 @@ static struct gnu_hash open_gnu_hash(const uint32_t *hash)
 {
 	struct gnu_hash opened = { .bucket_count = hash[0], .first = hash[1] };
 
-	opened.buckets = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + hash[2]);
+	opened.filter = (const ElfW(Addr) *)(hash + 4);
+	opened.filter_words = hash[2];
+	opened.filter_shift = hash[3];
+	opened.buckets = (const uint32_t *)(opened.filter + opened.filter_words);
 	opened.chain = opened.buckets + opened.bucket_count;
 	return opened;
+}
+
+/* False: no symbol there has that hash. Most objects have none of the names that are looked for. */
+static bool may_have(const struct gnu_hash *hash, uint32_t wanted)
+{
+	enum { BITS = 8 * sizeof(ElfW(Addr)) };
+	ElfW(Addr) both = (ElfW(Addr))1 << wanted % BITS | (ElfW(Addr))1 << (wanted >> hash->filter_shift) % BITS;
+
+	return !hash->filter_words || (hash->filter[wanted / BITS % hash->filter_words] & both) == both;
 }
 
 typedef int visit_function(const ElfW(Sym) *entry, void *argument);
@@ -85,7 +100,7 @@ static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char 
 
 	for (const unsigned char *at = (const unsigned char *)symbol; *at; at++)
 		wanted = wanted * 33 + *at;
-	if (!hash.bucket_count)
+	if (!hash.bucket_count || !may_have(&hash, wanted))
 		return 0;
 	for (uint32_t index = hash.buckets[wanted % hash.bucket_count]; index >= hash.first && index; index++) {
 		uint32_t entry = hash.chain[index - hash.first];
