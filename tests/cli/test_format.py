@@ -67,8 +67,9 @@ class Format(unittest.TestCase):
     def test_dump_prints_what_the_independent_reader_reads(self):
         self.check_dump(cli.make("one.gmt.gz", events=5000, threads=4, rank=3, drop=2))
 
-    def test_the_first_version_can_be_read_for_ever(self):
-        self.check_dump(os.path.join(cli.TESTS, "golden", "version-1.gmt"))
+    def test_each_version_can_be_read_for_ever(self):
+        for version in "1", "1.1", "1.2":
+            self.check_dump(os.path.join(cli.TESTS, "golden", f"version-{version}.gmt"))
 
     def test_the_report_of_the_first_version_stays_the_same(self):
         path = os.path.join(cli.TESTS, "golden", "version-1.gmt")

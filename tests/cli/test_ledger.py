@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The ledger of a device: lines that add up to what it says is in use."""
+import os
 import unittest
 
 import cli
@@ -156,6 +157,17 @@ class LedgerTest(unittest.TestCase):
         story.cuda(7, context=4)
         story.event(2, layer=DRIVER, space=CONTEXT, address=99, context=3, device=-2)
         self.assertEqual(amounts(story.report()), {"device": 7, "pool_used": 10})
+
+    def test_the_ledger_of_minor_version_2_stays_the_same(self):
+        report = cli.report(os.path.join(cli.TESTS, "golden", "version-1.2.gmt"))
+        (row,) = report["ledger"]
+        self.assertEqual(amounts(row), {
+            "torch_live": 6, "torch_cached": 14, "device": 60, "array": 3, "vmm": 10, "pool_used": 10, "pool_cached": 22,
+            "graph_used": 5, "graph_cached": 1, "contexts": 50, "modules": 7, "limits": 2, "runtime": 20,
+            "other_processes": 30})
+        self.assertEqual((row["used_bytes"], row["managed_bytes"], row["imported_bytes"], row["moved"]),
+                         (240 * MiB, 100 * MiB, 500 * MiB, True))
+        self.assertEqual(set(report["anomalies"].values()), {0})
 
 
 if __name__ == "__main__":
