@@ -88,6 +88,10 @@ class Bench:
     def kept_path(self, name):
         return os.path.join(self.keep, name)
 
+    def recordings(self, name):
+        """What was recorded under that name, by size: the last is the program's own, not of a process that it started."""
+        return sorted(glob.glob(self.kept_path(f"{name}.*.gmt.gz")), key=os.path.getsize) if name else []
+
     def program(self, name):
         return os.path.join(self.programs, name)
 
@@ -101,23 +105,23 @@ class Bench:
                                                 (":" + settings if settings else ""))
         return variables
 
-    def run(self, command, name=None, settings="", seconds=PROGRAM_SECONDS, **more):
-        """Runs a program; under the recorder when `name` says what its recordings are called."""
+    def run(self, command, name=None, settings="", seconds=PROGRAM_SECONDS, folder=None, **more):
+        """Runs a program in a folder; under the recorder when `name` says what its recordings are called."""
+        for left in self.recordings(name):
+            os.unlink(left)  # of an earlier run into the same folder
         seconds = max(1.0, min(seconds, self.seconds_left()))
         try:
-            done = subprocess.run(command, env=self.environment(name, settings, **more), cwd=self.keep, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=seconds)
+            done = subprocess.run(command, env=self.environment(name, settings, **more), cwd=folder or self.keep,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  universal_newlines=True, timeout=seconds)
         except subprocess.TimeoutExpired as late:
             told = [part.decode(errors="replace") if isinstance(part, bytes) else part or ""
                     for part in (late.stdout, late.stderr)]
             done = subprocess.CompletedProcess(command, 124, told[0], f"{told[1]}\ndid not end within {seconds:.0f} s")
-        files = []
         if name:
             with open(os.path.join(self.keep, name + ".log"), "w", encoding="utf-8") as file:
                 file.write(done.stdout + done.stderr)
-            # Its own, not those of processes that it started.
-            files = sorted(glob.glob(os.path.join(self.keep, glob.escape(name) + ".*.gmt.gz")), key=os.path.getsize)
-        return Run(done.returncode, done.stdout, done.stderr, files)
+        return Run(done.returncode, done.stdout, done.stderr, self.recordings(name))
 
     def report(self, snapshot, *arguments):
         return self.call_cli("report", *arguments, snapshot)

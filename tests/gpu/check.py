@@ -4,7 +4,6 @@
 Needs nothing but Python 3.8. Every check is a line of a section: verdict, what, detail; and a row of summary.json.
 """
 import argparse
-import glob
 import json
 import os
 import subprocess
@@ -19,6 +18,7 @@ import toolkit
 from bench import SOURCE, Bench, Table, last_line
 
 SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
+SNIPPETS_VERSION = 12050  # of the headers that they are written for
 TEST_HOST = "test_host.Host.test_"
 HOST_CASES = [
     "test_routes.Routes.test_a_runtime_call_is_one_event_under_its_own_name",
@@ -40,11 +40,13 @@ class Check:
             self.torch, self.no_torch = toolkit.find_torch(bench)
         self.runtimes = toolkit.find_runtimes(self.torch, options.runtime)
         headers = options.headers.split(":")
-        self.major = toolkit.newest_usable(self.runtimes, headers)
+        self.version = toolkit.headers_version(headers)
+        self.major = toolkit.runtime_for(self.runtimes, self.version)
         self.driver = toolkit.find_driver(bench.libraries)
         if self.torch:
             print(f"PyTorch {self.torch[0]} for CUDA {self.torch[1]}, {bench.python}")
-        print("runtimes: " + (", ".join(self.runtimes.values()) or "none"), flush=True)
+        print(f"headers of CUDA {self.version // 1000}.{self.version % 1000 // 10}, runtimes: "
+              f"{', '.join(self.runtimes.values()) or 'none'}", flush=True)
         self.libraries = toolkit.place_libraries(bench, self.runtimes, self.major, self.driver) if self.driver else ""
         self.missing = toolkit.build_programs(bench, headers, {"cudart": self.runtimes.get(self.major), "cuda": self.driver})
 
@@ -53,7 +55,7 @@ class Check:
         lacking = [name for name in names if name in self.missing]
         for name in lacking:
             # Nothing is wrong where a machine has no runtime, or one that the programs are not written for.
-            is_excused = "there is no lib" in self.missing[name] or (name == "snippets" and (self.major or 0) < 13)
+            is_excused = "there is no lib" in self.missing[name] or (name == "snippets" and self.version < SNIPPETS_VERSION)
             self.table.add(f"the program {name} can be built", "skipped" if is_excused else "FAILED", self.missing[name])
         return not lacking
 
@@ -136,11 +138,6 @@ def without_end(text):
     return text.split("\n----------------------------------------------------------------------\nRan ")[0]
 
 
-def recording(bench, name):
-    files = sorted(glob.glob(bench.kept_path(name + ".*.gmt.gz")), key=os.path.getsize)
-    return files[-1] if files else None
-
-
 def text_of(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -154,12 +151,13 @@ def compare_kept(bench, table):
     calls.compare_kept(bench, table)
     table.section("Kept: costs and the ledger")
     for name, judge in (("costs", harm.judge_costs), ("holdings", books.judge_holdings)):
-        if recording(bench, name):
-            judge(bench, table, text_of(bench.kept_path(name + ".out")), recording(bench, name))
+        files = bench.recordings(name)
+        if files:
+            judge(bench, table, text_of(bench.kept_path(name + ".out")), files[-1])
     for way in books.WAYS:
-        told_in = bench.kept_path(f"ledger-{way}.json")
-        if os.path.exists(told_in) and recording(bench, f"ledger-{way}"):
-            books.judge_training(bench, table, way, told_in, recording(bench, f"ledger-{way}"))
+        told_in, files = bench.kept_path(f"ledger-{way}.json"), bench.recordings(f"ledger-{way}")
+        if os.path.exists(told_in) and files:
+            books.judge_training(bench, table, way, told_in, files[-1])
     table.section("Kept: PyTorch")
     exact.compare_kept(bench, table)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """What is recorded of PyTorch equals what PyTorch itself counted, to the byte."""
-import glob
 import json
 import os
 import re
@@ -95,7 +94,7 @@ def compare_kept(bench, table):
     for script, _, reserved_by_malloc in EXACT:
         name = os.path.splitext(script)[0]
         told_in = bench.kept_path(name + ".json")
-        files = sorted(glob.glob(bench.kept_path(name + ".*.gmt.gz")), key=os.path.getsize)
+        files = bench.recordings(name)
         if os.path.exists(told_in) and files:
             compare(bench, table, f"{script} equals PyTorch's own counts", told_in, files[-1], reserved_by_malloc)
 

@@ -48,7 +48,7 @@ class OnTheSimulatedDevice(unittest.TestCase):
     def check(self, *arguments, script=SCRIPT, **variables):
         """A run on the simulated device, with its summary."""
         run = gpu_check("-o", self.place("told.txt"), "--json", self.place("summary.json"), *arguments, script=script,
-                        **{"GPUMEMTRACE_CHECK_DEVICE": BUILD, "GPUMEMTRACE_CHECK_BUILD": BUILD, **variables})
+                        **{"GPUMEMTRACE_CHECK_DEVICE": BUILD, "GPUMEMTRACE_CHECK_BUILD": BUILD, "TMPDIR": self.folder, **variables})
         return run, self.summary()
 
     def summary(self):
@@ -110,6 +110,21 @@ class Sections(OnTheSimulatedDevice):
         self.assert_found(run, r"cuGetProcAddress_v2 gives what the driver exports.*cuMemAllocPitch of 11999, flags 0 is "
                                "cuMemAllocPitch_v2, by the rows cuMemAllocPitch")
 
+    def test_an_older_driver_that_lacks_functions_is_no_fault(self):
+        folder = self.place("older")
+        shutil.copytree(os.path.join(BUILD, "simcuda"), os.path.join(folder, "simcuda"),
+                        ignore=lambda _, names: [name for name in names if ".so" not in name])
+        driver = os.path.join(folder, "simcuda", "libcuda.so.1")
+        with open(driver, "rb") as file:
+            library = file.read()
+        with open(driver, "wb") as file:
+            file.write(library.replace(b"cuGraphAddNode_v3\0", b"cuGraphAddNodeX__\0"))
+        run, summary = self.check("--only", "pointers,calls", GPUMEMTRACE_CHECK_DEVICE=folder)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertRegex(run.stdout, "noted +hooked functions that this driver does not have: cuGraphAddNode_v3\n")
+        self.assertRegex(run.stdout, "skipped +not supported here: not there: cuGraphAddNode_v3\n")
+        self.assertEqual(summary["counts"]["skipped"], 1)
+
     def broken_build(self, old, new):
         """A build folder whose recorder does not know a name any more."""
         folder = self.place("broken")
@@ -149,7 +164,7 @@ class Builds(OnTheSimulatedDevice):
         self.assertIn("the CLI cannot be", run.stdout)
         self.assertGreater(summary["counts"]["skipped"], 15)
 
-        run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD)
+        run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD, TMPDIR=self.folder)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
         self.assertEqual(set(verdicts(run.stdout)), {"ok", "noted"})
         self.assertEqual(run.stdout.count("each function is one exact event"), 9)
@@ -161,7 +176,7 @@ class Builds(OnTheSimulatedDevice):
         counts["devices"][0]["max_memory_allocated"] += 512
         with open(told, "w", encoding="utf-8") as file:
             json.dump(counts, file)
-        run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD)
+        run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD, TMPDIR=self.folder)
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertRegex(run.stdout, r"FAILED +convnet.py .* peak: recorded \d+, PyTorch says \d+")
         self.assertEqual(verdicts(run.stdout).count("FAILED"), 1)

@@ -60,11 +60,15 @@ def find_runtimes(torch, given):
     return found
 
 
+def search_path(libraries):
+    return [folder for folder in (libraries or os.environ.get("LD_LIBRARY_PATH", "")).split(":") if folder]
+
+
 def find_driver(libraries):
     """libcuda.so.1, as the loader finds it."""
-    for folder in (libraries or os.environ.get("LD_LIBRARY_PATH", "")).split(":"):
+    for folder in search_path(libraries):
         path = os.path.join(folder, "libcuda.so.1")
-        if folder and os.path.exists(path):
+        if os.path.exists(path):
             return path
     cache = subprocess.run(["sh", "-c", "PATH=$PATH:/sbin ldconfig -p"], stdout=subprocess.PIPE,
                            universal_newlines=True).stdout
@@ -72,17 +76,30 @@ def find_driver(libraries):
     return found[0] if found else None
 
 
-def newest_usable(runtimes, headers):
-    """Of the major versions of runtimes, the headers' own, else the newest."""
+def headers_version(headers):
+    """CUDA_VERSION of the first cuda.h in these folders; 0: there is none."""
     for folder in headers:
         try:
             with open(os.path.join(folder, "cuda.h"), encoding="utf-8", errors="replace") as file:
                 version = re.search(r"^#define CUDA_VERSION (\d+)", file.read(), re.M)
         except OSError:
             continue
-        if version and int(version.group(1)) // 1000 in runtimes:
-            return int(version.group(1)) // 1000
-    return max(runtimes, default=None)
+        if version:
+            return int(version.group(1))
+    return 0
+
+
+def runtime_for(runtimes, version):
+    """Of the major versions of runtimes, that of the headers, else the newest."""
+    return version // 1000 if version // 1000 in runtimes else max(runtimes, default=None)
+
+
+def write_weak_names(bench):
+    """Older drivers and runtimes lack some functions, and a program that is linked to them must start all the same."""
+    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+        names = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((?:CUDA|CUDART), (\w+)", file.read(), re.M)
+    with open(bench.program("weak.h"), "w", encoding="utf-8") as file:
+        file.write("".join(f"#pragma weak linked_{name}\n" for name in names))
 
 
 def sources_of(name):
@@ -102,11 +119,11 @@ def place_libraries(bench, runtimes, major, driver):
         os.symlink(path, os.path.join(folder, f"libcudart.so.{number}"))
     if 13 not in runtimes and major:
         os.symlink(runtimes[major], os.path.join(folder, "libcudart.so.13"))  # the name in tests/shim
-    if bench.is_simulated:
-        os.symlink(driver, os.path.join(folder, "libcuda.so.1"))
-        management = os.path.join(os.path.dirname(driver), "libnvidia-ml.so.1")
-        if os.path.exists(management):
-            os.symlink(management, os.path.join(folder, "libnvidia-ml.so.1"))
+    if os.path.dirname(driver) in search_path(bench.libraries):
+        # The loader finds it by the search path only, and so what belongs to it; the tests of tests/shim have their own.
+        for pattern in ("libcuda.so.1", "libnvidia-*.so*"):
+            for path in glob.glob(os.path.join(os.path.dirname(driver), pattern)):
+                os.symlink(path, os.path.join(folder, os.path.basename(path)))
     for entry in ("preload", "tools"):
         link = os.path.join(bench.programs, entry)
         if os.path.islink(link):
@@ -118,7 +135,7 @@ def place_libraries(bench, runtimes, major, driver):
 def compile_one(bench, headers, paths, name):
     _, needs, more = PROGRAMS[name]
     command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-O0", "-g", "-w", *more, "-o", bench.program(name),
-               *sources_of(name), "-I" + os.path.join(SOURCE, "preload"), "-I" + SHIM_TESTS, "-I" + SOURCE]
+               "-include", bench.program("weak.h"), *sources_of(name), "-I" + os.path.join(SOURCE, "preload"), "-I" + SHIM_TESTS, "-I" + SOURCE]
     command += [argument for path in headers for argument in ("-isystem", path)]
     # What the driver itself needs, and what an older one lacks, is none of the link's business.
     command += ["-Wl,--allow-shlib-undefined", "-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy",
@@ -136,5 +153,6 @@ def first_error(text):
 
 def build_programs(bench, headers, paths):
     """Compiles all; {name: why it is not there}."""
+    write_weak_names(bench)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return {name: why for name, why in pool.map(lambda name: compile_one(bench, headers, paths, name), PROGRAMS) if why}
