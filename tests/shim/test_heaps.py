@@ -130,7 +130,11 @@ class Heaps(unittest.TestCase):
         run = python("import os",
                      "allocate(); heap = gpumemtrace.Heap('both', 0, 500)",
                      "heap.suballoc(64, 1)",
-                     "if os.fork() == 0: allocate(); heap.suballoc(128, 2)",
+                     "if os.fork() == 0:",
+                     # CUDA does not work in a child, which begins a recording all the same.
+                     "    try: allocate()",
+                     "    except AssertionError: pass",
+                     "    heap.suballoc(128, 2)",
                      "else: os.wait()")
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(sorted((heaps_of(path)["both"]["live_bytes"], heaps_of(path)["both"]["size_bytes"])
