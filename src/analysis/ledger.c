@@ -83,9 +83,7 @@ static void set(struct gmt_ledger_entry *entry, enum gmt_ledger_line line, uint6
 /* Which part of a space PyTorch's allocator has: told by the stacks, or, without any, by its own total. */
 static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned space)
 {
-	uint64_t told = holding->segments[GMT_SPACE_DEVICE] + holding->segments[GMT_SPACE_VMM];
-
-	if (told || space != GMT_SPACE_DEVICE)
+	if (holding->knows_segments || space != GMT_SPACE_DEVICE)
 		return holding->segments[space];
 	return smaller(holding->told_reserved_bytes, holding->bytes[space]);
 }

@@ -36,6 +36,7 @@ enum gmt_ledger_line {
 struct gmt_ledger_holding {
 	uint64_t bytes[GMT_SPACE_COUNT];
 	uint64_t segments[GMT_SPACE_COUNT];
+	bool knows_segments; /* there have been some by then */
 	uint64_t told_allocated_bytes; /* by PyTorch */
 	uint64_t told_reserved_bytes;
 	uint64_t stamp;

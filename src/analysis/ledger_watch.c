@@ -126,9 +126,11 @@ static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *repl
 		return false;
 	now = &(*ret_device)->now;
 	now->bytes[space] = is_more ? now->bytes[space] + size_bytes : now->bytes[space] - size_bytes;
-	if (account->layer == GMT_LAYER_CUDA &&
-		gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
-		now->segments[space] = is_more ? now->segments[space] + size_bytes : now->segments[space] - size_bytes;
+	if (account->layer != GMT_LAYER_CUDA ||
+		!gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
+		return true;
+	now->segments[space] = is_more ? now->segments[space] + size_bytes : now->segments[space] - size_bytes;
+	now->knows_segments = true;
 	return true;
 }
 

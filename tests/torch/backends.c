@@ -31,6 +31,103 @@ EXPORT void own_free(void *block, ssize_t size, int device, void *stream)
 	put_back((unsigned long long)block);
 }
 
+/*
+ * An allocator whose memory can be taken away and brought back under the same addresses, as programs do that
+ * lend the device to others for a while.
+ */
+enum { MAPPINGS = 16, PINNED = 1, ON_DEVICE = 1 };
+
+static const size_t unit = 2 << 20;
+
+static struct {
+	unsigned long long address, handle;
+	size_t size;
+	int device;
+} mappings[MAPPINGS];
+
+/* CUmemAllocationProp */
+struct properties {
+	int type, handle_types, location_type, device;
+	void *meta;
+	unsigned char flags[8];
+};
+
+static int wake(int i)
+{
+	int (*create)(unsigned long long *, size_t, const struct properties *, unsigned long long) =
+		(int (*)(unsigned long long *, size_t, const struct properties *, unsigned long long))driver("cuMemCreate");
+	int (*map)(unsigned long long, size_t, size_t, unsigned long long, unsigned long long) =
+		(int (*)(unsigned long long, size_t, size_t, unsigned long long, unsigned long long))driver("cuMemMap");
+	const struct properties properties = {
+		.type = PINNED, .location_type = ON_DEVICE, .device = mappings[i].device,
+	};
+
+	return create(&mappings[i].handle, mappings[i].size, &properties, 0) ||
+		map(mappings[i].address, mappings[i].size, 0, mappings[i].handle, 0);
+}
+
+static int doze(int i)
+{
+	int (*unmap)(unsigned long long, size_t) = (int (*)(unsigned long long, size_t))driver("cuMemUnmap");
+	int (*release)(unsigned long long) = (int (*)(unsigned long long))driver("cuMemRelease");
+
+	return unmap(mappings[i].address, mappings[i].size) || release(mappings[i].handle);
+}
+
+/* Of all that is allocated: 0 when it worked. */
+EXPORT int sleep_all(void)
+{
+	int failed = 0;
+
+	for (int i = 0; i < MAPPINGS; i++)
+		failed |= mappings[i].size && doze(i);
+	return failed;
+}
+
+EXPORT int wake_all(void)
+{
+	int failed = 0;
+
+	for (int i = 0; i < MAPPINGS; i++)
+		failed |= mappings[i].size && wake(i);
+	return failed;
+}
+
+EXPORT void *mapped_malloc(ssize_t size, int device, void *stream)
+{
+	int (*reserve)(unsigned long long *, size_t, size_t, unsigned long long, unsigned long long) =
+		(int (*)(unsigned long long *, size_t, size_t, unsigned long long, unsigned long long))driver(
+			"cuMemAddressReserve");
+	int i = 0;
+
+	(void)stream;
+	while (i < MAPPINGS && mappings[i].size)
+		i++;
+	if (i == MAPPINGS)
+		return NULL;
+	mappings[i].size = ((size_t)size + unit - 1) / unit * unit;
+	mappings[i].device = device;
+	if (reserve(&mappings[i].address, mappings[i].size, 0, 0, 0) || wake(i))
+		return NULL;
+	return (void *)mappings[i].address;
+}
+
+EXPORT void mapped_free(void *block, ssize_t size, int device, void *stream)
+{
+	int (*unreserve)(unsigned long long, size_t) = (int (*)(unsigned long long, size_t))driver("cuMemAddressFree");
+
+	(void)size;
+	(void)device;
+	(void)stream;
+	for (int i = 0; i < MAPPINGS; i++) {
+		if (!mappings[i].size || mappings[i].address != (unsigned long long)block)
+			continue;
+		doze(i);
+		unreserve(mappings[i].address, mappings[i].size);
+		mappings[i].size = 0;
+	}
+}
+
 /* By the runtime that is in this file. */
 EXPORT int get_memory(const char *runtime, size_t size)
 {

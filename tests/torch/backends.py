@@ -186,6 +186,25 @@ def pool_of_pluggable(library):
     moment('pluggable pool deleted')
 
 
+def sleeping(library):
+    """The memory of a pool is taken away, with blocks in it, and comes back under the same addresses."""
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(library, 'mapped_malloc', 'mapped_free')
+    own = ctypes.CDLL(library)
+    pool = torch.cuda.MemPool(allocator.allocator())
+    with torch.cuda.use_mem_pool(pool):
+        kept = [block(5), block(30), torch.ones(1000, device='cuda')]
+    moment('awake')
+    assert own.sleep_all() == 0
+    moment('asleep')
+    del kept[0]
+    assert own.wake_all() == 0
+    moment('awake again')
+    del kept
+    del pool
+    torch.cuda.empty_cache()
+    moment('sleeper deleted')
+
+
 def beside(*libraries):
     """Others allocate beside PyTorch."""
     convnet.train(steps=2)
@@ -193,6 +212,9 @@ def beside(*libraries):
     for library in libraries:
         assert ctypes.CDLL(library).get_memory(runtime(), ctypes.c_size_t(kept.nbytes // 4)) == 0
     moment('beside')
+    del kept
+    torch.cuda.empty_cache()
+    moment('beside emptied')
 
 
 def refused():
@@ -217,7 +239,7 @@ WAYS = {
     'refused': (refused,),
     'pluggable': (pluggable,),
     'beside': (beside,),
-    'pluggable-pool': (pool_of_pluggable,),
+    'pluggable-pool': (pool_of_pluggable, sleeping),
 }
 
 

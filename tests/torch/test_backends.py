@@ -5,13 +5,19 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, Recording, report, sim_python
+from snapshots import BUILD, SIM_PYTHON, Recording, report, sim_python
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(SCRIPTS))
+sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "ledger"))
+
+import ledger as example  # noqa: E402  (found by the line above)
+
 MIB = 1 << 20
 # What the device holds beside the program's own memory.
 DEVICE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_OTHERS_MEMORY": "500M"}
@@ -224,19 +230,38 @@ class OtherAllocators(Moments):
         self.assertEqual(owners(result), {LIBRARY: 3 * MIB + 2 * 4_000_000})
         self.assertEqual(owners(report_at(path, moments["pluggable freed"]["time_ns"])), {})
 
-    def test_segments_of_a_pool_with_a_pluggable_allocator_are_its_librarys_and_exact(self):
-        def check(result, device, told):
-            lines, stats = self.check_ledger(result, device, told), told["stats"]
-            own = of_device(result["allocator"], device)["stats"]
+    def check_pool(self, result, device, told):
+        lines, stats = self.check_ledger(result, device, told), told["stats"]
+        own = of_device(result["allocator"], device)
+        reserved, private = stats["reserved_bytes.all.current"], sum(size for size, _, own in told["segments"] if own)
+        self.assertTrue(own["knows_segments"])
+        for row in "allocated_bytes", "reserved_bytes", "inactive_split_bytes", "segment":
+            for key, value in own["stats"][row]["all"].items():
+                self.assertEqual(value, stats[f"{row}.all.{key}"], (row, key))
+        held = owners(result).get(LIBRARY, 0)
+        # What sleeps is reserved, and no memory of the device's.
+        self.assertIn(held, (private, 0))
+        self.assertEqual(lines["torch_live"] + lines["torch_cached"] + lines["vmm"], reserved - private + held)
+        if held == private and not lines["vmm"]:
             self.assertEqual(lines["torch_live"], stats["allocated_bytes.all.current"])
-            self.assertEqual(lines["torch_live"] + lines["torch_cached"], stats["reserved_bytes.all.current"])
-            self.assertEqual(own["reserved_bytes"]["all"]["peak"], stats["reserved_bytes.all.peak"])
-            self.assertEqual(own["inactive_split_bytes"]["all"]["current"], stats["inactive_split_bytes.all.current"])
-            self.assertEqual(owners(result).get(LIBRARY, 0), sum(size for size, _, own in told["segments"] if own))
 
+    def test_segments_of_a_pool_with_a_pluggable_allocator_are_its_librarys_and_exact(self):
         path, moments = record("pluggable-pool", library())
-        self.at_each((path, moments), check)
-        self.assertGreater(owners(report_at(path, moments["pluggable pool"]["time_ns"]))[LIBRARY], 30 * MIB)
+        self.at_each((path, moments), self.check_pool)
+        for name in "pluggable pool", "awake", "awake again":
+            self.assertGreater(owners(report_at(path, moments[name]["time_ns"]))[LIBRARY], 30 * MIB)
+
+    def test_segments_that_sleep_take_nothing_of_the_device_and_are_reserved_all_the_same(self):
+        path, moments = record("pluggable-pool", library())
+        result, told = report_at(path, moments["asleep"]["time_ns"]), moments["asleep"]["devices"][0]
+        awake = moments["awake"]["devices"][0]
+        self.assertEqual(owners(result), {})
+        self.assertEqual(told["stats"]["reserved_bytes.all.current"], awake["stats"]["reserved_bytes.all.current"])
+        self.assertEqual(awake["used"] - told["used"], awake["stats"]["reserved_bytes.all.current"])
+        # PyTorch did not ask for what comes back.
+        again = ledger(report_at(path, moments["awake again"]["time_ns"]))[1]
+        self.assertEqual((again["vmm"], again["torch_live"]), (awake["stats"]["reserved_bytes.all.current"], 0))
+        self.assertEqual(ledger(report_at(path, moments["awake"]["time_ns"]))[1]["vmm"], 0)
 
     def test_without_a_cache_what_pytorch_holds_is_all_in_use(self):
         def check(result, device, told):
@@ -254,12 +279,24 @@ class OtherAllocators(Moments):
             lines, reserved = self.check_ledger(result, device, told), told["stats"]["reserved_bytes.all.current"]
             self.assertEqual(lines["device"], 20 * MIB)
             self.assertEqual(lines["torch_live"] + lines["torch_cached"], reserved)
-            self.assertEqual(owners(result), {"PyTorch": reserved, LIBRARY: 10 * MIB, "CuPy": 10 * MIB})
+            self.assertEqual({"PyTorch": 0, **owners(result)},
+                             {"PyTorch": reserved, LIBRARY: 10 * MIB, "CuPy": 10 * MIB})
             (row,) = [row for row in result["segments"] if row["moment"] == "end"]
             self.assertEqual(sorted((other["owner"], other["bytes"]) for other in row["besides"]),
                              [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)])
 
         self.at_each(record("beside", library(), library(STAND_IN)), check)
+
+
+PYTORCH = "2.15"
+
+
+@unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
+@unittest.skipUnless(os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the page is of PyTorch " + PYTORCH)
+class Page(unittest.TestCase):
+    def test_docs_ledger_shows_what_the_tool_prints_of_a_run_with_others_beside_pytorch(self):
+        (found,) = example.symptoms.BLOCK.finditer(example.PAGE.read_text(encoding="utf-8"))
+        self.assertEqual(found["text"], example.block(BUILD))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Records the example of docs/ledger.md on the simulated device and prints what the tool says of it.
+
+usage: ledger.py BUILD_DIR [--update]
+
+--update writes it into the page, between a comment `<!-- block: beside -->` and the end of the fenced lines below it.
+"""
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path.insert(0, str(HERE.parent / 'symptoms'))
+
+import symptoms  # noqa: E402  (found by the line above)
+
+PAGE = ROOT / 'docs' / 'ledger.md'
+SOURCE = ROOT / 'tests' / 'torch' / 'backends.c'
+EXTENSION = 'fused_ops.so'
+CUPY = 'site-packages/cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so'  # where CuPy's allocator is, by its name
+# Not PyTorch's: what the contexts cost, the code, and another process. A tenth of the device is enough.
+DEVICE = {'SIMCUDA_MEMORY': '8G', 'SIMCUDA_CONTEXT_MEMORY': '400M', 'SIMCUDA_MODULE_MEMORY': '256K',
+          'SIMCUDA_OTHERS_MEMORY': '1500M'}
+# Commands, and of what each prints the lines that are kept (symptoms.shorten).
+COMMANDS = [
+    ('report beside.gmt.gz', [('Where the memory', '')]),
+    ('report --by owner beside.gmt.gz', [('cuda on GPU 0', '')]),
+]
+
+
+def block(build):
+    """What the page shows."""
+    build, text = pathlib.Path(build).resolve(), []
+    cli = build / 'tools' / 'gpumemtrace'
+    with tempfile.TemporaryDirectory(prefix='gpumemtrace-ledger.') as folder:
+        libraries = [pathlib.Path(folder) / name for name in (EXTENSION, CUPY)]
+        for library in libraries:
+            library.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(['cc', '-g', '-O1', '-fPIC', '-shared', '-o', library, SOURCE], check=True)
+        python = symptoms.Studio(build, folder)
+        variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', **DEVICE, 'LD_LIBRARY_PATH': python.libraries}
+        subprocess.run([cli, 'run', '-q', '-o', 'beside.gmt.gz', '--', python.python, HERE / 'beside.py', *libraries],
+                       env=variables, cwd=folder, check=True, timeout=300, stderr=subprocess.DEVNULL)
+        for command, kept in COMMANDS:
+            done = subprocess.run([cli, *shlex.split(command)], cwd=folder, capture_output=True, text=True, check=True)
+            text += [f'$ gpumemtrace {command}', *symptoms.shorten(done.stdout.splitlines(), kept, command)]
+    return ''.join(line + '\n' for line in text)
+
+
+def main():
+    build, *rest = sys.argv[1:] or sys.exit(__doc__)
+    shown = symptoms.written('beside', block(build))
+    if '--update' not in rest:
+        print(shown)
+        return
+    page = PAGE.read_text(encoding='utf-8')
+    PAGE.write_text(symptoms.BLOCK.sub(lambda found: shown, page), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
