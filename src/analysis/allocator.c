@@ -31,7 +31,7 @@ static void change(struct gmt_allocator_device *device, enum gmt_allocator_row r
 		if (amount > 0)
 			raise_stat(&stats[pools[i]], (uint64_t)amount);
 		else
-			lower_stat(&stats[pools[i]], (uint64_t)-amount);
+			lower_stat(&stats[pools[i]], -(uint64_t)amount);
 }
 
 /* Of a segment or a page, by its size. */
