@@ -29,7 +29,7 @@ def rows(libraries):
 
 
 def gpu_check(*arguments, script=SCRIPT, **variables):
-    return subprocess.run([script, *arguments], capture_output=True, text=True, timeout=900,
+    return subprocess.run([script, *arguments], capture_output=True, text=True, timeout=1500,
                           env={**os.environ, **variables})
 
 
@@ -48,7 +48,8 @@ class OnTheSimulatedDevice(unittest.TestCase):
     def check(self, *arguments, script=SCRIPT, **variables):
         """A run on the simulated device, with its summary."""
         run = gpu_check("-o", self.place("told.txt"), "--json", self.place("summary.json"), *arguments, script=script,
-                        **{"GPUMEMTRACE_CHECK_DEVICE": BUILD, "GPUMEMTRACE_CHECK_BUILD": BUILD, "TMPDIR": self.folder, **variables})
+                        **{"GPUMEMTRACE_CHECK_DEVICE": BUILD, "GPUMEMTRACE_CHECK_BUILD": BUILD, "TMPDIR": self.folder,
+                           "GPUMEMTRACE_CHECK_SECONDS": "1500", **variables})
         return run, self.summary()
 
     def summary(self):
@@ -223,8 +224,9 @@ class WithoutGpu(unittest.TestCase):
                 self.assertIn("there is no NVIDIA GPU", file.read())
 
     def test_a_wrong_argument_is_a_usage_error(self):
-        run = gpu_check("--no-such-option")
-        self.assertEqual((run.returncode, run.stdout), (2, ""))
+        for arguments in (["--no-such-option"], ["--only", "pointers,no-such-section"], ["--json"]):
+            run = gpu_check(*arguments)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (2, "", 1), arguments)
 
 
 if __name__ == "__main__":
