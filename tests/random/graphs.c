@@ -11,8 +11,14 @@ struct graph {
 	CUgraphExec exec;
 	CUdeviceptr left[BLOCKS_MAX]; /* what a launch leaves allocated */
 	unsigned left_count;
+	/*
+	 * As decided before it is first made executable, and kept: what a launch left is either the graph's own, which
+	 * the next launch frees, or anybody's. An address is never two things' that could both free it.
+	 */
 	bool frees_at_launch;
-	bool is_left;    /* a launch left its blocks, which nobody else has got */
+	bool was_launched;
+	bool is_left;     /* the last launch left its blocks, which nobody else has got */
+	unsigned freed;   /* bit for each block of `left` that was freed since */
 	bool is_entwined; /* it frees what another graph allocates, or the other way round */
 };
 
@@ -112,7 +118,7 @@ static void entwine(struct worker *worker, struct graph *graph)
 		return;
 
 	struct graph *other = (struct graph *)thing.other;
-	if (other->left_count && !other->frees_at_launch && !other->is_left &&
+	if (other->left_count && !other->frees_at_launch && !other->was_launched &&
 		add_free(worker, graph->graph, NULL, other->left[other->left_count - 1])) {
 		other->left_count--;
 		other->is_entwined = graph->is_entwined = true;
@@ -129,6 +135,7 @@ void make_graph(struct worker *worker)
 	graph = calloc(1, sizeof(*graph));
 	if (!graph || !CALL(worker, cuGraphCreate(&graph->graph, 0)))
 		return free(graph);
+	graph->frees_at_launch = one_in(worker, 3);
 	add_blocks(worker, graph, graph->graph);
 	if (one_in(worker, 4))
 		add_child(worker, graph);
@@ -148,9 +155,10 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 
 	switch (draw(worker, 6)) {
 	case 0:
-		/* Real memory cannot be freed by a graph. */
+		/* Memory that no graph allocates cannot be freed by one. */
 		if (take(worker, POOLED, &pooled)) {
-			CALL(worker, cuMemFreeAsync(pooled.address, stream));
+			if (!pooled.other)
+				CALL(worker, cuMemFreeAsync(pooled.address, stream));
 			put(POOLED, &pooled);
 		}
 		return;
@@ -201,6 +209,7 @@ void capture_graph(struct worker *worker)
 			CALL(worker, cudaStreamEndCapture((cudaStream_t)stream.address, &graph->graph))))
 		began = false;
 	put(STREAM, &stream);
+	graph->frees_at_launch = one_in(worker, 3);
 	if (began)
 		keep(graph);
 	else
@@ -211,24 +220,23 @@ void capture_graph(struct worker *worker)
 
 static void instantiate(struct worker *worker, struct graph *graph)
 {
-	unsigned long long flags = one_in(worker, 3) ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
+	unsigned long long flags = graph->frees_at_launch ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
 	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags = flags };
 	CUgraphExec exec = NULL;
 	bool done;
 
-	switch (draw(worker, 5)) {
-	case 0:
+	/* The older forms know no flags. */
+	switch (draw(worker, flags ? 3 : 5)) {
+	case 3:
 		done = CALL(worker, cuGraphInstantiate_v2(&exec, graph->graph, NULL, NULL, 0));
-		flags = 0;
 		break;
-	case 1:
+	case 4:
 		done = CALL(worker, cuGraphInstantiate(&exec, graph->graph, NULL, NULL, 0));
-		flags = 0;
 		break;
-	case 2:
+	case 0:
 		done = CALL(worker, cuGraphInstantiateWithParams(&exec, graph->graph, &about));
 		break;
-	case 3:
+	case 1:
 		done = CALL(worker, cudaGraphInstantiateWithFlags(&exec, graph->graph, flags));
 		break;
 	default:
@@ -237,41 +245,38 @@ static void instantiate(struct worker *worker, struct graph *graph)
 	if (!done)
 		return;
 	graph->exec = exec;
-	graph->frees_at_launch = flags != 0;
 	if (one_in(worker, 4)) {
 		CALL(worker, cuGraphDestroy(graph->graph));
 		graph->graph = NULL;
 	}
 }
 
-static void free_left(struct worker *worker, CUdeviceptr address)
+static bool free_left(struct worker *worker, CUdeviceptr address)
 {
 	switch (draw(worker, 4)) {
 	case 0:
-		CALL(worker, cuMemFree_v2(address));
-		break;
+		return CALL(worker, cuMemFree_v2(address));
 	case 1:
-		CALL(worker, cuMemFreeAsync(address, NULL));
-		break;
+		return CALL(worker, cuMemFreeAsync(address, NULL));
 	case 2:
-		CALL(worker, cudaFree((void *)address));
-		break;
-	case 3:
-		CALL(worker, cudaFreeAsync((void *)address, NULL));
-		break;
+		return CALL(worker, cudaFree((void *)address));
+	default:
+		return CALL(worker, cudaFreeAsync((void *)address, NULL));
 	}
 }
 
 /* Blocks that nobody frees at a next launch are anybody's. */
 static void hand_out(struct worker *worker, struct graph *graph)
 {
+	graph->was_launched = true;
+	graph->is_left = graph->frees_at_launch;
+	graph->freed = 0;
 	for (unsigned i = 0; i < graph->left_count; i++) {
 		if (!graph->frees_at_launch)
-			put(POOLED, &(struct thing){ .address = graph->left[i] });
-		else if (one_in(worker, 4))
-			free_left(worker, graph->left[i]);
+			put(POOLED, &(struct thing){ .address = graph->left[i], .other = 1 });
+		else if (one_in(worker, 4) && free_left(worker, graph->left[i]))
+			graph->freed |= 1u << i;
 	}
-	graph->is_left = graph->frees_at_launch;
 }
 
 static void launch(struct worker *worker, struct graph *graph)
@@ -336,7 +341,8 @@ void end_graph(struct worker *worker)
 	if (graph->graph)
 		CALL(worker, cuGraphDestroy(graph->graph));
 	for (unsigned i = 0; graph->is_left && i < graph->left_count; i++)
-		put(POOLED, &(struct thing){ .address = graph->left[i] });
+		if (!(graph->freed & 1u << i))
+			put(POOLED, &(struct thing){ .address = graph->left[i], .other = 1 });
 	free(graph);
 }
 

@@ -33,7 +33,7 @@ enum {
 /* What things there are; each has its bag. */
 enum what {
 	BLOCK,       /* freed by cuMemFree */
-	POOLED,      /* freed by cuMemFreeAsync or cuMemFree */
+	POOLED,      /* freed by cuMemFreeAsync or cuMemFree; other: 1 when a graph allocates it */
 	PINNED,
 	REGISTERED,  /* other: 1 when the memory is ours to give back to the C library */
 	LOW,         /* pinned or device memory of the old forms */
