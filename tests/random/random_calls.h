@@ -26,7 +26,7 @@
 enum {
 	DEVICES = 2,
 	UNIT_BYTES = 2 << 20, /* what physical memory comes in */
-	BAG_CAPACITY = 24,
+	BAG_CAPACITY = 40,
 	FILES_OF_OTHERS = 4,
 };
 

@@ -18,6 +18,7 @@ import test_report  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
+INCOMPLETE = 2  # exit code of compare-books
 DEVICE_SETTINGS = {
     "SIMCUDA_DEVICES": "2", "SIMCUDA_MEMORY": "512M", "SIMCUDA_DRIVER_VERSION": "13040",
     "SIMCUDA_CONTEXT_MEMORY": "1M", "SIMCUDA_MODULE_MEMORY": "64K", "SIMCUDA_LIMIT_MEMORY": "1",
@@ -103,8 +104,12 @@ def moments(path):
 
 class Random(unittest.TestCase):
     def check(self, seed, calls, threads):
-        path, books, _ = run(seed, calls, threads)
-        done = compare(path, books)
+        # On a machine that is busy enough, the recorder drops events; such a run shows nothing.
+        for _ in range(3):
+            path, books, _ = run(seed, calls, threads)
+            done = compare(path, books)
+            if done.returncode != INCOMPLETE:
+                break
         self.assertEqual(done.returncode, 0, f"seed {seed}, {threads} threads\n{done.stdout}{done.stderr}")
         self.assertIn(f"{calls // 1000} checkpoints", done.stdout)
 
@@ -173,7 +178,7 @@ class Random(unittest.TestCase):
         cut = os.path.join(recording.folder, "cut")
         with open(cut, "wb") as file:
             file.write(data[:len(data) * 2 // 3])
-        self.assertEqual(compare(cut, books).returncode, 2)
+        self.assertEqual(compare(cut, books).returncode, INCOMPLETE)
 
 
 if __name__ == "__main__":
