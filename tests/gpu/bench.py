@@ -35,6 +35,9 @@ class Run:
     def said(self):
         return self.out + self.err
 
+    def not_compared(self):
+        return f"recorded in {self.file}; without the CLI there is no comparing here"
+
     def why(self):
         ending = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
         return f"{ending}: {last_line(self.said)}"

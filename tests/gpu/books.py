@@ -87,6 +87,8 @@ def check_holdings(bench, table):
         table.add("a C program with memory of every kind", "FAILED", run.why() if run.code else "nothing was recorded")
     elif bench.cli:
         judge_holdings(bench, table, run.out, run.file)
+    else:
+        table.add("a C program with memory of every kind", "skipped", run.not_compared())
 
 
 def judge_holdings(bench, table, out, snapshot):
@@ -134,6 +136,8 @@ def check_training(bench, table):
             table.add(f"{title}: the ledger", "FAILED", run.why() if run.code else f"nothing was recorded: {last_line(run.err)}")
         elif bench.cli:
             judge_training(bench, table, way, told_in, run.file)
+        else:
+            table.add(f"{title}: the ledger", "skipped", run.not_compared())
 
 
 def judge_training(bench, table, way, told_in, snapshot):

@@ -177,7 +177,7 @@ def keep_calls(bench, table, runtimes, libraries):
         with open(bench.kept_path(f"snippets-{road}.out"), "w", encoding="utf-8") as file:
             file.write(run.out)
         table.add(f"each function is one exact event, by {road}", "skipped" if run.code == 0 and run.file else "FAILED",
-                  f"recorded in {run.file}; without the CLI there is no comparing here" if run.code == 0 else run.why())
+                  run.not_compared() if run.code == 0 else run.why())
 
 
 def compare_kept(bench, table):

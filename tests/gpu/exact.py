@@ -66,7 +66,7 @@ def check_exact(bench, table, script, arguments, reserved_by_malloc):
     if not run.file:
         return table.add(what, "FAILED", "nothing was recorded")
     if not bench.cli:
-        return table.add(what, "skipped", f"recorded in {run.file}; without the CLI there is no comparing here")
+        return table.add(what, "skipped", run.not_compared())
     return compare(bench, table, what, told_in, run.file, reserved_by_malloc)
 
 

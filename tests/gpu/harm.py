@@ -118,6 +118,8 @@ def check_costs(bench, table):
         table.add("what contexts, code and limits take", "FAILED", run.why() if run.code else "nothing was recorded")
     elif bench.cli:
         judge_costs(bench, table, run.out, run.file)
+    else:
+        table.add("what contexts, code and limits take", "skipped", run.not_compared())
 
 
 def judge_costs(bench, table, out, snapshot):
