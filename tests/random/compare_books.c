@@ -29,7 +29,6 @@ struct fact {
 	uint32_t references; /* 0: of no matter */
 	int16_t device;
 	uint8_t space;
-	bool may_lack; /* need not be there */
 };
 
 struct facts {
@@ -104,97 +103,89 @@ static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint
 	return largest;
 }
 
+/* Where things of each kind are in a recording; 0: nowhere. */
+static const uint8_t space_of[] = {
+	[SIMCUDA_KIND_DEVICE] = GMT_SPACE_DEVICE,
+	[SIMCUDA_KIND_MANAGED] = GMT_SPACE_MANAGED,
+	[SIMCUDA_KIND_PINNED] = GMT_SPACE_PINNED,
+	[SIMCUDA_KIND_REGISTERED] = GMT_SPACE_REGISTERED,
+	[SIMCUDA_KIND_POOL_BLOCK] = GMT_SPACE_POOL,
+	[SIMCUDA_KIND_GRAPH_BLOCK] = GMT_SPACE_GRAPH,
+	[SIMCUDA_KIND_IPC] = GMT_SPACE_IPC,
+	[SIMCUDA_KIND_IMPORTED_BLOCK] = GMT_SPACE_IPC,
+	[SIMCUDA_KIND_EXTERNAL_BUFFER] = GMT_SPACE_EXTERNAL_VIEW,
+	[SIMCUDA_KIND_EXTERNAL_MEMORY] = GMT_SPACE_EXTERNAL,
+	[SIMCUDA_KIND_ARRAY] = GMT_SPACE_ARRAY,
+	[SIMCUDA_KIND_MIPMAP] = GMT_SPACE_ARRAY,
+	[SIMCUDA_KIND_GRAPHICS_RESOURCE] = GMT_SPACE_GRAPHICS,
+	[SIMCUDA_KIND_PHYSICAL] = GMT_SPACE_VMM,
+	[SIMCUDA_KIND_IMPORTED_PHYSICAL] = GMT_SPACE_VMM_IMPORTED,
+	[SIMCUDA_KIND_MULTICAST] = GMT_SPACE_MULTICAST,
+	[SIMCUDA_KIND_CONTEXT] = GMT_SPACE_CONTEXT,
+	[SIMCUDA_KIND_GREEN_CONTEXT] = GMT_SPACE_CONTEXT,
+	[SIMCUDA_KIND_MODULE] = GMT_SPACE_MODULE,
+};
+
+static bool physical_fact(const struct items *items, const struct simcuda_item *item, struct fact *fact)
+{
+	uint32_t tiles;
+	uint64_t mapped_bytes = largest_mapping(items, item->address, &tiles);
+
+	if (item->kind == SIMCUDA_KIND_IMPORTED_PHYSICAL)
+		fact->bytes = mapped_bytes; /* so large it is at least, as far as anybody can know */
+	else if (item->device < 0)
+		fact->space = GMT_SPACE_VMM_HOST;
+	/* Descriptors and the tiles of arrays keep it where only the driver knows. */
+	return item->references || item->mappings != tiles;
+}
+
 /* False: the recorder does not tell of it. */
 static bool fact_of(const struct items *items, const struct simcuda_item *item, struct fact *ret_fact)
 {
-	struct fact fact = { .address = item->address, .bytes = item->size_bytes, .device = (int16_t)item->device };
-	uint32_t tiles;
+	struct fact fact = { .address = item->address, .bytes = item->size_bytes, .most_bytes = item->size_bytes,
+		.device = (int16_t)item->device };
+	bool is_told = true;
 
+	fact.space = (size_t)item->kind < sizeof(space_of) ? space_of[item->kind] : 0;
 	switch (item->kind) {
-	case SIMCUDA_KIND_DEVICE:
-		fact.space = GMT_SPACE_DEVICE;
-		break;
-	case SIMCUDA_KIND_MANAGED:
-		fact.space = GMT_SPACE_MANAGED;
-		break;
-	case SIMCUDA_KIND_PINNED:
-		fact.space = GMT_SPACE_PINNED;
-		break;
-	case SIMCUDA_KIND_REGISTERED:
-		fact.space = GMT_SPACE_REGISTERED;
-		break;
-	case SIMCUDA_KIND_POOL_BLOCK:
-		fact.space = GMT_SPACE_POOL;
-		break;
-	case SIMCUDA_KIND_GRAPH_BLOCK:
-		fact.space = GMT_SPACE_GRAPH;
-		break;
 	case SIMCUDA_KIND_IPC:
 		fact.references = item->references;
-		fact.space = GMT_SPACE_IPC;
-		break;
-	case SIMCUDA_KIND_IMPORTED_BLOCK:
-		fact.space = GMT_SPACE_IPC;
-		break;
-	case SIMCUDA_KIND_EXTERNAL_BUFFER:
-		fact.space = GMT_SPACE_EXTERNAL_VIEW;
-		break;
-	case SIMCUDA_KIND_EXTERNAL_MEMORY:
-		fact.space = GMT_SPACE_EXTERNAL;
-		break;
-	case SIMCUDA_KIND_ARRAY:
-		fact.space = GMT_SPACE_ARRAY;
 		break;
 	case SIMCUDA_KIND_MIPMAP:
 		/* What shows a mapped resource is the resource's. */
-		if (item->object && is_graphics(items, item->object))
-			return false;
-		fact.space = item->object ? GMT_SPACE_EXTERNAL_ARRAY : GMT_SPACE_ARRAY;
-		fact.bytes = item->object ? 0 : item->size_bytes;
+		is_told = !item->object || !is_graphics(items, item->object);
+		if (item->object) {
+			fact.space = GMT_SPACE_EXTERNAL_ARRAY;
+			fact.bytes = fact.most_bytes = 0;
+		}
 		break;
 	case SIMCUDA_KIND_GRAPHICS_RESOURCE:
 		/* How large it is nobody says. */
-		fact.space = GMT_SPACE_GRAPHICS;
-		fact.bytes = 0;
+		fact.bytes = fact.most_bytes = 0;
 		break;
 	case SIMCUDA_KIND_PHYSICAL:
 	case SIMCUDA_KIND_IMPORTED_PHYSICAL:
-		fact.space = item->kind == SIMCUDA_KIND_IMPORTED_PHYSICAL ? GMT_SPACE_VMM_IMPORTED :
-			item->device < 0 ? GMT_SPACE_VMM_HOST : GMT_SPACE_VMM;
-		fact.bytes = largest_mapping(items, item->address, &tiles);
-		/* Descriptors and the tiles of arrays keep it where only the driver knows. */
-		if (!item->references && item->mappings == tiles)
-			return false;
-		if (item->kind == SIMCUDA_KIND_PHYSICAL)
-			fact.bytes = item->size_bytes;
-		else
-			fact.most_bytes = item->size_bytes;
+		is_told = physical_fact(items, item, &fact);
 		break;
 	case SIMCUDA_KIND_MULTICAST:
-		fact.space = GMT_SPACE_MULTICAST;
 		fact.device = ANY_DEVICE;
+		break;
+	case SIMCUDA_KIND_MODULE:
+		is_told = !item->object;
+		fact.bytes = 0;
+		fact.most_bytes = ANY_BYTES;
 		break;
 	case SIMCUDA_KIND_CONTEXT:
 	case SIMCUDA_KIND_GREEN_CONTEXT:
 		/* What it takes is measured, on a device that other threads use too. */
-		fact.space = GMT_SPACE_CONTEXT;
-		fact.bytes = 0;
-		fact.most_bytes = ANY_BYTES;
-		break;
-	case SIMCUDA_KIND_MODULE:
-		if (item->object)
-			return false;
-		fact.space = GMT_SPACE_MODULE;
 		fact.bytes = 0;
 		fact.most_bytes = ANY_BYTES;
 		break;
 	default:
-		return false;
+		break;
 	}
-	if (fact.most_bytes < fact.bytes)
-		fact.most_bytes = fact.bytes;
 	*ret_fact = fact;
-	return true;
+	return fact.space && is_told;
 }
 
 /* --- what the replay says ------------------------------------------------------------------------- */
