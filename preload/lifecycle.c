@@ -124,7 +124,7 @@ static void in_parent_of_fork(void)
 static void in_child_of_fork(void)
 {
 	gmt_objects_release();
-	gmt_nvml_release();
+	gmt_nvml_reset_lock();
 	gmt_sampler_forget();
 	gmt_calls_forget();
 	gmt_contexts_reset_locks();

@@ -62,7 +62,8 @@ static struct process processes[PROCESSES], listed[PROCESSES];
 
 /* Whoever opens a library, and whoever forks, has this. */
 static atomic_flag opening = ATOMIC_FLAG_INIT;
-static bool fork_has_it; /* under `opening` */
+static _Atomic bool is_stuck; /* a fork has waited in vain: the next ones do not wait */
+static __thread bool fork_has_it __attribute__((tls_model("initial-exec")));
 
 static void find_functions(void *handle)
 {
@@ -110,6 +111,7 @@ bool gmt_nvml_open(void)
 	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
 		sched_yield();
 	library = open_library() ? THERE : ABSENT;
+	atomic_store_explicit(&is_stuck, false, memory_order_relaxed);
 	atomic_flag_clear_explicit(&opening, memory_order_release);
 	return library == THERE;
 }
@@ -247,8 +249,10 @@ void gmt_nvml_hold(void)
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + HOLD_WAIT_NS;
 
 	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire)) {
-		if (gmt_clock_monotonic_ns() >= deadline_ns)
+		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) || gmt_clock_monotonic_ns() >= deadline_ns) {
+			atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
 			return;
+		}
 		sched_yield();
 	}
 	fork_has_it = true;
@@ -258,6 +262,12 @@ void gmt_nvml_release(void)
 {
 	if (!fork_has_it)
 		return;
+	fork_has_it = false;
+	atomic_flag_clear_explicit(&opening, memory_order_release);
+}
+
+void gmt_nvml_reset_lock(void)
+{
 	fork_has_it = false;
 	atomic_flag_clear_explicit(&opening, memory_order_release);
 }

@@ -29,8 +29,11 @@ bool gmt_nvml_open(void);
  */
 void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *ret_answer);
 
-/* Around a fork: in between, the library is not being opened. Waits for that, but not for long. */
+/* Around a fork: in between, the library is not being opened. Waits for that, but not for long, and in vain once. */
 void gmt_nvml_hold(void);
 void gmt_nvml_release(void);
+
+/* In the child of a fork: who was opening it, or forking too, is not there any more. */
+void gmt_nvml_reset_lock(void);
 
 #endif
