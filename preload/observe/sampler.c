@@ -32,7 +32,7 @@ enum {
 	COST_FACTOR = 50,          /* of the time that the last round took, until the next one */
 	STOP_WAIT_NS = 250000000,
 	LAST_WAIT_NS = 100000000,
-	ASK_WAIT_NS = 500000000,
+	ASK_WAIT_NS = 200000000,
 };
 
 static const uint64_t IDLE_NS = 10000000000; /* other processes come and go while nothing happens here */

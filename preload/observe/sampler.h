@@ -20,7 +20,7 @@ void gmt_sampler_tick(void);
 
 /*
  * A sample of one device, at once, from a hook; it is recorded too. Starts the thread when it does not run.
- * Waits for the answer, which takes as long as opening NVML the first time, but at most half a second; false when
+ * Waits for the answer, which takes as long as opening NVML the first time, but at most a fifth of a second; false when
  * there is none. errno is as before. For rare moments.
  */
 bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample);
