@@ -76,33 +76,22 @@ BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice devi
 }
 
 /* The number is taken away before the call, after which the handle may mean another context. */
-BEGIN_WRAPPER(CUDA, cuCtxDestroy_v2, (CUcontext context))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDestroy_v2, GMT_CALL_DRIVER, GMT_KIND_FREE);
-	struct gmt_context ended = gmt_contexts_end(N(context));
+#define DESTROY_CONTEXT(symbol) \
+	BEGIN_WRAPPER(CUDA, symbol, (CUcontext context)) \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
+		struct gmt_context ended = gmt_contexts_end(N(context)); \
+		gmt_contexts_ending_begins(); \
+		CUresult result = real(context); \
+		gmt_contexts_ending_ends(); \
+		if (result) \
+			gmt_contexts_restore(N(context), &ended); \
+		end_context(&call, result, N(context), ended.number); \
+		gmt_call_end(&call); \
+		return result; \
+	}
 
-	gmt_contexts_begin_end();
-	CUresult result = real(context);
-	gmt_contexts_end_end();
-	if (result)
-		gmt_contexts_restore(N(context), &ended);
-	end_context(&call, result, N(context), ended.number);
-	gmt_call_end(&call);
-	return result;
-}
-
-BEGIN_WRAPPER(CUDA, cuCtxDestroy, (CUcontext context))
-	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
-	struct gmt_context ended = gmt_contexts_end(N(context));
-
-	gmt_contexts_begin_end();
-	CUresult result = real(context);
-	gmt_contexts_end_end();
-	if (result)
-		gmt_contexts_restore(N(context), &ended);
-	end_context(&call, result, N(context), ended.number);
-	gmt_call_end(&call);
-	return result;
-}
+DESTROY_CONTEXT(cuCtxDestroy)
+DESTROY_CONTEXT(cuCtxDestroy_v2)
 
 BEGIN_WRAPPER(CUDA, cuCtxAttach, (CUcontext *context, unsigned flags))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxAttach, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
@@ -117,11 +106,11 @@ BEGIN_WRAPPER(CUDA, cuCtxAttach, (CUcontext *context, unsigned flags))
 BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT_KIND_FREE);
 
-	gmt_contexts_begin_end();
+	gmt_contexts_ending_begins();
 	CUresult result = real(context);
 	if (!result && gmt_contexts_detach(N(context)))
 		end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
-	gmt_contexts_end_end();
+	gmt_contexts_ending_ends();
 	gmt_call_end(&call);
 	return result;
 }
@@ -140,10 +129,10 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 #define END_PRIMARY(symbol, is_reset) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUdevice device)) \
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-		gmt_contexts_begin_end(); \
+		gmt_contexts_ending_begins(); \
 		CUresult result = real(device); \
 		end_primary(&call, result, device, is_reset); \
-		gmt_contexts_end_end(); \
+		gmt_contexts_ending_ends(); \
 		gmt_call_end(&call); \
 		return result; \
 	}
@@ -195,7 +184,7 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
 	uint64_t view = gmt_driver_green_view(N(context));
 
-	gmt_contexts_begin_end();
+	gmt_contexts_ending_begins();
 	CUresult result = real(context);
 	if (gmt_call_is_event(&call))
 		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
@@ -205,7 +194,7 @@ BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
 		for (int device = 0; device < (int)gmt_driver_device_count(); device++)
 			end_primary(&call, result, device, false);
 	}
-	gmt_contexts_end_end();
+	gmt_contexts_ending_ends();
 	gmt_call_end(&call);
 	return result;
 }

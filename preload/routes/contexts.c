@@ -265,7 +265,7 @@ void gmt_contexts_release(void)
 	atomic_store(&held, false);
 }
 
-void gmt_contexts_begin_end(void)
+void gmt_contexts_ending_begins(void)
 {
 	uint64_t deadline_ns;
 
@@ -277,7 +277,7 @@ void gmt_contexts_begin_end(void)
 		sched_yield();
 }
 
-void gmt_contexts_end_end(void)
+void gmt_contexts_ending_ends(void)
 {
 	atomic_fetch_sub(&ending, 1);
 }

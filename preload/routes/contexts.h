@@ -66,8 +66,8 @@ void gmt_contexts_release(void);
  * Around a call of the program's that may end a context, and what is written down of that here. The first waits for
  * the sampler, but not for long.
  */
-void gmt_contexts_begin_end(void);
-void gmt_contexts_end_end(void);
+void gmt_contexts_ending_begins(void);
+void gmt_contexts_ending_ends(void);
 
 /* In the child of a fork: who was writing is not there any more. */
 void gmt_contexts_reset_locks(void);
