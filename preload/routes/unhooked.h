@@ -20,7 +20,7 @@ bool gmt_unhooked_would_be(const char *name);
 /* It was looked up, and found. Once for each name and road; beyond GMT_UNHOOKED_MAX none is kept. */
 void gmt_unhooked_add(const char *name, enum gmt_road road);
 
-/* Number `index` of them; NULL when there are no more, for now. */
+/* Number `index` of them; NULL: there are no more yet. */
 const char *gmt_unhooked_get(unsigned index, enum gmt_road *ret_road);
 
 #endif

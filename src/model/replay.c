@@ -191,6 +191,22 @@ static bool play_refusal(struct gmt_player *player, const struct gmt_snapshot_ev
 	return play_totals(player, event, event->device);
 }
 
+static bool play_refused_free(struct gmt_player *player, const struct gmt_snapshot_event *event, size_t index)
+{
+	struct gmt_books *books = &player->replay->books;
+	struct gmt_replay_refused_free *row = gmt_vec_push(&player->replay->refused_frees);
+	bool is_handle = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
+		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
+
+	if (!row)
+		return false;
+	books->anomalies.refused_frees++;
+	row->event = index;
+	row->is_live = is_handle ? gmt_physical_find(&player->physical, event->address) != GMT_PHYSICAL_NONE :
+		gmt_books_find(books, event->layer, event->space, event->address) != NULL;
+	return true;
+}
+
 static bool play(struct gmt_player *player, size_t index)
 {
 	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
@@ -206,8 +222,7 @@ static bool play(struct gmt_player *player, size_t index)
 	case GMT_KIND_ALLOC_FAILED:
 		return play_refusal(player, event, index);
 	case GMT_KIND_FREE_FAILED:
-		player->replay->books.anomalies.refused_frees++;
-		return true;
+		return play_refused_free(player, event, index);
 	case GMT_KIND_CREATE:
 		return event->space != GMT_SPACE_GRAPH || gmt_player_instantiate(player, event);
 	case GMT_KIND_RETAIN:
@@ -288,5 +303,6 @@ void gmt_replay_fini(struct gmt_replay *replay)
 	gmt_vec_fini(&replay->site_stacks);
 	gmt_vec_fini(&replay->site_makers);
 	gmt_vec_fini(&replay->refusals);
+	gmt_vec_fini(&replay->refused_frees);
 	gmt_vec_fini(&replay->heaps);
 }

@@ -24,6 +24,12 @@ struct gmt_replay_refusal {
 	uint32_t site;
 };
 
+/* A free that was refused. */
+struct gmt_replay_refused_free {
+	size_t event; /* in order of time */
+	bool is_live; /* something lives there: it was refused for another reason than its address */
+};
+
 /* Who made a site's blocks. */
 struct gmt_replay_maker {
 	uint32_t thread; /* id of the first that did; 0: none yet */
@@ -52,6 +58,7 @@ struct gmt_replay {
 	GMT_VEC(uint32_t) site_stacks; /* by site: id in traces->stacks */
 	GMT_VEC(struct gmt_replay_maker) site_makers; /* by site */
 	GMT_VEC(struct gmt_replay_refusal) refusals;
+	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	GMT_VEC(struct gmt_replay_heap) heaps; /* by the books' number */
 	uint64_t events;     /* replayed */
 	uint64_t end_time_ns; /* of the last moment that the books speak of */

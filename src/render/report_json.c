@@ -208,6 +208,32 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 	gmt_json_end_array(json);
 }
 
+static void render_refused_frees(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_replay *replay = report->replay;
+
+	gmt_json_key(json, "refused_frees");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < replay->refused_frees.count; i++) {
+		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
+		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, row->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
+		uint32_t stack = report->traces->stack_of_trace[event->trace];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event->stamp));
+		gmt_json_key_u64(json, "address", event->address);
+		gmt_json_key(json, "live");
+		gmt_json_bool(json, row->is_live);
+		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
+		gmt_json_key_u64(json, "result", event->result);
+		gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, stack));
+		gmt_stack_json(report->traces, stack, json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
 static void render_doubts(const struct gmt_report *report, struct gmt_json *json)
 {
 	gmt_json_key(json, "anomalies");
@@ -284,6 +310,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_end_array(json);
 
 	render_refusals(report, json);
+	render_refused_frees(report, json);
 	gmt_steps_json(report->leaks, json);
 	gmt_ooms_json(report, &steps, json);
 	gmt_leaks_json(report->leaks, json);

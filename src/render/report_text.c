@@ -195,6 +195,35 @@ static void write_refusals(const struct writer *writer)
 	}
 }
 
+/* Of an address that nothing lives at they are a mistake of the program, which the driver let pass. */
+static void write_refused_frees(const struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_replay *replay = report->replay;
+	size_t count = replay->refused_frees.count;
+	char title[100];
+
+	if (!count)
+		return;
+	snprintf(title, sizeof(title), "Refused frees: %s%s", gmt_text_count(count).text,
+		count > REFUSALS_SHOWN ? "; the last of them" : "");
+	heading(writer, title);
+	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
+		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
+		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, row->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
+		uint32_t stack = report->traces->stack_of_trace[event->trace];
+
+		fprintf(writer->file, "  0x%" PRIx64 ", %s, by ", event->address,
+			row->is_live ? "which is live" : "where nothing lives");
+		gmt_plain_text(&writer->plain, api ? api->name.text : "an unknown function");
+		fprintf(writer->file, ", error %u, at %s  ", event->result,
+			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event->stamp)).text);
+		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
+		fputc('\n', writer->file);
+	}
+}
+
 /* The main thread goes without saying. */
 static void write_thread(const struct writer *writer, const struct gmt_site *site)
 {
@@ -376,6 +405,7 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		gmt_heaps_text(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, &writer.plain);
 		done = gmt_ooms_text(report, &steps, file);
 		write_refusals(&writer);
+		write_refused_frees(&writer);
 		if (report->section == GMT_WHERE_SHORT) {
 			done = done && gmt_leaks_text(report->leaks, &writer.plain);
 			gmt_steps_text(report->leaks, &writer.plain);

@@ -7,6 +7,7 @@ import unittest
 import cli
 import replay
 import write_snapshot as w
+from recording import CUDA, Story
 
 KEYS = {
     "": {"schema": str, "complete": bool, "events": dict, "process": dict, "devices": list, "host": dict,
@@ -226,6 +227,24 @@ class Report(unittest.TestCase):
         report = json.loads(done.stdout.decode("utf-8"))
         self.assertEqual(report["process"]["command"], ["\ufffd", "\u20ac"])
         self.assertEqual(report["sites"][0]["stack"][0]["file"], "\U0001f600")
+
+    def test_refused_frees_are_listed_with_their_lines_and_what_lives_there(self):
+        story = Story()
+        block = story.alloc(4096, "/home/me/train.py:3 in load", layer=CUDA)
+        story.event(4, layer=CUDA, address=block, result=900, frames=story.stack("/home/me/train.py:8 in capture"))
+        story.free(block)
+        twice = story.stack("/home/me/train.py:9 in drop", "/home/me/train.py:20 in main")
+        for _ in range(6):
+            story.event(4, layer=CUDA, address=block, result=1, frames=twice)
+        report = cli.report(story.write("refused.gmt.gz"))
+        self.assertEqual([(free["address"], free["live"], free["result"], free["stack"][free["own_frame"]]["line"])
+                          for free in report["refused_frees"]],
+                         [(block, True, 900, 8)] + [(block, False, 1, 9)] * 6)
+        self.assertEqual(report["anomalies"]["refused_frees"], 7)
+        text = cli.run("report", cli.place("refused.gmt.gz")).stdout
+        self.assertIn("\nRefused frees: 7; the last of them\n", text)
+        self.assertEqual(text.count(f"  {block:#x}, where nothing lives, by an unknown function, error 1, at "), 5)
+        self.assertIn("  train.py:9 in drop\n", text)
 
 
 if __name__ == "__main__":
