@@ -22,7 +22,9 @@ LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv"}
 # What the audit library calls.
 AUDIT = {"gpumemtrace_audit_object", "gpumemtrace_audit_bind"}
 NVTX = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
-MARKS = {f"gpumemtrace_{name}" for name in ("step", "phase_push", "phase_pop", "mark", "is_recording")}
+MARKS = {f"gpumemtrace_{name}" for name in (
+    "step", "phase_push", "phase_pop", "mark", "is_recording",
+    "heap", "heap_resize", "heap_reset", "heap_end", "suballoc", "subfree")}
 
 UNWINDER = "_Unwind_RaiseException"
 STRANGERS = ("libgmtunw.so.8", "libgmtl.so.5")
