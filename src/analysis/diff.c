@@ -77,6 +77,9 @@ static bool list_accounts(struct differ *differ, int side)
 		const struct gmt_books_account *from = &books->accounts.items[i];
 		uint64_t index, key = account_key(from->layer, from->device);
 
+		/* What the driver takes is measured, and differs from run to run: no difference of the program's. */
+		if (!gmt_layer_is_got(from->layer))
+			continue;
 		if (!gmt_map_find(&differ->account_ids, key, &index)) {
 			struct gmt_diff_account *account = gmt_vec_push(&diff->accounts);
 
@@ -185,6 +188,9 @@ static bool add_sites(struct differ *differ, int side)
 
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		const struct gmt_site *site = &sites->rows.items[i];
+
+		if (!gmt_layer_is_got(site->layer))
+			continue;
 		struct gmt_diff_row *row = row_of(differ, side, site);
 
 		if (!row)

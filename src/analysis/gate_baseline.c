@@ -62,7 +62,7 @@ static bool add_retained(const struct gmt_judge *judge, int32_t rank, struct gmt
 		.key = key_of(judge, replay->site_stacks.items[id]), .retained_bytes = bytes,
 	};
 
-	return !bytes || gmt_baseline_add(found, &row);
+	return !bytes || !gmt_layer_is_got(account->layer) || gmt_baseline_add(found, &row);
 }
 
 static bool collect_retained(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
@@ -113,7 +113,7 @@ static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_base
 			.retained_bytes = retained_bytes(judge, i),
 		};
 
-		if (account->alloc_count && account->device != GMT_DEVICE_UNKNOWN)
+		if (account->alloc_count && account->device != GMT_DEVICE_UNKNOWN && gmt_layer_is_got(account->layer))
 			done = gmt_baseline_add(found, &row) && collect_sites(judge, account, rank, found);
 	}
 	gmt_baseline_sort(found, GMT_BASELINE_SUM);

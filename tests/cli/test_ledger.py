@@ -158,6 +158,20 @@ class LedgerTest(unittest.TestCase):
         story.event(2, layer=DRIVER, space=CONTEXT, address=99, context=3, device=-2)
         self.assertEqual(amounts(story.report()), {"device": 7, "pool_used": 10})
 
+    def test_what_the_driver_takes_is_no_difference_and_no_regression(self):
+        paths = []
+        for size in 50, 400:
+            story = Ledger()
+            story.cuda(size, CONTEXT, DRIVER, context=1)
+            story.cuda(20, context=1)
+            paths.append(story.write(f"context-{size}.gmt.gz"))
+        baseline = cli.place("context.baseline")
+        self.assertEqual(cli.run("check", f"--baseline={baseline}", "--update-baseline", paths[0]).returncode, 0)
+        done = cli.run("check", f"--baseline={baseline}", paths[1])
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("driver", done.stdout)
+        self.assertNotIn("driver on", cli.run("diff", *paths).stdout)
+
     def test_the_ledger_of_minor_version_2_stays_the_same(self):
         report = cli.report(os.path.join(cli.TESTS, "golden", "version-1.2.gmt"))
         (row,) = report["ledger"]
