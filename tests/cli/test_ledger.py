@@ -163,7 +163,7 @@ class LedgerTest(unittest.TestCase):
         for size in 50, 400:
             story = Ledger()
             story.cuda(size, CONTEXT, DRIVER, context=1)
-            story.cuda(20, context=1)
+            story.free(story.cuda(20, context=1))
             paths.append(story.write(f"context-{size}.gmt.gz"))
         baseline = cli.place("context.baseline")
         self.assertEqual(cli.run("check", f"--baseline={baseline}", "--update-baseline", paths[0]).returncode, 0)
