@@ -147,12 +147,12 @@ struct teller {
 	const struct leaks_options *options;
 	const struct gmt_leaks_options *leaks;
 	const struct gmt_owner_rules *owners;
-	bool incomplete; /* one of them is */
 };
 
-static int leaks_of_file(void *user, const char *path, struct gmt_json *json, FILE *file)
+static int leaks_of_file(const void *user, const char *path, struct gmt_json *json, FILE *file,
+	bool *ret_incomplete)
 {
-	struct teller *teller = user;
+	const struct teller *teller = user;
 	struct gmt_parts parts = { 0 };
 	struct gmt_parts_options how = {
 		.traces = {
@@ -166,7 +166,7 @@ static int leaks_of_file(void *user, const char *path, struct gmt_json *json, FI
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		teller->incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
 		if (!render(&parts, teller->options, json, file))
 			code = gmt_say_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
@@ -182,7 +182,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	};
 	struct gmt_leaks_options leaks;
 	struct gmt_owner_rules owners = { 0 };
-	struct teller teller = { &options, &leaks, &owners, false };
+	struct teller teller = { &options, &leaks, &owners };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -196,17 +196,10 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
-
-	FILE *file = code ? NULL : gmt_output_open(options.output);
-	if (file) {
+	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
-			.count = argc, .paths = argv, .file = file, .json = options.json, .schema = "gpumemtrace.leaks-list/1",
-			.key = "files", .tell = leaks_of_file, .user = &teller });
-		if (!code && teller.incomplete && options.strict)
-			code = GMT_EXIT_INCOMPLETE;
-		code = gmt_output_close(file, options.output, code);
-	} else if (!code)
-		code = 3;
+			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
+			.schema = "gpumemtrace.leaks-list/1", .key = "files", .tell = leaks_of_file, .user = &teller });
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

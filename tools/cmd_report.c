@@ -93,12 +93,12 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 struct reporter {
 	const struct report_options *options;
 	const struct gmt_owner_rules *owners;
-	bool incomplete; /* one of them is */
 };
 
-static int report_file(void *user, const char *path, struct gmt_json *json, FILE *file)
+static int report_file(const void *user, const char *path, struct gmt_json *json, FILE *file,
+	bool *ret_incomplete)
 {
-	struct reporter *reporter = user;
+	const struct reporter *reporter = user;
 	const struct report_options *options = reporter->options;
 	struct gmt_parts parts = { 0 };
 	struct gmt_where_parts where = { 0 };
@@ -116,7 +116,7 @@ static int report_file(void *user, const char *path, struct gmt_json *json, FILE
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		reporter->incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
 		if (gmt_where_parts_init(&where, parts.snapshot, &parts.traces, &parts.timeline, &parts.replay,
 				&parts.history, &parts.sites, parts.until_ns, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, json, file, &error))
@@ -133,7 +133,7 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
 	};
 	struct gmt_owner_rules owners = { 0 };
-	struct reporter reporter = { &options, &owners, false };
+	struct reporter reporter = { &options, &owners };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -145,17 +145,10 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 	}
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
-
-	FILE *file = code ? NULL : gmt_output_open(options.output);
-	if (file) {
+	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
-			.count = argc, .paths = argv, .file = file, .json = options.json, .schema = "gpumemtrace.reports/1",
-			.key = "reports", .tell = report_file, .user = &reporter });
-		if (!code && reporter.incomplete && options.strict)
-			code = GMT_EXIT_INCOMPLETE;
-		code = gmt_output_close(file, options.output, code);
-	} else if (!code)
-		code = 3;
+			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
+			.schema = "gpumemtrace.reports/1", .key = "reports", .tell = report_file, .user = &reporter });
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

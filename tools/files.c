@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/files.h"
 
-int gmt_files_tell(const struct gmt_files *files)
+#include "tools/input.h"
+#include "tools/output.h"
+
+static int tell_all(const struct gmt_files *files, FILE *file, bool *ret_incomplete)
 {
 	bool is_list = files->json && files->count > 1;
-	struct gmt_json json = { .file = files->file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
 	int code = 0;
 
 	if (is_list) {
@@ -17,8 +20,8 @@ int gmt_files_tell(const struct gmt_files *files)
 		int answer;
 
 		if (i && !files->json)
-			fputs("\n\n", files->file);
-		answer = files->tell(files->user, files->paths[i], &json, files->file);
+			fputs("\n\n", file);
+		answer = files->tell(files->user, files->paths[i], &json, file, ret_incomplete);
 		code = answer ? answer : code;
 	}
 	if (is_list) {
@@ -26,6 +29,20 @@ int gmt_files_tell(const struct gmt_files *files)
 		gmt_json_end_object(&json);
 	}
 	if (json.needs_comma)
-		fputc('\n', files->file);
+		fputc('\n', file);
 	return code;
+}
+
+int gmt_files_tell(const struct gmt_files *files)
+{
+	FILE *file = gmt_output_open(files->output);
+	bool incomplete = false;
+	int code;
+
+	if (!file)
+		return GMT_EXIT_UNREADABLE;
+	code = tell_all(files, file, &incomplete);
+	if (!code && incomplete && files->strict)
+		code = GMT_EXIT_INCOMPLETE;
+	return gmt_output_close(file, files->output, code);
 }

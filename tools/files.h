@@ -12,15 +12,16 @@
 struct gmt_files {
 	int count;
 	char **paths;
-	FILE *file;
+	const char *output; /* as gmt_output_open takes it */
 	bool json;
+	bool strict; /* an incomplete recording is worth an exit code */
 	const char *schema, *key; /* of the object around several, and of the list in it */
-	/* Writes of one; returns an exit code. */
-	int (*tell)(void *user, const char *path, struct gmt_json *json, FILE *file);
-	void *user;
+	/* Writes of one; returns an exit code. *ret_incomplete is set when it is, never cleared. */
+	int (*tell)(const void *user, const char *path, struct gmt_json *json, FILE *file, bool *ret_incomplete);
+	const void *user;
 };
 
-/* The last exit code that was not 0: the others are told of all the same. */
+/* Opens the output, tells of all and closes it. The last exit code that was not 0: the others are told of all the same. */
 int gmt_files_tell(const struct gmt_files *files);
 
 #endif

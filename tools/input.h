@@ -4,7 +4,7 @@
 
 #include "model/snapshot.h"
 
-enum { GMT_EXIT_USAGE = 2, GMT_EXIT_INCOMPLETE = 4 };
+enum { GMT_EXIT_USAGE = 2, GMT_EXIT_UNREADABLE = 3, GMT_EXIT_INCOMPLETE = 4 };
 
 /*
  * Loads a snapshot with a progress bar. When it cannot be read, says so in one line, returns the
