@@ -233,3 +233,12 @@ size_t sim_code_find(const struct sim_code *code, const char *name)
 		index++;
 	return index;
 }
+
+unsigned int sim_code_function_count(const struct sim_code *code)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < code->count; i++)
+		count += code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
+	return count;
+}

@@ -69,6 +69,8 @@ struct sim_code *sim_code_read(const void *image);
 void sim_code_release(struct sim_code *code);
 /* Which symbol has that name; `code->count` when none has. */
 size_t sim_code_find(const struct sim_code *code, const char *name);
+/* How many of its symbols are functions. */
+unsigned int sim_code_function_count(const struct sim_code *code);
 
 /* module.c */
 /* Takes a reference of its own to `code`. Loads at once unless the settings say lazily. */

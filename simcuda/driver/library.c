@@ -229,12 +229,9 @@ CUresult cuLibraryGetKernelCount(unsigned int *ret_count, CUlibrary library)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	bool fine = is_live(library);
-	unsigned int count = 0;
-	for (size_t i = 0; fine && i < library->code->count; i++)
-		count += library->code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
-	sim_unlock();
 	if (fine)
-		*ret_count = count;
+		*ret_count = sim_code_function_count(library->code);
+	sim_unlock();
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 

@@ -328,12 +328,9 @@ CUresult cuModuleGetFunctionCount(unsigned int *ret_count, CUmodule module)
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	bool fine = is_live(module);
-	unsigned int count = 0;
-	for (size_t i = 0; fine && i < module->code->count; i++)
-		count += module->code->symbols[i].kind == SIM_SYMBOL_FUNCTION;
-	sim_unlock();
 	if (fine)
-		*ret_count = count;
+		*ret_count = sim_code_function_count(module->code);
+	sim_unlock();
 	return fine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
