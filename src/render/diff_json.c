@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/diff.h"
+#include "render/space.h"
 
 static const char *const side_names[] = { "base", "new" };
 
@@ -107,11 +108,7 @@ static void render_account(const struct gmt_diff *diff, const struct gmt_diff_ac
 	shown = style->limit < shown ? (size_t)style->limit : shown;
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "layer", gmt_layer_name(account->layer));
-	gmt_json_key(json, "device");
-	if (account->device == GMT_DEVICE_HOST)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, account->device);
+	gmt_json_key_device(json, account->device);
 	render_amounts(account->amounts, json);
 	render_pair("peak_time_ns", &account->peak_time_ns, json);
 	render_pair("refused", &account->refused, json);

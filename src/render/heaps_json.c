@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/heaps.h"
+#include "render/space.h"
 #include "render/stack_json.h"
 
 static void render_size(const char *key, bool is_known, uint64_t bytes, struct gmt_json *json)
@@ -32,11 +33,7 @@ static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "name", heap->name[0] ? heap->name : NULL);
-	gmt_json_key(json, "device");
-	if (heap->device == GMT_DEVICE_HOST)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, heap->device);
+	gmt_json_key_device(json, heap->device);
 	gmt_json_key_text(json, "source", gmt_mark_source_name(heap->source));
 	gmt_json_key_u64(json, "heaps", heap->heaps);
 	gmt_json_key_u64(json, "live_heaps", heap->live_heaps);

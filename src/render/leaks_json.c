@@ -6,15 +6,6 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void write_device(struct gmt_json *json, int32_t device)
-{
-	gmt_json_key(json, "device");
-	if (device == GMT_DEVICE_HOST)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, device);
-}
-
 static void write_number(struct gmt_json *json, const char *key, double value)
 {
 	gmt_json_key(json, key);
@@ -87,7 +78,7 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "definition", gmt_leak_definition_name(leak->definition));
 	gmt_json_key_text(json, "layer", gmt_layer_name(leak->layer));
-	write_device(json, leak->device);
+	gmt_json_key_device(json, leak->device);
 	gmt_json_key_text(json, "space", gmt_space_text(leak->space).text);
 	gmt_json_key_u64(json, "bytes", leak->bytes);
 	gmt_json_key_u64(json, "blocks", leak->blocks);
@@ -114,7 +105,7 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < view->leaks->cached.count; i++) {
 		gmt_json_begin_object(json);
-		write_device(json, view->leaks->cached.items[i].device);
+		gmt_json_key_device(json, view->leaks->cached.items[i].device);
 		gmt_json_key_u64(json, "bytes", view->leaks->cached.items[i].bytes);
 		gmt_json_end_object(json);
 	}
@@ -138,7 +129,7 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
 
 		gmt_json_begin_object(json);
-		write_device(json, view->replay->books.accounts.items[i].device);
+		gmt_json_key_device(json, view->replay->books.accounts.items[i].device);
 		gmt_json_key_text(json, "layer", gmt_layer_name(view->replay->books.accounts.items[i].layer));
 		gmt_json_key_u64(json, "peak_bytes", row.peak_bytes);
 		gmt_json_key_u64(json, "end_live_bytes", row.end_live_bytes);

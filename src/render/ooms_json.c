@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/ledger.h"
 #include "render/ooms.h"
+#include "render/space.h"
 #include "render/stack_json.h"
 
 static void key_known(struct gmt_json *json, const char *key, bool known, uint64_t value)
@@ -49,11 +50,7 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "time_ns", row->time_ns);
 	gmt_json_key_text(json, "layer", gmt_layer_name(row->layer));
-	gmt_json_key(json, "device");
-	if (row->device == GMT_DEVICE_HOST)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, row->device);
+	gmt_json_key_device(json, row->device);
 	gmt_json_key_u64(json, "requested_bytes", row->requested_bytes);
 	key_known(json, "free_bytes", row->has_driver, row->free_bytes);
 	key_known(json, "total_bytes", row->has_driver, row->total_bytes);

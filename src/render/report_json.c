@@ -140,11 +140,7 @@ static void render_where(uint32_t layer, int32_t device, uint32_t space, struct 
 	struct gmt_space_text name = gmt_space_text(space);
 
 	gmt_json_key_text(json, "layer", gmt_layer_name(layer));
-	gmt_json_key(json, "device");
-	if (device == GMT_DEVICE_HOST)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, device);
+	gmt_json_key_device(json, device);
 	gmt_json_key_text(json, "space", name.text);
 }
 

@@ -16,3 +16,12 @@ struct gmt_space_text gmt_space_text(uint32_t space)
 		snprintf(text.text, sizeof(text.text), "space-%u", space);
 	return text;
 }
+
+void gmt_json_key_device(struct gmt_json *json, int32_t device)
+{
+	gmt_json_key(json, "device");
+	if (device == GMT_DEVICE_HOST)
+		gmt_json_null(json);
+	else
+		gmt_json_i64(json, device);
+}

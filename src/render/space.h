@@ -2,7 +2,11 @@
 #ifndef GMT_RENDER_SPACE_H
 #define GMT_RENDER_SPACE_H
 
+/* Where memory is, as reports name it. */
+
 #include <stdint.h>
+
+#include "render/json.h"
 
 struct gmt_space_text {
 	char text[24];
@@ -10,5 +14,8 @@ struct gmt_space_text {
 
 /* The name of a space; "space-9" for one that this version does not know. */
 struct gmt_space_text gmt_space_text(uint32_t space);
+
+/* The key "device" and its ordinal; null for the host. */
+void gmt_json_key_device(struct gmt_json *json, int32_t device);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/clock.h"
 #include "render/stack_json.h"
+#include "render/space.h"
 #include "render/where.h"
 
 enum { ACCOUNTS_TAKEN_APART = GMT_WHERE_ACCOUNTS };
@@ -8,11 +9,7 @@ enum { ACCOUNTS_TAKEN_APART = GMT_WHERE_ACCOUNTS };
 static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 {
 	gmt_json_key_text(json, "layer", gmt_layer_name(layer));
-	gmt_json_key(json, "device");
-	if (device == GMT_DEVICE_HOST)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, device);
+	gmt_json_key_device(json, device);
 }
 
 /* What tells a row from the others: a frame, a step, or a name. */

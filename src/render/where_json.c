@@ -180,11 +180,7 @@ static void render_temporaries(const struct gmt_where_view *view, const char *ke
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "layer", gmt_layer_name(row->layer));
-		gmt_json_key(json, "device");
-		if (row->device == GMT_DEVICE_HOST)
-			gmt_json_null(json);
-		else
-			gmt_json_i64(json, row->device);
+		gmt_json_key_device(json, row->device);
 		render_line(view, row->layer, row->device, row->stack, row->own_line, json);
 		gmt_json_key_u64(json, "count", row->count);
 		gmt_json_key_u64(json, "bytes", row->bytes);
