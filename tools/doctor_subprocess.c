@@ -150,12 +150,6 @@ void gmt_subprocess_run(const char *path, const char *const argv[], const char *
 	wait_until(pid, &ret_process->status, now_ms() + DEATH_MS);
 }
 
-bool gmt_subprocess_succeeded(const struct gmt_subprocess *process)
-{
-	return process->is_started && !process->is_late && WIFEXITED(process->status) &&
-		WEXITSTATUS(process->status) == 0;
-}
-
 void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word, char *ret_line,
 	size_t line_bytes)
 {

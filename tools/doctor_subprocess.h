@@ -20,9 +20,6 @@ struct gmt_subprocess {
 void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[], int limit_ms,
 	struct gmt_subprocess *ret_process);
 
-/* Whether it ended by itself with exit code 0. */
-bool gmt_subprocess_succeeded(const struct gmt_subprocess *process);
-
 /*
  * The line of stderr that has `word` in it, or the last one that is not empty when no line has or `word` is NULL.
  */
