@@ -39,7 +39,7 @@ static void write_option(void *context, const char *key, const char *value)
 
 	const struct gmt_facts *facts = context;
 
-	facts->write(NULL, GMT_RECORD_OPTION, &row, 1);
+	facts->write(facts->context, GMT_RECORD_OPTION, &row, 1);
 }
 
 static void write_process(const struct gmt_facts *facts)
@@ -69,7 +69,7 @@ static void write_process(const struct gmt_facts *facts)
 		.shim_version = slice(GMT_PROGRAM_VERSION),
 		.machine = slice(machine.machine),
 	};
-	facts->write(NULL, GMT_RECORD_PROCESS, &row, 1);
+	facts->write(facts->context, GMT_RECORD_PROCESS, &row, 1);
 }
 
 static void write_devices(const struct gmt_facts *facts)
@@ -83,7 +83,7 @@ static void write_devices(const struct gmt_facts *facts)
 			.total_bytes = info->total_bytes,
 		};
 
-		facts->write(NULL, GMT_RECORD_DEVICE, &row, 1);
+		facts->write(facts->context, GMT_RECORD_DEVICE, &row, 1);
 	}
 }
 
@@ -103,7 +103,7 @@ static void write_modules(struct gmt_facts *facts)
 			.build_id = slice(info.build_id),
 		};
 
-		facts->write(NULL, GMT_RECORD_MODULE, &row, 1);
+		facts->write(facts->context, GMT_RECORD_MODULE, &row, 1);
 	}
 }
 
@@ -115,7 +115,7 @@ static void write_notes(struct gmt_facts *facts)
 	for (; facts->notes_written < count; facts->notes_written++) {
 		struct gmt_note row = { slice(facts->recording->notes[facts->notes_written]) };
 
-		facts->write(NULL, GMT_RECORD_NOTE, &row, 1);
+		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}
 }
 
@@ -124,14 +124,14 @@ static void write_clock(const struct gmt_facts *facts)
 	struct gmt_clock_moment now = gmt_clock_now();
 	struct gmt_clock row = { now.stamp, now.monotonic_ns, now.realtime_ns };
 
-	facts->write(NULL, GMT_RECORD_CLOCK, &row, 1);
+	facts->write(facts->context, GMT_RECORD_CLOCK, &row, 1);
 }
 
 void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count)
 {
 	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
 
-	facts->write(NULL, GMT_RECORD_DROP, &row, 1);
+	facts->write(facts->context, GMT_RECORD_DROP, &row, 1);
 }
 
 static void write_losses(struct gmt_facts *facts)
@@ -155,7 +155,7 @@ static void write_losses(struct gmt_facts *facts)
 		snprintf(text, sizeof(text), "%llu stacks did not fit into the recorder's memory; "
 			"their events are there without a stack", (unsigned long long)count);
 		struct gmt_note row = { slice(text) };
-		facts->write(NULL, GMT_RECORD_NOTE, &row, 1);
+		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}
 }
 
@@ -177,7 +177,7 @@ void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
 	struct gmt_api row = api_of(hook);
 
 	facts->api_written[hook] = true;
-	facts->write(NULL, GMT_RECORD_API, &row, 1);
+	facts->write(facts->context, GMT_RECORD_API, &row, 1);
 }
 
 /* Of functions whose count has changed; `all`: of those too that nobody called. */
@@ -199,9 +199,9 @@ static void write_calls(struct gmt_facts *facts, bool all)
 		calls[call_count++] = (struct gmt_calls){ hook, count };
 	}
 	if (api_count)
-		facts->write(NULL, GMT_RECORD_API, apis, api_count);
+		facts->write(facts->context, GMT_RECORD_API, apis, api_count);
 	if (call_count)
-		facts->write(NULL, GMT_RECORD_CALLS, calls, call_count);
+		facts->write(facts->context, GMT_RECORD_CALLS, calls, call_count);
 }
 
 static void write_unhooked(struct gmt_facts *facts)
@@ -215,7 +215,7 @@ static void write_unhooked(struct gmt_facts *facts)
 	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL; facts->unhooked_written++) {
 		struct gmt_unhooked row = { slice(name), slice(roads[road]) };
 
-		facts->write(NULL, GMT_RECORD_UNHOOKED, &row, 1);
+		facts->write(facts->context, GMT_RECORD_UNHOOKED, &row, 1);
 	}
 }
 
@@ -226,9 +226,9 @@ void gmt_facts_samples(const struct gmt_facts *facts)
 	uint32_t count;
 
 	while ((count = gmt_samples_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
-		facts->write(NULL, GMT_RECORD_POOL, pools, count);
+		facts->write(facts->context, GMT_RECORD_POOL, pools, count);
 	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0)
-		facts->write(NULL, GMT_RECORD_SAMPLE, samples, count);
+		facts->write(facts->context, GMT_RECORD_SAMPLE, samples, count);
 }
 
 void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring)
@@ -239,7 +239,7 @@ void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring
 		.name = { ring->thread_name, (uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
 	};
 
-	facts->write(NULL, GMT_RECORD_THREAD, &row, 1);
+	facts->write(facts->context, GMT_RECORD_THREAD, &row, 1);
 }
 
 void gmt_facts_begin(struct gmt_facts *facts)
@@ -249,7 +249,7 @@ void gmt_facts_begin(struct gmt_facts *facts)
 	write_process(facts);
 	gmt_config_list(write_option, facts);
 	write_devices(facts);
-	facts->write(NULL, GMT_RECORD_CLOCK, &start, 1);
+	facts->write(facts->context, GMT_RECORD_CLOCK, &start, 1);
 }
 
 void gmt_facts_update(struct gmt_facts *facts)

@@ -17,8 +17,9 @@
 
 struct gmt_facts {
 	struct gmt_recording *recording;
-	/* Puts rows into the file; `context` is NULL. */
+	/* Puts rows into the file. */
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
+	void *context; /* handed to it */
 	uint32_t modules_written;
 	uint32_t notes_written;
 	uint64_t losses_written[GMT_LOSS_COUNT];

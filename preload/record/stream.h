@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_STREAM_H
+#define GMT_RECORD_STREAM_H
+
+/*
+ * The file that is being written: what came out of the rings becomes rows with the file's own ids, each
+ * defined before it is used. In the flow: ring -> writer -> stream -> encode -> sink. Used by the writer's
+ * thread alone; no memory of the host's heap.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/definitions.h"
+#include "record/facts.h"
+#include "record/recording.h"
+#include "wire/encode.h"
+#include "wire/sink.h"
+
+/* Events of a block: long enough to compress, short enough to stay in the cache. */
+enum { GMT_STREAM_BATCH = 4096 };
+
+/* Large: static, not on a stack. */
+struct gmt_stream {
+	struct gmt_recording *recording;
+	void (*failed)(void);
+	bool has_failed;
+	struct gmt_sink *sink;
+	struct gmt_encoder encoder;
+	struct gmt_definitions definitions;
+	struct gmt_facts facts;
+	uint64_t events;       /* in the file */
+	uint64_t synced_bytes; /* sink's count at the last sync point */
+	uint64_t synced_ns;
+	struct gmt_event rows[GMT_STREAM_BATCH];
+	struct gmt_mark marks[GMT_STREAM_BATCH];
+	struct gmt_oom ooms[GMT_STREAM_BATCH];
+	struct gmt_sample samples[GMT_STREAM_BATCH];
+};
+
+/*
+ * Begins the file of `recording`, which outlives the stream, with what is known at the start and a sync
+ * point. `failed` is called when the file can no longer be written, which is told once; what is pushed
+ * then is swallowed. False when there is nothing to push to.
+ */
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, void (*failed)(void));
+
+/* Writes at most GMT_STREAM_BATCH events of the thread with that id, each kind as a block of its own. */
+void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread);
+
+/* Writes what is new besides events, and makes all up to here readable in the file. */
+void gmt_stream_sync(struct gmt_stream *stream);
+
+/* Whether a second or a mebibyte has passed since the last sync point. */
+bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
+
+/* Ends the file in order. */
+void gmt_stream_close(struct gmt_stream *stream);
+
+#endif
