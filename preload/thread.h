@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/event.h"
+#include "wire/ring_event.h"
 
 struct gmt_ring;
 

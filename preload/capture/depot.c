@@ -16,24 +16,24 @@
 enum {
 	SLOT_COUNT = 1 << 20,
 	SLOT_LIMIT = SLOT_COUNT / 8 * 7, /* beyond this, probes grow long: refuse new entries */
-	FIRST_BYTE = 8,                  /* so that no entry has id 0 */
-	ID_BYTES = 8,                    /* an id counts these */
 };
 
 struct gmt_depot {
-	char *arena;
+	union {
+		char *arena;
+		struct gmt_depot_head *head;
+	};
 	uint64_t size_bytes;
 	_Atomic uint64_t ready_bytes;
-	_Atomic uint64_t used_bytes;
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
 };
 
-static_assert(sizeof(struct gmt_depot_entry) % ID_BYTES == 0, "an entry's bytes are aligned as the entry is");
+static_assert(sizeof(struct gmt_depot_entry) % GMT_DEPOT_ID_BYTES == 0, "an entry's bytes are aligned as the entry is");
 
 static uint64_t whole_ids(uint64_t bytes)
 {
-	return (bytes + ID_BYTES - 1) & ~(uint64_t)(ID_BYTES - 1);
+	return (bytes + GMT_DEPOT_ID_BYTES - 1) & ~(uint64_t)(GMT_DEPOT_ID_BYTES - 1);
 }
 
 struct gmt_depot *gmt_depot_open(void *arena, uint64_t size_bytes, uint64_t ready_bytes)
@@ -45,7 +45,7 @@ struct gmt_depot *gmt_depot_open(void *arena, uint64_t size_bytes, uint64_t read
 		return NULL;
 	depot->arena = arena;
 	depot->size_bytes = size_bytes < GMT_DEPOT_MAX_BYTES ? size_bytes : GMT_DEPOT_MAX_BYTES;
-	atomic_store_explicit(&depot->used_bytes, FIRST_BYTE, memory_order_relaxed); /* not shared yet */
+	atomic_store_explicit(&depot->head->used_bytes, sizeof(*depot->head), memory_order_relaxed); /* not shared yet */
 	gmt_depot_set_ready(depot, ready_bytes);
 	return depot;
 }
@@ -66,12 +66,12 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot)
 {
 	/* A figure for reports; orders nothing. */
-	return atomic_load_explicit(&depot->used_bytes, memory_order_relaxed);
+	return atomic_load_explicit(&depot->head->used_bytes, memory_order_relaxed);
 }
 
 struct gmt_depot_entry *gmt_depot_get(const struct gmt_depot *depot, uint32_t id)
 {
-	return (struct gmt_depot_entry *)(void *)(depot->arena + (uint64_t)id * ID_BYTES);
+	return (struct gmt_depot_entry *)(void *)(depot->arena + (uint64_t)id * GMT_DEPOT_ID_BYTES);
 }
 
 /* Room for an entry in the arena, as an id; 0 when there is none, which then costs nothing. */
@@ -80,7 +80,7 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 	uint64_t need = sizeof(struct gmt_depot_entry) + whole_ids(length);
 	/* Pairs with the release in gmt_depot_set_ready. */
 	uint64_t ready = atomic_load_explicit(&depot->ready_bytes, memory_order_acquire);
-	uint64_t start = atomic_load_explicit(&depot->used_bytes, memory_order_relaxed);
+	uint64_t start = atomic_load_explicit(&depot->head->used_bytes, memory_order_relaxed);
 
 	/*
 	 * Not a fetch_add: one too large would push the mark past the end and refuse the smaller ones
@@ -89,9 +89,9 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 	do {
 		if (start + need > ready)
 			return 0;
-	} while (!atomic_compare_exchange_weak_explicit(&depot->used_bytes, &start, start + need,
+	} while (!atomic_compare_exchange_weak_explicit(&depot->head->used_bytes, &start, start + need,
 		memory_order_relaxed, memory_order_relaxed));
-	return (uint32_t)(start / ID_BYTES);
+	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
 }
 
 static uint32_t add_entry(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "record/event.h"
+#include "wire/ring_event.h"
 
 /*
  * Enters the recorder in this thread. False when it is already in it (a signal handler made this

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "record/event.h"
+#include "wire/ring_event.h"
 
 /* CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation; all else is no lack of memory. */
 enum { GMT_OOM_RESULT = 2 };

@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/event.h"
+#include "wire/ring_event.h"
 
 enum { GMT_RING_MAGIC = 0x31474e52 }; /* "RNG1" in the file, little endian */
 

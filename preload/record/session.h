@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "capture/depot.h"
-#include "record/event.h"
+#include "wire/ring_event.h"
 
 /* From the constructor. Without `may_begin` (a set-uid program) nothing will ever be recorded. */
 void gmt_session_init(bool may_begin);

@@ -5,7 +5,6 @@
 
 #include "diag.h"
 #include "record/clock.h"
-#include "wire/event_totals.h"
 
 enum {
 	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
@@ -34,95 +33,21 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	check(stream, status, &error);
 }
 
-static void convert(struct gmt_stream *stream, const struct gmt_ring_event *event, uint32_t thread, struct gmt_event *row)
+static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_depot_kind kind)
 {
-	bool is_torch = event->layer == GMT_LAYER_TORCH;
-
-	*row = (struct gmt_event){
-		.stamp = event->stamp,
-		.thread = thread,
-		.kind = event->kind,
-		.layer = event->layer,
-		.space = event->space,
-		.device = event->device,
-		.api = event->api,
-		.address = event->address,
-		.size_bytes = event->size_bytes,
-		.stack = gmt_definitions_stack(&stream->definitions, event->stack),
-		.frames = gmt_definitions_frames(&stream->definitions, event->frames),
-		.result = event->result,
-		.stream = is_torch ? 0 : event->stream,
-		.allocated_bytes = is_torch ? (int64_t)event->allocated_bytes : 0,
-		.reserved_bytes = is_torch ? (int64_t)event->reserved_bytes : 0,
-		.object = is_torch ? 0 : event->object,
-		.context = event->context,
-	};
-}
-
-static void convert_mark(struct gmt_stream *stream, const struct gmt_ring_event *event, uint32_t thread, struct gmt_mark *row)
-{
-	*row = (struct gmt_mark){
-		.stamp = event->stamp,
-		.thread = thread,
-		.kind = event->layer,
-		.source = event->space,
-		.name = gmt_definitions_name(&stream->definitions, event->stack),
-		.object = event->address,
-	};
-}
-
-static void convert_oom(const struct gmt_ring_event *event, uint32_t thread, struct gmt_oom *row)
-{
-	*row = (struct gmt_oom){
-		.stamp = event->stamp,
-		.thread = thread,
-		.device = event->device,
-		.free_bytes = event->address,
-		.total_bytes = event->size_bytes,
-	};
-}
-
-static void convert_sample(const struct gmt_ring_event *event, struct gmt_sample *row)
-{
-	*row = (struct gmt_sample){
-		.stamp = event->stamp,
-		.begin_stamp = event->object,
-		.device = (uint16_t)event->device,
-		.known = (uint16_t)event->result,
-		.free_bytes = event->address,
-		.total_bytes = event->size_bytes,
-	};
+	(void)kind; /* who interned it knows which it is */
+	return gmt_depot_get(depot, id);
 }
 
 void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread)
 {
-	uint32_t events = 0, marks = 0, ooms = 0, samples = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct gmt_ring_event *event = &batch[i];
-
-		if (event->kind == GMT_RING_MARK) {
-			convert_mark(stream, event, thread, &stream->marks[marks++]);
-		} else if (event->kind == GMT_RING_OOM) {
-			convert_oom(event, thread, &stream->ooms[ooms++]);
-		} else if (event->kind == GMT_RING_SAMPLE) {
-			convert_sample(event, &stream->samples[samples++]);
-		} else {
-			convert(stream, event, thread, &stream->rows[events++]);
-			gmt_facts_api(&stream->facts, event->api);
-		}
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (batch[i].kind < GMT_RING_MARK)
+			gmt_facts_api(&stream->facts, batch[i].api);
+	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
-	gmt_event_totals_to_differences(stream->rows, events);
-	if (events)
-		write_rows(stream, GMT_RECORD_EVENT, stream->rows, events);
-	if (marks)
-		write_rows(stream, GMT_RECORD_MARK, stream->marks, marks);
-	if (ooms)
-		write_rows(stream, GMT_RECORD_OOM, stream->ooms, ooms);
-	if (samples)
-		write_rows(stream, GMT_RECORD_SAMPLE, stream->samples, samples);
-	stream->events += events;
+	gmt_ring_rows_write(&stream->rows, write_rows, stream);
+	stream->events += stream->rows.event_count;
 }
 
 void gmt_stream_sync(struct gmt_stream *stream)
@@ -146,6 +71,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
 	stream->failed = failed;
+	stream->definitions.find = find_entry;
 	stream->definitions.depot = recording->depot;
 	stream->facts.recording = recording;
 	stream->facts.write = write_rows;

@@ -11,14 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/definitions.h"
 #include "record/facts.h"
 #include "record/recording.h"
+#include "wire/definitions.h"
 #include "wire/encode.h"
+#include "wire/ring_rows.h"
 #include "wire/sink.h"
-
-/* Events of a block: long enough to compress, short enough to stay in the cache. */
-enum { GMT_STREAM_BATCH = 4096 };
 
 /* Large: static, not on a stack. */
 struct gmt_stream {
@@ -32,10 +30,7 @@ struct gmt_stream {
 	uint64_t events;       /* in the file */
 	uint64_t synced_bytes; /* sink's count at the last sync point */
 	uint64_t synced_ns;
-	struct gmt_event rows[GMT_STREAM_BATCH];
-	struct gmt_mark marks[GMT_STREAM_BATCH];
-	struct gmt_oom ooms[GMT_STREAM_BATCH];
-	struct gmt_sample samples[GMT_STREAM_BATCH];
+	struct gmt_ring_rows rows;
 };
 
 /*
@@ -45,7 +40,7 @@ struct gmt_stream {
  */
 bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, void (*failed)(void));
 
-/* Writes at most GMT_STREAM_BATCH events of the thread with that id, each kind as a block of its own. */
+/* Writes at most GMT_RING_ROWS_MAX events of the thread with that id, each kind as a block of its own. */
 void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread);
 
 /* Writes what is new besides events, and makes all up to here readable in the file. */

@@ -40,7 +40,7 @@ static struct writer {
 		bool is_written;     /* the thread has its record */
 		uint64_t dropped;    /* as last written */
 	} slots[GMT_AREA_RINGS];
-	struct gmt_ring_event batch[GMT_STREAM_BATCH];
+	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
 } writer;
 
 /* Empties one ring; without `all` only in whole blocks. */
@@ -58,15 +58,15 @@ static void drain_slot(uint32_t index, bool all)
 		writer.slots[index].is_written = false;
 		writer.slots[index].dropped = 0;
 	}
-	for (uint64_t ready; (ready = gmt_ring_ready(ring)) >= (all || state == GMT_SLOT_LEFT ? 1 : GMT_STREAM_BATCH);) {
-		uint32_t count = gmt_ring_pop(ring, writer.batch, GMT_STREAM_BATCH);
+	for (uint64_t ready; (ready = gmt_ring_ready(ring)) >= (all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX);) {
+		uint32_t count = gmt_ring_pop(ring, writer.batch, GMT_RING_ROWS_MAX);
 
 		if (!writer.slots[index].is_written) {
 			writer.slots[index].is_written = true;
 			gmt_facts_thread(&writer.stream.facts, ring);
 		}
 		gmt_stream_events(&writer.stream, writer.batch, count, ring->thread);
-		if (ready <= GMT_STREAM_BATCH)
+		if (ready <= GMT_RING_ROWS_MAX)
 			break; /* what came meanwhile waits for its own block */
 	}
 

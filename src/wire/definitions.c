@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/definitions.h"
+#include "wire/definitions.h"
+
+#include <stddef.h>
 
 static const void *bytes_of(const struct gmt_depot_entry *entry)
 {
@@ -18,20 +20,28 @@ static uint32_t give_id(struct gmt_depot_entry *entry, uint32_t *last)
 	return *last;
 }
 
+static struct gmt_depot_entry *find(const struct gmt_definitions *definitions, uint32_t id, enum gmt_depot_kind kind,
+	size_t least_bytes)
+{
+	struct gmt_depot_entry *entry = id ? definitions->find(definitions->depot, id, kind) : NULL;
+
+	/* Of a recorder they all are long enough; of a file that somebody made, perhaps not. */
+	return entry && entry->length >= least_bytes ? entry : NULL;
+}
+
 uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 {
-	if (!id)
-		return 0;
+	const struct gmt_depot_stack *stack;
+	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_STACK, sizeof(*stack));
 
-	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
-	if (file_id(entry))
-		return file_id(entry);
+	if (!entry || file_id(entry))
+		return entry ? file_id(entry) : 0;
 
 	struct gmt_stack *row = gmt_vec_push(&definitions->stacks);
 	if (!row)
 		return 0;
 
-	const struct gmt_depot_stack *stack = bytes_of(entry);
+	stack = bytes_of(entry);
 	*row = (struct gmt_stack){
 		.id = give_id(entry, &definitions->last_stack),
 		.generation = stack->generation,
@@ -43,16 +53,20 @@ uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 
 static uint32_t define_code(struct gmt_definitions *definitions, uint32_t id)
 {
-	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+	const struct gmt_depot_code *code;
+	size_t head_bytes = offsetof(struct gmt_depot_code, text);
+	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_CODE, head_bytes);
 
-	if (file_id(entry))
-		return file_id(entry);
+	if (!entry || file_id(entry))
+		return entry ? file_id(entry) : 0;
+
+	code = bytes_of(entry);
+	if ((uint64_t)code->function_length + code->file_length > entry->length - head_bytes)
+		return 0;
 
 	struct gmt_code *row = gmt_vec_push(&definitions->codes);
 	if (!row)
 		return 0;
-
-	const struct gmt_depot_code *code = bytes_of(entry);
 	*row = (struct gmt_code){
 		.id = give_id(entry, &definitions->last_code),
 		.function = { code->text, code->function_length },
@@ -64,12 +78,13 @@ static uint32_t define_code(struct gmt_definitions *definitions, uint32_t id)
 
 static uint32_t define_frame(struct gmt_definitions *definitions, uint32_t id)
 {
-	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
+	const struct gmt_depot_frame *frame;
+	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_FRAME, sizeof(*frame));
 
-	if (file_id(entry))
-		return file_id(entry);
+	if (!entry || file_id(entry))
+		return entry ? file_id(entry) : 0;
 
-	const struct gmt_depot_frame *frame = bytes_of(entry);
+	frame = bytes_of(entry);
 	uint32_t code = define_code(definitions, frame->code);
 	struct gmt_frame *row = gmt_vec_push(&definitions->frame);
 
@@ -85,14 +100,13 @@ static uint32_t define_frame(struct gmt_definitions *definitions, uint32_t id)
 
 uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id)
 {
-	if (!id)
-		return 0;
+	const struct gmt_depot_frames *stack;
+	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_FRAMES, sizeof(*stack));
 
-	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
-	if (file_id(entry))
-		return file_id(entry);
+	if (!entry || file_id(entry))
+		return entry ? file_id(entry) : 0;
 
-	const struct gmt_depot_frames *stack = bytes_of(entry);
+	stack = bytes_of(entry);
 	uint32_t count = (entry->length - (uint32_t)sizeof(*stack)) / 4;
 	uint64_t *items = gmt_arena_alloc(&definitions->lists, count * sizeof(*items));
 	struct gmt_frames *row = items ? gmt_vec_push(&definitions->frames) : NULL;
@@ -111,12 +125,10 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 
 uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id)
 {
-	if (!id)
-		return 0;
+	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_NAME, 0);
 
-	struct gmt_depot_entry *entry = gmt_depot_get(definitions->depot, id);
-	if (file_id(entry))
-		return file_id(entry);
+	if (!entry || file_id(entry))
+		return entry ? file_id(entry) : 0;
 
 	struct gmt_name *row = gmt_vec_push(&definitions->names);
 	if (!row)
@@ -128,10 +140,14 @@ uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
+/* In blocks that stay far below what the recorder's journal holds, however deep the stacks are. */
+enum { ROWS_OF_BLOCK = 64 };
+
 #define FLUSH(kind, rows) \
 	do { \
-		if ((rows).count) \
-			write(context, kind, (rows).items, (uint32_t)(rows).count); \
+		for (size_t at = 0; at < (rows).count; at += ROWS_OF_BLOCK) \
+			write(context, kind, (rows).items + at, (uint32_t)((rows).count - at < ROWS_OF_BLOCK ? \
+				(rows).count - at : ROWS_OF_BLOCK)); \
 		(rows).count = 0; \
 	} while (0)
 

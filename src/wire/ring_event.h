@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RECORD_EVENT_H
-#define GMT_RECORD_EVENT_H
+#ifndef GMT_WIRE_RING_EVENT_H
+#define GMT_WIRE_RING_EVENT_H
 
 #include <assert.h>
 #include <stdint.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RECORD_DEFINITIONS_H
-#define GMT_RECORD_DEFINITIONS_H
+#ifndef GMT_WIRE_DEFINITIONS_H
+#define GMT_WIRE_DEFINITIONS_H
 
 /*
  * From depot ids to the file's. The file numbers stacks, frames and functions densely in the order
- * in which events first name them, and defines each before the events that do. Used by the writer
- * alone.
+ * in which events first name them, and defines each before the events that do. In the flow: depot ->
+ * definitions -> encode. Used by the recorder's writer, and by who recovers a killed process's memory
+ * (recovery.h). One thread.
  */
 
 #include <stdbool.h>
@@ -14,11 +15,13 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "base/vec.h"
-#include "capture/depot.h"
+#include "wire/depot_entry.h"
 #include "wire/format.h"
 
 struct gmt_definitions {
-	struct gmt_depot *depot;
+	/* The entry of a depot id, whole; NULL when there is none of that kind, which then is no stack. */
+	struct gmt_depot_entry *(*find)(void *depot, uint32_t id, enum gmt_depot_kind kind);
+	void *depot; /* handed to it */
 	uint32_t last_stack; /* ids given so far */
 	uint32_t last_frames;
 	uint32_t last_frame;
