@@ -7,7 +7,7 @@
 
 static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, size_t index)
 {
-	const struct gmt_replay_heap *heap = &replay->heaps.items[index];
+	const struct gmt_player_heap *heap = &replay->heaps.items[index];
 	const struct gmt_books_heap *books = &replay->books.heaps.items[index];
 	struct gmt_heap_row row = {
 		.heap = heap,

@@ -26,7 +26,7 @@ struct gmt_heap_site {
 };
 
 struct gmt_heap_row {
-	const struct gmt_replay_heap *heap; /* the replay's */
+	const struct gmt_player_heap *heap; /* the replay's */
 	struct gmt_books_heap books;
 	uint64_t peak_time_ns;
 	bool has_size;       /* all heaps of this row that are there say how large they are */

@@ -3,76 +3,59 @@
 
 #include <string.h>
 
+#include "books/player.h"
 #include "model/clock.h"
-#include "model/replay_player.h"
+
+/* One replay while it runs. */
+struct session {
+	struct gmt_replay *replay;
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	const struct gmt_replay_options *options;
+	struct gmt_player player;
+	const struct gmt_snapshot_event *event; /* that is played ... */
+	size_t index;                           /* ... and where it is */
+	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
+	bool knows_heap_names;
+};
 
 /* Calls a function of every observer that has it. */
-#define TELL(player, function, ...) \
+#define TELL(session, function, ...) \
 	do { \
-		for (size_t o = 0; o < (player)->options->observer_count; o++) { \
-			const struct gmt_replay_observer *observer = &(player)->options->observers[o]; \
+		for (size_t o = 0; o < (session)->options->observer_count; o++) { \
+			const struct gmt_replay_observer *observer = &(session)->options->observers[o]; \
 			if (observer->function && \
-				!observer->function(observer->user, (player)->replay, ##__VA_ARGS__)) \
+				!observer->function(observer->user, (session)->replay, ##__VA_ARGS__)) \
 				return false; \
 		} \
 	} while (0)
 
-/* What ended may be something else than the event names: memory whose last mapping has gone, say. */
-static bool tell_ended(const struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t address)
+/* The event that is played, as the player has made it speak of one block. */
+static struct gmt_snapshot_event of_block(const struct session *session, const struct gmt_player_event *event)
 {
-	const struct gmt_books *books = &player->replay->books;
-	const struct gmt_books_site *site;
-	struct gmt_snapshot_event of_block = *event;
+	struct gmt_snapshot_event block = *session->event;
 
-	if (!books->has_ended)
-		return true;
-	site = &books->sites.items[books->ended.site];
-	of_block.layer = books->accounts.items[site->account].layer;
-	of_block.space = (uint8_t)books->spaces.items[site->space].space;
-	of_block.address = address;
-	TELL(player, ended, &of_block, &books->ended);
-	return true;
+	block.address = event->address;
+	block.size_bytes = event->size_bytes;
+	block.trace = event->tag;
+	block.device = event->device;
+	block.kind = event->kind;
+	block.layer = event->layer;
+	block.space = event->space;
+	return block;
 }
 
-bool gmt_player_tell_mapped(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number)
+static bool made_site(void *user, const struct gmt_player_event *event, uint32_t site)
 {
-	TELL(player, mapped, event, number);
-	return true;
-}
-
-static bool tell_finished(const struct gmt_player *player)
-{
-	TELL(player, finished);
-	return true;
-}
-
-/* `row_plus_1`: of the heap that the site's blocks are in; 0: none. */
-static bool site_of(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t row_plus_1,
-	uint32_t *ret_site)
-{
-	struct gmt_replay *replay = player->replay;
-	uint32_t stack = player->traces->stack_of_trace[event->trace];
-	int16_t device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
-	/* A heap is in one layer, space and device. */
-	uint64_t key = (uint64_t)stack << 32 | (row_plus_1 ? row_plus_1 : (uint64_t)event->layer << 24 |
-		(uint64_t)event->space << 16 | (uint16_t)device);
-	struct gmt_map *ids = row_plus_1 ? &player->pool_site_ids : &player->site_ids;
-	uint64_t site;
-
-	if (gmt_map_find(ids, key, &site)) {
-		*ret_site = (uint32_t)site;
-		return true;
-	}
-
+	struct gmt_replay *replay = ((struct session *)user)->replay;
 	uint32_t *slot = gmt_vec_push(&replay->site_stacks);
-	if (!slot || !gmt_vec_reserve(&replay->site_makers, 1) ||
-		!gmt_books_add_site(&replay->books, event->layer, device, event->space, ret_site))
+
+	(void)site;
+	if (!slot || !gmt_vec_reserve(&replay->site_makers, 1))
 		return false;
-	*slot = stack;
+	*slot = event->place;
 	replay->site_makers.count++; /* zeroed */
-	if (row_plus_1)
-		gmt_books_put_in_heap(&replay->books, *ret_site, row_plus_1 - 1);
-	return gmt_map_put(ids, key, *ret_site);
+	return true;
 }
 
 static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
@@ -84,172 +67,134 @@ static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint3
 		memcmp(left->name.text, right->name.text, left->name.length) == 0;
 }
 
-static void note_maker(struct gmt_player *player, uint32_t site, uint32_t thread)
+static bool asked(void *user, const struct gmt_player_event *event, uint32_t site)
 {
-	struct gmt_replay_maker *maker = &player->replay->site_makers.items[site];
+	const struct session *session = user;
+	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
 
 	if (!maker->thread)
-		maker->thread = thread;
-	else if (maker->thread != thread && !maker->several)
-		maker->several = !have_one_name(player->snapshot, maker->thread, thread);
-}
-
-static bool play_totals(struct gmt_player *player, const struct gmt_snapshot_event *event, int16_t device)
-{
-	const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(player->snapshot, event);
-
-	if (!totals || device < 0)
-		return true;
-	return gmt_books_totals(&player->replay->books, event->layer, device, totals->allocated_bytes,
-		totals->reserved_bytes);
-}
-
-/* Memory that another process opened to this one does; what comes from its pool does not. */
-static bool ends_with_context(const struct gmt_snapshot_event *event, const struct gmt_snapshot_object *about)
-{
-	enum gmt_life life = gmt_space_life(event->space);
-
-	return life == GMT_LIFE_CONTEXT || (life == GMT_LIFE_COUNTED && !about->object);
-}
-
-static bool book_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t row_plus_1)
-{
-	struct gmt_books *books = &player->replay->books;
-	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
-	uint64_t before;
-	uint32_t site;
-
-	if (!site_of(player, event, row_plus_1, &site))
-		return false;
-	note_maker(player, site, event->thread);
-	before = books->sites.items[site].alloc_count;
-	if (!gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) ||
-		!tell_ended(player, event, event->address) || !play_totals(player, event, event->device))
-		return false;
-	if (books->sites.items[site].alloc_count == before)
-		return true;
-	if (about.context && ends_with_context(event, &about))
-		gmt_books_bind(books, event->layer, event->space, event->address, about.context);
-	TELL(player, began, event, site);
+		maker->thread = event->thread;
+	else if (maker->thread != event->thread && !maker->several)
+		maker->several = !have_one_name(session->snapshot, maker->thread, event->thread);
 	return true;
 }
 
-bool gmt_player_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
+static bool began(void *user, const struct gmt_player_event *event, uint32_t site)
 {
-	return book_alloc(player, event, 0);
-}
+	const struct session *session = user;
+	struct gmt_snapshot_event block = of_block(session, event);
 
-bool gmt_player_alloc_in_heap(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t row)
-{
-	return book_alloc(player, event, row + 1);
-}
-
-bool gmt_player_free(struct gmt_player *player, const struct gmt_snapshot_event *event, uint8_t layer,
-	uint8_t space, uint64_t address, uint64_t size_bytes, uint32_t *ret_site)
-{
-	*ret_site = gmt_books_free(&player->replay->books, layer, space, address, size_bytes);
-	return tell_ended(player, event, address);
-}
-
-static bool play_alloc(struct gmt_player *player, const struct gmt_snapshot_event *event)
-{
-	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
-		return gmt_player_create_memory(player, event);
-	return gmt_player_alloc(player, event);
-}
-
-static bool play_free(struct gmt_player *player, const struct gmt_snapshot_event *event)
-{
-	const struct gmt_books *books = &player->replay->books;
-	bool is_cuda = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA;
-	uint32_t site;
-
-	if (is_cuda && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
-		return gmt_player_release_memory(player, event);
-	/* A library outlives contexts, and the memory that it took in one of them does not. */
-	if (is_cuda && event->space == GMT_SPACE_MODULE &&
-		!gmt_books_find(books, event->layer, event->space, event->address))
-		return true;
-	if (!gmt_player_free(player, event, event->layer, event->space, event->address, event->size_bytes, &site))
-		return false;
-	if (is_cuda && event->space == GMT_SPACE_CONTEXT)
-		return gmt_player_end_context(player, event);
-	/* A free need not say of which device: the block knows. */
-	return play_totals(player, event, site == UINT32_MAX ? event->device :
-		books->accounts.items[books->sites.items[site].account].device);
-}
-
-static bool play_refusal(struct gmt_player *player, const struct gmt_snapshot_event *event, size_t index)
-{
-	struct gmt_replay_refusal *refusal = gmt_vec_push(&player->replay->refusals);
-	uint32_t site;
-
-	if (!refusal || !site_of(player, event, 0, &site))
-		return false;
-	*refusal = (struct gmt_replay_refusal){ .event = index, .site = site };
-	gmt_books_refuse(&player->replay->books, site);
-	return play_totals(player, event, event->device);
-}
-
-static bool play_refused_free(struct gmt_player *player, const struct gmt_snapshot_event *event, size_t index)
-{
-	struct gmt_books *books = &player->replay->books;
-	struct gmt_replay_refused_free *row = gmt_vec_push(&player->replay->refused_frees);
-	bool is_handle = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
-		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
-
-	if (!row)
-		return false;
-	books->anomalies.refused_frees++;
-	row->event = index;
-	row->is_live = is_handle ? gmt_physical_find(&player->physical, event->address) != GMT_PHYSICAL_NONE :
-		gmt_books_find(books, event->layer, event->space, event->address) != NULL;
+	TELL(session, began, &block, site);
 	return true;
 }
 
-static bool play(struct gmt_player *player, size_t index)
+static bool ended(void *user, const struct gmt_player_event *event, const struct gmt_books_block *block)
 {
-	const struct gmt_snapshot_event *event = gmt_snapshot_event(player->snapshot, index);
+	const struct session *session = user;
+	struct gmt_snapshot_event end = of_block(session, event);
 
-	TELL(player, before, event, index);
-	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
-		return gmt_player_play_heap(player, event);
-	switch ((enum gmt_kind)event->kind) {
-	case GMT_KIND_ALLOC:
-		return play_alloc(player, event);
-	case GMT_KIND_FREE:
-		return play_free(player, event);
-	case GMT_KIND_ALLOC_FAILED:
-		return play_refusal(player, event, index);
-	case GMT_KIND_FREE_FAILED:
-		return play_refused_free(player, event, index);
-	case GMT_KIND_CREATE:
-		return event->space != GMT_SPACE_GRAPH || gmt_player_instantiate(player, event);
-	case GMT_KIND_RETAIN:
-		return gmt_player_retain(player, event);
-	case GMT_KIND_MAP:
-		return gmt_player_map(player, event);
-	case GMT_KIND_UNMAP:
-		return gmt_player_unmap(player, event);
-	case GMT_KIND_BIND:
-	case GMT_KIND_BIND_ADDRESS:
-		return gmt_player_bind(player, event);
-	case GMT_KIND_UNBIND:
-		return gmt_player_unbind(player, event);
-	case GMT_KIND_NODE_ALLOC:
-	case GMT_KIND_NODE_FREE:
-		return gmt_player_add_node(player, event);
-	case GMT_KIND_LAUNCH:
-		return gmt_player_launch(player, event);
-	case GMT_KIND_SET:
-		return event->space != GMT_SPACE_LIMIT || gmt_player_set_limit(player, event);
-	case GMT_KIND_DESTROY:
-	case GMT_KIND_EXPORT:
-	case GMT_KIND_TRIM:
-	case GMT_KIND_RESET:
-	case GMT_KIND_RESIZE:
-		return true;
+	TELL(session, ended, &end, block);
+	return true;
+}
+
+static bool mapped(void *user, const struct gmt_player_event *event, uint64_t number)
+{
+	const struct session *session = user;
+	struct gmt_snapshot_event memory = of_block(session, event);
+
+	TELL(session, mapped, &memory, number);
+	return true;
+}
+
+static bool refused(void *user, const struct gmt_player_event *event, uint32_t site)
+{
+	const struct session *session = user;
+	struct gmt_replay_refusal *refusal = gmt_vec_push(&session->replay->refusals);
+
+	(void)event;
+	if (refusal)
+		*refusal = (struct gmt_replay_refusal){ .event = session->index, .site = site };
+	return refusal;
+}
+
+static bool refused_free(void *user, const struct gmt_player_event *event, bool is_live)
+{
+	const struct session *session = user;
+	struct gmt_replay_refused_free *row = gmt_vec_push(&session->replay->refused_frees);
+
+	(void)event;
+	if (row)
+		*row = (struct gmt_replay_refused_free){ .event = session->index, .is_live = is_live };
+	return row;
+}
+
+/* Marks name heaps, wherever in the file they stand. */
+static bool learn_heap_names(struct session *session)
+{
+	const struct gmt_snapshot *snapshot = session->snapshot;
+
+	session->knows_heap_names = true;
+	for (size_t i = 0; i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t before;
+
+		if (mark->kind == GMT_MARK_KIND_HEAP && !gmt_map_find(&session->heap_names, mark->object, &before) &&
+			!gmt_map_put(&session->heap_names, mark->object, i))
+			return false;
 	}
+	return true;
+}
+
+static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_t *ret_source)
+{
+	struct session *session = user;
+	uint64_t index;
+
+	if (!session->knows_heap_names && !learn_heap_names(session))
+		return false;
+	if (gmt_map_find(&session->heap_names, number, &index)) {
+		*ret_name = session->snapshot->marks.items[index].name;
+		*ret_source = session->snapshot->marks.items[index].source;
+	}
+	return true;
+}
+
+static struct gmt_player_event event_of(const struct session *session, const struct gmt_snapshot_event *event)
+{
+	const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(session->snapshot, event);
+	struct gmt_snapshot_object about = gmt_snapshot_object(session->snapshot, event);
+
+	return (struct gmt_player_event){
+		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
+		.object = about.object, .offset = about.offset, .context = about.context,
+		.allocated_bytes = totals ? totals->allocated_bytes : 0,
+		.reserved_bytes = totals ? totals->reserved_bytes : 0, .has_totals = totals,
+		.place = session->traces->stack_of_trace[event->trace], .tag = event->trace,
+		.thread = event->thread, .result = event->result, .api = event->api, .device = event->device,
+		.kind = event->kind, .layer = event->layer, .space = event->space,
+	};
+}
+
+static bool play(struct session *session, size_t index)
+{
+	struct gmt_player_event event;
+
+	session->index = index;
+	session->event = gmt_snapshot_event(session->snapshot, index);
+	event = event_of(session, session->event);
+	TELL(session, before, session->event, index);
+	return gmt_player_play(&session->player, &event);
+}
+
+static bool play_all(struct session *session, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!play(session, i))
+			return false;
+	session->replay->events = count;
+	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END ? session->options->until_ns :
+		gmt_snapshot_duration_ns(session->snapshot);
+	TELL(session, finished);
 	return true;
 }
 
@@ -273,23 +218,18 @@ size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error)
 {
-	struct gmt_player player = {
+	struct session session = {
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
+		.player = { .books = &ret_replay->books, .heaps = &ret_replay->heaps, .owner = {
+			.made_site = made_site, .asked = asked, .began = began, .ended = ended, .mapped = mapped,
+			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
+		} },
 	};
-	size_t count = gmt_replay_count(snapshot, options->until_ns);
-	bool done = true;
+	bool done = play_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
-	for (size_t i = 0; i < count && done; i++)
-		done = play(&player, i);
-	ret_replay->events = count;
-	ret_replay->end_time_ns = options->until_ns != GMT_REPLAY_TO_END ? options->until_ns :
-		gmt_snapshot_duration_ns(snapshot);
-	done = done && tell_finished(&player);
-	ret_replay->books.anomalies.unknown_frees += player.physical.unknown_handles;
-	gmt_map_fini(&player.site_ids);
-	gmt_physical_fini(&player.physical);
-	gmt_player_forget_graphs(&player);
-	gmt_player_forget_heaps(&player);
+	gmt_player_finish(&session.player);
+	gmt_player_fini(&session.player);
+	gmt_map_fini(&session.heap_names);
 	if (!done) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

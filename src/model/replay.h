@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "books/books.h"
+#include "books/player.h"
 #include "model/snapshot.h"
 #include "model/traces.h"
 
@@ -36,30 +37,13 @@ struct gmt_replay_maker {
 	bool several;    /* others of other names did too */
 };
 
-/*
- * The heaps of one name in one device's (or the host's) memory: pools of the program's, of which there may
- * be one after the other. What their blocks hold is in the books, under the same number.
- */
-struct gmt_replay_heap {
-	const char *name;  /* of the snapshot; "" when it has none */
-	int16_t device;    /* or GMT_DEVICE_HOST */
-	uint8_t source;    /* enum gmt_mark_source; 0: not known */
-	uint64_t heaps;    /* ever */
-	uint64_t live_heaps;
-	uint64_t unsized_heaps; /* live ones that do not say how large they are */
-	uint64_t size_bytes;    /* of the live ones that do */
-	uint64_t max_size_bytes; /* most at any time */
-	uint64_t swept_blocks;  /* that lived when their heap ended or was reset */
-	uint64_t swept_bytes;
-};
-
 struct gmt_replay {
 	struct gmt_books books;
 	GMT_VEC(uint32_t) site_stacks; /* by site: id in traces->stacks */
 	GMT_VEC(struct gmt_replay_maker) site_makers; /* by site */
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
-	GMT_VEC(struct gmt_replay_heap) heaps; /* by the books' number */
+	struct gmt_player_heaps heaps; /* by the books' number */
 	uint64_t events;     /* replayed */
 	uint64_t end_time_ns; /* of the last moment that the books speak of */
 };

@@ -29,7 +29,7 @@ static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap
 
 static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap_row *row, struct gmt_json *json)
 {
-	const struct gmt_replay_heap *heap = row->heap;
+	const struct gmt_player_heap *heap = row->heap;
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "name", heap->name[0] ? heap->name : NULL);

@@ -5,7 +5,7 @@
 
 enum { HEAPS_SHOWN = 12, SITES_SHOWN = 3, FRAMES_SHOWN = 3 };
 
-static void write_name(const struct gmt_plain *plain, const struct gmt_replay_heap *heap)
+static void write_name(const struct gmt_plain *plain, const struct gmt_player_heap *heap)
 {
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	gmt_plain_text(plain, heap->name[0] ? heap->name : "(no name)");

@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 #include "base/vec.h"
-#include "model/replay_player.h"
+#include "books/player.h"
 
-static bool book_memory(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+static bool book_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
-	struct gmt_snapshot_event block = *event;
+	struct gmt_player_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
 	block.layer = about->layer;
@@ -22,7 +22,7 @@ static bool book_memory(struct gmt_player *player, const struct gmt_snapshot_eve
 	return gmt_player_alloc(player, &block);
 }
 
-static bool end_block(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+static bool end_block(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
 	uint32_t site;
@@ -30,7 +30,7 @@ static bool end_block(struct gmt_player *player, const struct gmt_snapshot_event
 	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
 }
 
-static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key, uint64_t end);
+static bool unmap_range(struct gmt_player *player, const struct gmt_player_event *event, uint64_t key, uint64_t end);
 
 /* An imported handle does not say what it is of. */
 static bool can_be_multicast(const struct gmt_physical_memory *memory)
@@ -39,7 +39,7 @@ static bool can_be_multicast(const struct gmt_physical_memory *memory)
 }
 
 /* Nothing keeps the memory alive, unless there is none of it; a multicast object lets go of what is bound to it. */
-static bool end_memory(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+static bool end_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
 	uint64_t key, end;
 
@@ -53,7 +53,7 @@ static bool end_memory(struct gmt_player *player, const struct gmt_snapshot_even
 	return unmap_range(player, event, key, end);
 }
 
-bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_player_event *event)
 {
 	struct gmt_physical_memory about = {
 		.size_bytes = event->size_bytes, .device = event->device, .layer = event->layer, .space = event->space,
@@ -67,18 +67,17 @@ bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_snapsh
 	return memory != GMT_PHYSICAL_NONE && book_memory(player, event, memory);
 }
 
-bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_player_event *event)
 {
 	return end_memory(player, event, gmt_physical_release(&player->physical, event->address));
 }
 
-bool gmt_player_retain(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_retain(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	uint64_t mapped_at = gmt_snapshot_object(player->snapshot, event).object;
 	uint32_t memory = gmt_physical_find(&player->physical, event->address);
 
 	if (memory == GMT_PHYSICAL_NONE)
-		memory = gmt_physical_find_mapped(&player->physical, mapped_at);
+		memory = gmt_physical_find_mapped(&player->physical, event->object);
 	if (memory == GMT_PHYSICAL_NONE) {
 		player->physical.unknown_handles++;
 		return true;
@@ -87,7 +86,7 @@ bool gmt_player_retain(struct gmt_player *player, const struct gmt_snapshot_even
 }
 
 /* An imported handle does not say how large it is; its first mapping does. */
-static bool learn_size(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+static bool learn_size(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
 	struct gmt_physical_memory *about = &player->physical.memory.items[memory];
 
@@ -101,20 +100,20 @@ static bool learn_size(struct gmt_player *player, const struct gmt_snapshot_even
 	return book_memory(player, event, memory);
 }
 
-static bool tell_mapped(struct gmt_player *player, const struct gmt_snapshot_event *event, uint32_t memory)
+static bool tell_mapped(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
 	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
-	struct gmt_snapshot_event of_memory = *event;
+	struct gmt_player_event of_memory = *event;
 
 	of_memory.layer = about->layer;
 	of_memory.space = about->space;
 	of_memory.device = about->device;
-	return gmt_player_tell_mapped(player, &of_memory, gmt_physical_number(memory));
+	return !player->owner.mapped || player->owner.mapped(player->owner.user, &of_memory, gmt_physical_number(memory));
 }
 
-bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_map(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	uint64_t handle = gmt_snapshot_object(player->snapshot, event).object;
+	uint64_t handle = event->object;
 	uint32_t memory = gmt_physical_find(&player->physical, handle);
 
 	if (memory == GMT_PHYSICAL_NONE) {
@@ -126,7 +125,7 @@ bool gmt_player_map(struct gmt_player *player, const struct gmt_snapshot_event *
 		tell_mapped(player, event, memory);
 }
 
-static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t key, uint64_t end)
+static bool unmap_range(struct gmt_player *player, const struct gmt_player_event *event, uint64_t key, uint64_t end)
 {
 	uint32_t ended;
 
@@ -136,18 +135,17 @@ static bool unmap_range(struct gmt_player *player, const struct gmt_snapshot_eve
 	return true;
 }
 
-bool gmt_player_unmap(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_unmap(struct gmt_player *player, const struct gmt_player_event *event)
 {
 	return unmap_range(player, event, event->address, gmt_books_sum(event->address, event->size_bytes));
 }
 
-bool gmt_player_bind(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_bind(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
 	struct gmt_physical *physical = &player->physical;
 	uint32_t multicast = gmt_physical_find(physical, event->address);
-	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, about.object) :
-		gmt_physical_find_mapped(physical, about.object);
+	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, event->object) :
+		gmt_physical_find_mapped(physical, event->object);
 
 	/* Memory of cuMemAlloc can be bound by its address too: it has no references to count. */
 	if (multicast == GMT_PHYSICAL_NONE || memory == GMT_PHYSICAL_NONE) {
@@ -161,32 +159,30 @@ bool gmt_player_bind(struct gmt_player *player, const struct gmt_snapshot_event 
 
 	/* The older forms of the functions do not name the device. */
 	int16_t device = event->device >= 0 ? event->device : physical->memory.items[memory].device;
-	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast, device, about.offset),
+	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast, device, event->offset),
 		event->size_bytes >> 16, memory);
 }
 
-bool gmt_player_unbind(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_unbind(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
 	uint32_t multicast = gmt_physical_find(&player->physical, event->address);
 	uint64_t key;
 
 	if (multicast == GMT_PHYSICAL_NONE)
 		return true;
-	key = gmt_physical_multicast_key(multicast, event->device, about.offset);
+	key = gmt_physical_multicast_key(multicast, event->device, event->offset);
 	return unmap_range(player, event, key, gmt_books_sum(key, event->size_bytes >> 16));
 }
 
-bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	struct gmt_snapshot_object about = gmt_snapshot_object(player->snapshot, event);
-	struct gmt_books *books = &player->replay->books;
-	struct gmt_snapshot_event block = *event;
+	struct gmt_books *books = player->books;
+	struct gmt_player_event block = *event;
 	const struct gmt_books_block *older;
 	uint32_t site;
 
 	/* `address` is the limit, plus 1; each context has its own. */
-	block.address = (uint64_t)about.context << 32 | (uint32_t)event->address;
+	block.address = (uint64_t)event->context << 32 | (uint32_t)event->address;
 	older = gmt_books_find(books, event->layer, event->space, block.address);
 	if (older) {
 		block.size_bytes = gmt_books_sum(block.size_bytes, older->size_bytes);
@@ -197,10 +193,10 @@ bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_snapshot_e
 }
 
 /* What a context takes along is collected first: ending a block moves others in the table. */
-bool gmt_player_end_context(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	uint16_t context = gmt_snapshot_object(player->snapshot, event).context;
-	struct gmt_books *books = &player->replay->books;
+	uint16_t context = event->context;
+	struct gmt_books *books = player->books;
 	GMT_VEC(struct gmt_books_place) places = { 0 };
 	struct gmt_books_place place;
 	bool done = true;

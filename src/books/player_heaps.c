@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "model/replay_player.h"
+#include "books/player.h"
 
 /* What tells rows apart; the name follows. */
 struct row_key {
@@ -13,62 +13,40 @@ struct row_key {
 	char name[256];
 };
 
-/* Marks name heaps, wherever in the file they stand. */
-static bool learn_names(struct gmt_player *player)
-{
-	const struct gmt_snapshot *snapshot = player->snapshot;
-
-	player->knows_pool_names = true;
-	for (size_t i = 0; i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
-		uint64_t before;
-
-		if (mark->kind == GMT_MARK_KIND_HEAP && !gmt_map_find(&player->pool_names, mark->object, &before) &&
-			!gmt_map_put(&player->pool_names, mark->object, i))
-			return false;
-	}
-	return true;
-}
-
-static bool row_of(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number,
+static bool row_of(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number,
 	uint32_t *ret_row)
 {
-	struct gmt_replay *replay = player->replay;
-	const struct gmt_snapshot_mark *mark = NULL;
 	struct row_key key = { .device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device };
-	uint64_t index;
+	const char *name = "";
+	uint8_t source = 0;
+	size_t length;
 	uint32_t id;
 
-	if (!player->knows_pool_names && !learn_names(player))
+	if (player->owner.name_heap && !player->owner.name_heap(player->owner.user, number, &name, &source))
 		return false;
-	if (gmt_map_find(&player->pool_names, number, &index))
-		mark = &player->snapshot->marks.items[index];
-
-	size_t length = mark ? strnlen(mark->name, sizeof(key.name)) : 0;
+	length = strnlen(name, sizeof(key.name));
 	if (length)
-		memcpy(key.name, mark->name, length);
+		memcpy(key.name, name, length);
 	if (!gmt_intern(&player->pool_rows, &key, offsetof(struct row_key, name) + length, ret_row))
 		return false;
-	if (*ret_row < replay->heaps.count)
+	if (*ret_row < player->heaps->count)
 		return true;
 
-	struct gmt_replay_heap *heap = gmt_vec_push(&replay->heaps);
-	if (!heap || !gmt_books_add_heap(&replay->books, &id))
+	struct gmt_player_heap *heap = gmt_vec_push(player->heaps);
+	if (!heap || !gmt_books_add_heap(player->books, &id))
 		return false;
-	*heap = (struct gmt_replay_heap){
-		.name = mark ? mark->name : "", .device = (int16_t)key.device, .source = mark ? mark->source : 0,
-	};
+	*heap = (struct gmt_player_heap){ .name = name, .device = (int16_t)key.device, .source = source };
 	return true;
 }
 
-static struct gmt_replay_heap *row_of_pool(const struct gmt_player *player, const struct gmt_replay_pool *pool)
+static struct gmt_player_heap *row_of_pool(const struct gmt_player *player, const struct gmt_player_pool *pool)
 {
-	return &player->replay->heaps.items[pool->row];
+	return &player->heaps->items[pool->row];
 }
 
-static void set_size(const struct gmt_player *player, struct gmt_replay_pool *pool, uint64_t size_bytes)
+static void set_size(const struct gmt_player *player, struct gmt_player_pool *pool, uint64_t size_bytes)
 {
-	struct gmt_replay_heap *row = row_of_pool(player, pool);
+	struct gmt_player_heap *row = row_of_pool(player, pool);
 
 	row->unsized_heaps -= !pool->size_bytes;
 	row->size_bytes -= pool->size_bytes;
@@ -80,9 +58,9 @@ static void set_size(const struct gmt_player *player, struct gmt_replay_pool *po
 		row->max_size_bytes = row->size_bytes;
 }
 
-static void begin(const struct gmt_player *player, struct gmt_replay_pool *pool)
+static void begin(const struct gmt_player *player, struct gmt_player_pool *pool)
 {
-	struct gmt_replay_heap *row = row_of_pool(player, pool);
+	struct gmt_player_heap *row = row_of_pool(player, pool);
 
 	pool->lives = true;
 	row->heaps++;
@@ -91,9 +69,9 @@ static void begin(const struct gmt_player *player, struct gmt_replay_pool *pool)
 }
 
 /* The heap of that number, which lives from its first event on; NULL: out of memory. */
-static struct gmt_replay_pool *get(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number)
+static struct gmt_player_pool *get(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
 {
-	struct gmt_replay_pool *pool;
+	struct gmt_player_pool *pool;
 	uint64_t index;
 	uint32_t row;
 
@@ -105,7 +83,7 @@ static struct gmt_replay_pool *get(struct gmt_player *player, const struct gmt_s
 		pool = gmt_vec_push(&player->pools);
 		if (!pool || !gmt_map_put(&player->pool_ids, number, player->pools.count - 1))
 			return NULL;
-		*pool = (struct gmt_replay_pool){ .row = row };
+		*pool = (struct gmt_player_pool){ .row = row };
 	}
 	if (!pool->lives)
 		begin(player, pool);
@@ -116,7 +94,7 @@ static struct gmt_replay_pool *get(struct gmt_player *player, const struct gmt_s
  * The heap that has a block at `address`: `number`, or where an event names none, the youngest one. NULL:
  * there is none.
  */
-static struct gmt_replay_pool *find_holder(struct gmt_player *player, uint64_t number, uint64_t address,
+static struct gmt_player_pool *find_holder(struct gmt_player *player, uint64_t number, uint64_t address,
 	uint64_t *ret_block)
 {
 	uint64_t index;
@@ -137,10 +115,10 @@ static struct gmt_replay_pool *find_holder(struct gmt_player *player, uint64_t n
 	return NULL;
 }
 
-static bool book(struct gmt_player *player, const struct gmt_snapshot_event *event,
-	const struct gmt_replay_pool *pool, uint64_t number)
+static bool book(struct gmt_player *player, const struct gmt_player_event *event,
+	const struct gmt_player_pool *pool, uint64_t number)
 {
-	struct gmt_snapshot_event block = *event;
+	struct gmt_player_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
 	block.address = number;
@@ -149,9 +127,9 @@ static bool book(struct gmt_player *player, const struct gmt_snapshot_event *eve
 	return gmt_player_alloc_in_heap(player, &block, pool->row);
 }
 
-static bool begin_block(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number)
+static bool begin_block(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
 {
-	struct gmt_replay_pool *pool = get(player, event, number);
+	struct gmt_player_pool *pool = get(player, event, number);
 	uint64_t block;
 
 	if (!pool)
@@ -168,24 +146,24 @@ static bool begin_block(struct gmt_player *player, const struct gmt_snapshot_eve
 	return book(player, event, pool, block);
 }
 
-static bool end_block(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number)
+static bool end_block(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
 {
 	uint64_t block;
-	struct gmt_replay_pool *pool = find_holder(player, number, event->address, &block);
+	struct gmt_player_pool *pool = find_holder(player, number, event->address, &block);
 	uint32_t site;
 
 	if (!pool) {
 		/* What names no heap may be of none: a label on the driver's own memory. */
-		player->replay->books.anomalies.unknown_frees += event->address != 0 && number != 0;
+		player->books->anomalies.unknown_frees += event->address != 0 && number != 0;
 		return true;
 	}
 	gmt_map_remove(&pool->blocks, event->address, NULL);
 	return gmt_player_free(player, event, event->layer, event->space, block, event->size_bytes, &site);
 }
 
-static bool resize(struct gmt_player *player, const struct gmt_snapshot_event *event, uint64_t number)
+static bool resize(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
 {
-	struct gmt_replay_pool *pool;
+	struct gmt_player_pool *pool;
 	uint64_t block;
 	uint32_t site;
 
@@ -197,7 +175,7 @@ static bool resize(struct gmt_player *player, const struct gmt_snapshot_event *e
 	}
 	pool = find_holder(player, number, event->address, &block);
 	if (!pool) {
-		player->replay->books.anomalies.unknown_frees += number != 0;
+		player->books->anomalies.unknown_frees += number != 0;
 		return true;
 	}
 	return gmt_player_free(player, event, event->layer, event->space, block, 0, &site) &&
@@ -205,10 +183,10 @@ static bool resize(struct gmt_player *player, const struct gmt_snapshot_event *e
 }
 
 /* Ends all blocks of a heap. */
-static bool sweep(struct gmt_player *player, const struct gmt_snapshot_event *event, struct gmt_replay_pool *pool)
+static bool sweep(struct gmt_player *player, const struct gmt_player_event *event, struct gmt_player_pool *pool)
 {
-	struct gmt_replay_heap *row = row_of_pool(player, pool);
-	const struct gmt_books *books = &player->replay->books;
+	struct gmt_player_heap *row = row_of_pool(player, pool);
+	const struct gmt_books *books = player->books;
 	bool done = true;
 
 	for (size_t i = 0; i < pool->blocks.capacity && done; i++) {
@@ -227,9 +205,9 @@ static bool sweep(struct gmt_player *player, const struct gmt_snapshot_event *ev
 	return done;
 }
 
-static bool end(struct gmt_player *player, const struct gmt_snapshot_event *event, struct gmt_replay_pool *pool)
+static bool end(struct gmt_player *player, const struct gmt_player_event *event, struct gmt_player_pool *pool)
 {
-	struct gmt_replay_heap *row = row_of_pool(player, pool);
+	struct gmt_player_heap *row = row_of_pool(player, pool);
 
 	row->unsized_heaps -= !pool->size_bytes;
 	row->size_bytes -= pool->size_bytes;
@@ -239,10 +217,10 @@ static bool end(struct gmt_player *player, const struct gmt_snapshot_event *even
 	return sweep(player, event, pool);
 }
 
-bool gmt_player_play_heap(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_play_heap(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	uint64_t number = gmt_snapshot_object(player->snapshot, event).object, index;
-	struct gmt_replay_pool *pool;
+	uint64_t number = event->object, index;
+	struct gmt_player_pool *pool;
 
 	switch ((enum gmt_kind)event->kind) {
 	case GMT_KIND_ALLOC:
@@ -273,7 +251,6 @@ void gmt_player_forget_heaps(struct gmt_player *player)
 		gmt_map_fini(&player->pools.items[i].blocks);
 	gmt_vec_fini(&player->pools);
 	gmt_map_fini(&player->pool_ids);
-	gmt_map_fini(&player->pool_names);
 	gmt_map_fini(&player->pool_of_address);
 	gmt_map_fini(&player->pool_site_ids);
 	gmt_intern_fini(&player->pool_rows);

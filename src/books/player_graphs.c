@@ -7,14 +7,14 @@
  */
 #include <stddef.h>
 
-#include "model/replay_player.h"
+#include "books/player.h"
 
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
-bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	uint64_t flags = gmt_snapshot_object(player->snapshot, event).object;
-	struct gmt_replay_graph *graph;
+	uint64_t flags = event->object;
+	struct gmt_player_graph *graph;
 	uint64_t index;
 
 	if (!gmt_map_find(&player->graph_ids, event->address, &index)) {
@@ -30,7 +30,7 @@ bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_snapshot
 	return true;
 }
 
-static struct gmt_replay_node *find_alloc(struct gmt_replay_graph *graph, uint64_t address)
+static struct gmt_player_node *find_alloc(struct gmt_player_graph *graph, uint64_t address)
 {
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph->nodes.items[i].is_alloc && graph->nodes.items[i].address == address)
@@ -39,30 +39,33 @@ static struct gmt_replay_node *find_alloc(struct gmt_replay_graph *graph, uint64
 }
 
 /* A node of a graph that is not executable yet: who made it is remembered for the one that will be. */
-static bool note_trace(struct gmt_player *player, const struct gmt_snapshot_event *event)
+static bool note_maker(struct gmt_player *player, const struct gmt_player_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
-		gmt_map_put(&player->node_traces, event->address, event->trace);
+		gmt_map_put(&player->node_makers, event->address, (uint64_t)event->place << 32 | event->tag);
 }
 
-bool gmt_player_add_node(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_add_node(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	uint64_t object = gmt_snapshot_object(player->snapshot, event).object;
-	struct gmt_replay_node node = {
-		.address = event->address, .size_bytes = event->size_bytes, .trace = event->trace,
+	uint64_t object = event->object;
+	struct gmt_player_node node = {
+		.address = event->address, .size_bytes = event->size_bytes, .place = event->place,
+		.tag = event->tag,
 		.device = event->device, .is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
 	};
-	struct gmt_replay_node *slot, *made;
-	struct gmt_replay_graph *graph;
-	uint64_t index, trace;
+	struct gmt_player_node *slot, *made;
+	struct gmt_player_graph *graph;
+	uint64_t index, maker;
 
 	if (!object)
-		return note_trace(player, event);
+		return note_maker(player, event);
 	if (!gmt_map_find(&player->graph_ids, object, &index))
 		return true;
 	graph = &player->graphs.items[index];
-	if (gmt_map_find(&player->node_traces, event->address, &trace))
-		node.trace = (uint32_t)trace;
+	if (gmt_map_find(&player->node_makers, event->address, &maker)) {
+		node.place = (uint32_t)(maker >> 32);
+		node.tag = (uint32_t)maker;
+	}
 	made = node.is_alloc ? NULL : find_alloc(graph, event->address);
 	if (made) {
 		made->is_freed_inside = true;
@@ -74,34 +77,37 @@ bool gmt_player_add_node(struct gmt_player *player, const struct gmt_snapshot_ev
 	return slot;
 }
 
-static bool free_node(struct gmt_player *player, const struct gmt_snapshot_event *event,
-	const struct gmt_replay_node *node)
+static bool free_node(struct gmt_player *player, const struct gmt_player_event *event,
+	const struct gmt_player_node *node)
 {
 	uint32_t site;
 
 	return gmt_player_free(player, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0, &site);
 }
 
-static bool alloc_node(struct gmt_player *player, const struct gmt_snapshot_event *event,
-	const struct gmt_replay_node *node)
+static bool alloc_node(struct gmt_player *player, const struct gmt_player_event *event,
+	const struct gmt_player_node *node)
 {
-	struct gmt_snapshot_event block = *event;
+	struct gmt_player_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
 	block.layer = GMT_LAYER_CUDA;
 	block.space = GMT_SPACE_GRAPH;
 	block.device = node->device;
-	block.trace = node->trace;
+	block.place = node->place;
+	block.tag = node->tag;
 	block.address = node->address;
 	block.size_bytes = node->size_bytes;
-	block.more_plus_1 = 0;
+	block.object = block.offset = 0;
+	block.context = 0;
+	block.has_totals = false;
 	return gmt_player_alloc(player, &block);
 }
 
-bool gmt_player_launch(struct gmt_player *player, const struct gmt_snapshot_event *event)
+bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event *event)
 {
-	const struct gmt_books *books = &player->replay->books;
-	struct gmt_replay_graph *graph;
+	const struct gmt_books *books = player->books;
+	struct gmt_player_graph *graph;
 	uint64_t index;
 	bool done = true;
 
@@ -109,14 +115,14 @@ bool gmt_player_launch(struct gmt_player *player, const struct gmt_snapshot_even
 		return true;
 	graph = &player->graphs.items[index];
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
-		const struct gmt_replay_node *node = &graph->nodes.items[i];
+		const struct gmt_player_node *node = &graph->nodes.items[i];
 
 		if (!node->is_alloc || (graph->frees_at_launch &&
 			gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
 			done = free_node(player, event, node);
 	}
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
-		const struct gmt_replay_node *node = &graph->nodes.items[i];
+		const struct gmt_player_node *node = &graph->nodes.items[i];
 
 		if (node->is_alloc && !node->is_freed_inside)
 			done = alloc_node(player, event, node);
@@ -130,5 +136,5 @@ void gmt_player_forget_graphs(struct gmt_player *player)
 		gmt_vec_fini(&player->graphs.items[i].nodes);
 	gmt_vec_fini(&player->graphs);
 	gmt_map_fini(&player->graph_ids);
-	gmt_map_fini(&player->node_traces);
+	gmt_map_fini(&player->node_makers);
 }
