@@ -107,6 +107,42 @@ GPUMEMTRACE_INLINE(int, gpumemtrace_is_recording, (void))
 }
 
 /*
+ * Writes what was recorded so far to a file beside the recording (name.snapshot-1.gmt.gz and so on), a whole
+ * recording of its own, which says `name` (NULL: nothing). Returns at once; the recorder's thread does the work.
+ */
+GPUMEMTRACE_INLINE(void, gpumemtrace_snapshot, (const char *name))
+{
+	void (*function)(const char *);
+
+	GPUMEMTRACE_FIND(function, "gpumemtrace_snapshot");
+	if (function)
+		function(name);
+}
+
+/*
+ * From now on blocks are recorded without stacks, which is what costs; what lives, and how much, stays exact.
+ * Holds for all threads, until gpumemtrace_resume.
+ */
+GPUMEMTRACE_INLINE(void, gpumemtrace_pause, (void))
+{
+	void (*function)(void);
+
+	GPUMEMTRACE_FIND(function, "gpumemtrace_pause");
+	if (function)
+		function();
+}
+
+/* From now on they have stacks again. */
+GPUMEMTRACE_INLINE(void, gpumemtrace_resume, (void))
+{
+	void (*function)(void);
+
+	GPUMEMTRACE_FIND(function, "gpumemtrace_resume");
+	if (function)
+		function();
+}
+
+/*
  * Heaps: pools of the program's own, which take memory from CUDA (or from malloc, or from another heap) and
  * hand it out in blocks. The recorder sees the first; this tells it the second:
  *

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -65,8 +67,20 @@ static bool is_number_within(const char *value, const char *range)
 		gmt_text_parse_u64(value, &number) && number >= low && number <= high;
 }
 
+/* "off|SIZE": a word, or a size. */
+static bool takes_size(const struct option *option)
+{
+	const char *size = strstr(option->values, "SIZE");
+
+	return size && !size[4];
+}
+
 static bool is_allowed(const struct option *option, const char *value)
 {
+	uint64_t bytes;
+
+	if (takes_size(option))
+		return gmt_text_parse_size(value, &bytes) || (strcmp(value, "SIZE") != 0 && is_word_of(value, option->values));
 	if (strcmp(option->values, "TEXT") == 0)
 		return value[0] != 0;
 	if (strstr(option->values, ".."))
@@ -119,6 +133,27 @@ static bool is(enum option_index index, const char *value)
 	return strcmp(values[index], value) == 0;
 }
 
+/* 0 for a word. */
+static uint64_t size_of(enum option_index index)
+{
+	uint64_t bytes;
+
+	return gmt_text_parse_size(values[index], &bytes) ? bytes : 0;
+}
+
+static int signal_of(enum option_index index)
+{
+	static const struct { const char *name; int number; } signals[] = {
+		{ "HUP", SIGHUP }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "URG", SIGURG },
+		{ "WINCH", SIGWINCH }, { "CONT", SIGCONT }, { "IO", SIGIO },
+	};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (is(index, signals[i].name))
+			return signals[i].number;
+	return 0;
+}
+
 static void apply(void)
 {
 	uint64_t depth, verbosity;
@@ -137,6 +172,10 @@ static void apply(void)
 	gmt_config.nvtx = is(OPTION_nvtx, "on");
 	gmt_config.samples = is(OPTION_samples, "on");
 	gmt_config.nvml = is(OPTION_nvml, "on");
+	gmt_config.paused = is(OPTION_paused, "on");
+	gmt_config.snapshot_oom = is(OPTION_snapshot_oom, "on");
+	gmt_config.snapshot_peak_bytes = size_of(OPTION_snapshot_peak);
+	gmt_config.snapshot_signal = signal_of(OPTION_snapshot_signal);
 	gmt_config.help = is(OPTION_help, "1");
 }
 
@@ -144,7 +183,10 @@ void gmt_config_init(const char *text)
 {
 	static char item[GMT_OUTPUT_BYTES + 32];
 
+	const char *runtime_folder = getenv("XDG_RUNTIME_DIR");
+
 	wrong_count = 0;
+	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s", runtime_folder ? runtime_folder : "");
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		keep_value(i, options[i].fallback);
 	while (text && *text) {

@@ -27,6 +27,11 @@ struct gmt_config {
 	bool nvtx; /* NVTX is recorded */
 	bool samples; /* the driver is asked what its devices' memory is */
 	bool nvml; /* and so is NVML */
+	bool paused; /* begin without stacks */
+	bool snapshot_oom;
+	uint64_t snapshot_peak_bytes; /* 0: off */
+	int snapshot_signal;          /* 0: off */
+	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "" when there is none */
 	uint32_t depth;
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool help;

@@ -19,7 +19,7 @@ A memory pool of its own tells its blocks with a :class:`Heap`.
 import ctypes
 import functools
 
-__all__ = ["Heap", "is_recording", "mark", "phase", "step"]
+__all__ = ["Heap", "is_recording", "mark", "pause", "phase", "resume", "snapshot", "step"]
 
 
 def _ignore(*_):
@@ -42,6 +42,9 @@ _step = _find("gpumemtrace_step", None)
 _push = _find("gpumemtrace_phase_push", None, ctypes.c_char_p)
 _pop = _find("gpumemtrace_phase_pop", None)
 _mark = _find("gpumemtrace_mark", None, ctypes.c_char_p)
+_snapshot = _find("gpumemtrace_snapshot", None, ctypes.c_char_p)
+_pause = _find("gpumemtrace_pause", None)
+_resume = _find("gpumemtrace_resume", None)
 _is_recording = _find("gpumemtrace_is_recording", ctypes.c_int)
 _heap = _find("gpumemtrace_heap", ctypes.c_uint, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
 _heap_resize = _find("gpumemtrace_heap_resize", None, ctypes.c_uint, ctypes.c_size_t)
@@ -68,6 +71,21 @@ def mark(name):
 def is_recording():
     """Whether the recorder is here and records what this process does with CUDA, from the first allocation on."""
     return bool(_is_recording())
+
+
+def snapshot(name=""):
+    """Writes what was recorded so far to a file beside the recording, soon: a whole recording of its own."""
+    _snapshot(_bytes_of(name))
+
+
+def pause():
+    """From now on blocks are recorded without stacks; what lives, and how much, stays exact."""
+    _pause()
+
+
+def resume():
+    """From now on they have stacks again."""
+    _resume()
 
 
 class phase:

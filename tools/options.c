@@ -55,7 +55,9 @@ bool gmt_option_allows(const char *values, const char *text)
 		return *text;
 	if (sscanf(values, "%llu..%llu", &low, &high) == 2)
 		return gmt_text_parse_u64(text, &number) && number >= low && number <= high;
-	return word_index(values, text) >= 0;
+	if (strstr(values, "SIZE") && gmt_text_parse_size(text, &number))
+		return true;
+	return strcmp(text, "SIZE") != 0 && word_index(values, text) >= 0;
 }
 
 static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row, const char *value)

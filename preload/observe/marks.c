@@ -3,13 +3,17 @@
  * What a program calls to say where it is, and what its own pools hand out. include/gpumemtrace.h and python/gpumemtrace.py find these
  * functions when this library is there, and do nothing when it is not.
  */
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "config.h"
 #include "observe/heaps.h"
 #include "observe/phases.h"
+#include "record/commit.h"
 #include "record/mark.h"
 #include "record/session.h"
+#include "record/snapshots.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -18,6 +22,9 @@ void gpumemtrace_phase_push(const char *name) EXPORTED;
 void gpumemtrace_phase_pop(void) EXPORTED;
 void gpumemtrace_mark(const char *name) EXPORTED;
 int gpumemtrace_is_recording(void) EXPORTED;
+void gpumemtrace_snapshot(const char *name) EXPORTED;
+void gpumemtrace_pause(void) EXPORTED;
+void gpumemtrace_resume(void) EXPORTED;
 unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes) EXPORTED;
 void gpumemtrace_heap_resize(unsigned heap, size_t size_bytes) EXPORTED;
 void gpumemtrace_heap_reset(unsigned heap) EXPORTED;
@@ -54,6 +61,28 @@ void gpumemtrace_mark(const char *name)
 int gpumemtrace_is_recording(void)
 {
 	return gmt_session_may_begin();
+}
+
+void gpumemtrace_snapshot(const char *name)
+{
+	int kept_errno = errno;
+
+	if (gmt_session_is_on())
+		gmt_snapshots_ask_named(name);
+	errno = kept_errno;
+}
+
+/* Also before the recording begins: it then begins so. */
+void gpumemtrace_pause(void)
+{
+	gmt_config.paused = true;
+	gmt_commit_pause(true);
+}
+
+void gpumemtrace_resume(void)
+{
+	gmt_config.paused = false;
+	gmt_commit_pause(false);
 }
 
 unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes)

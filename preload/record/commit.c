@@ -3,15 +3,56 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "capture/native.h"
 #include "capture/python.h"
 #include "config.h"
+#include "record/clock.h"
 #include "record/modules.h"
 #include "record/session.h"
 #include "thread.h"
 #include "wire/format.h"
+
+enum { CHANGES = 64 }; /* of the state below that the writer has not yet seen; of more, the oldest are forgotten */
+
+static _Atomic bool is_paused;
+static _Atomic uint32_t change_count;
+static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: being written */
+
+void gmt_commit_pause(bool wanted)
+{
+	uint32_t index = atomic_fetch_add_explicit(&change_count, 1, memory_order_relaxed);
+
+	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
+	/* Pairs with the acquire of gmt_commit_next_change. */
+	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted, memory_order_release);
+}
+
+bool gmt_commit_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
+{
+	uint32_t count = atomic_load_explicit(&change_count, memory_order_relaxed);
+
+	if (count - *seen > CHANGES)
+		*seen = count - CHANGES;
+	if (*seen == count)
+		return false;
+
+	/* Zero again, or the next round would take it for its own. */
+	uint64_t change = atomic_exchange_explicit(&changes[*seen % CHANGES], 0, memory_order_acquire);
+	if (!change)
+		return false;
+	++*seen;
+	*ret_stamp = change >> 1;
+	*ret_paused = change & 1;
+	return true;
+}
+
+bool gmt_commit_is_paused(void)
+{
+	return atomic_load_explicit(&is_paused, memory_order_relaxed);
+}
 
 bool gmt_commit_begin(void)
 {
@@ -77,7 +118,7 @@ void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 	const struct gmt_ring_event *captured = NULL;
 
 	for (unsigned i = 0; depot && i < count; i++) {
-		if (wants_stack(&events[i])) {
+		if (wants_stack(&events[i]) && !gmt_commit_is_paused()) {
 			if (!captured)
 				capture(depot, &events[i]);
 			else

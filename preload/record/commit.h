@@ -13,6 +13,7 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "wire/ring_event.h"
 
@@ -27,5 +28,15 @@ bool gmt_commit_begin(void);
  * the ring in this order and leaves the recorder.
  */
 void gmt_commit_end(struct gmt_ring_event *events, unsigned count);
+
+/*
+ * From now on events carry no stacks, or do so again. They are recorded all the same, so that what lives stays
+ * known. Any thread; takes no lock.
+ */
+void gmt_commit_pause(bool wanted);
+bool gmt_commit_is_paused(void);
+
+/* Writer: the next change of that state that it has not `seen` (a count, 0 at first). False when there is none. */
+bool gmt_commit_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused);
 
 #endif

@@ -11,6 +11,7 @@
 #include "record/clock.h"
 #include "record/modules.h"
 #include "record/samples.h"
+#include "record/snapshots.h"
 #include "routes/unhooked.h"
 
 static struct gmt_slice slice(const char *text)
@@ -219,6 +220,13 @@ static void write_unhooked(struct gmt_facts *facts)
 	}
 }
 
+static void see_use(const struct gmt_sample *rows, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].known & GMT_SAMPLE_DRIVER)
+			gmt_snapshots_see_use((int16_t)rows[i].device, rows[i].total_bytes - rows[i].free_bytes);
+}
+
 void gmt_facts_samples(const struct gmt_facts *facts)
 {
 	static struct gmt_sample samples[16];
@@ -227,8 +235,10 @@ void gmt_facts_samples(const struct gmt_facts *facts)
 
 	while ((count = gmt_samples_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
 		facts->write(facts->context, GMT_RECORD_POOL, pools, count);
-	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0)
+	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0) {
+		see_use(samples, count);
 		facts->write(facts->context, GMT_RECORD_SAMPLE, samples, count);
+	}
 }
 
 void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring)

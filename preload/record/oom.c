@@ -5,9 +5,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "config.h"
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/session.h"
+#include "record/snapshots.h"
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "wire/format.h"
@@ -55,6 +57,8 @@ void gmt_oom_wait(void)
 {
 	int kept_errno = errno;
 
+	if (gmt_config.snapshot_oom && gmt_session_is_on())
+		gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
 	/* What a signal handler allocates meanwhile is recorded. */
 	if (gmt_session_is_on())
 		gmt_writer_sync(may_wait() ? WAIT_MS : 0);

@@ -13,7 +13,10 @@
 #include "diag.h"
 #include "record/area.h"
 #include "record/clock.h"
+#include "record/commit.h"
+#include "record/control.h"
 #include "record/ring.h"
+#include "record/snapshots.h"
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "thread.h"
@@ -116,7 +119,10 @@ static bool begin(void)
 	if (recording.fd >= 0) {
 		gmt_file_identity_of(recording.fd, &recording.file);
 		folder_of(recording.path, folder, sizeof(folder));
+		gmt_snapshots_reset();
+		gmt_commit_pause(gmt_config.paused);
 		if (open_area(folder, why, sizeof(why))) {
+			gmt_snapshots_take_signal();
 			gmt_diag_tell("recording to %s", recording.path);
 			return true;
 		}
@@ -308,6 +314,8 @@ void gmt_session_abandon(void)
 		if (recording.fd >= 0 && gmt_file_identity_holds(recording.fd, &recording.file))
 			close(recording.fd);
 	}
+	gmt_control_abandon();
+	gmt_snapshots_reset();
 	/* What was noted down holds for the child too. */
 	recording.depot = NULL;
 	recording.fd = -1;

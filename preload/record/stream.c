@@ -5,6 +5,8 @@
 
 #include "diag.h"
 #include "record/clock.h"
+#include "record/commit.h"
+#include "record/snapshots.h"
 
 enum {
 	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
@@ -41,19 +43,50 @@ static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_dep
 
 void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (batch[i].kind < GMT_RING_MARK)
-			gmt_facts_api(&stream->facts, batch[i].api);
+	for (uint32_t i = 0; i < count; i++) {
+		if (batch[i].kind >= GMT_RING_MARK)
+			continue;
+		gmt_facts_api(&stream->facts, batch[i].api);
+		if (batch[i].layer == GMT_LAYER_TORCH)
+			gmt_snapshots_see_use(batch[i].device, batch[i].reserved_bytes);
+	}
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
 	gmt_ring_rows_write(&stream->rows, write_rows, stream);
 	stream->events += stream->rows.event_count;
 }
 
+/* Who paused it may be any thread, or none of this process. */
+static void write_pauses(struct gmt_stream *stream)
+{
+	struct gmt_mark row = { .source = GMT_MARK_SOURCE_RECORDER };
+	bool is_paused;
+
+	while (gmt_commit_next_change(&stream->changes_seen, &row.stamp, &is_paused)) {
+		row.kind = is_paused ? GMT_MARK_KIND_PAUSE : GMT_MARK_KIND_RESUME;
+		if (is_paused != stream->was_paused)
+			write_rows(stream, GMT_RECORD_MARK, &row, 1);
+		stream->was_paused = is_paused;
+	}
+}
+
+void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring)
+{
+	stream->threads++;
+	gmt_facts_thread(&stream->facts, ring);
+}
+
+void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before)
+{
+	stream->dropped += count - before;
+	gmt_facts_drop(&stream->facts, thread, reason, count);
+}
+
 void gmt_stream_sync(struct gmt_stream *stream)
 {
 	struct gmt_error error;
 
+	write_pauses(stream);
 	gmt_facts_update(&stream->facts);
 
 	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };

@@ -28,6 +28,10 @@ struct gmt_stream {
 	struct gmt_definitions definitions;
 	struct gmt_facts facts;
 	uint64_t events;       /* in the file */
+	uint64_t dropped;      /* events that are not, of all threads */
+	uint32_t threads;      /* that made events */
+	bool was_paused;       /* as the file says */
+	uint32_t changes_seen; /* of that */
 	uint64_t synced_bytes; /* sink's count at the last sync point */
 	uint64_t synced_ns;
 	struct gmt_ring_rows rows;
@@ -42,6 +46,12 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 /* Writes at most GMT_RING_ROWS_MAX events of the thread with that id, each kind as a block of its own. */
 void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread);
+
+/* Names the thread that has this ring, before its first event. */
+void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring);
+
+/* The thread of that id lost `count` events in all, for this reason; `before` of them were told already. */
+void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before);
 
 /* Writes what is new besides events, and makes all up to here readable in the file. */
 void gmt_stream_sync(struct gmt_stream *stream);

@@ -18,6 +18,8 @@
 
 #include "diag.h"
 #include "record/clock.h"
+#include "record/control.h"
+#include "record/snapshots.h"
 #include "record/stream.h"
 #include "thread.h"
 
@@ -63,7 +65,7 @@ static void drain_slot(uint32_t index, bool all)
 
 		if (!writer.slots[index].is_written) {
 			writer.slots[index].is_written = true;
-			gmt_facts_thread(&writer.stream.facts, ring);
+			gmt_stream_thread(&writer.stream, ring);
 		}
 		gmt_stream_events(&writer.stream, writer.batch, count, ring->thread);
 		if (ready <= GMT_RING_ROWS_MAX)
@@ -72,8 +74,9 @@ static void drain_slot(uint32_t index, bool all)
 
 	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
 	if (dropped != writer.slots[index].dropped) {
+		gmt_stream_drop(&writer.stream, ring->thread, "the thread's ring was full", dropped,
+			writer.slots[index].dropped);
 		writer.slots[index].dropped = dropped;
-		gmt_facts_drop(&writer.stream.facts, ring->thread, "the thread's ring was full", dropped);
 	}
 	if (state == GMT_SLOT_LEFT && !gmt_ring_ready(ring)) {
 		gmt_ring_fini(ring);
@@ -96,7 +99,14 @@ static void drain(bool all)
 
 static void finish(void)
 {
+	gmt_snapshots_work(true);
 	drain(true);
+	if (gmt_snapshots_is_due()) {
+		gmt_stream_sync(&writer.stream);
+		gmt_snapshots_begin(&writer.stream);
+		gmt_snapshots_work(true);
+	}
+	gmt_control_close();
 	gmt_stream_close(&writer.stream);
 }
 
@@ -156,6 +166,7 @@ static void *run(void *unused)
 
 	if (!gmt_stream_open(&writer.stream, writer.recording, writer.listener.failed))
 		return NULL;
+	gmt_control_open(writer.recording);
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
 		/* Before the rings are emptied: what the asking thread pushed is in them. Pairs with gmt_writer_sync. */
@@ -165,17 +176,19 @@ static void *run(void *unused)
 		gmt_facts_samples(&writer.stream.facts);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
-		if (asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) || gmt_stream_is_sync_due(&writer.stream)) {
+		gmt_control_round(&writer.stream);
+		if (gmt_snapshots_is_due() || asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) || gmt_stream_is_sync_due(&writer.stream)) {
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
+			gmt_snapshots_begin(&writer.stream);
 			if (is_alone())
 				end_process();
 		}
-		if (!atomic_load_explicit(&writer.stopping, memory_order_acquire))
+		if (!gmt_snapshots_work(false) && !atomic_load_explicit(&writer.stopping, memory_order_acquire))
 			sleep_until_wanted(seen);
 	}
 	finish();

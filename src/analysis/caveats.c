@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/clock.h"
 
 /* One line for each thread and reason, up to this. */
 enum { DROPS_SHOWN = 20 };
@@ -132,12 +133,39 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 			gmt_text_count(traces->missing).text);
 }
 
+/* How often, and how long in all; a pause without an end goes on to the end of the recording. */
+static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	uint64_t count = 0, paused_ns = 0, since_ns = 0;
+	bool is_paused = false;
+
+	for (size_t i = 0; i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t now_ns;
+
+		if (mark->kind != GMT_MARK_KIND_PAUSE && mark->kind != GMT_MARK_KIND_RESUME)
+			continue;
+		now_ns = gmt_clock_time_ns(snapshot, mark->stamp);
+		count += mark->kind == GMT_MARK_KIND_PAUSE;
+		if (is_paused)
+			paused_ns += now_ns - since_ns;
+		is_paused = mark->kind == GMT_MARK_KIND_PAUSE;
+		since_ns = now_ns;
+	}
+	if (is_paused)
+		paused_ns += gmt_clock_time_ns(snapshot, snapshot->last_stamp) - since_ns;
+	if (count)
+		add(lister, GMT_CAVEAT_REMARK, "stacks were not recorded for %s (paused %s %s): blocks of that time have none",
+			gmt_text_duration(paused_ns).text, gmt_text_count(count).text, count == 1 ? "time" : "times");
+}
+
 enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct lister lister = { .caveats = ret_caveats };
 
 	judge_recording(&lister, snapshot);
+	judge_pauses(&lister, snapshot);
 	if (replay)
 		judge_books(&lister, &replay->books);
 	if (traces)

@@ -20,6 +20,7 @@ struct gmt_sink {
 	struct gmt_file_identity file; /* what `fd` means */
 	bool failed;
 	uint64_t pushed_bytes;
+	uint64_t written_bytes;
 	z_stream stream;
 	struct gmt_arena zlib_memory;
 	uint8_t out[OUT_BYTES];
@@ -75,6 +76,7 @@ static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 		}
 		at += written;
 		left -= (size_t)written;
+		sink->written_bytes += (uint64_t)written;
 	}
 	sink->stream.next_out = sink->out;
 	sink->stream.avail_out = OUT_BYTES;
@@ -123,6 +125,23 @@ enum gmt_status gmt_sink_sync(struct gmt_sink *sink, struct gmt_error *error)
 
 	enum gmt_status status = deflate_all(sink, Z_SYNC_FLUSH, error);
 	return status ? status : write_out(sink, error);
+}
+
+uint64_t gmt_sink_written_bytes(const struct gmt_sink *sink)
+{
+	return sink->written_bytes;
+}
+
+bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_BYTES])
+{
+	uint32_t words[] = { (uint32_t)sink->stream.adler, (uint32_t)sink->pushed_bytes };
+
+	/* A last block that has nothing; then, by RFC 1952, the checksum and the length. */
+	ret_tail[0] = 3;
+	ret_tail[1] = 0;
+	for (unsigned i = 0; i < 8; i++)
+		ret_tail[2 + i] = (uint8_t)(words[i / 4] >> (i % 4 * 8));
+	return !sink->failed;
 }
 
 uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink)

@@ -11,6 +11,7 @@
  * counts as failed: nothing is ever written to a file that is not the sink's.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,17 @@ enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t l
 
 /* Makes all that was pushed readable in the file. */
 enum gmt_status gmt_sink_sync(struct gmt_sink *sink, struct gmt_error *error);
+
+/* Bytes of the file so far, behind what it had when the sink was opened. */
+uint64_t gmt_sink_written_bytes(const struct gmt_sink *sink);
+
+enum { GMT_SINK_TAIL_BYTES = 10 };
+
+/*
+ * What, behind a copy of the file as it is right after gmt_sink_sync, makes a whole gzip member of it. False when the
+ * sink has failed.
+ */
+bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_BYTES]);
 
 /* Uncompressed bytes pushed so far. */
 uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);

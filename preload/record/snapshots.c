@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/snapshots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file_identity.h"
+#include "config.h"
+#include "descriptor.h"
+#include "diag.h"
+#include "record/clock.h"
+#include "record/control.h"
+#include "record/writer.h"
+
+enum {
+	SLICE_BYTES = 8 << 20, /* copied in one round */
+	PART_BYTES = 64 << 10,
+	OWN_IDEAS = 16,        /* of OOM and PEAK together */
+	NAME_TRIES = 10000,
+	GZIP_LEVEL = 1,
+};
+
+#define BETWEEN_NS UINT64_C(10000000000) /* two of OOM and PEAK */
+
+static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
+	[GMT_SNAPSHOT_READER] = "it was asked for from outside",
+	[GMT_SNAPSHOT_SIGNAL] = "a signal asked for it",
+	[GMT_SNAPSHOT_PROGRAM] = "the program asked for it",
+	[GMT_SNAPSHOT_OOM] = "a request for memory was refused",
+	[GMT_SNAPSHOT_PEAK] = "memory in use reached a new peak",
+};
+
+static _Atomic uint32_t wanted; /* bits by cause */
+static _Atomic uint32_t is_naming; /* somebody writes program_name */
+static char program_name[128];
+
+/* The writer's own. */
+static struct {
+	bool is_active;
+	enum gmt_snapshot_cause cause;
+	int from, to;
+	uint64_t length, done;
+	struct gmt_snapshot_end {
+		uint64_t stamp, events, time_ns;
+		uint8_t tail[GMT_SINK_TAIL_BYTES];
+	} end;
+	char path[4400];
+	char asked_path[4352];
+	char name[sizeof(program_name)];
+	uint64_t count;
+	uint64_t own_ideas;
+	uint64_t last_own_ns;
+	uint64_t highest[64]; /* use of each device when a peak was last worth a snapshot */
+} job = { .from = -1, .to = -1 };
+
+void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
+{
+	uint32_t bit = 1U << cause;
+
+	if (!(atomic_fetch_or_explicit(&wanted, bit, memory_order_release) & bit))
+		gmt_writer_wake();
+}
+
+void gmt_snapshots_ask_named(const char *name)
+{
+	uint32_t nobody = 0;
+
+	/* Two at one moment are one snapshot, with one of their names. */
+	if (atomic_compare_exchange_strong(&is_naming, &nobody, 1)) {
+		snprintf(program_name, sizeof(program_name), "%s", name ? name : "");
+		atomic_store_explicit(&is_naming, 0, memory_order_release);
+	}
+	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
+}
+
+void gmt_snapshots_ask_for(const char *path)
+{
+	snprintf(job.asked_path, sizeof(job.asked_path), "%s", path);
+	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
+}
+
+static bool may_have_own_idea(void)
+{
+	return job.own_ideas < OWN_IDEAS &&
+		(!job.own_ideas || gmt_clock_monotonic_ns() - job.last_own_ns >= BETWEEN_NS);
+}
+
+void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes)
+{
+	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes || device < 0 ||
+		device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
+		return;
+	/* Not each byte more is a peak of its own. */
+	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_have_own_idea())
+		return;
+	job.highest[device] = used_bytes;
+	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
+}
+
+/* One wish after the other, people's before the recorder's own. */
+static bool next_cause(enum gmt_snapshot_cause *ret_cause)
+{
+	uint32_t bits = atomic_load_explicit(&wanted, memory_order_acquire);
+
+	if (bits & (1U << GMT_SNAPSHOT_OOM) && !may_have_own_idea())
+		bits &= ~(1U << GMT_SNAPSHOT_OOM);
+	if (!bits)
+		return false;
+	*ret_cause = (enum gmt_snapshot_cause)__builtin_ctz(bits);
+	return true;
+}
+
+bool gmt_snapshots_is_due(void)
+{
+	enum gmt_snapshot_cause cause;
+
+	return !job.is_active && next_cause(&cause);
+}
+
+static void close_files(void)
+{
+	if (job.from >= 0)
+		close(job.from);
+	if (job.to >= 0)
+		close(job.to);
+	job.from = job.to = -1;
+	job.is_active = false;
+}
+
+static void fail(const char *what)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), "the snapshot could not be written: %s", what);
+	if (job.to >= 0)
+		unlink(job.path);
+	close_files();
+	if (job.cause == GMT_SNAPSHOT_READER)
+		gmt_control_answer(NULL, why);
+	else
+		gmt_diag_warn("%s: %s", job.path, why);
+}
+
+/* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", and the next number that is free. */
+static int create_beside(const char *path)
+{
+	const char *suffix = strstr(path, ".gmt.gz");
+	int stem = (int)(suffix ? suffix - path : (ptrdiff_t)strlen(path));
+
+	for (unsigned number = (unsigned)job.count + 1; number < NAME_TRIES; number++) {
+		snprintf(job.path, sizeof(job.path), "%.*s.snapshot-%u%s", stem, path, number, suffix ? suffix : "");
+		int fd = open(job.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static int create(const char *path)
+{
+	if (job.cause != GMT_SNAPSHOT_READER || !job.asked_path[0])
+		return create_beside(path);
+	snprintf(job.path, sizeof(job.path), "%s", job.asked_path);
+	return open(job.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/* A descriptor of its own to read by: the stream's is written to, and may become that of another file. */
+static int reopen(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void gmt_snapshots_begin(struct gmt_stream *stream)
+{
+	const struct gmt_recording *recording = stream->recording;
+
+	if (job.is_active || !next_cause(&job.cause))
+		return;
+	atomic_fetch_and_explicit(&wanted, ~(1U << job.cause), memory_order_relaxed);
+	if (job.cause >= GMT_SNAPSHOT_OOM) {
+		job.own_ideas++;
+		job.last_own_ns = gmt_clock_monotonic_ns();
+	}
+	job.name[0] = 0;
+	if (job.cause == GMT_SNAPSHOT_PROGRAM && !atomic_load_explicit(&is_naming, memory_order_acquire))
+		snprintf(job.name, sizeof(job.name), "%s", program_name);
+	snprintf(job.path, sizeof(job.path), "%s", recording->path);
+	if (stream->has_failed || !gmt_sink_tail(stream->sink, job.end.tail)) {
+		fail("the recording has stopped");
+		return;
+	}
+	job.length = gmt_sink_written_bytes(stream->sink);
+	job.done = 0;
+	job.end.stamp = gmt_clock_stamp();
+	job.end.time_ns = gmt_clock_monotonic_ns() - gmt_clock_start.monotonic_ns;
+	job.end.events = stream->events;
+	job.from = reopen(recording->fd);
+	if (job.from >= 0) {
+		job.from = gmt_descriptor_move_high(job.from);
+		job.to = create(recording->path);
+	}
+	if (job.to < 0) {
+		fail(strerror(errno));
+		return;
+	}
+	job.to = gmt_descriptor_move_high(job.to);
+	job.is_active = true;
+}
+
+static bool write_all(const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		ssize_t written = write(job.to, at, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		at += written;
+		length -= (size_t)written;
+	}
+	return true;
+}
+
+/* Without a copy through this process where the file system can; a file on another one takes the second way. */
+static bool copy_part(size_t bytes)
+{
+	static char part[PART_BYTES];
+	off_t at = (off_t)job.done;
+	ssize_t got = copy_file_range(job.from, &at, job.to, NULL, bytes, 0);
+
+	if (got <= 0) {
+		got = pread(job.from, part, bytes < sizeof(part) ? bytes : sizeof(part), (off_t)job.done);
+		if (got < 0 && errno == EINTR)
+			return true;
+		if (got == 0)
+			errno = EIO; /* somebody has cut the file */
+		if (got <= 0 || !write_all(part, (size_t)got))
+			return false;
+	}
+	job.done += (uint64_t)got;
+	return true;
+}
+
+/* What makes the copy a whole file: the end of its gzip member, and one more with its own last records. */
+static bool write_end(void)
+{
+	static struct gmt_encoder encoder;
+	struct gmt_sink *sink = NULL;
+	struct gmt_error error;
+	char text[512];
+
+	snprintf(text, sizeof(text), "this is a snapshot of a recording that went on; it was taken %.3f s after the start, because %s%s%s",
+		(double)job.end.time_ns / 1e9, cause_texts[job.cause], job.name[0] ? ": " : "", job.name);
+
+	struct gmt_note note = { { text, (uint32_t)strlen(text) } };
+	struct gmt_end end = { .stamp = job.end.stamp, .events = job.end.events };
+	struct { uint32_t kind; const void *row; } rows[] = { { GMT_RECORD_NOTE, &note }, { GMT_RECORD_END, &end } };
+	bool is_well = write_all(job.end.tail, sizeof(job.end.tail)) &&
+		!gmt_sink_open(job.to, GZIP_LEVEL, &sink, &error);
+
+	for (size_t i = 0; is_well && i < sizeof(rows) / sizeof(*rows); i++)
+		is_well = !gmt_encode_rows(&encoder, rows[i].kind, rows[i].row, 1, &error) &&
+			!gmt_sink_push(sink, encoder.block.items, encoder.block.count, &error);
+	is_well = !gmt_sink_close(sink, &error) && is_well;
+	gmt_encoder_fini(&encoder);
+	return is_well;
+}
+
+static void finish(void)
+{
+	if (!write_end()) {
+		fail(strerror(errno));
+		return;
+	}
+	close_files();
+	job.count++;
+	if (job.cause == GMT_SNAPSHOT_READER)
+		gmt_control_answer(job.path, NULL);
+	gmt_diag_tell("snapshot written to %s", job.path);
+}
+
+bool gmt_snapshots_work(bool all)
+{
+	uint64_t stop = job.done + SLICE_BYTES;
+
+	while (job.is_active && job.done < job.length && (all || job.done < stop)) {
+		uint64_t left = job.length - job.done;
+
+		if (!copy_part(left < SLICE_BYTES ? (size_t)left : SLICE_BYTES)) {
+			fail(strerror(errno));
+			return false;
+		}
+	}
+	if (job.is_active && job.done >= job.length)
+		finish();
+	return job.is_active;
+}
+
+uint64_t gmt_snapshots_count(void)
+{
+	return job.count;
+}
+
+void gmt_snapshots_reset(void)
+{
+	close_files();
+	memset(&job, 0, sizeof(job));
+	job.from = job.to = -1;
+	atomic_store(&wanted, 0);
+	atomic_store(&is_naming, 0);
+}
+
+static void on_signal(int number)
+{
+	int kept_errno = errno;
+
+	(void)number;
+	gmt_snapshots_ask(GMT_SNAPSHOT_SIGNAL);
+	errno = kept_errno;
+}
+
+void gmt_snapshots_take_signal(void)
+{
+	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, before;
+	int number = gmt_config.snapshot_signal;
+
+	if (!number || sigaction(number, NULL, &before))
+		return;
+	if (before.sa_handler == on_signal)
+		return;
+	if (before.sa_handler != SIG_DFL) {
+		gmt_diag_warn("the program handles signal %d itself; it takes no snapshots", number);
+		return;
+	}
+	sigaction(number, &ours, NULL);
+}

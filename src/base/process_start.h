@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_BASE_PROCESS_START_H
+#define GMT_BASE_PROCESS_START_H
+
+/* When a process began: with its number, which one it is, for numbers are given again. */
+
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Clock ticks since boot, as /proc/PID/stat says it; 0 when it cannot be known. No memory; any thread. */
+uint64_t gmt_process_start_ticks(pid_t pid);
+
+#endif

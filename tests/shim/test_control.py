@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: MIT
+"""A recording that goes on can be listed, copied, paused: from outside, by the program, by a signal, by itself."""
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+import tap
+from snapshots import CLI, SHIM, SIMCUDA, cli, events, records, report
+
+PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "control")
+MiB = 1 << 20
+PAUSE, RESUME = 9, 10
+PATIENCE_S = 60
+
+
+class Running:
+    """A program under the recorder that obeys."""
+
+    def __init__(self, options="", environment=None, program=PROGRAM, runtime=True):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        self.runtime = os.path.join(self.folder, "runtime")
+        os.mkdir(self.runtime, 0o700)
+        self.path = os.path.join(self.folder, "recording.gmt.gz")
+        self.environment = {**os.environ, **({"XDG_RUNTIME_DIR": self.runtime} if runtime else {}), **(environment or {})}
+        self.process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env={**self.environment, "LD_PRELOAD": SHIM, "LD_LIBRARY_PATH": SIMCUDA,
+                 "GPUMEMTRACE_OPTIONS": f"output='{self.path}':{options}"})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def do(self, *lines):
+        for line in lines:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            assert self.process.stdout.readline() == "ok\n"
+
+    def end(self):
+        _, self.err = self.process.communicate(timeout=PATIENCE_S)
+        assert self.process.returncode == 0, self.err
+
+    def ask(self, *arguments):
+        return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=PATIENCE_S, cwd=self.folder,
+                              env=self.environment)
+
+    def ps(self):
+        """What ps says of the process, once it is listed: the writer makes the file a little after the first event."""
+        return wait_for(lambda: [row for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
+                                 if row["pid"] == self.process.pid])[0]
+
+    def pid(self):
+        self.ps()
+        return str(self.process.pid)
+
+    def snapshots(self):
+        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder) if ".snapshot-" in name)
+
+    def wait_for_snapshots(self, count):
+        wait_for(lambda: len(self.snapshots()) >= count and all(is_whole(path) for path in self.snapshots()))
+        return self.snapshots()
+
+
+def wait_for(look):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        found = look()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
+
+
+def is_whole(path):
+    told = cli("info", "--json", path)
+    return told.returncode == 0 and json.loads(told.stdout)["complete"]
+
+
+def live_bytes(path):
+    return sum(layer["live_bytes"] for device in report(path)["devices"] for layer in device["layers"]
+               if layer["layer"] == "cuda")
+
+
+def notes(path):
+    return [row["text"] for row in records(path, "note")]
+
+
+class Control(unittest.TestCase):
+    def test_a_process_that_is_recorded_is_listed_with_what_it_has_recorded(self):
+        with Running() as run:
+            run.do("alloc 1048576")
+            row = wait_for(lambda: run.ps() if run.ps()["events"] else None)
+            self.assertEqual((row["state"], row["file"], row["program"]), ("recording", run.path, "control"))
+            self.assertEqual((row["dropped_events"], row["threads"]), (0, 1))
+            self.assertGreater(row["file_bytes"], 0)
+            self.assertIn(f"{run.process.pid}  recording", run.ask("ps").stdout)
+            run.end()
+            self.assertEqual(json.loads(run.ask("ps", "--json").stdout), {"processes": []})
+            self.assertIn("no process of yours is being recorded", run.ask("ps").stdout)
+
+    def test_a_program_without_cuda_is_not_listed(self):
+        with Running() as run:
+            run.do("pause")
+            self.assertEqual(json.loads(run.ask("ps", "--json").stdout), {"processes": []})
+            self.assertEqual(os.listdir(run.runtime), [])
+
+    def test_control_files_are_the_users_alone(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            run.ps()
+            folder = os.path.join(run.runtime, "gpumemtrace")
+            (name,) = os.listdir(folder)
+            self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+            self.assertEqual(stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode), 0o600)
+            run.end()
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_folder_that_others_may_enter_is_not_used(self):
+        with Running() as run:
+            folder = os.path.join(run.runtime, "gpumemtrace")
+            os.mkdir(folder)
+            os.chmod(folder, 0o755)
+            run.do("alloc 4096")
+            wait_for(lambda: os.path.exists(run.path) and os.path.getsize(run.path) > 100)
+            run.end()
+            self.assertEqual(os.listdir(folder), [])
+            self.assertTrue(report(run.path)["complete"])
+
+    def test_a_killed_process_is_listed_no_more(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            run.ps()
+            run.process.kill()
+            run.process.wait()
+            self.assertEqual(json.loads(run.ask("ps", "--json").stdout), {"processes": []})
+            self.assertEqual(os.listdir(os.path.join(run.runtime, "gpumemtrace")), [])
+
+    def test_a_snapshot_on_request_has_all_up_to_the_request_and_the_recording_goes_on(self):
+        with Running() as run:
+            run.do("alloc 1048576", "alloc 2097152")
+            told = run.ask("snapshot", run.pid(), "--json")
+            self.assertEqual(told.returncode, 0, told.stderr)
+            path = json.loads(told.stdout)["snapshot"]
+            run.do("alloc 4194304")
+            run.end()
+            self.assertTrue(is_whole(path))
+            self.assertEqual(live_bytes(path), 3 * MiB)
+            self.assertEqual(live_bytes(run.path), 7 * MiB)
+            self.assertTrue(any("snapshot of a recording that went on" in note and "from outside" in note
+                                for note in notes(path)))
+            self.assertEqual(subprocess.run(["gzip", "-t", path], check=False).returncode, 0)
+            self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+
+    def test_a_snapshot_is_written_where_one_wants_it_and_never_over_a_file(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            pid = run.pid()
+            path = os.path.join(run.folder, "mine.gmt.gz")
+            told = run.ask("snapshot", pid, "-o", "mine.gmt.gz")
+            self.assertEqual((told.returncode, told.stdout), (0, path + "\n"))
+            self.assertIn("next: gpumemtrace report", told.stderr)
+            again = run.ask("snapshot", pid, "-o", "mine.gmt.gz")
+            self.assertEqual(again.returncode, 3)
+            self.assertIn("File exists", again.stderr)
+            self.assertEqual(len(again.stderr.splitlines()), 1)
+            self.assertTrue(is_whole(path))
+
+    def test_readers_that_ask_at_once_are_all_answered(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            pid = run.pid()
+            asked = [subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stdout=subprocess.PIPE, text=True,
+                                      stderr=subprocess.DEVNULL) for _ in range(4)]
+            paths = {each.communicate(timeout=PATIENCE_S)[0].strip() for each in asked}
+            self.assertEqual(len(paths), 4)
+            self.assertTrue(all(is_whole(path) for path in paths))
+
+    def test_a_reader_that_died_in_the_middle_does_not_block_the_next(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            pid = run.pid()
+            run.process.send_signal(signal.SIGSTOP)
+            first = subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stderr=subprocess.DEVNULL)
+            time.sleep(0.3)
+            first.kill()
+            first.wait()
+            run.process.send_signal(signal.SIGCONT)
+            self.assertEqual(run.ask("snapshot", pid).returncode, 0)
+
+    def test_a_process_that_is_stopped_is_not_waited_for_without_end(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            pid = run.pid()
+            run.process.send_signal(signal.SIGSTOP)
+            told = run.ask("pause", pid)
+            run.process.send_signal(signal.SIGCONT)
+            self.assertEqual(told.returncode, 3)
+            self.assertIn("does not answer", told.stderr)
+
+    def test_while_paused_blocks_have_no_stacks_and_what_lives_is_exact(self):
+        for way in "outside", "inside":
+            with self.subTest(way), Running("stacks=native") as run:
+                run.do("alloc 1048576")
+                change = (lambda verb: run.do(verb)) if way == "inside" else (lambda verb: run.ask(verb, run.pid()))
+                change("pause")
+                wait_for(lambda: run.ps()["state"] == "paused")
+                run.do("alloc 2097152", "free", "alloc 4194304")
+                change("resume")
+                wait_for(lambda: run.ps()["state"] == "recording")
+                run.do("alloc 8388608")
+                run.end()
+                made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == 1}
+                self.assertTrue(made[MiB] and made[8 * MiB])
+                self.assertEqual((made[2 * MiB], made[4 * MiB]), (0, 0))
+                self.assertEqual(live_bytes(run.path), 13 * MiB)
+                self.assertEqual([mark["kind"] for mark in records(run.path, "mark") if mark["source"] == 5], [PAUSE, RESUME])
+
+    def test_a_recording_can_begin_paused(self):
+        with Running("paused=on") as run:
+            run.do("alloc 1048576")
+            self.assertEqual(run.ps()["state"], "paused")
+            run.do("resume", "alloc 2097152")
+            run.end()
+            made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == 1}
+            self.assertEqual(made[MiB], 0)
+            self.assertTrue(made[2 * MiB])
+
+    def test_the_program_makes_snapshots_and_says_what_they_are_of(self):
+        with Running() as run:
+            run.do("alloc 1048576", "snapshot before the storm")
+            (path,) = run.wait_for_snapshots(1)
+            run.do("alloc 2097152", "snapshot")
+            self.assertEqual([live_bytes(each) for each in run.wait_for_snapshots(2)], [MiB, 3 * MiB])
+            self.assertTrue(any(note.endswith("the program asked for it: before the storm") for note in notes(path)))
+
+    def test_a_snapshot_that_was_asked_for_right_before_the_end_is_there(self):
+        with Running() as run:
+            run.do("alloc 1048576", "snapshot last")
+            run.end()
+            (path,) = run.snapshots()
+            self.assertTrue(is_whole(path))
+            self.assertEqual(live_bytes(path), MiB)
+
+    def test_a_signal_makes_a_snapshot_where_the_program_does_not_handle_it(self):
+        with Running("snapshot_signal=USR1") as run:
+            run.do("alloc 1048576", "raise")
+            (path,) = run.wait_for_snapshots(1)
+            self.assertEqual(live_bytes(path), MiB)
+        with Running("snapshot_signal=USR1") as run:
+            run.do("handle", "alloc 1048576", "raise")
+            run.end()
+            self.assertEqual(run.snapshots(), [])
+            self.assertIn("handles signal", run.err)
+
+    def test_a_refused_request_makes_a_snapshot_but_not_each_of_many(self):
+        with Running("snapshot_oom=on") as run:
+            run.do("alloc 1048576", "refuse")
+            (path,) = run.wait_for_snapshots(1)
+            run.do("refuse", "refuse", "refuse")
+            run.end()
+            self.assertEqual(len(run.snapshots()), 1)
+            self.assertEqual(len(report(path)["ooms"]), 1)
+
+    def test_a_new_peak_above_the_threshold_makes_a_snapshot(self):
+        with Running("snapshot_peak=8MiB", {"SIMCUDA_CONTEXT_MEMORY": "0"}) as run:
+            run.do("alloc 1048576")
+            wait_for(lambda: run.ps()["events"])
+            self.assertEqual(run.snapshots(), [])
+            run.do("alloc 16777216")
+            (path,) = run.wait_for_snapshots(1)
+            self.assertEqual(live_bytes(path), 17 * MiB)
+
+    def test_a_large_recording_is_copied_whole_while_events_come(self):
+        with Running("stacks=native") as run:
+            run.do("many 200000")
+            pid = run.pid()
+            asked = subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stdout=subprocess.PIPE, text=True,
+                                     stderr=subprocess.DEVNULL)
+            run.do("many 100000")
+            path = asked.communicate(timeout=PATIENCE_S)[0].strip()
+            run.end()
+            self.assertTrue(is_whole(path))
+            self.assertGreaterEqual(len(events(path)), 400000)
+            self.assertEqual(len(events(run.path)), 600000)
+
+    def test_what_is_no_process_of_ones_own_is_said_in_a_line(self):
+        with Running() as run:
+            for arguments, code, said in (
+                    (("snapshot", "999999"), 3, "is not being recorded"), (("pause", "x"), 2, "is not a process id"),
+                    (("resume",), 2, "which process?"), (("ps", "1"), 2, "takes no operand")):
+                told = run.ask(*arguments)
+                self.assertEqual(told.returncode, code)
+                self.assertIn(said, told.stderr)
+
+    def test_a_damaged_control_file_is_passed_over(self):
+        with Running() as run:
+            folder = os.path.join(run.runtime, "gpumemtrace")
+            os.mkdir(folder, 0o700)
+            for name, content in (("1.control", b""), ("2.control", b"GMTCTRL\n" + b"\xff" * 20000), ("3.control", b"x" * 30000)):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(content)
+            os.mkfifo(os.path.join(folder, "4.control"))
+            self.assertEqual(json.loads(run.ask("ps", "--json").stdout), {"processes": []})
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/running.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/runtime_folder.h"
+#include "base/text.h"
+#include "tools/input.h"
+#include "tools/say.h"
+
+enum {
+	TAKE_UP_MS = 3000,    /* the recorder looks four times a second */
+	POLL_MS = 20,
+};
+
+/* Nobody holds the lock: the process is gone. */
+static bool is_gone(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type == F_UNLCK;
+}
+
+static bool is_page(const struct gmt_control *page)
+{
+	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 && page->version == GMT_CONTROL_VERSION;
+}
+
+/* NULL when it is nothing that can be asked. */
+static struct gmt_control *map(const char *path)
+{
+	struct gmt_control *page = NULL;
+	struct stat about;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+		about.st_size >= (off_t)sizeof(*page)) {
+		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (page == MAP_FAILED)
+			page = NULL;
+	}
+	/* One that is being made has no lock yet, and no magic either. */
+	if (page && (is_gone(fd) || !is_page(page))) {
+		if (is_page(page) && is_gone(fd))
+			unlink(path);
+		munmap(page, sizeof(*page));
+		page = NULL;
+	}
+	close(fd);
+	return page;
+}
+
+static bool see_folder(const char *folder, bool (*see)(void *context, const struct gmt_running *running), void *context)
+{
+	DIR *entries = opendir(folder);
+	bool goes_on = true;
+
+	for (struct dirent *entry; goes_on && entries && (entry = readdir(entries)) != NULL;) {
+		const char *suffix = strrchr(entry->d_name, '.');
+		struct gmt_running running;
+
+		if (!suffix || strcmp(suffix, ".control") != 0)
+			continue;
+		snprintf(running.control_path, sizeof(running.control_path), "%s/%s", folder, entry->d_name);
+		running.page = map(running.control_path);
+		if (!running.page)
+			continue;
+		running.pid = running.page->pid;
+		goes_on = see(context, &running);
+		munmap(running.page, sizeof(*running.page));
+	}
+	if (entries)
+		closedir(entries);
+	return goes_on;
+}
+
+void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context)
+{
+	char folder[3800];
+
+	for (int place = 0; place < GMT_RUNTIME_PLACES; place++)
+		if (gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false, folder, sizeof(folder)) &&
+			!see_folder(folder, see, context))
+			return;
+}
+
+void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_t bytes)
+{
+	size_t length = strnlen(text, text_bytes);
+
+	snprintf(ret_copy, bytes, "%.*s", (int)length, text);
+}
+
+/* A question to one process. */
+struct question {
+	uint32_t pid;
+	enum gmt_control_verb verb;
+	const char *argument;
+	char *answer;
+	size_t answer_bytes;
+	bool is_found;
+	int code;
+};
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
+}
+
+/* One reader at a time; the turn of one that is gone is taken over. */
+static bool claim(struct gmt_control *page)
+{
+	uint32_t self = (uint32_t)getpid();
+
+	for (unsigned waited_ms = 0; waited_ms < TAKE_UP_MS; waited_ms += POLL_MS) {
+		uint32_t turn = atomic_load(&page->turn);
+		uint32_t asker = atomic_load(&page->asker);
+		bool is_free = turn == GMT_CONTROL_IDLE ||
+			(turn != GMT_CONTROL_AT_WORK && asker && asker != self && kill((pid_t)asker, 0) && errno == ESRCH);
+
+		if (is_free && atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED)) {
+			atomic_store(&page->asker, self);
+			return true;
+		}
+		nap();
+	}
+	return false;
+}
+
+static bool is_alive(const struct gmt_running *running)
+{
+	int fd = open(running->control_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	bool alive = fd >= 0 && !is_gone(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return alive;
+}
+
+/* Until the answer is there. A recorder that has begun may take long: it is only given up when it is gone. */
+static bool wait_for_answer(const struct gmt_running *running)
+{
+	struct gmt_control *page = running->page;
+	unsigned waited_ms = 0;
+
+	for (;; waited_ms += POLL_MS) {
+		uint32_t asked = GMT_CONTROL_ASKED;
+		uint32_t turn = atomic_load(&page->turn);
+
+		if (turn == GMT_CONTROL_ANSWERED)
+			return true;
+		if (turn == GMT_CONTROL_ASKED && waited_ms >= TAKE_UP_MS &&
+			atomic_compare_exchange_strong(&page->turn, &asked, GMT_CONTROL_IDLE))
+			return false;
+		if (waited_ms % 500 == 0 && !is_alive(running))
+			return false;
+		nap();
+	}
+}
+
+static bool ask(void *context, const struct gmt_running *running)
+{
+	struct question *question = context;
+	struct gmt_control *page = running->page;
+
+	if (running->pid != question->pid)
+		return true;
+	question->is_found = true;
+	question->code = GMT_EXIT_UNREADABLE;
+	if (!claim(page)) {
+		gmt_say_error("process %u is answering somebody else", question->pid);
+		return false;
+	}
+	page->verb = question->verb;
+	snprintf(page->argument, sizeof(page->argument), "%s", question->argument ? question->argument : "");
+	atomic_store(&page->turn, GMT_CONTROL_ASKED);
+	if (!wait_for_answer(running)) {
+		gmt_say_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
+		return false;
+	}
+	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
+	question->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
+	atomic_store(&page->turn, GMT_CONTROL_IDLE);
+	if (question->code)
+		gmt_say_error("process %u: %s", question->pid, question->answer);
+	return false;
+}
+
+int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes)
+{
+	struct question question = {
+		.pid = pid, .verb = verb, .argument = argument, .answer = ret_answer, .answer_bytes = answer_bytes,
+	};
+
+	gmt_running_each(ask, &question);
+	if (question.is_found)
+		return question.code;
+	gmt_say_error("process %u is not being recorded, or is another user's", pid);
+	gmt_say_hint("next: gpumemtrace ps");
+	return GMT_EXIT_UNREADABLE;
+}
+
+bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid)
+{
+	uint64_t pid;
+
+	if (argc != 1) {
+		gmt_say_error("%s: which process? `gpumemtrace ps` lists those that are being recorded", verb);
+		return false;
+	}
+	if (!gmt_text_parse_u64(argv[0], &pid) || !pid || pid > INT32_MAX) {
+		gmt_say_error("%s: \"%s\" is not a process id", verb, argv[0]);
+		return false;
+	}
+	*ret_pid = (uint32_t)pid;
+	return true;
+}

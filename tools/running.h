@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_RUNNING_H
+#define GMT_TOOLS_RUNNING_H
+
+/*
+ * Processes of this user that are being recorded, found by their control files (wire/control.h). What is in
+ * those is read with care: they are files.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/control.h"
+
+struct gmt_running {
+	uint32_t pid;        /* as the process sees it */
+	struct gmt_control *page; /* shared with the recorder */
+	char control_path[4096];
+};
+
+/*
+ * Calls `see` for each recorder that is alive, until it answers false. The page goes when `see` returns. Control
+ * files of processes that are gone are removed.
+ */
+void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context);
+
+/* A copy of a text of the page, which may lack its end: at most `bytes` with the NUL. */
+void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_t bytes);
+
+/*
+ * Asks the recorder of process `pid` and waits for its answer, which is written to ret_answer; `argument` may be
+ * NULL. Returns the exit code: 0, or 3 with one line said.
+ */
+int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes);
+
+/* Reads the operand of a verb that is about one process. False, and said, when it is none. */
+bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid);
+
+#endif
