@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 #include "record/clock.h"
 #include "routes/symbols.h"
 
-enum { WAIT_NS = 20000000 };
+enum { WAIT_NS = 20000000, LOOK_NS = 50000 };
 
 enum stage {
 	NOBODY,
@@ -24,6 +25,8 @@ enum stage {
 struct gmt_interpreter gmt_interpreter;
 
 static _Atomic uint32_t stage; /* enum stage */
+static _Atomic bool is_guarded; /* the main thread is asked to wait, and has not begun to */
+static _Atomic bool is_closed;  /* nobody enters any more; `stage` is asked behind it, stored before it */
 static void (*work_beside)(void);
 
 static void *find_either(const char *name, const char *other)
@@ -110,10 +113,55 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused))
 }
 
 /*
- * Not PyGILState_Ensure: where the interpreter has ended meanwhile, it uses what is freed. A thread with
- * a state of its own is treated like Python's daemon threads: while the interpreter ends, to take the
- * GIL ends the thread (from 3.14: never returns). So the state is made while somebody keeps the
- * interpreter from ending. The GIL is not needed for it.
+ * On the main thread, with the GIL. A thread that waits for the GIL while the interpreter ends is
+ * treated like Python's daemon threads: its state is freed, and as soon as it gets the GIL after all,
+ * Python up to 3.13 reads that. So the interpreter must not end before our thread is gone. The one
+ * thread that can see to it is the main thread, which calls what is pending before it ends anything,
+ * and then atexit's callbacks, of which one is ours (gmt_interpreter_close) once we have been inside.
+ * What is left: the first block of all comes from a daemon thread while those callbacks run.
+ *
+ * With the end begun, our thread never comes back: this is not to be waited for.
+ */
+static void wait_until_gone(void)
+{
+	const struct timespec a_little = { .tv_nsec = LOOK_NS };
+
+	if (atomic_load(&stage) == NOBODY || !gmt_interpreter_is_alive())
+		return;
+
+	void *thread = gmt_interpreter.save_thread();
+
+	while (atomic_load(&stage) != NOBODY)
+		nanosleep(&a_little, NULL);
+	gmt_interpreter.restore_thread(thread);
+}
+
+static int wait_as_asked(void *unused)
+{
+	(void)unused;
+	atomic_store(&is_guarded, false); /* first: who asks from now on asks for another call */
+	wait_until_gone();
+	return 0;
+}
+
+void gmt_interpreter_close(void)
+{
+	atomic_store(&is_closed, true);
+	wait_until_gone();
+}
+
+/* Behind the store of `stage`. At most one call is pending: the queue has few places, and is the program's too. */
+static bool guard(void)
+{
+	if (atomic_exchange(&is_guarded, true) || gmt_interpreter_call_soon(wait_as_asked))
+		return true;
+	atomic_store(&is_guarded, false);
+	return false;
+}
+
+/*
+ * Not PyGILState_Ensure: where the interpreter has ended meanwhile, it uses what is freed. The state is
+ * made while somebody keeps the interpreter from ending (guard()). The GIL is not needed for it.
  *
  * is_ours stays false: should an object die here, its memory is the program's.
  */
@@ -185,7 +233,7 @@ bool gmt_interpreter_call_beside(void (*work)(void))
 	if (!atomic_compare_exchange_strong(&stage, &nobody, ASKED))
 		return false;
 	work_beside = work;
-	if (!start_thread()) {
+	if (atomic_load(&is_closed) || !guard() || !start_thread()) {
 		atomic_store(&stage, NOBODY);
 		return false;
 	}
@@ -196,4 +244,5 @@ bool gmt_interpreter_call_beside(void (*work)(void))
 void gmt_interpreter_forget_threads(void)
 {
 	atomic_store(&stage, NOBODY);
+	atomic_store(&is_guarded, false);
 }

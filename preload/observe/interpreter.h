@@ -20,6 +20,7 @@
 	F(int, add_pending_call, Py_AddPendingCall, (int (*)(void *), void *)) \
 	F(void *, main_interpreter, PyInterpreterState_Main, (void)) \
 	F(void *, thread_new, PyThreadState_New, (void *)) \
+	F(void *, save_thread, PyEval_SaveThread, (void)) \
 	F(void, restore_thread, PyEval_RestoreThread, (void *)) \
 	F(void, thread_clear, PyThreadState_Clear, (void *)) \
 	F(void, thread_delete_current, PyThreadState_DeleteCurrent, (void)) \
@@ -90,9 +91,14 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused));
 /*
  * `work` runs with the GIL on a thread of its own that is then gone; this one waits for that if it may:
  * at most 20 ms, and where it holds the GIL itself only until the other one waits for it. From a
- * thread of Python's. False: one is at it already, or none could be started.
+ * thread of Python's. The interpreter does not end before that thread is gone: the main thread waits
+ * for it, without the GIL, before its next line of Python or, at the latest, before atexit's callbacks.
+ * False: one is at it already, or none could be started.
  */
 bool gmt_interpreter_call_beside(void (*work)(void));
+
+/* Nobody is called beside any more, and nobody is when it returns. With the GIL, on the main thread, from atexit. */
+void gmt_interpreter_close(void);
 
 /* In the child of a fork: whoever was inside is not there any more. */
 void gmt_interpreter_forget_threads(void);

@@ -34,7 +34,8 @@ struct method {
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
-static bool is_hooked; /* with the GIL */
+static bool is_hooked; /* both with the GIL */
+static bool is_end_hooked;
 
 static void release(void *object)
 {
@@ -126,6 +127,7 @@ static void *on_end(void *self, void *const *arguments, intptr_t count, void *ke
 	(void)arguments;
 	(void)count;
 	(void)keywords;
+	gmt_interpreter_close();
 	gmt_mark(GMT_MARK_KIND_TEARDOWN, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, 0);
 	gmt_python_end();
 	return none();
@@ -238,14 +240,19 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 	return hooking;
 }
 
-/* A program without the mark is a program without the mark: nothing to tell. */
+/*
+ * Whether there are optimizers yet or not: from then on nobody of ours enters an interpreter that ends.
+ * A program without the mark is a program without the mark: nothing to tell.
+ */
 static void hook_end(void *modules)
 {
-	void *add_function = attribute_of(py->dict_find(modules, "atexit"), "register");
+	void *add_function = is_end_hooked ? NULL : attribute_of(py->dict_find(modules, "atexit"), "register");
 	void *hook = add_function ? py->function_new(&end_method, NULL, NULL) : NULL;
+	void *added = hook ? py->call(add_function, hook, NULL) : NULL;
 
-	release(hook ? py->call(add_function, hook, NULL) : NULL);
+	is_end_hooked = is_end_hooked || added;
 	py->clear_error();
+	release(added);
 	release(hook);
 	release(add_function);
 }
@@ -257,6 +264,8 @@ static enum gmt_optimizer_hooking hook_both(const char **ret_why)
 
 	if (is_hooked)
 		return GMT_OPTIMIZER_HOOKED;
+	if (modules)
+		hook_end(modules);
 	if (!module)
 		return GMT_OPTIMIZER_LATER;
 
@@ -264,10 +273,7 @@ static enum gmt_optimizer_hooking hook_both(const char **ret_why)
 	enum gmt_optimizer_hooking hooking = hook_optimizers(module, ret_why);
 
 	py->dec_ref(module);
-	if (hooking == GMT_OPTIMIZER_HOOKED) {
-		is_hooked = true;
-		hook_end(modules);
-	}
+	is_hooked = hooking == GMT_OPTIMIZER_HOOKED;
 	return hooking;
 }
 

@@ -4,10 +4,9 @@
 Prints how many steps there were. `released` calls without the GIL, as PyTorch does; `held` with it.
 """
 
-import atexit  # noqa: F401  (so that it is there, as with PyTorch)
+import atexit
 import collections
 import ctypes
-import itertools
 import os
 import sys
 import threading
@@ -166,26 +165,37 @@ def in_child(work):
 
 
 def ending():
-    """Python ends while threads ask for the GIL on our behalf, and while nothing is registered yet."""
-    for call in (released.fake_blocks_for_ever, released.fake_blocks_for_ever):
-        threading.Thread(target=call, daemon=True).start()
-    for _ in range(4):
-        threading.Thread(target=lambda: [released.fake_block() for _ in itertools.count()], daemon=True).start()
-    time.sleep(0.01 if len(sys.argv) < 4 else float(sys.argv[3]))
+    """
+    Python ends while the recorder wants the GIL, which is let go only by who has done with it. Whose thread waits then
+    has its state freed, and Python up to 3.13 may read it. So may it that of a daemon thread of the program's own:
+    none of them asks for the GIL again.
+    """
+    sys.setswitchinterval(10)
+    for _ in range(3):
+        threading.Thread(target=released.fake_blocks_for_ever, daemon=True).start()
+    end = time.monotonic() + float(sys.argv[3])
+    while time.monotonic() < end:
+        pass
     show()
+    atexit.register(held.fail_if_recorder_waits)
+    globals()["late"] = Late(lambda: None)
 
 
 class Late:
-    def __del__(self, block=released.fake_block, sleep=time.sleep):
-        block()
+    def __init__(self, work):
+        self.work = work
+
+    def __del__(self, sleep=time.sleep):
+        self.work()
         sleep(0.01)
 
 
 def first_block_at_the_end():
     show()
-    globals()["late"] = Late()
+    globals()["late"] = Late(released.fake_block)
 
 
 if __name__ == "__main__":
     globals()[sys.argv[2]]()
-    print(steps, collections.Counter(thread.name for thread in threading.enumerate())["MainThread"], flush=True)
+    if sys.argv[2] != "ending":  # to write is to let the GIL go
+        print(steps, collections.Counter(thread.name for thread in threading.enumerate())["MainThread"], flush=True)
