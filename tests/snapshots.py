@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -16,15 +17,30 @@ SIMCUDA = os.path.join(BUILD, "simcuda")
 SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 
 
-RETRIES = 3
-
 # Layers of events. Contexts, code and limits are the driver's: whoever counts what a program allocates asks for CUDA.
 CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = 1, 2, 3, 4, 5, 6
 
 
+class Aborts:
+    """How often PyTorch ended a program in its own way, which is said aloud each time."""
+    count = 0
+
+
 def ended_by_pytorch(run):
     """PyTorch 2.15 now and then ends so, without a recorder too: a thread of its own is not joined at exit."""
-    return run.returncode == -6 and run.stderr.rstrip().endswith("terminate called without an active exception")
+    return run.returncode == -signal.SIGABRT and \
+        run.stderr.rstrip().endswith("terminate called without an active exception")
+
+
+def run_once_more(command, forget=lambda: None, **how):
+    """Runs a program, and once more where PyTorch ended it in its own way; `forget` is called before that."""
+    run = subprocess.run(command, capture_output=True, text=True, **how)
+    if ended_by_pytorch(run):
+        Aborts.count += 1
+        print(f"# PyTorch aborted at its own end, for the {Aborts.count}. time here: asked once more", flush=True)
+        forget()
+        run = subprocess.run(command, capture_output=True, text=True, **how)
+    return run
 
 
 class Recording:
@@ -41,15 +57,13 @@ class Recording:
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
         # env(1) puts the preload on the program alone, not on what this test itself runs.
-        for _ in range(RETRIES):
-            self.run = subprocess.run(
-                ["env", f"LD_PRELOAD={preload}", *command],
-                env=variables, cwd=self.folder, capture_output=True, text=True, timeout=timeout)
-            if not ended_by_pytorch(self.run):
-                break
-            for path in self.files:
-                os.unlink(path)
+        self.run = run_once_more(["env", f"LD_PRELOAD={preload}", *command], self.forget,
+                                 env=variables, cwd=self.folder, timeout=timeout)
         self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
+
+    def forget(self):
+        for path in self.files:
+            os.unlink(path)
 
     @property
     def files(self):
