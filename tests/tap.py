@@ -2,6 +2,8 @@
 """unittest with TAP output, so that Meson counts each test and a name is the sentence that it proves.
 
 A test file ends with:  if __name__ == "__main__": tap.main()
+
+Started with words, it runs only the tests that have one of them in their names: test_steps.py spawned
 """
 import sys
 import traceback
@@ -57,7 +59,10 @@ class TapResult(unittest.TestResult):
 
 
 def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    loader = unittest.TestLoader()
+    # As on unittest's own command line: a word is a pattern.
+    loader.testNamePatterns = [f"*{word.replace(' ', '_')}*" for word in sys.argv[1:]] or None
+    suite = loader.loadTestsFromModule(sys.modules["__main__"])
     print(f"1..{suite.countTestCases()}", flush=True)
     result = TapResult()
     suite.run(result)
