@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What scripts/test tells of a run, for a reader who has nothing but its output."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
+
+import tap  # noqa: E402
+
+SCRIPT = os.path.join(HERE, "..", "..", "scripts", "count_tests.py")
+JUNIT = '<testsuites><testsuite errors="0" failures="1">{}</testsuite></testsuites>'
+CASE = "<testcase>{}</testcase>"
+
+
+class Telling(unittest.TestCase):
+    def tell(self, stdout, result="OK", stderr="", cases=("",)):
+        with tempfile.TemporaryDirectory() as folder:
+            junit, log = os.path.join(folder, "junit.xml"), os.path.join(folder, "log.json")
+            with open(junit, "w", encoding="utf-8") as file:
+                file.write(JUNIT.format("".join(CASE.format(each) for each in cases)))
+            with open(log, "w", encoding="utf-8") as file:
+                row = {"name": "torch steps", "stdout": stdout, "stderr": stderr, "result": result, "returncode": 1}
+                print(json.dumps(row), file=file)
+            return subprocess.run([sys.executable, SCRIPT, junit, log], capture_output=True, text=True, check=False,
+                                  timeout=60).stdout.splitlines()
+
+    def test_a_failure_is_shown_with_what_was_said_around_it(self):
+        told = self.tell("1..3\nok 1 - fine\n# of the fine one\nnot ok 2 - bad\n# AssertionError: why\nok 3 - end\n",
+                         "FAIL", cases=("", "<failure/>", ""))
+        self.assertEqual(told, ["failed: torch steps: FAIL, exit code 1", "  # of the fine one", "  not ok 2 - bad",
+                                "  # AssertionError: why", "2 passed, 1 failed, 0 skipped"])
+
+    def test_a_long_failure_is_shown_from_both_ends(self):
+        told = self.tell("not ok 1 - bad\n" + "".join(f"# {line}\n" for line in range(500)), "FAIL", cases=("<failure/>",))
+        self.assertEqual(len(told), 63)
+        self.assertEqual((told[1], told[-2]), ("  not ok 1 - bad", "  # 499"))
+
+    def test_of_a_program_that_is_no_tap_the_end_is_shown(self):
+        told = self.tell("FAILED test_steps.py\n", "TIMEOUT", "died here\n", cases=("<failure/>",))
+        self.assertEqual(told[1:-1], ["  FAILED test_steps.py", "  died here"])
+
+    def test_a_skipped_test_is_named_with_its_reason(self):
+        told = self.tell("ok 1 - on a device # SKIP needs one\n", cases=("<skipped/>", ""))
+        self.assertEqual(told[0], "skipped: torch steps: on a device: needs one")
+
+    def test_an_abort_of_pytorchs_own_is_counted_aloud(self):
+        told = self.tell("# PyTorch aborted at its own end, for the 1. time here: asked once more\nok 1 - fine\n")
+        self.assertEqual(told[0], "torch steps: PyTorch aborted at its own end, for the 1. time here: asked once more")
+
+
+if __name__ == "__main__":
+    tap.main()
