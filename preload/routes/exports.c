@@ -13,6 +13,7 @@
 #include "routes/exports.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,23 +30,31 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 /* No call into libc: its functions may not be relocated yet. */
 #define NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), no_stack_protector))
 
-static inline long protect(uintptr_t start, size_t bytes, long protection)
+static inline long kernel(long number, long first, long second, long third, long fourth)
 {
 #if defined(__x86_64__)
+	register long fourth_register __asm__("r10") = fourth;
 	long result;
 
 	__asm__ volatile("syscall" : "=a"(result)
-		: "a"((long)SYS_mprotect), "D"(start), "S"(bytes), "d"(protection) : "rcx", "r11", "memory");
+		: "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth_register) : "rcx", "r11", "memory");
 	return result;
 #elif defined(__aarch64__)
-	register long number __asm__("x8") = SYS_mprotect;
-	register long first __asm__("x0") = (long)start;
-	register long second __asm__("x1") = (long)bytes;
-	register long third __asm__("x2") = protection;
+	register long number_register __asm__("x8") = number;
+	register long first_register __asm__("x0") = first;
+	register long second_register __asm__("x1") = second;
+	register long third_register __asm__("x2") = third;
+	register long fourth_register __asm__("x3") = fourth;
 
-	__asm__ volatile("svc 0" : "+r"(first) : "r"(number), "r"(second), "r"(third) : "memory");
-	return first;
+	__asm__ volatile("svc 0" : "+r"(first_register)
+		: "r"(number_register), "r"(second_register), "r"(third_register), "r"(fourth_register) : "memory");
+	return first_register;
 #endif
+}
+
+static inline long protect(uintptr_t start, size_t bytes, long protection)
+{
+	return kernel(SYS_mprotect, (long)start, (long)bytes, protection, 0);
 }
 
 /* How many characters `text` and `prefix` share until `prefix` ends; 0 when they differ before. */
@@ -81,18 +90,81 @@ NO_CALLS static bool item_says_off(const char *item)
 	return matched == sizeof(wanted) - 1;
 }
 
+/* `value` is what stands behind "=". */
+NO_CALLS static bool value_says_off(const char *value)
+{
+	bool is_first = true;
+
+	for (const char *at = value; *at; at++) {
+		if (is_first && item_says_off(at))
+			return true;
+		is_first = *at == ':';
+	}
+	return false;
+}
+
+static const char variable_prefix[] = "GPUMEMTRACE_OPTIONS=";
+
+/* Where the value of the variable begins in /proc/self/environ; -1: nowhere. */
+NO_CALLS static long find_value(int fd, char *buffer, size_t bytes)
+{
+	size_t matched = 0; /* beyond the prefix's length: this variable is another one */
+	long offset = 0, got;
+
+	while ((got = kernel(SYS_pread64, fd, (long)buffer, (long)bytes, offset)) > 0) {
+		for (long i = 0; i < got; i++) {
+			if (!buffer[i])
+				matched = 0;
+			else if (matched < sizeof(variable_prefix) - 1 && buffer[i] == variable_prefix[matched])
+				matched++;
+			else
+				matched = sizeof(variable_prefix);
+			if (matched == sizeof(variable_prefix) - 1)
+				return offset + i + 1;
+		}
+		offset += got;
+	}
+	return -1;
+}
+
+NO_CALLS static bool kernel_says_off(void)
+{
+	char buffer[4096];
+	bool says_off = false;
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+
+	long offset = find_value(fd, buffer, sizeof(buffer));
+	long got = offset < 0 ? 0 : kernel(SYS_pread64, fd, (long)buffer, sizeof(buffer) - 1, offset);
+
+	if (got > 0) {
+		buffer[got] = 0;
+		says_off = value_says_off(buffer);
+	}
+	kernel(SYS_close, fd, 0, 0, 0);
+	return says_off;
+}
+
 NO_CALLS static bool wants_exports_off(void)
 {
+	/*
+	 * A program at a fixed address that uses __libc_stack_end (node, whatever else has V8 inside) has the
+	 * variable itself, and the loader fills it in only when it relocates the program, which is last.
+	 */
+	if (!__libc_stack_end)
+		return kernel_says_off();
+
 	char **argument = (char **)__libc_stack_end + 1; /* behind argc */
 
 	while (*argument)
 		argument++;
 	for (char **variable = argument + 1; *variable; variable++) {
-		size_t name = skip_prefix(*variable, "GPUMEMTRACE_OPTIONS=");
+		size_t name = skip_prefix(*variable, variable_prefix);
 
-		for (const char *at = *variable + name; name && *at; at++)
-			if ((at[-1] == '=' || at[-1] == ':') && item_says_off(at))
-				return true;
+		if (name && value_says_off(*variable + name))
+			return true;
 	}
 	return false;
 }
