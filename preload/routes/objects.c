@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "routes/symbols.h"
+
 enum { HOLD_TRIES = 10000 };
 
 static atomic_flag visiting = ATOMIC_FLAG_INIT;
@@ -26,11 +28,46 @@ void gmt_objects_release(void)
 	atomic_flag_clear_explicit(&visiting, memory_order_release);
 }
 
+typedef int iterate_function(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument);
+
+static int take(const ElfW(Sym) *entry, void *argument)
+{
+	*(const ElfW(Sym) **)argument = entry;
+	return 1;
+}
+
+/*
+ * libc's own, whoever has taken its place: that of ThreadSanitizer's runtime, which looks names up while it
+ * sets itself up, jumps to nowhere until that is done. The loader's list is read without its lock: libc
+ * stands where it did when the program started.
+ */
+static iterate_function *find_iterate(void)
+{
+	static iterate_function *_Atomic found;
+	iterate_function *iterate = atomic_load_explicit(&found, memory_order_relaxed);
+
+	for (struct link_map *object = _r_debug.r_map; object && !iterate; object = object->l_next) {
+		struct gmt_symbol_tables tables;
+		const ElfW(Sym) *entry = NULL;
+
+		if (!object->l_name || !gmt_path_names(object->l_name, "libc.so.6") ||
+			!gmt_symbol_tables_read_at(object->l_addr, object->l_ld, &tables))
+			continue;
+		gmt_symbol_visit(&tables, "dl_iterate_phdr", take, &entry);
+		if (entry)
+			iterate = (iterate_function *)(tables.base + entry->st_value);
+	}
+	if (!iterate)
+		iterate = dl_iterate_phdr;
+	atomic_store_explicit(&found, iterate, memory_order_relaxed);
+	return iterate;
+}
+
 void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
 {
 	if (!visits++)
 		gmt_objects_hold();
-	dl_iterate_phdr(look, argument);
+	find_iterate()(look, argument);
 	if (!--visits)
 		gmt_objects_release();
 }
