@@ -10,15 +10,18 @@
 #include "routes/dlsym.h"
 #include "routes/libc.h"
 
-/* Takes the mark off the end of "OBJECT: undefined symbol: NAME". */
+/* Takes the mark out of "OBJECT: undefined symbol: NAME" and "OBJECT: undefined symbol: NAME, version VERSION". */
 static void mend(char *text)
 {
 	const char *absent = gmt_dlsym_absent_name();
-	size_t length = strlen(text), absent_length = strlen(absent);
+	char *name = absent[0] ? strstr(text, absent) : NULL;
 
 	/* The loader made the text for this thread alone, and frees it. */
-	if (absent_length && length >= absent_length && strcmp(text + length - absent_length, absent) == 0)
-		text[length - 1] = 0;
+	if (name) {
+		char *mark = name + strlen(absent) - 1;
+
+		memmove(mark, mark + 1, strlen(mark));
+	}
 }
 
 char *gmt_wrap_dlerror(void)

@@ -195,9 +195,9 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 		found = gmt_dynsym_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned), request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
-		/* dlvsym by itself passes our exports over: they have no version. */
+		/* dlvsym by itself passes our exports over: they have no version. But it falls over an empty one. */
 		if (!found)
-			return is_versioned ? pass_to(next) : absent(request, next);
+			return is_versioned && request->version && request->version[0] ? pass_to(next) : absent(request, next);
 		/* An interposer's: it was put before all who look there, and reaches us by itself. */
 		if (found == gmt_real_interposer(hook))
 			return answer(found);
