@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program without the recorder and with it, and tells in what the two differ.
+
+Every run has the same folders, made anew, and the same environment but for LD_PRELOAD. What two runs
+without the recorder differ in, one run with it may differ in too: such lines are left out of the comparison.
+"""
+import dataclasses
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+
+from snapshots import SHIM
+
+SECONDS = 240
+# What programs need of who runs the tests; the rest is neither theirs nor to be printed when a test fails.
+HANDED_ON = ("PATH", "USER", "LOGNAME", "SHELL")
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What can be seen of a run from outside."""
+    end: str       # "exit 3", "signal 15"
+    out: bytes
+    err: bytes
+    files: dict    # path -> what is there
+
+    def texts(self):
+        """Each part as lines."""
+        files = "".join(f"{path}: {what}\n" for path, what in sorted(self.files.items()))
+        parts = {"end": self.end, "files": files}
+        for name, content in (("stdout", self.out), ("stderr", self.err)):
+            parts[name] = content.decode("utf-8", "backslashreplace")
+        return {name: text.splitlines() for name, text in parts.items()}
+
+
+class Place:
+    """A folder whose path does not change between runs: programs put it into what they write."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-hosts.")
+        self.work, self.home, self.temporary = (os.path.join(self.folder, name) for name in ("work", "home", "tmp"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def clear(self, given):
+        for folder in (self.work, self.home, self.temporary):
+            subprocess.run(["rm", "-rf", folder], check=True)
+            os.mkdir(folder)
+        for name, text in given.items():
+            path = os.path.join(self.work, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def environment(self, preload, libraries, more):
+        variables = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+        variables.update(HOME=self.home, TMPDIR=self.temporary, LC_ALL="C.UTF-8", PYTHONHASHSEED="0", **more)
+        if libraries:
+            variables["LD_LIBRARY_PATH"] = libraries
+        if preload:
+            variables["LD_PRELOAD"] = preload
+        return variables
+
+    def files(self, ignored):
+        """Everything under the folder: kind, permissions and content."""
+        found = {}
+        for folder, names, others in os.walk(self.folder):
+            for name in names + others:
+                path = os.path.join(folder, name)
+                short = os.path.relpath(path, self.folder)
+                if not any(re.search(pattern, short) for pattern in ignored):
+                    found[short] = describe(path)
+        return found
+
+
+def describe(path):
+    about = os.lstat(path)
+    text = stat.filemode(about.st_mode)
+    if stat.S_ISLNK(about.st_mode):
+        return f"{text} to {os.readlink(path)}"
+    if not stat.S_ISREG(about.st_mode):
+        return text
+    with open(path, "rb") as file:
+        return f"{text} {about.st_size} bytes {hashlib.sha256(file.read()).hexdigest()[:16]}"
+
+
+def normalise(content, rules):
+    for pattern, replacement in rules:
+        content = re.sub(pattern.encode(), replacement.encode(), content)
+    return content
+
+
+def run(host, place, preload=None, libraries=None):
+    """One run of a row of the table."""
+    place.clear(host.given)
+    process = subprocess.Popen(
+        host.command, cwd=place.work, env=place.environment(preload, libraries, host.environment),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        err += b"\n(killed: it did not end)\n"
+    code = process.returncode
+    return Outcome(f"exit {code}" if code >= 0 else f"signal {-code}", normalise(out, host.normalise),
+                   normalise(err, host.normalise), place.files(host.ignored))
+
+
+def lines_that_vary(one, other):
+    """Indices of lines in which two runs differ; None: everything may."""
+    if len(one) != len(other):
+        return None
+    return {i for i, (a, b) in enumerate(zip(one, other)) if a != b}
+
+
+def without(lines, indices):
+    return [line for i, line in enumerate(lines) if i not in indices]
+
+
+def differences(plain, again, recorded, named=None):
+    """What tells `recorded` from the two runs without the recorder, as text: "" when nothing does."""
+    texts, more, own = plain.texts(), again.texts(), recorded.texts()
+    told = []
+    for part, lines in texts.items():
+        varying = lines_that_vary(lines, more[part])
+        if varying is None or (varying and len(own[part]) != len(lines)):
+            # Lines come and go by themselves: what is in both runs without must be in the one with.
+            expected = set(lines) & set(more[part])
+            told += [f"{part}: missing: {line}" for line in sorted(expected - set(own[part]))]
+            continue
+        expected, got = without(lines, varying), without(own[part], varying)
+        if expected != got:
+            told += [f"{part}: {line}" for line in difflib.unified_diff(
+                expected, got, "without the recorder", "with it", lineterm="", n=1)]
+    return "\n".join(told)
+
+
+def compare(host, libraries=None, preload=SHIM):
+    """Differences, and the outcome without the recorder."""
+    with Place() as place:
+        plain = run(host, place, None, libraries)
+        recorded = run(host, place, preload, libraries)
+        again = run(host, place, None, libraries)
+    return differences(plain, again, recorded), plain

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asks the loader all it can be asked, right and wrong, and prints each answer: what was found, in which
+ * object, and what dlerror says, once and again. The probe for CUDA is among the questions. What a
+ * recorder takes over of libc (dlsym itself and so on) is not asked for.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void tell_error(void)
+{
+	const char *first = dlerror();
+
+	printf(" [%s]", first ? first : "no error");
+	printf(" then [%s]\n", dlerror() ? "an error" : "no error");
+}
+
+static void tell(const char *question, const void *found)
+{
+	Dl_info info;
+
+	printf("%s:", question);
+	if (!found)
+		printf(" nothing");
+	else if (dladdr(found, &info))
+		printf(" in %s as %s", base_name(info.dli_fname), info.dli_sname ? info.dli_sname : "?");
+	else
+		printf(" somewhere");
+	tell_error();
+}
+
+static void look_up_all(const char *of, void *handle)
+{
+	static const char *const names[] = { "malloc", "printf", "environ", "stdout", "pthread_create", "cos",
+		"no_such_function", "", "main", "cuInit", "cuGetProcAddress", "cudaMalloc", "cudaFree", "nvmlInit_v2",
+		"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE" };
+	static const char *const versions[] = { "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.34", "GLIBC_9.9", "" };
+	/* glibc 2.36 falls over an empty version where a library has none for the name. */
+	size_t version_count = sizeof(versions) / sizeof(*versions) - !(handle == RTLD_DEFAULT || handle == RTLD_NEXT);
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(text, sizeof(text), "dlsym %s %s", of, names[i]);
+		tell(text, dlsym(handle, names[i]));
+		for (size_t j = 0; j < version_count; j++) {
+			snprintf(text, sizeof(text), "dlvsym %s %s %s", of, names[i], versions[j]);
+			tell(text, dlvsym(handle, names[i], versions[j]));
+		}
+	}
+}
+
+static void open_and_close(const char *name, int mode)
+{
+	void *handle = dlopen(name, mode);
+	char text[256];
+
+	printf("dlopen %s %x: %s", name ? name : "itself", (unsigned)mode, handle ? "open" : "nothing");
+	tell_error();
+	if (!handle)
+		return;
+	snprintf(text, sizeof(text), "%s", name ? name : "itself");
+	look_up_all(text, handle);
+
+	struct link_map *map = NULL;
+
+	printf("dlinfo %d", dlinfo(handle, RTLD_DI_LINKMAP, &map));
+	printf(" %s", map ? base_name(map->l_name) : "?");
+	tell_error();
+	printf("dlclose %d", dlclose(handle));
+	tell_error();
+}
+
+/* The text of an error belongs to the thread that met it. */
+static void *in_thread(void *nothing)
+{
+	(void)nothing;
+	printf("in a thread before:");
+	tell_error();
+	tell("in a thread", dlsym(RTLD_DEFAULT, "no_such_function_either"));
+	dlsym(RTLD_DEFAULT, "left_behind");
+	return NULL;
+}
+
+static int count_objects(struct dl_phdr_info *info, size_t size, void *count)
+{
+	(void)size;
+	if (!strstr(info->dlpi_name, "gpumemtrace"))
+		++*(int *)count;
+	return 0;
+}
+
+int main(void)
+{
+	static const char *const libraries[] = { "libm.so.6", "libz.so.1", "libdl.so.2", "libcuda.so.1", "libcuda.so",
+		"libnvidia-ml.so.1", "libcudart.so.12", "libno_such_library.so", "/dev/null", "" };
+	static const int modes[] = { RTLD_LAZY, RTLD_NOW, RTLD_NOW | RTLD_GLOBAL, RTLD_LAZY | RTLD_NOLOAD,
+		RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_NODELETE, 0 };
+	pthread_t thread;
+	int count = 0;
+
+	tell("at first", NULL);
+	look_up_all("default", RTLD_DEFAULT);
+	look_up_all("next", RTLD_NEXT);
+	open_and_close(NULL, RTLD_NOW);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		for (size_t j = 0; j < sizeof(modes) / sizeof(*modes); j++)
+			open_and_close(libraries[i], modes[j]);
+	dlsym(RTLD_DEFAULT, "the_main_threads");
+	if (pthread_create(&thread, NULL, in_thread, NULL) == 0)
+		pthread_join(thread, NULL);
+	printf("in the main thread after:");
+	tell_error();
+
+	void *apart = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
+
+	printf("dlmopen %s", apart ? "open" : "nothing");
+	tell_error();
+	if (apart) {
+		tell("in a namespace", dlsym(apart, "cos"));
+		tell("in a namespace", dlsym(apart, "cuInit"));
+		printf("dlclose %d", dlclose(apart));
+		tell_error();
+	}
+	dl_iterate_phdr(count_objects, &count);
+	printf("%d objects\n", count);
+	return 0;
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Programs that have nothing to do with CUDA behave, to the byte, as they do without the recorder.
+
+Each row of hosts.py, in a process tree that all has the recorder: both outputs, how it ended, and every file
+that it left, in its folder, its home and its temporary folder. Once without any driver, and once with one
+that it could find and does not use.
+"""
+import re
+import unittest
+
+import compare
+import hosts
+import tap
+from snapshots import SHIM, SIMCUDA
+
+
+def behaves(host, libraries):
+    def test(self):
+        missing = host.missing()
+        if missing:
+            self.skipTest(f"{missing} is not there")
+        told, plain = compare.compare(host, libraries)
+        if told:
+            self.fail(told[:4000]) # assertEqual looks for what long texts share, which takes minutes
+        # It did what it was meant to do.
+        self.assertEqual(plain.end, host.ends, plain.err[-2000:])
+        self.assertIn(host.says, plain.out + plain.err)
+    return test
+
+
+class Alone(unittest.TestCase):
+    pass
+
+
+class WithADriver(unittest.TestCase):
+    pass
+
+
+def add_tests():
+    for host in hosts.SMALL + (hosts.LARGE if hosts.is_long_run() else []):
+        name = "test_" + re.sub(r"\W+", "_", host.name).strip("_")
+        setattr(Alone, name + "_behaves_the_same", behaves(host, None))
+        if hosts.is_long_run() or host.with_driver:
+            setattr(WithADriver, name + "_behaves_the_same_where_there_is_a_driver", behaves(host, SIMCUDA))
+
+
+class Comparison(unittest.TestCase):
+    """It notices what it is there for."""
+
+    def outcomes(self, script, **more):
+        host = hosts.Host("script", ["sh", "-c", script], **more)
+        return compare.compare(host, preload=SHIM)[0]
+
+    def test_a_difference_in_each_part_is_noticed(self):
+        for script, part in {"echo ${LD_PRELOAD:+there}": "stdout", "echo ${LD_PRELOAD:+there} >&2": "stderr",
+                             'test -z "$LD_PRELOAD" && kill $$': "end", 'touch "x${LD_PRELOAD:+y}"': "files",
+                             'touch ~/x; [ -z "$LD_PRELOAD" ] || chmod 777 ~/x': "files",
+                             'exit ${LD_PRELOAD:+3}': "end"}.items():
+            with self.subTest(script):
+                self.assertRegex(self.outcomes(script), f"^{part}")
+
+    def test_what_varies_by_itself_is_left_out_and_nothing_else(self):
+        self.assertEqual(self.outcomes("echo $$; date +%N; echo same"), "")
+        self.assertRegex(self.outcomes("echo $$; echo same ${LD_PRELOAD:+not}"), "^stdout")
+
+    def test_the_recorder_was_in_the_programs(self):
+        told = self.outcomes("grep -c libgpumemtrace /proc/self/maps; :")
+        self.assertRegex(told, r"stdout: \+[1-9]")
+
+
+add_tests()
+
+if __name__ == "__main__":
+    tap.main()

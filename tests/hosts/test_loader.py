@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""PyTorch's data loader with worker processes, on the simulated device, is as it is without the recorder."""
+import os
+import re
+import unittest
+
+import compare
+import hosts
+import tap
+from snapshots import SIM_PYTHON, SHIM, cli, sim_python
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "data_loader.py")
+# How long the pauses lasted, and where things lie.
+TIMES = ((r'"time_ns": \d+', '"time_ns": T'),)
+
+
+@unittest.skipUnless(SIM_PYTHON, "no simulated PyTorch (GMT_TEST_SIM_PYTHON)")
+class DataLoader(unittest.TestCase):
+    def compare(self, *arguments):
+        command, libraries = sim_python(SCRIPT, *arguments)
+        host = hosts.Host("data loader", command, normalise=TIMES, ignored=(r"__pycache__", r"\.gmt\.gz$"),
+                          environment={"PYTHONDONTWRITEBYTECODE": "1"})
+        with compare.Place() as place:
+            plain = compare.run(host, place, None, libraries)
+            recorded = compare.run(host, place, SHIM, libraries)
+            files = [name for name in os.listdir(place.work) if ".gmt" in name]
+            reports = [cli("report", os.path.join(place.work, name)) for name in files]
+            again = compare.run(host, place, None, libraries)
+        # Said once by who records, and nothing else.
+        told = [line for line in recorded.err.decode().splitlines() if line.startswith("gpumemtrace")]
+        recorded.err = re.sub(rb"(?m)^gpumemtrace.*\n", b"", recorded.err)
+        return compare.differences(plain, again, recorded), plain, files, reports, told
+
+    def check(self, method):
+        differences, plain, files, reports, told = self.compare(method)
+        self.assertFalse(differences, differences[:4000])
+        self.assertEqual(plain.end, "exit 0", plain.err[-2000:])
+        self.assertIn(b"loader done", plain.out)
+        # Only the parent, which uses the device, has a file.
+        self.assertEqual(len(files), 1)
+        self.assertEqual([report.returncode for report in reports], [0], reports[0].stderr)
+        self.assertLessEqual(len(told), 1, told)
+
+    def test_workers_that_are_forked_change_nothing_and_leave_no_file(self):
+        self.check("fork")
+
+    def test_workers_that_are_spawned_change_nothing_and_leave_no_file(self):
+        self.check("spawn")
+
+
+if __name__ == "__main__":
+    tap.main()
