@@ -23,7 +23,7 @@ LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv"}
 AUDIT = {"gpumemtrace_audit_object", "gpumemtrace_audit_bind"}
 NVTX = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
 MARKS = {f"gpumemtrace_{name}" for name in (
-    "step", "phase_push", "phase_pop", "mark", "is_recording",
+    "step", "phase_push", "phase_pop", "mark", "is_recording", "pause", "resume", "snapshot",
     "heap", "heap_resize", "heap_reset", "heap_end", "suballoc", "subfree")}
 
 UNWINDER = "_Unwind_RaiseException"
