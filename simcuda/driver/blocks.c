@@ -69,8 +69,63 @@ static void *map_apart(size_t size_bytes)
 	return memory;
 }
 
+/*
+ * Of a hollow device: addresses that nothing is mapped at, in powers of two; what was given back last is the
+ * first to be handed out again.
+ */
+static struct addresses {
+	uintptr_t *items;
+	size_t count;
+	size_t capacity;
+} hollow[64];
+
+static const uintptr_t first_hollow = (uintptr_t)1 << 45;
+
+static bool is_hollow(uintptr_t address)
+{
+	return sim_driver.is_hollow && address >= first_hollow;
+}
+
+static unsigned hollow_class(size_t size_bytes)
+{
+	unsigned class = 12;
+
+	while (((size_t)1 << class) < size_bytes)
+		class++;
+	return class;
+}
+
+static void *take_hollow(size_t size_bytes)
+{
+	static uintptr_t used_bytes;
+	unsigned class = hollow_class(size_bytes);
+
+	if (hollow[class].count)
+		return (void *)hollow[class].items[--hollow[class].count];
+	used_bytes += (uintptr_t)1 << class;
+	return (void *)(first_hollow + used_bytes - ((uintptr_t)1 << class));
+}
+
+static void give_hollow(uintptr_t address, size_t size_bytes)
+{
+	struct addresses *class = &hollow[hollow_class(size_bytes)];
+
+	if (class->count == class->capacity) {
+		size_t capacity = class->capacity ? 2 * class->capacity : 64;
+		uintptr_t *items = realloc(class->items, capacity * sizeof(*items));
+
+		if (!items)
+			return; /* there are more addresses */
+		class->items = items;
+		class->capacity = capacity;
+	}
+	class->items[class->count++] = address;
+}
+
 struct sim_block *sim_block_new(enum sim_space space, size_t size_bytes)
 {
+	if (sim_driver.is_hollow)
+		return sim_block_new_at(space, (uintptr_t)take_hollow(size_bytes), size_bytes);
 	return block_new_of(space, map_apart(size_bytes), size_bytes);
 }
 
@@ -108,7 +163,9 @@ struct sim_block *sim_block_new_low(enum sim_space space, size_t size_bytes)
 void sim_block_free(struct sim_block *block)
 {
 	sim_ranges_remove(&sim_driver.blocks, &block->range);
-	if (owns_addresses(block->space))
+	if (owns_addresses(block->space) && is_hollow(block->range.start))
+		give_hollow(block->range.start, block->range.size_bytes);
+	else if (owns_addresses(block->space))
 		munmap((void *)block->range.start, block->range.size_bytes);
 	/* A pool's block gives its bytes back to the pool, which its caller does; a graph's, to the graphs. */
 	if (block->space == SIM_SPACE_GRAPH)

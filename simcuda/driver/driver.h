@@ -96,9 +96,9 @@ struct sim_driver {
 	bool initialized;
 	bool forked; /* a child of the process that called cuInit: CUDA is gone, as in reality */
 	int version;
-	/* See settings.h for these four. */
+	/* See settings.h for these five. */
 	size_t context_bytes, module_bytes;
-	bool is_module_lazy, is_limit_charged;
+	bool is_module_lazy, is_limit_charged, is_hollow;
 	int device_count;
 	struct sim_device devices[SIM_MAX_DEVICES];
 	struct CUctx_st *contexts;

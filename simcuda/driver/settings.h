@@ -19,6 +19,7 @@ struct sim_settings {
 	size_t module_bytes;   /* SIMCUDA_MODULE_MEMORY, of each module in each context */
 	bool is_module_lazy;   /* SIMCUDA_LAZY_MODULES: a module costs something from its first use on */
 	bool is_limit_charged; /* SIMCUDA_LIMIT_MEMORY: what cuCtxSetLimit raises costs memory */
+	bool is_hollow; /* SIMCUDA_HOLLOW: blocks are addresses only, which makes calls several times faster */
 	/* What only the management library can tell. */
 	size_t others_bytes; /* SIMCUDA_OTHERS_MEMORY: what another process holds, of each device */
 	int process_id;      /* SIMCUDA_PROCESS_ID, by which it knows this process; 0: the true one */
