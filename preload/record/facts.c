@@ -135,7 +135,7 @@ void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *
 	facts->write(facts->context, GMT_RECORD_DROP, &row, 1);
 }
 
-static void write_losses(struct gmt_facts *facts)
+static void write_losses(struct gmt_facts *facts, bool all)
 {
 	static const char *const reasons[] = {
 		[GMT_LOSS_NO_RING] = "no ring for the thread",
@@ -146,7 +146,9 @@ static void write_losses(struct gmt_facts *facts)
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
 		uint64_t count = atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
 
-		if (count == facts->losses_written[loss])
+		/* A note is a line each time, and stacks may be lost for weeks: when it has doubled, and at the end. */
+		if (count == facts->losses_written[loss] ||
+			(loss == GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
 			continue;
 		facts->losses_written[loss] = count;
 		if (loss != GMT_LOSS_STACK) {
@@ -266,7 +268,7 @@ void gmt_facts_update(struct gmt_facts *facts)
 {
 	write_modules(facts);
 	write_notes(facts);
-	write_losses(facts);
+	write_losses(facts, false);
 	gmt_facts_samples(facts);
 	write_calls(facts, false);
 	write_unhooked(facts);
@@ -275,5 +277,6 @@ void gmt_facts_update(struct gmt_facts *facts)
 
 void gmt_facts_end(struct gmt_facts *facts)
 {
+	write_losses(facts, true);
 	write_calls(facts, true);
 }

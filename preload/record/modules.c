@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "record/session.h"
 #include "routes/objects.h"
 
-enum { LOCK_TRIES = 2000 };
+enum { LOCK_TRIES = 2000, MODULES_MAX = 8192 };
 
 static _Atomic uint32_t generation = 1;
 static atomic_flag locked = ATOMIC_FLAG_INIT;
@@ -21,6 +22,7 @@ static struct {
 	GMT_VEC(struct gmt_module_info) list;
 	unsigned long long adds; /* the loader's counters at the last scan */
 	unsigned long long subs;
+	bool is_full; /* told */
 } modules;
 
 uint32_t gmt_modules_generation(void)
@@ -169,6 +171,13 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 
 	describe(info, &module);
 	if (module.end && !is_known(&module, info->dlpi_name)) {
+		/* A program that loads objects at new addresses for weeks would fill the memory with them. */
+		if (modules.list.count == MODULES_MAX) {
+			if (!modules.is_full)
+				gmt_session_note("so many objects were loaded that the later ones have no names");
+			modules.is_full = true;
+			return 1;
+		}
 		set_path(info->dlpi_name, &module);
 
 		struct gmt_module_info *added = gmt_vec_push(&modules.list);
