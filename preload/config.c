@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "diag.h"
+#include "wire/option_value.h"
 
 struct option {
 	const char *key;
@@ -44,50 +45,6 @@ static void complain(const char *format, const char *a, const char *b)
 		snprintf(wrong[wrong_count++], WRONG_BYTES, format, a, b);
 }
 
-static bool is_word_of(const char *value, const char *words)
-{
-	size_t length = strcspn(value, "|");
-
-	if (value[length])
-		return false; /* two words are none */
-	for (const char *at = words; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
-		if (strncmp(at, value, length) == 0 && (at[length] == '|' || !at[length]))
-			return length != 0;
-	return false;
-}
-
-static bool is_number_within(const char *value, const char *range)
-{
-	uint64_t low, high, number;
-	char first[24];
-	const char *dots = strstr(range, "..");
-
-	snprintf(first, sizeof(first), "%.*s", (int)(dots - range), range);
-	return gmt_text_parse_u64(first, &low) && gmt_text_parse_u64(dots + 2, &high) &&
-		gmt_text_parse_u64(value, &number) && number >= low && number <= high;
-}
-
-/* "off|SIZE": a word, or a size. */
-static bool takes_size(const struct option *option)
-{
-	const char *size = strstr(option->values, "SIZE");
-
-	return size && !size[4];
-}
-
-static bool is_allowed(const struct option *option, const char *value)
-{
-	uint64_t bytes;
-
-	if (takes_size(option))
-		return gmt_text_parse_size(value, &bytes) || (strcmp(value, "SIZE") != 0 && is_word_of(value, option->values));
-	if (strcmp(option->values, "TEXT") == 0)
-		return value[0] != 0;
-	if (strstr(option->values, ".."))
-		return is_number_within(value, option->values);
-	return is_word_of(value, option->values);
-}
-
 static void keep_value(size_t index, const char *value)
 {
 	if (index == OPTION_output)
@@ -101,7 +58,7 @@ static void take(const char *key, const char *value)
 	for (size_t i = 0; i < OPTION_COUNT; i++) {
 		if (strcmp(options[i].key, key) != 0)
 			continue;
-		if (is_allowed(&options[i], value))
+		if (gmt_option_value_is_allowed(options[i].values, value))
 			keep_value(i, value);
 		else
 			complain("GPUMEMTRACE_OPTIONS: the value of %.60s is not %.60s; its default is used", key, options[i].values);

@@ -8,6 +8,7 @@
 #include "tools/command.h"
 #include "tools/say.h"
 #include "tools/suggest.h"
+#include "wire/option_value.h"
 
 enum { USAGE = 2, GO_ON = -1 };
 
@@ -48,16 +49,7 @@ static int word_index(const char *words, const char *text)
 
 bool gmt_option_allows(const char *values, const char *text)
 {
-	unsigned long long low, high;
-	uint64_t number;
-
-	if (strcmp(values, "TEXT") == 0)
-		return *text;
-	if (sscanf(values, "%llu..%llu", &low, &high) == 2)
-		return gmt_text_parse_u64(text, &number) && number >= low && number <= high;
-	if (strstr(values, "SIZE") && gmt_text_parse_size(text, &number))
-		return true;
-	return strcmp(text, "SIZE") != 0 && word_index(values, text) >= 0;
+	return gmt_option_value_is_allowed(values, text);
 }
 
 static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row, const char *value)

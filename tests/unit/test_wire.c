@@ -15,6 +15,7 @@
 #include "temporary.h"
 #include "wire/decode.h"
 #include "wire/event_totals.h"
+#include "wire/option_value.h"
 #include "wire/source.h"
 #include "wire/varint.h"
 
@@ -36,6 +37,34 @@ static void small_numbers_take_one_byte_and_all_come_back(void **state)
 	}
 	assert_int_equal(gmt_varint_put(bytes, 127) - bytes, 1);
 	assert_int_equal(gmt_zigzag((uint64_t)-1), 1);
+}
+
+static void values_of_options_are_words_numbers_with_units_and_sizes(void **state)
+{
+	static const struct { const char *values, *good, *bad; } cases[] = {
+		{ "on|off", "off", "of" }, { "on|off", "on", "on|off" }, { "on|off", "on", "" }, { "TEXT", "x", "" },
+		{ "1..512", "512", "513" }, { "1..512", "1", "1s" }, { "1..512", "7", "-7" },
+		{ "1..9|1s..9s|1steps..9steps", "9", "10" }, { "1..9|1s..9s|1steps..9steps", "9s", "9m" },
+		{ "1..9|1s..9s|1steps..9steps", "3steps", "3step" }, { "1MiB..1EiB|none", "none", "some" },
+		{ "1MiB..1EiB|none", "4GiB", "1023KiB" }, { "1MiB..1EiB|none", "1048576", "2EiB" },
+		{ "off|SIZE", "8GiB", "SIZE" }, { "off|SIZE", "off", "8 apples" },
+		{ "1..9", "1", "11111111111111111111111111111111111111111111111111" },
+	};
+	struct gmt_window window;
+	uint64_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_true(gmt_option_value_is_allowed(cases[i].values, cases[i].good));
+		assert_false(gmt_option_value_is_allowed(cases[i].values, cases[i].bad));
+	}
+	assert_true(gmt_option_value_window("30s", &window));
+	assert_true(window.unit == GMT_WINDOW_SECONDS && window.count == 30);
+	assert_true(gmt_option_value_window("20steps", &window));
+	assert_true(window.unit == GMT_WINDOW_STEPS && window.count == 20);
+	assert_false(gmt_option_value_window("20 steps", &window));
+	assert_true(gmt_option_value_size("none", &bytes) && bytes == UINT64_MAX);
+	assert_true(gmt_option_value_size("2MiB", &bytes) && bytes == 2 << 20);
 }
 
 static void a_number_of_more_than_64_bits_is_refused(void **state)
@@ -366,6 +395,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define WIRE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
 		WIRE_TEST(small_numbers_take_one_byte_and_all_come_back),
+		WIRE_TEST(values_of_options_are_words_numbers_with_units_and_sizes),
 		WIRE_TEST(a_number_of_more_than_64_bits_is_refused),
 		WIRE_TEST(every_record_comes_back_as_it_was_written),
 		WIRE_TEST(totals_that_follow_from_the_row_before_take_no_bytes),
