@@ -20,10 +20,11 @@
 enum {
 	GMT_AREA_RINGS = 1024,        /* threads at one time; fewer where address space is tight */
 	GMT_AREA_RING_EVENTS = 16384,
+	GMT_AREA_KEPT_RINGS = 16,     /* that keep their memory when nobody has them */
 	GMT_AREA_VERSION = 1,
 };
 
-/* Who has a ring slot. OWNED by its thread until it ends; LEFT until the writer has emptied it. */
+/* Who has a ring slot. OWNED by its thread until it ends; LEFT until it is gone and the writer has emptied it. */
 enum gmt_slot_state { GMT_SLOT_FREE, GMT_SLOT_OWNED, GMT_SLOT_LEFT };
 
 struct gmt_area_header {
@@ -73,6 +74,21 @@ bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index);
 
 /* The thread of a slot has ended. */
 void gmt_area_leave_ring(struct gmt_area *area, uint32_t index);
+
+/*
+ * Writer only. Whether slot `index` was left and its thread is gone: what is in the ring now is all. Until then
+ * destructors of the thread's data may still bring events.
+ */
+bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index);
+
+/* Writer only, of such a slot once it is empty: another thread may have it. Gives memory back. */
+void gmt_area_free_ring(struct gmt_area *area, uint32_t index);
+
+/*
+ * Writer only. Leaves the rings of threads that ended without a word, by the system call alone. A number that
+ * another thread has got by now is as good as alive.
+ */
+void gmt_area_leave_dead(struct gmt_area *area);
 
 /* Unlinks the file. The mapping stays: threads may still be about to write to it. */
 void gmt_area_unlink(struct gmt_area *area);

@@ -140,6 +140,9 @@ static void write_losses(struct gmt_facts *facts, bool all)
 	static const char *const reasons[] = {
 		[GMT_LOSS_NO_RING] = "no ring for the thread",
 		[GMT_LOSS_REENTERED] = "made in a signal handler while the recorder ran",
+		[GMT_LOSS_ROOM] = "made on a signal stack without room for the recorder",
+		[GMT_LOSS_STACK] = "did not fit into the recorder's memory",
+		[GMT_LOSS_STACK_ROOM] = "would not have fit onto a signal stack",
 	};
 	char text[GMT_RECORDING_NOTE_BYTES];
 
@@ -148,15 +151,15 @@ static void write_losses(struct gmt_facts *facts, bool all)
 
 		/* A note is a line each time, and stacks may be lost for weeks: when it has doubled, and at the end. */
 		if (count == facts->losses_written[loss] ||
-			(loss == GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
+			(loss >= GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
 			continue;
 		facts->losses_written[loss] = count;
-		if (loss != GMT_LOSS_STACK) {
+		if (loss < GMT_LOSS_STACK) {
 			gmt_facts_drop(facts, 0, reasons[loss], count);
 			continue;
 		}
-		snprintf(text, sizeof(text), "%llu stacks did not fit into the recorder's memory; "
-			"their events are there without a stack", (unsigned long long)count);
+		snprintf(text, sizeof(text), "%llu stacks %s; their events are there without a stack",
+			(unsigned long long)count, reasons[loss]);
 		struct gmt_note row = { slice(text) };
 		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}
