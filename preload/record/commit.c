@@ -100,6 +100,8 @@ static void capture(struct gmt_depot *depot, struct gmt_ring_event *event)
 		event->stack = gmt_native_capture(depot, gmt_config.depth, generation, &lost);
 	if (gmt_config.python_stacks)
 		event->frames = gmt_python_capture(depot, gmt_config.depth, &lost);
+	if (gmt_config.python_stacks && !event->frames && !lost && gmt_python_is_unclear())
+		gmt_session_count_loss(GMT_LOSS_PYTHON);
 	if (lost)
 		gmt_session_count_loss(GMT_LOSS_STACK);
 }

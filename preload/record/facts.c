@@ -141,8 +141,10 @@ static void write_losses(struct gmt_facts *facts, bool all)
 		[GMT_LOSS_NO_RING] = "no ring for the thread",
 		[GMT_LOSS_REENTERED] = "made in a signal handler while the recorder ran",
 		[GMT_LOSS_ROOM] = "made on a signal stack without room for the recorder",
-		[GMT_LOSS_STACK] = "did not fit into the recorder's memory",
-		[GMT_LOSS_STACK_ROOM] = "would not have fit onto a signal stack",
+		[GMT_LOSS_STACK] = "stacks did not fit into the recorder's memory; their events are there without a stack",
+		[GMT_LOSS_STACK_ROOM] = "stacks would not have fit onto a signal stack; their events are there without a stack",
+		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter of the process may have run on the "
+			"thread, which cannot be told before Python 3.12",
 	};
 	char text[GMT_RECORDING_NOTE_BYTES];
 
@@ -158,8 +160,7 @@ static void write_losses(struct gmt_facts *facts, bool all)
 			gmt_facts_drop(facts, 0, reasons[loss], count);
 			continue;
 		}
-		snprintf(text, sizeof(text), "%llu stacks %s; their events are there without a stack",
-			(unsigned long long)count, reasons[loss]);
+		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, reasons[loss]);
 		struct gmt_note row = { slice(text) };
 		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}

@@ -39,6 +39,7 @@ enum gmt_loss {
 	GMT_LOSS_ROOM,
 	GMT_LOSS_STACK,      /* from here on only the stack is lost */
 	GMT_LOSS_STACK_ROOM,
+	GMT_LOSS_PYTHON,     /* only the Python stack */
 	GMT_LOSS_COUNT
 };
 void gmt_session_count_loss(enum gmt_loss loss);
