@@ -39,8 +39,8 @@ class Many(Threads):
         for event in run.events():
             if event["kind"] == 1:
                 self.assertEqual(event["size_bytes"], 512 + of_thread[event["thread"]])
-        # Forty at a time; the writer may be some behind.
-        self.assertLess(int(run.out), 160 * MIB)
+        # The writer may be behind, but no further than there are rings.
+        self.assertLess(int(run.out), 1200 * MIB)
 
     def test_memory_of_threads_that_were_there_at_one_time_is_given_back(self):
         count = 100
@@ -81,7 +81,7 @@ class Ends(Threads):
         self.assertEqual(len(run.records("thread")), 201)
 
     def test_rings_of_threads_that_end_by_the_system_call_alone_are_found_again(self):
-        count = 1300 if LONG else 200
+        count = 1300 if LONG else 100
         run = self.run_mode("unseen-ends", count)
         self.check_totals(run, count, 0)
         self.assertLess(int(run.out), 30 * MIB)
