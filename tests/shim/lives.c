@@ -240,7 +240,8 @@ static int child_that_stays(void)
 
 		ssize_t length = readlink(path, line, sizeof(line) - 1);
 		line[length > 0 ? length : 0] = 0;
-		found += strstr(line, ".area") != NULL || strstr(line, ".gmt.gz") != NULL;
+		found += strstr(line, ".area") != NULL || strstr(line, ".gmt.gz") != NULL ||
+			strstr(line, ".control") != NULL;
 	}
 	printf("%d\n", found);
 	return 0;
