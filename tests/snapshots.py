@@ -10,6 +10,8 @@ import signal
 import subprocess
 import tempfile
 
+import leftovers
+
 BUILD = os.environ.get("GMT_TEST_BUILD") or os.getcwd()
 SHIM = os.path.join(BUILD, "preload", "libgpumemtrace.so")
 CLI = os.path.join(BUILD, "tools", "gpumemtrace")
@@ -49,6 +51,7 @@ class Recording:
     def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        atexit.register(leftovers.remove_of_folder, self.folder)
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
         variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}

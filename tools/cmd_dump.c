@@ -4,6 +4,7 @@
 #include "render/dump.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/leftovers.h"
 #include "tools/say.h"
 #include "tools/suggest.h"
 #include "wire/decode.h"
@@ -88,11 +89,14 @@ static int dump_file(const char *path, const struct dump_options *options)
 	struct gmt_error error = { 0 };
 	struct gmt_source *source;
 	struct gmt_block block;
-	enum gmt_status status = gmt_source_open(path, &source, &error);
+	struct gmt_leftover *leftover = gmt_leftovers_find(path);
+	enum gmt_status status = gmt_source_open_with(path, leftover, &source, &error);
 	uint64_t blocks = 0;
 
-	if (status)
+	if (status) {
+		gmt_leftover_close(leftover);
 		return gmt_say_failure(&error);
+	}
 	/* A reader of stdout that went away ends the work. */
 	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
 		status = dump_block(options, &decoder, &block, &error);
@@ -102,6 +106,7 @@ static int dump_file(const char *path, const struct dump_options *options)
 	}
 	gmt_decoder_fini(&decoder);
 	gmt_source_close(source);
+	gmt_leftover_close(leftover);
 	if (!status || (status == GMT_END && blocks))
 		return 0;
 	if (status == GMT_END || (status == GMT_DAMAGED && !blocks)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "tools/leftovers.h"
 #include "tools/say.h"
 
 static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
@@ -16,13 +17,18 @@ static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
 int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 {
 	struct gmt_progress progress = { 0 };
-	struct gmt_snapshot_load_options options = { .progress = step, .user = &progress };
+	struct gmt_leftover *leftover = gmt_leftovers_find(path);
+	struct gmt_snapshot_load_options options = { .progress = step, .user = &progress, .leftover = leftover };
 	struct gmt_error error = { 0 };
 	enum gmt_status status;
 
 	*ret_snapshot = NULL;
 	status = gmt_snapshot_load(path, &options, ret_snapshot, &error);
 	gmt_progress_end(&progress);
+	if (leftover && !status && !(*ret_snapshot)->recovered.was_whole)
+		gmt_say_hint("%s: %s events come from the memory of its killed process; `gpumemtrace recover` puts them "
+			"into the file", path, gmt_text_count((*ret_snapshot)->recovered.events).text);
+	gmt_leftover_close(leftover);
 	if (status)
 		return gmt_say_failure(&error);
 	if ((*ret_snapshot)->damaged)

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/area.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "descriptor.h"
+#include "record/leftovers.h"
+#include "wire/leftover_owner.h"
 
 enum {
 	PAGE_BYTES = 65536, /* the largest page of any machine that we run on */
 	DEPOT_FIRST_BYTES = 4 << 20,
 	DEPOT_STEP_BYTES = 2 << 20,
+	PREAMBLE_BYTES = 2 * PAGE_BYTES,
+	JOURNAL_BYTES = 2 << 20, /* more than one sync point to the next has (record/stream.c) */
 };
 
 /* Address space, not memory: only what is used takes any. The second is for a tight RLIMIT_AS. */
@@ -46,27 +46,6 @@ static bool own_folder(const char *path)
 		(about.st_mode & 077) == 0;
 }
 
-/* What a killed recorder left behind would stay in memory until the machine is rebooted. */
-static void remove_orphans(const char *folder)
-{
-	DIR *entries = opendir(folder);
-
-	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		char pid[16];
-		const char *dot = strchr(entry->d_name, '.');
-		uint64_t number;
-
-		if (!dot || strcmp(dot, ".area") != 0 || dot - entry->d_name >= (ptrdiff_t)sizeof(pid))
-			continue;
-		snprintf(pid, sizeof(pid), "%.*s", (int)(dot - entry->d_name), entry->d_name);
-		if (gmt_text_parse_u64(pid, &number) && number && number < INT32_MAX &&
-			kill((pid_t)number, 0) && errno == ESRCH)
-			unlinkat(dirfd(entries), entry->d_name, 0);
-	}
-	if (entries)
-		closedir(entries);
-}
-
 /* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
 static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 {
@@ -88,15 +67,35 @@ static uint64_t ring_stride(void)
 	return page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
 }
 
+static uint64_t depot_offset(void)
+{
+	return page_aligned(sizeof(struct gmt_leftover_header)) + PREAMBLE_BYTES + JOURNAL_BYTES;
+}
+
 static uint64_t area_bytes(const struct area_size *size)
 {
-	return page_aligned(sizeof(struct gmt_area_header)) + size->depot_bytes + ring_stride() * size->slots;
+	return depot_offset() + size->depot_bytes + ring_stride() * size->slots;
+}
+
+/* All of the header but the owner, and its magic, which says that it is whole. */
+static void lay_out(struct gmt_leftover_header *header, const struct area_size *size)
+{
+	header->version = GMT_LEFTOVER_VERSION;
+	header->slots = size->slots;
+	header->size_bytes = area_bytes(size);
+	header->preamble_offset = page_aligned(sizeof(*header));
+	header->preamble_bytes = PREAMBLE_BYTES;
+	header->journal_offset = header->preamble_offset + PREAMBLE_BYTES;
+	header->journal_bytes = JOURNAL_BYTES;
+	header->depot_offset = depot_offset();
+	header->depot_bytes = size->depot_bytes;
+	header->rings_offset = depot_offset() + size->depot_bytes;
+	header->ring_stride = ring_stride();
 }
 
 /* Maps the file of area->fd, or anonymous memory where that is -1. */
 static bool map(struct gmt_area *area, const struct area_size *size)
 {
-	uint64_t depot_offset = page_aligned(sizeof(struct gmt_area_header));
 	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
 
 	area->size_bytes = area_bytes(size);
@@ -108,7 +107,7 @@ static bool map(struct gmt_area *area, const struct area_size *size)
 	if (start == MAP_FAILED)
 		return false;
 	area->header = start;
-	if (!allocate(area, 0, depot_offset + DEPOT_FIRST_BYTES)) {
+	if (!allocate(area, 0, depot_offset() + DEPOT_FIRST_BYTES)) {
 		munmap(start, area->size_bytes);
 		area->header = NULL;
 		return false;
@@ -116,15 +115,7 @@ static bool map(struct gmt_area *area, const struct area_size *size)
 	/* Core dumps of the host stay the host's own. */
 	madvise(start, area->size_bytes, MADV_DONTDUMP);
 
-	struct gmt_area_header *header = area->header;
-	memcpy(header->magic, "GMTAREA\n", 8);
-	header->version = GMT_AREA_VERSION;
-	header->pid = (uint32_t)getpid();
-	header->depot_offset = depot_offset;
-	header->depot_bytes = size->depot_bytes;
-	header->rings_offset = depot_offset + size->depot_bytes;
-	header->ring_stride = ring_stride();
-	header->slots = size->slots;
+	lay_out(area->header, size);
 	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
 	return true;
 }
@@ -148,17 +139,30 @@ static bool may_make_file(void)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(&area_sizes[0]);
 }
 
-static bool open_in(struct gmt_area *area, const char *folder, const char *name)
+/* Whose it is, and then that it is whole. */
+static void sign(struct gmt_area *area, const struct gmt_leftover_owner *owner)
 {
-	snprintf(area->path, sizeof(area->path), "%s/%s", folder, name);
-	unlink(area->path); /* a recorder of the same pid that is gone */
+	area->header->owner = *owner;
+	atomic_thread_fence(memory_order_release);
+	memcpy(area->header->magic, GMT_LEFTOVER_MAGIC, sizeof(area->header->magic));
+}
+
+/* The name is one that nobody had before: another container may have a process of the same number. */
+static bool open_in(struct gmt_area *area, const char *folder, const char *prefix,
+	const struct gmt_leftover_owner *owner)
+{
+	snprintf(area->path, sizeof(area->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder, prefix, owner->pid,
+		owner->start_time_ns);
 	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (area->fd < 0)
 		return false;
 	area->fd = gmt_descriptor_move_high(area->fd);
 	gmt_file_identity_of(area->fd, &area->file);
-	if (map_any_size(area))
+	gmt_leftover_lock(area->fd);
+	if (map_any_size(area)) {
+		sign(area, owner);
 		return true;
+	}
 
 	int kept_errno = errno;
 	close(area->fd);
@@ -167,10 +171,11 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *name)
 	return false;
 }
 
-bool gmt_area_open(struct gmt_area *ret_area, const char *fallback_folder, char *ret_why, uint32_t why_bytes)
+bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *owner, const char *fallback_folder,
+	char *ret_why, uint32_t why_bytes)
 {
 	static char whole_path[PATH_MAX]; /* one caller; stacks may be small */
-	char folder[128], name[64];
+	char folder[128];
 
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = -1;
@@ -179,19 +184,36 @@ bool gmt_area_open(struct gmt_area *ret_area, const char *fallback_folder, char 
 		return map_any_size(ret_area);
 	}
 	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
-	snprintf(name, sizeof(name), "%u.area", (unsigned)getpid());
 	if (own_folder(folder)) {
-		remove_orphans(folder);
-		if (open_in(ret_area, folder, name))
+		gmt_leftovers_bound(folder);
+		if (open_in(ret_area, folder, "", owner))
 			return true;
 	}
 	/* By its whole path: the host may change its folder until the end. */
-	snprintf(name, sizeof(name), ".gpumemtrace-%u.area", (unsigned)getpid());
-	if (realpath(fallback_folder, whole_path) && open_in(ret_area, whole_path, name))
-		return true;
+	if (realpath(fallback_folder, whole_path)) {
+		gmt_leftovers_bound(whole_path);
+		if (open_in(ret_area, whole_path, ".gpumemtrace-", owner))
+			return true;
+	}
 	snprintf(ret_why, why_bytes, "no room for the recorder's memory in /dev/shm or %s: %s", fallback_folder,
 		strerror(errno));
 	return false;
+}
+
+void *gmt_area_journal(const struct gmt_area *area)
+{
+	return (char *)area->header + area->header->journal_offset;
+}
+
+void gmt_area_add_to_preamble(struct gmt_area *area, const void *blocks, size_t bytes)
+{
+	struct gmt_leftover_preamble *preamble = (void *)((char *)area->header + area->header->preamble_offset);
+	uint64_t used = atomic_load_explicit(&preamble->used_bytes, memory_order_relaxed);
+
+	if (bytes > area->header->preamble_bytes - sizeof(*preamble) - used)
+		return;
+	memcpy(preamble->blocks + used, blocks, bytes);
+	atomic_store_explicit(&preamble->used_bytes, used + bytes, memory_order_release);
 }
 
 void *gmt_area_depot(const struct gmt_area *area)
@@ -239,7 +261,7 @@ static bool give_space(struct gmt_area *area, uint32_t index)
 
 bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index)
 {
-	struct gmt_area_header *header = area->header;
+	struct gmt_leftover_header *header = area->header;
 
 	for (uint32_t index = 0; index < header->slots; index++) {
 		uint32_t expected = GMT_SLOT_FREE;
@@ -262,53 +284,6 @@ void gmt_area_leave_ring(struct gmt_area *area, uint32_t index)
 {
 	/* Pairs with the writer's acquire: all that the thread pushed comes before. */
 	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
-}
-
-/* The first ones stay as they are: threads that come and go would pay for pages each time. */
-static void take_space_back(struct gmt_area *area, uint32_t index)
-{
-	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
-
-	if (index < GMT_AREA_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
-		return;
-	/* Before the pages go: who claims the slot next is to ask for them anew. */
-	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)), memory_order_relaxed);
-	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
-}
-
-void gmt_area_free_ring(struct gmt_area *area, uint32_t index)
-{
-	gmt_ring_fini(gmt_area_ring(area, index));
-	take_space_back(area, index);
-	/* Pairs with the acquire in gmt_area_claim_ring. */
-	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
-}
-
-/* The kernel knows; where it must not be asked, the thread's own word is all there is. */
-static bool has_ended(const struct gmt_ring *ring, bool otherwise)
-{
-	if (!syscall(SYS_tgkill, getpid(), (pid_t)ring->tid, 0))
-		return false;
-	return errno == ESRCH || otherwise;
-}
-
-bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index)
-{
-	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_LEFT &&
-		has_ended(gmt_area_ring(area, index), true);
-}
-
-void gmt_area_leave_dead(struct gmt_area *area)
-{
-	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
-
-	for (uint32_t index = 0; index < used; index++) {
-		const struct gmt_ring *ring = gmt_area_ring(area, index);
-
-		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_OWNED &&
-			gmt_area_has_ring(area, index) && gmt_ring_is_made(ring) && has_ended(ring, false))
-			gmt_area_leave_ring(area, index);
-	}
 }
 
 void gmt_area_unlink(struct gmt_area *area)

@@ -138,13 +138,9 @@ void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *
 static void write_losses(struct gmt_facts *facts, bool all)
 {
 	static const char *const reasons[] = {
-		[GMT_LOSS_NO_RING] = "no ring for the thread",
-		[GMT_LOSS_REENTERED] = "made in a signal handler while the recorder ran",
-		[GMT_LOSS_ROOM] = "made on a signal stack without room for the recorder",
-		[GMT_LOSS_STACK] = "stacks did not fit into the recorder's memory; their events are there without a stack",
-		[GMT_LOSS_STACK_ROOM] = "stacks would not have fit onto a signal stack; their events are there without a stack",
-		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter of the process may have run on the "
-			"thread, which cannot be told before Python 3.12",
+#define GMT_LOSS(name, reason) reason,
+#include "wire/losses.def"
+#undef GMT_LOSS
 	};
 	char text[GMT_RECORDING_NOTE_BYTES];
 
@@ -153,14 +149,15 @@ static void write_losses(struct gmt_facts *facts, bool all)
 
 		/* A note is a line each time, and stacks may be lost for weeks: when it has doubled, and at the end. */
 		if (count == facts->losses_written[loss] ||
-			(loss >= GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
+			(loss == GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
 			continue;
 		facts->losses_written[loss] = count;
-		if (loss < GMT_LOSS_STACK) {
+		if (reasons[loss]) {
 			gmt_facts_drop(facts, 0, reasons[loss], count);
 			continue;
 		}
-		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, reasons[loss]);
+		snprintf(text, sizeof(text), "%llu stacks did not fit into the recorder's memory; "
+			"their events are there without a stack", (unsigned long long)count);
 		struct gmt_note row = { slice(text) };
 		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}
@@ -185,6 +182,16 @@ void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
 
 	facts->api_written[hook] = true;
 	facts->write(facts->context, GMT_RECORD_API, &row, 1);
+}
+
+void gmt_facts_all_apis(const struct gmt_facts *facts)
+{
+	static struct gmt_api rows[GMT_HOOK_COUNT];
+	uint32_t count = 0;
+
+	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
+		rows[count++] = api_of(hook);
+	facts->write(facts->context, GMT_RECORD_API, rows, count);
 }
 
 /* Of functions whose count has changed; `all`: of those too that nobody called. */

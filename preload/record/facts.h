@@ -43,6 +43,9 @@ void gmt_facts_samples(const struct gmt_facts *facts);
 /* The name of a function, when it is met for the first time. */
 void gmt_facts_api(struct gmt_facts *facts, uint16_t hook);
 
+/* The names of all functions, met or not. */
+void gmt_facts_all_apis(const struct gmt_facts *facts);
+
 /* The thread that has this ring. */
 void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring);
 

@@ -42,7 +42,7 @@ bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
 
 	/*
 	 * `consumed` is looked at only when the ring seems full: reading it each time would move its
-	 * cache line between the two cores for every event. Pairs with the release in gmt_ring_pop: a
+	 * cache line between the two cores for every event. Pairs with the release in gmt_ring_consume: a
 	 * slot seen as consumed is no longer being read.
 	 */
 	if (published - ring->consumed_seen == ring->capacity)
@@ -83,7 +83,7 @@ uint64_t gmt_ring_ready(const struct gmt_ring *ring)
 	return published - atomic_load_explicit(&ring->consumed, memory_order_relaxed);
 }
 
-uint32_t gmt_ring_pop(struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit)
+uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit)
 {
 	uint64_t ready = gmt_ring_ready(ring);
 	uint64_t consumed = atomic_load_explicit(&ring->consumed, memory_order_relaxed);
@@ -93,7 +93,19 @@ uint32_t gmt_ring_pop(struct gmt_ring *ring, struct gmt_ring_event *ret_events, 
 
 	memcpy(ret_events, &ring->events[start], before_wrap * sizeof(*ret_events));
 	memcpy(ret_events + before_wrap, &ring->events[0], (count - before_wrap) * sizeof(*ret_events));
-	/* Pairs with the acquire in gmt_ring_push: the slots may be reused only after the copies. */
-	atomic_store_explicit(&ring->consumed, consumed + count, memory_order_release);
 	return count;
+}
+
+uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count)
+{
+	return atomic_load_explicit(&ring->consumed, memory_order_relaxed) + count;
+}
+
+void gmt_ring_consume(struct gmt_ring *ring, uint32_t count)
+{
+	/*
+	 * Pairs with the acquire in gmt_ring_push: the slots may be reused only after the copies. And who reads
+	 * the file after a kill finds what the slots held elsewhere.
+	 */
+	atomic_store_explicit(&ring->consumed, gmt_ring_position_after(ring, count), memory_order_release);
 }

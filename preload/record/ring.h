@@ -10,36 +10,15 @@
  * No locks, no allocation, no system call; safe in a signal handler of the producer only if the
  * handler did not interrupt gmt_ring_push itself (thread.h's guard ensures it).
  *
- * The memory is given by the caller and is a shared file mapping: an event is part of the ring from
+ * The memory (struct gmt_ring) is given by the caller and is a shared file mapping: an event is part of the ring from
  * the moment at which `published` passes it, and stays readable when the process is gone. Nothing
  * half-written is ever visible.
  */
 
-#include <stdalign.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wire/ring_event.h"
-
-enum { GMT_RING_MAGIC = 0x31474e52 }; /* "RNG1" in the file, little endian */
-
-/*
- * Layout in the file. Producer and consumer words stand on cache lines of their own: with both on
- * one line, each push would take the line away from the writer's core and back.
- */
-struct gmt_ring {
-	_Atomic uint32_t magic;            /* set last: the ring is whole */
-	uint32_t capacity;                 /* events; a power of two */
-	uint32_t thread;                   /* what the file calls the thread */
-	uint32_t tid;                      /* kernel's, for the report */
-	char thread_name[16];              /* at its first event */
-	alignas(64) _Atomic uint64_t published; /* events ever pushed; written by the producer */
-	uint64_t consumed_seen;            /* what the producer last saw of `consumed` */
-	_Atomic uint64_t dropped;          /* events refused because the ring was full; producer */
-	alignas(64) _Atomic uint64_t consumed;  /* events ever taken; written by the consumer */
-	alignas(64) struct gmt_ring_event events[];
-};
+#include "wire/leftover.h"
 
 /* Bytes that a ring of `capacity` events needs. `capacity` must be a power of two. */
 uint64_t gmt_ring_size_bytes(uint32_t capacity);
@@ -69,9 +48,15 @@ bool gmt_ring_is_half_way(const struct gmt_ring *ring);
 uint64_t gmt_ring_ready(const struct gmt_ring *ring);
 
 /*
- * Consumer only. Copies at most `limit` of the oldest events to `ret_events` and frees their
- * slots. Returns how many; 0 when the ring is empty.
+ * Consumer only. Copies at most `limit` of the oldest events to `ret_events`; they stay in the ring.
+ * Returns how many; 0 when the ring is empty.
  */
-uint32_t gmt_ring_pop(struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit);
+uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit);
+
+/* Consumer only. How many events were ever taken, once `count` more are. */
+uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count);
+
+/* Consumer only. Takes the oldest `count` events, which are safe elsewhere, and frees their slots. */
+void gmt_ring_consume(struct gmt_ring *ring, uint32_t count);
 
 #endif

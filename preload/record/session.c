@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/session.h"
 
+#include <assert.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "diag.h"
-#include "process.h"
 #include "record/area.h"
 #include "record/clock.h"
 #include "record/commit.h"
@@ -21,14 +23,15 @@
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "thread.h"
+#include "wire/leftover_owner.h"
 
 enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
 	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
-	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
-	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
 };
+
+static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
 
 enum session_state { NONE, STARTING, ON, OVER };
 
@@ -54,7 +57,8 @@ static void leave_ring(void *slot_plus_1)
 	/* Soon, so that the next thread finds this slot free instead of taking another one. */
 	if (thread->ring)
 		gmt_writer_wake();
-	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
+	/* Destructors of other keys may still free CUDA memory: they get a new ring. */
+	thread->ring = NULL;
 }
 
 void gmt_session_init(bool may_begin)
@@ -95,9 +99,28 @@ static void writer_failed(void)
 	atomic_store(&state, OVER);
 }
 
+/* Whose the memory is, for who finds it when the process was killed. */
+static const struct gmt_leftover_owner *own_name(const char *folder)
+{
+	static struct gmt_leftover_owner owner; /* one caller; stacks may be small */
+	static char whole[PATH_MAX];
+	const char *slash = strrchr(recording.path, '/');
+
+	gmt_leftover_owner_init(&owner);
+	snprintf(owner.host, sizeof(owner.host), "%s", recording.identity.host);
+	owner.file_device = recording.file.device;
+	owner.file_inode = recording.file.number;
+	if (!realpath(folder, whole) || snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
+		slash ? slash + 1 : recording.path) >= (int)sizeof(owner.path))
+		owner.path[0] = 0;
+	owner.start_time_ns = gmt_clock_start.realtime_ns;
+	owner.start_stamp = gmt_clock_start.stamp;
+	return &owner;
+}
+
 static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
 {
-	if (!gmt_area_open(&area, folder, ret_why, why_bytes))
+	if (!gmt_area_open(&area, own_name(folder), folder, ret_why, why_bytes))
 		return false;
 	recording.area = &area;
 	recording.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
@@ -152,9 +175,6 @@ static bool begin_once(void)
 
 	if (now == ON)
 		return true;
-	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
-	if (now == NONE && gmt_process_is_another())
-		return false;
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
 		uint32_t starting = STARTING;
 		bool begun = begin();
@@ -169,7 +189,6 @@ static bool begin_once(void)
 
 bool gmt_session_is_on(void)
 {
-	gmt_process_check();
 	return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
 
@@ -178,31 +197,14 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? recording.depot : NULL;
 }
 
-static bool claim_slot(uint32_t *ret_slot, bool may_wait)
-{
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + FULL_WAIT_NS;
-
-	if (gmt_process_is_another())
-		return false;
-	while (!gmt_area_claim_ring(&area, ret_slot)) {
-		/* Rings of threads that are gone are free once the writer has emptied them. */
-		gmt_writer_wake();
-		if (!may_wait || gmt_clock_monotonic_ns() >= deadline_ns)
-			return false;
-		sched_yield();
-	}
-	return true;
-}
-
 static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 {
 	uint32_t slot;
 
-	if (!claim_slot(&slot, !thread->refused && gmt_config.block_when_full)) {
-		thread->refused = REFUSED_EVENTS;
+	if (!gmt_area_claim_ring(&area, &slot)) {
+		thread->refused = true;
 		return NULL;
 	}
-	thread->refused = 0;
 
 	struct gmt_ring *ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS,
 		atomic_fetch_add(&last_thread, 1) + 1, (uint32_t)syscall(SYS_gettid));
@@ -225,12 +227,8 @@ static struct gmt_ring *ring_of_thread(void)
 
 	if (thread->ring && current)
 		return thread->ring;
-	if (!current)
-		thread->refused = 0;
-	if (thread->refused > 1) {
-		thread->refused--;
+	if (thread->refused && current)
 		return NULL;
-	}
 	thread->session = atomic_load(&number);
 	return claim_ring(thread);
 }
@@ -268,6 +266,8 @@ void gmt_session_push(const struct gmt_ring_event *event)
 void gmt_session_count_loss(enum gmt_loss loss)
 {
 	atomic_fetch_add_explicit(&recording.losses[loss], 1, memory_order_relaxed);
+	if (gmt_session_is_on())
+		atomic_fetch_add_explicit(&area.header->losses[loss], 1, memory_order_relaxed);
 }
 
 void gmt_session_note(const char *text)
@@ -300,18 +300,6 @@ void gmt_session_call_at_first(void (*work)(void))
 	at_first = work;
 }
 
-void gmt_session_before_exec(void)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-
-	if (atomic_load(&state) != ON || gmt_process_is_another() || gmt_this_thread.is_ours)
-		return;
-	if (!atomic_flag_test_and_set(&told))
-		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
-			"the recording ends here");
-	gmt_writer_sync(EXEC_WAIT_MS);
-}
-
 /* One thread ends the recording; others that end the process wait until it has. */
 static bool is_first_to_end(void)
 {
@@ -334,8 +322,8 @@ void gmt_session_end(void)
 	atomic_store(&state, OVER);
 	if (recording.fd >= 0) {
 		/* Also where writing failed: the writer is still to be ended. */
-		gmt_writer_stop();
-		gmt_area_unlink(&area);
+		if (gmt_writer_stop())
+			gmt_area_unlink(&area);
 		gmt_diag_tell("recorded to %s", recording.path);
 	}
 	atomic_store(&ending, 2);

@@ -34,12 +34,9 @@ void gmt_session_push(const struct gmt_ring_event *event);
 
 /* An event that cannot even be offered, or a stack that did not fit: counted, told in the report. */
 enum gmt_loss {
-	GMT_LOSS_NO_RING,
-	GMT_LOSS_REENTERED,
-	GMT_LOSS_ROOM,
-	GMT_LOSS_STACK,      /* from here on only the stack is lost */
-	GMT_LOSS_STACK_ROOM,
-	GMT_LOSS_PYTHON,     /* only the Python stack */
+#define GMT_LOSS(name, reason) GMT_LOSS_##name,
+#include "wire/losses.def"
+#undef GMT_LOSS
 	GMT_LOSS_COUNT
 };
 void gmt_session_count_loss(enum gmt_loss loss);
@@ -58,12 +55,6 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void));
 
 /* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
 void gmt_session_call_at_first(void (*work)(void));
-
-/*
- * Another program is about to take this one's place: what was recorded up to now is put into the file, and
- * goes on being recorded where that fails. Bounded wait. Any thread, also in the child of a vfork, where nothing happens.
- */
-void gmt_session_before_exec(void);
 
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);

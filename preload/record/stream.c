@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/stream.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "diag.h"
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/snapshots.h"
+#include "wire/varint.h"
 
 enum {
 	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
@@ -14,14 +16,82 @@ enum {
 	GZIP_LEVEL = 1,
 };
 
+/*
+ * Why a kill between any two steps neither loses nor doubles an event. The steps for a batch:
+ *
+ *   1  its blocks and the ring's position behind it are put into the journal      (not counted yet)
+ *   2  the journal's length passes them                                           one store
+ *   3  the ring's `consumed` passes the batch                                     one store
+ *   4  the blocks go to the compressor, which writes to the file when it likes
+ *
+ * Killed before 2, the events are in the ring, and in neither journal nor file. Between 2 and 3 they are in the
+ * journal, whose position says that the ring's copies do not count. From then on they are in the journal, or in
+ * the file, or in both; which of its blocks the file has too is known, as both have the same blocks in the same
+ * order behind the same sync point: the reader takes from the journal those behind what it found in the file.
+ *
+ * And for a sync point:
+ *
+ *   5  all bytes up to the sync record are written
+ *   6  the journal becomes empty                                                  one store
+ *   7  the journal says that it follows that record                               one store
+ *
+ * Between 5 and 7 the file's last sync record is a later one than the journal's: its blocks do not count, and are
+ * in the file. When 5 fails, the file has the sync record before, if anything, and the journal all that follows.
+ * Then nothing is taken out of rings any more: what they hold stays readable with the journal.
+ */
+
 /* A failed write is told once; what follows is swallowed by the sink. */
 static void check(struct gmt_stream *stream, enum gmt_status status, const struct gmt_error *error)
 {
+	int why = errno;
+
 	if (!status || stream->has_failed)
 		return;
 	stream->has_failed = true;
+	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
 	gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path, error->text);
 	stream->failed();
+}
+
+static void push(struct gmt_stream *stream, const void *bytes, size_t length)
+{
+	struct gmt_error error;
+
+	errno = 0;
+	check(stream, gmt_sink_push(stream->sink, bytes, length, &error), &error);
+}
+
+/* All that was pushed becomes readable, and need not be in the journal any more. */
+static void sync_point(struct gmt_stream *stream)
+{
+	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };
+	struct gmt_error error;
+	enum gmt_status status = gmt_encode_rows(&stream->sync_encoder, GMT_RECORD_SYNC, &row, 1, &error);
+
+	check(stream, status, &error);
+	if (stream->has_failed)
+		return;
+	push(stream, stream->sync_encoder.block.items, stream->sync_encoder.block.count);
+	errno = 0;
+	check(stream, gmt_sink_sync(stream->sink, &error), &error);
+	if (stream->has_failed)
+		return;
+	gmt_journal_reset(&stream->journal, row.stamp);
+	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
+	stream->synced_ns = gmt_clock_monotonic_ns();
+}
+
+static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
+{
+	if (!gmt_journal_has_room(&stream->journal, length))
+		sync_point(stream);
+
+	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
+	gmt_journal_commit(&stream->journal);
+	push(stream, bytes, length);
+	/* Larger than the journal: none is. If one were, it would be safe from here on. */
+	if (!is_safe)
+		sync_point(stream);
 }
 
 static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
@@ -29,10 +99,19 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	struct gmt_stream *stream = context;
 	struct gmt_error error;
 	enum gmt_status status = gmt_encode_rows(&stream->encoder, kind, rows, count, &error);
+	const void *block = stream->encoder.block.items;
+	uint32_t length = (uint32_t)stream->encoder.block.count;
 
-	if (!status)
-		status = gmt_sink_push(stream->sink, stream->encoder.block.items, stream->encoder.block.count, &error);
+	errno = ENOMEM;
 	check(stream, status, &error);
+	if (status)
+		return;
+	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
+		gmt_area_add_to_preamble(stream->recording->area, block, length);
+	if (stream->part == GMT_STREAM_BATCH)
+		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
+	else if (stream->part != GMT_STREAM_NAMES)
+		put_block(stream, block, length);
 }
 
 static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_depot_kind kind)
@@ -41,8 +120,22 @@ static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_dep
 	return gmt_depot_get(depot, id);
 }
 
-void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread)
+/* The most that a batch of so many can take in the journal. */
+static uint64_t most_bytes(uint32_t count)
 {
+	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count; /* it has the most */
+	uint64_t overhead = sizeof(struct gmt_journal_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
+
+	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
+}
+
+bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
+	const struct gmt_ring_event *batch, uint32_t count)
+{
+	struct gmt_journal_position position = {
+		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
+	};
+
 	for (uint32_t i = 0; i < count; i++) {
 		if (batch[i].kind >= GMT_RING_MARK)
 			continue;
@@ -50,10 +143,33 @@ void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *b
 		if (batch[i].layer == GMT_LAYER_TORCH)
 			gmt_snapshots_see_use(batch[i].device, batch[i].reserved_bytes);
 	}
-	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, thread);
+	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
+	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)))
+		sync_point(stream);
+	if (stream->has_failed)
+		return false;
+
+	stream->part = GMT_STREAM_BATCH;
 	gmt_ring_rows_write(&stream->rows, write_rows, stream);
+	stream->part = GMT_STREAM_ANY;
+	if (stream->has_failed) {
+		gmt_journal_drop(&stream->journal);
+		return false;
+	}
+	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
+	stream->batch_at = gmt_journal_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
+	return true;
+}
+
+void gmt_stream_events_taken(struct gmt_stream *stream)
+{
+	const void *block;
+	uint32_t length;
+
+	while ((block = gmt_journal_next(&stream->journal, &stream->batch_at, &length)) != NULL)
+		push(stream, block, length);
 }
 
 /* Who paused it may be any thread, or none of this process. */
@@ -84,16 +200,9 @@ void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *rea
 
 void gmt_stream_sync(struct gmt_stream *stream)
 {
-	struct gmt_error error;
-
 	write_pauses(stream);
 	gmt_facts_update(&stream->facts);
-
-	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };
-	write_rows(stream, GMT_RECORD_SYNC, &row, 1);
-	check(stream, gmt_sink_sync(stream->sink, &error), &error);
-	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
-	stream->synced_ns = gmt_clock_monotonic_ns();
+	sync_point(stream);
 }
 
 bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, void (*failed)(void))
@@ -103,6 +212,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
+	gmt_journal_init(&stream->journal, gmt_area_journal(recording->area), recording->area->header->journal_bytes);
 	stream->failed = failed;
 	stream->definitions.find = find_entry;
 	stream->definitions.depot = recording->depot;
@@ -118,7 +228,11 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 	check(stream, status, &error);
 	if (!stream->sink)
 		return false;
+	stream->part = GMT_STREAM_BEGINNING;
 	gmt_facts_begin(&stream->facts);
+	stream->part = GMT_STREAM_NAMES;
+	gmt_facts_all_apis(&stream->facts);
+	stream->part = GMT_STREAM_ANY;
 	gmt_stream_sync(stream);
 	return true;
 }
@@ -129,7 +243,7 @@ bool gmt_stream_is_sync_due(const struct gmt_stream *stream)
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= SYNC_BYTES;
 }
 
-void gmt_stream_close(struct gmt_stream *stream)
+bool gmt_stream_close(struct gmt_stream *stream)
 {
 	struct gmt_error error;
 
@@ -138,8 +252,11 @@ void gmt_stream_close(struct gmt_stream *stream)
 
 	struct gmt_end row = { .stamp = gmt_clock_stamp(), .events = stream->events };
 	write_rows(stream, GMT_RECORD_END, &row, 1);
+	errno = 0;
 	check(stream, gmt_sink_close(stream->sink, &error), &error);
 	stream->sink = NULL;
 	gmt_encoder_fini(&stream->encoder);
+	gmt_encoder_fini(&stream->sync_encoder);
 	gmt_definitions_fini(&stream->definitions);
+	return !stream->has_failed;
 }

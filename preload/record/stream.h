@@ -4,19 +4,25 @@
 
 /*
  * The file that is being written: what came out of the rings becomes rows with the file's own ids, each
- * defined before it is used. In the flow: ring -> writer -> stream -> encode -> sink. Used by the writer's
- * thread alone; no memory of the host's heap.
+ * defined before it is used. In the flow: ring -> writer -> stream -> encode -> journal -> sink. Used by the
+ * writer's thread alone; no memory of the host's heap.
+ *
+ * Nothing is lost and nothing doubled when the process is killed, whenever that is (record/stream.c says why).
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "record/facts.h"
+#include "record/journal.h"
 #include "record/recording.h"
 #include "wire/definitions.h"
 #include "wire/encode.h"
 #include "wire/ring_rows.h"
 #include "wire/sink.h"
+
+/* What is being written: blocks of a batch count together, those of the beginning stand in the preamble too. */
+enum gmt_stream_part { GMT_STREAM_ANY, GMT_STREAM_BEGINNING, GMT_STREAM_NAMES, GMT_STREAM_BATCH };
 
 /* Large: static, not on a stack. */
 struct gmt_stream {
@@ -25,6 +31,10 @@ struct gmt_stream {
 	bool has_failed;
 	struct gmt_sink *sink;
 	struct gmt_encoder encoder;
+	struct gmt_encoder sync_encoder; /* a sync point may be needed while a block waits in the other */
+	struct gmt_journal journal;
+	uint64_t batch_at; /* in the journal: the committed batch that the sink does not have yet */
+	enum gmt_stream_part part;
 	struct gmt_definitions definitions;
 	struct gmt_facts facts;
 	uint64_t events;       /* in the file */
@@ -44,8 +54,14 @@ struct gmt_stream {
  */
 bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, void (*failed)(void));
 
-/* Writes at most GMT_RING_ROWS_MAX events of the thread with that id, each kind as a block of its own. */
-void gmt_stream_events(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count, uint32_t thread);
+/*
+ * Writes at most GMT_RING_ROWS_MAX events of the ring in that slot, its oldest, each kind as a block of its own.
+ * True: they are safe; the caller takes them out of the ring, and then calls gmt_stream_events_taken, which
+ * goes on with them. False when the file can no longer be written: they are to stay in the ring.
+ */
+bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
+	const struct gmt_ring_event *batch, uint32_t count);
+void gmt_stream_events_taken(struct gmt_stream *stream);
 
 /* Names the thread that has this ring, before its first event. */
 void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring);
@@ -59,7 +75,7 @@ void gmt_stream_sync(struct gmt_stream *stream);
 /* Whether a second or a mebibyte has passed since the last sync point. */
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
 
-/* Ends the file in order. */
-void gmt_stream_close(struct gmt_stream *stream);
+/* Ends the file in order; false when it lacks something. */
+bool gmt_stream_close(struct gmt_stream *stream);
 
 #endif

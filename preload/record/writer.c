@@ -36,6 +36,7 @@ static struct writer {
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
 	_Atomic bool stopping;
+	_Atomic bool is_whole; /* the file, ended in order */
 	struct gmt_stream stream;
 	struct {
 		uint32_t thread;     /* the ring's owner when it was last emptied */
@@ -60,18 +61,17 @@ static void drain_slot(uint32_t index, bool all)
 		writer.slots[index].is_written = false;
 		writer.slots[index].dropped = 0;
 	}
-
-	/* Asked before the ring is emptied: nothing can come behind what is in it. */
-	bool may_free = gmt_area_may_free_ring(area, index);
-
 	for (uint64_t ready; (ready = gmt_ring_ready(ring)) >= (all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX);) {
-		uint32_t count = gmt_ring_pop(ring, writer.batch, GMT_RING_ROWS_MAX);
+		uint32_t count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
 
 		if (!writer.slots[index].is_written) {
 			writer.slots[index].is_written = true;
 			gmt_stream_thread(&writer.stream, ring);
 		}
-		gmt_stream_events(&writer.stream, writer.batch, count, ring->thread);
+		if (!gmt_stream_events(&writer.stream, index, ring, writer.batch, count))
+			return;
+		gmt_ring_consume(ring, count);
+		gmt_stream_events_taken(&writer.stream);
 		if (ready <= GMT_RING_ROWS_MAX)
 			break; /* what came meanwhile waits for its own block */
 	}
@@ -82,8 +82,11 @@ static void drain_slot(uint32_t index, bool all)
 			writer.slots[index].dropped);
 		writer.slots[index].dropped = dropped;
 	}
-	if (may_free && !gmt_ring_ready(ring))
-		gmt_area_free_ring(area, index);
+	if (state == GMT_SLOT_LEFT && !gmt_ring_ready(ring)) {
+		gmt_ring_fini(ring);
+		/* Pairs with the acquire in gmt_area_claim_ring. */
+		atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
+	}
 }
 
 static void drain(bool all)
@@ -98,6 +101,7 @@ static void drain(bool all)
 			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
 }
 
+/* Without what could not be written, the recorder's memory is still needed. */
 static void finish(void)
 {
 	gmt_snapshots_work(true);
@@ -108,7 +112,8 @@ static void finish(void)
 		gmt_snapshots_work(true);
 	}
 	gmt_control_close();
-	gmt_stream_close(&writer.stream);
+	if (gmt_stream_close(&writer.stream))
+		atomic_store_explicit(&writer.is_whole, true, memory_order_release);
 }
 
 static void sleep_until_wanted(uint32_t seen)
@@ -153,7 +158,8 @@ static bool is_alone(void)
 static void end_process(void)
 {
 	finish();
-	gmt_area_unlink(writer.recording->area);
+	if (atomic_load(&writer.is_whole))
+		gmt_area_unlink(writer.recording->area);
 	exit(0);
 }
 
@@ -183,7 +189,6 @@ static void *run(void *unused)
 				writer.listener.before_sync();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
-			gmt_area_leave_dead(writer.recording->area);
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
@@ -238,7 +243,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	}
 }
 
-void gmt_writer_stop(void)
+bool gmt_writer_stop(void)
 {
 	struct timespec limit;
 
@@ -250,4 +255,5 @@ void gmt_writer_stop(void)
 	if (pthread_timedjoin_np(writer.thread, NULL, &limit) == ETIMEDOUT)
 		gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
 			writer.recording->path, STOP_WAIT_S);
+	return atomic_load_explicit(&writer.is_whole, memory_order_acquire);
 }

@@ -34,7 +34,10 @@ void gmt_writer_wake(void);
  */
 void gmt_writer_sync(uint32_t wait_ms);
 
-/* Tells the writer to empty everything and end the file; waits for it, but not for ever. */
-void gmt_writer_stop(void);
+/*
+ * Tells the writer to empty everything and end the file; waits for it, but not for ever. Whether the file has
+ * all: if not, the rest is in the recorder's memory.
+ */
+bool gmt_writer_stop(void);
 
 #endif

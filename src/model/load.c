@@ -389,6 +389,7 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 		}
 	}
 	loader->snapshot->file_bytes = gmt_source_progress(source).file_bytes;
+	loader->snapshot->recovered = gmt_source_recovered(source);
 	gmt_decoder_fini(&decoder);
 	return status;
 }
@@ -428,7 +429,7 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 	struct loader loader = { 0 };
 	struct gmt_source *source;
 	struct gmt_snapshot *snapshot;
-	enum gmt_status status = gmt_source_open(path, &source, error);
+	enum gmt_status status = gmt_source_open_with(path, options ? options->leftover : NULL, &source, error);
 
 	if (status)
 		return status;

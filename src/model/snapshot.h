@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "base/vec.h"
 #include "wire/format.h"
+#include "wire/source.h"
 
 /* An event without what only the encoding needs: 1 million must stay small. */
 struct gmt_snapshot_event {
@@ -123,6 +124,7 @@ struct gmt_snapshot {
 	uint64_t seen_events;     /* in the file, with those of unknown_events */
 	bool damaged;
 	const char *damage;       /* what is wrong with the file; "" when !damaged */
+	struct gmt_source_recovered recovered; /* what came from the recorder's memory */
 	uint64_t unknown_blocks;  /* of records that this version does not know, skipped */
 	uint64_t unknown_events;  /* of layers or kinds that this version does not know, left out */
 	uint64_t unknown_marks;   /* likewise, of kinds or sources */
@@ -135,6 +137,7 @@ typedef void gmt_snapshot_progress(void *user, uint64_t read_bytes, uint64_t fil
 struct gmt_snapshot_load_options {
 	gmt_snapshot_progress *progress; /* or NULL */
 	void *user;
+	struct gmt_leftover *leftover; /* the killed recorder's memory, which belongs to the file; or NULL */
 };
 
 /*

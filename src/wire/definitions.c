@@ -51,7 +51,7 @@ uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
-static uint32_t define_code(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_code(struct gmt_definitions *definitions, uint32_t id)
 {
 	const struct gmt_depot_code *code;
 	size_t head_bytes = offsetof(struct gmt_depot_code, text);
@@ -76,7 +76,7 @@ static uint32_t define_code(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
-static uint32_t define_frame(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id)
 {
 	const struct gmt_depot_frame *frame;
 	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_FRAME, sizeof(*frame));
@@ -85,7 +85,7 @@ static uint32_t define_frame(struct gmt_definitions *definitions, uint32_t id)
 		return entry ? file_id(entry) : 0;
 
 	frame = bytes_of(entry);
-	uint32_t code = define_code(definitions, frame->code);
+	uint32_t code = gmt_definitions_code(definitions, frame->code);
 	struct gmt_frame *row = gmt_vec_push(&definitions->frame);
 
 	if (!row)
@@ -114,7 +114,7 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 	if (!row)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = (uint64_t)define_frame(definitions, stack->items[i] >> 1) << 1 | (stack->items[i] & 1);
+		items[i] = (uint64_t)gmt_definitions_frame(definitions, stack->items[i] >> 1) << 1 | (stack->items[i] & 1);
 	*row = (struct gmt_frames){
 		.id = give_id(entry, &definitions->last_frames),
 		.truncated = (uint8_t)stack->truncated,

@@ -41,6 +41,10 @@ uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 /* Likewise for a Python stack, with its frames and their functions. */
 uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id);
 
+/* Likewise for one frame, and for a function; those above do it for what they are made of. */
+uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id);
+uint32_t gmt_definitions_code(struct gmt_definitions *definitions, uint32_t id);
+
 /* Likewise for the name of a mark. */
 uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id);
 

@@ -14,6 +14,7 @@
 #include "base/pages.h"
 #include "base/vec.h"
 #include "wire/format.h"
+#include "wire/recovery.h"
 #include "wire/zlib_memory.h"
 
 enum { IN_BYTES = 64 << 10 };
@@ -23,6 +24,8 @@ struct gmt_source {
 	bool in_member;      /* inside a gzip member, not between two */
 	bool file_ended;
 	bool failed;         /* a read or inflate error: nothing more can come */
+	struct gmt_recovery *recovery; /* NULL: the file is all there is */
+	bool file_is_over;   /* its blocks have all been handed out */
 	struct gmt_source_progress progress;
 	z_stream stream;
 	struct gmt_arena zlib_memory;
@@ -153,31 +156,60 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	return GMT_OK;
 }
 
-enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error)
+/* The file, to its first block. */
+static enum gmt_status begin(struct gmt_source *source, const char *path, struct gmt_error *error)
+{
+	enum gmt_status status;
+
+	gmt_zlib_use_arena(&source->stream, &source->zlib_memory);
+	if (inflateInit2(&source->stream, 15 + 16) != Z_OK)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	if (!path) {
+		source->file_is_over = true;
+		return GMT_OK;
+	}
+	status = open_file(source, error);
+	if (!status)
+		status = check_header(source, error);
+	/* A recorder that was killed in its first second may have written nothing at all. */
+	if (source->recovery && (status == GMT_FORMAT || status == GMT_NO_FILE)) {
+		source->file_is_over = true;
+		return GMT_OK;
+	}
+	return status;
+}
+
+enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *leftover, struct gmt_source **ret_source,
+	struct gmt_error *error)
 {
 	struct gmt_source *source;
 	enum gmt_status status;
 
 	*ret_source = NULL;
-	if (strlen(path) >= sizeof(source->path_copy))
+	if (path && strlen(path) >= sizeof(source->path_copy))
 		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
 	source = gmt_pages_grow(NULL, 0, sizeof(*source));
 	if (!source)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	source->path = strcpy(source->path_copy, path);
+	source->path = strcpy(source->path_copy, path ? path : "");
 	source->fd = -1;
 	source->in_member = true;
-	gmt_zlib_use_arena(&source->stream, &source->zlib_memory);
-	if (inflateInit2(&source->stream, 15 + 16) != Z_OK)
+	source->recovery = leftover ? gmt_recovery_new(leftover) : NULL;
+	if (leftover && !source->recovery)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	else if (!(status = open_file(source, error)))
-		status = check_header(source, error);
+	else
+		status = begin(source, path, error);
 	if (status) {
 		gmt_source_close(source);
 		return status;
 	}
 	*ret_source = source;
 	return GMT_OK;
+}
+
+enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error)
+{
+	return gmt_source_open_with(path, NULL, ret_source, error);
 }
 
 static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
@@ -187,8 +219,7 @@ static enum gmt_status damaged(const struct gmt_source *source, const char *what
 
 #define CUT "it ends in the middle: the process was killed, or the file was cut"
 
-enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
-	struct gmt_error *error)
+static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
 {
 	uint8_t header[GMT_BLOCK_HEADER_BYTES];
 	size_t got = inflate_some(source, header, sizeof(header));
@@ -198,28 +229,42 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 	if (got < sizeof(header))
 		return damaged(source, CUT, error);
 
-	struct gmt_block block = {
-		.kind = get_u32(header),
-		.rows = get_u32(header + 4),
-		.size_bytes = get_u32(header + 8),
-	};
-	/* Each row has at least one byte: so a few bytes cannot ask for a million rows of memory. */
-	if (block.size_bytes > GMT_BLOCK_MAX_BYTES || block.rows > GMT_BLOCK_MAX_ROWS || !block.rows ||
-		block.rows > block.size_bytes)
+	struct gmt_block block;
+	if (!gmt_block_read_header(header, &block))
 		return damaged(source, "a block in it has an impossible size", error);
 	source->payload.count = 0;
 	if (!gmt_vec_reserve(&source->payload, block.size_bytes + 1))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	if (inflate_some(source, source->payload.items, block.size_bytes) < block.size_bytes)
 		return damaged(source, CUT, error);
-
-	uLong crc = crc32(0, header, 12);
-	crc = crc32(crc, source->payload.items, block.size_bytes);
-	if (get_u32(header + 12) != (uint32_t)crc)
-		return damaged(source, "a block in it has a wrong checksum", error);
 	block.payload = source->payload.items;
+	if (!gmt_block_is_whole(header, &block))
+		return damaged(source, "a block in it has a wrong checksum", error);
 	*ret_block = block;
 	return GMT_OK;
+}
+
+enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
+	struct gmt_error *error)
+{
+	enum gmt_status status;
+
+	if (!source->recovery)
+		return next_of_file(source, ret_block, error);
+	if (!source->file_is_over) {
+		status = next_of_file(source, ret_block, error);
+		if (!status)
+			return gmt_recovery_watch(source->recovery, ret_block, error);
+		if (status != GMT_END && status != GMT_DAMAGED)
+			return status;
+		source->file_is_over = true;
+	}
+	return gmt_recovery_next(source->recovery, ret_block, error);
+}
+
+struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source)
+{
+	return source->recovery ? gmt_recovery_result(source->recovery) : (struct gmt_source_recovered){ 0 };
 }
 
 struct gmt_source_progress gmt_source_progress(const struct gmt_source *source)
@@ -234,6 +279,7 @@ void gmt_source_close(struct gmt_source *source)
 	if (source->fd >= 0)
 		close(source->fd);
 	inflateEnd(&source->stream);
+	gmt_recovery_free(source->recovery);
 	gmt_arena_fini(&source->zlib_memory);
 	gmt_vec_fini(&source->payload);
 	gmt_pages_free(source, sizeof(*source));

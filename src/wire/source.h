@@ -7,18 +7,15 @@
  * follows the largest block. Everything it hands out has a right checksum. One thread.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "wire/block.h"
 
 struct gmt_source;
 
-struct gmt_block {
-	uint32_t kind;       /* record number; may be one that this version does not know */
-	uint32_t rows;
-	uint32_t size_bytes; /* of the payload */
-	const uint8_t *payload;
-};
+struct gmt_leftover;
 
 struct gmt_source_progress {
 	uint64_t read_bytes; /* of the compressed file */
@@ -30,6 +27,22 @@ struct gmt_source_progress {
  * names the path.
  */
 enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error);
+
+/*
+ * Likewise with what the recorder of that file left in memory (leftover_file.h), as if the file had it: behind what
+ * can be read in the file. `leftover` stays the caller's, and outlives the source. `path` may be NULL: the
+ * file is gone.
+ */
+enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *leftover, struct gmt_source **ret_source,
+	struct gmt_error *error);
+
+/* How many events came from there, and whether there is a gap between file and memory. All zeros when none did. */
+struct gmt_source_recovered {
+	uint64_t events;
+	bool is_gap;
+	bool was_whole; /* the file has its end: nothing was taken from memory */
+};
+struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source);
 
 /*
  * The next block, good until the next call. GMT_END: the file ended where a block ends. GMT_DAMAGED:

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -155,14 +156,16 @@ static int slow_and_busy(void)
 /* Prints how much shared memory the recording takes in the end. */
 static int many_threads(void)
 {
-	char path[64];
+	char pattern[64];
 	struct stat area;
+	glob_t found;
 
 	for (int i = 0; i < THREADS; i++)
 		start(allocate_once, NULL);
-	snprintf(path, sizeof(path), "/dev/shm/gpumemtrace-%u/%d.area", (unsigned)getuid(), (int)getpid());
-	if (stat(path, &area))
+	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*.area", (unsigned)getuid(), (int)getpid());
+	if (glob(pattern, 0, NULL, &found) || found.gl_pathc != 1 || stat(found.gl_pathv[0], &area))
 		return 1;
+	globfree(&found);
 	printf("%lld\n", (long long)area.st_blocks * 512);
 	return 0;
 }

@@ -4,6 +4,7 @@ import json
 import os
 import unittest
 
+import leftovers
 import tap
 from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
 
@@ -66,6 +67,11 @@ class Oom(unittest.TestCase):
             with self.subTest(how):
                 recording = run(how)
                 self.assertNotEqual(recording.code, 0)
+                self.check_full(recording)
+                self.assertTrue(recording.result["complete"])
+                # And without the recorder's memory, as after a restart of the machine.
+                leftovers.remove_of_folder(recording.folder)
+                recording.result = report(recording.path)
                 self.check_full(recording)
                 self.assertFalse(recording.result["complete"])
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/block.h"
+
+#include <endian.h>
+#include <string.h>
+#include <zlib.h>
+
+static uint32_t get_u32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return le32toh(value);
+}
+
+static void put_u32(uint8_t *to, uint32_t value)
+{
+	value = htole32(value);
+	memcpy(to, &value, sizeof(value));
+}
+
+static uint32_t checksum(const uint8_t *header, const struct gmt_block *block)
+{
+	uLong crc = crc32(0, header, 12);
+
+	return (uint32_t)crc32(crc, block->payload, block->size_bytes);
+}
+
+bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block)
+{
+	*ret_block = (struct gmt_block){
+		.kind = get_u32(header),
+		.rows = get_u32(header + 4),
+		.size_bytes = get_u32(header + 8),
+	};
+	/* Each row has at least one byte: so a few bytes cannot ask for a million rows of memory. */
+	return ret_block->size_bytes <= GMT_BLOCK_MAX_BYTES && ret_block->rows <= GMT_BLOCK_MAX_ROWS &&
+		ret_block->rows && ret_block->rows <= ret_block->size_bytes;
+}
+
+bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block)
+{
+	return get_u32(header + 12) == checksum(header, block);
+}
+
+size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block)
+{
+	if (bytes < GMT_BLOCK_HEADER_BYTES || !gmt_block_read_header(at, ret_block) ||
+		ret_block->size_bytes > bytes - GMT_BLOCK_HEADER_BYTES)
+		return 0;
+	ret_block->payload = at + GMT_BLOCK_HEADER_BYTES;
+	return gmt_block_is_whole(at, ret_block) ? GMT_BLOCK_HEADER_BYTES + ret_block->size_bytes : 0;
+}
+
+void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES])
+{
+	put_u32(ret_header, block->kind);
+	put_u32(ret_header + 4, block->rows);
+	put_u32(ret_header + 8, block->size_bytes);
+	put_u32(ret_header + 12, checksum(ret_header, block));
+}

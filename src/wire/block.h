@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WIRE_BLOCK_H
+#define GMT_WIRE_BLOCK_H
+
+/* A block's frame: what stands in front of its rows, and whether they are whole. No state. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/format.h"
+
+struct gmt_block {
+	uint32_t kind;       /* record number; may be one that this version does not know */
+	uint32_t rows;
+	uint32_t size_bytes; /* of the payload */
+	const uint8_t *payload;
+};
+
+/* Reads a block's header; payload is left NULL. False when its sizes are impossible. */
+bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block);
+
+/* Whether the payload is what the header's checksum says. */
+bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block);
+
+/*
+ * Both, for a block that lies in memory, of which `bytes` are there. Returns how long it is, or 0 when it is
+ * not whole.
+ */
+size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block);
+
+/* The header of a block as read, to be written again. */
+void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES]);
+
+#endif

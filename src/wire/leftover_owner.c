@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "wire/leftover_owner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The first `bytes` - 1 of a small file, ended by a NUL; "" when it cannot be read. */
+static void read_text(const char *path, char *ret_text, size_t bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	ret_text[length > 0 ? length : 0] = 0;
+}
+
+static void read_boot_id(char ret_id[40])
+{
+	read_text("/proc/sys/kernel/random/boot_id", ret_id, 40);
+	ret_id[strcspn(ret_id, "\n")] = 0;
+}
+
+static uint64_t own_pid_namespace(void)
+{
+	struct stat about;
+
+	return stat("/proc/self/ns/pid", &about) ? 0 : about.st_ino;
+}
+
+/* 0: there is no such process, or nothing left of it but its exit code. */
+static uint64_t start_ticks_of(uint32_t pid)
+{
+	enum { FIELD_OF_STATE = 3, FIELD_OF_START = 22 };
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	read_text(path, text, sizeof(text));
+
+	/* The name, in parentheses, may contain anything. */
+	const char *at = strrchr(text, ')');
+	if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
+		return 0;
+	at += 2;
+	for (int field = FIELD_OF_STATE; at && field < FIELD_OF_START; field++)
+		at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner)
+{
+	memset(ret_owner, 0, sizeof(*ret_owner));
+	ret_owner->pid = (uint32_t)getpid();
+	ret_owner->pid_namespace = own_pid_namespace();
+	ret_owner->start_ticks = start_ticks_of(ret_owner->pid);
+	read_boot_id(ret_owner->boot_id);
+}
+
+bool gmt_leftover_lock(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static bool is_locked(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+/* Of one line of /proc/PID/maps: "from-to rights offset device inode path". */
+static bool names_inode(const char *line, uint64_t inode)
+{
+	for (int field = 0; line && field < 4; field++)
+		line = (line = strchr(line, ' ')) ? line + 1 : NULL;
+	return line && strtoull(line, NULL, 10) == inode && strstr(line, ".area");
+}
+
+/* Whether the process has the file mapped. Devices are not compared: some file systems tell another there. */
+static bool has_mapped(uint32_t pid, int fd)
+{
+	char path[64], text[8192];
+	size_t kept = 0;
+	bool found = false;
+	struct stat about;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	int maps = open(path, O_RDONLY | O_CLOEXEC);
+	if (maps < 0 || fstat(fd, &about)) {
+		if (maps >= 0)
+			close(maps);
+		return false;
+	}
+	for (ssize_t got; !found && (got = read(maps, text + kept, sizeof(text) - 1 - kept)) > 0;) {
+		char *line = text, *end;
+
+		text[kept += (size_t)got] = 0;
+		for (; !found && (end = strchr(line, '\n')); line = end + 1) {
+			*end = 0;
+			found = names_inode(line, about.st_ino);
+		}
+		kept = strlen(line);
+		if (kept == sizeof(text) - 1)
+			kept = 0; /* a path that is longer than any */
+		memmove(text, line, kept);
+	}
+	close(maps);
+	return found;
+}
+
+bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner)
+{
+	uint64_t here = own_pid_namespace();
+
+	if (here && here == owner->pid_namespace && owner->start_ticks && gmt_leftover_is_of_this_boot(owner)) {
+		/* A child that got no chance to let go may hold the lock for a process that is gone. */
+		if (start_ticks_of(owner->pid) != owner->start_ticks)
+			return false;
+		/* The host may have closed our descriptor, and the lock with it. */
+		return is_locked(fd) || has_mapped(owner->pid, fd);
+	}
+	return is_locked(fd);
+}
+
+bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner)
+{
+	char here[40];
+
+	read_boot_id(here);
+	return here[0] && !strncmp(here, owner->boot_id, sizeof(here));
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG, until the process
+ * is killed, or ends itself after MS milliseconds: by HOW, one of kill, segv, abort, _exit, exec, return. With
+ * `wait` it never does. "ready" is printed once all have begun.
+ */
+#include <cuda_runtime_api.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kept_log.h"
+
+enum { HELD = 64 };
+
+static struct kept_log *kept;
+static pthread_barrier_t begun;
+static _Atomic uint32_t must_end;
+static volatile int *volatile nowhere;
+
+static void note(struct kept_thread *thread, void *address, size_t bytes)
+{
+	uint64_t done = atomic_load_explicit(&thread->done, memory_order_relaxed);
+
+	thread->calls[done] = (struct kept_call){ (uint64_t)address, bytes };
+	atomic_store_explicit(&thread->done, done + 1, memory_order_release);
+}
+
+static void *work(void *number)
+{
+	struct kept_thread *thread = &kept->threads[(size_t)number];
+	unsigned seed = (unsigned)(size_t)number + 1;
+	void *held[HELD] = { NULL };
+
+	atomic_store(&thread->tid, (uint32_t)syscall(SYS_gettid));
+	for (bool waited = false; !must_end && thread->done < KEPT_CALLS - 2; waited = true) {
+		unsigned slot = (unsigned)rand_r(&seed) % HELD;
+		size_t bytes = 512 * (1 + (unsigned)rand_r(&seed) % 64);
+
+		if (held[slot]) {
+			cudaFree(held[slot]);
+			note(thread, held[slot], 0);
+		}
+		if (cudaMalloc(&held[slot], bytes))
+			abort();
+		note(thread, held[slot], bytes);
+		if (!waited)
+			pthread_barrier_wait(&begun);
+	}
+	while (!must_end)
+		pause();
+	return NULL;
+}
+
+static void end(const char *how)
+{
+	if (!strcmp(how, "kill"))
+		kill(getpid(), SIGKILL);
+	else if (!strcmp(how, "segv"))
+		*nowhere = 1;
+	else if (!strcmp(how, "abort"))
+		abort();
+	else if (!strcmp(how, "_exit"))
+		_exit(0);
+	else if (!strcmp(how, "exec"))
+		execl("/bin/sh", "sh", "-c", "unset LD_PRELOAD; echo another program; sleep 1", NULL);
+	else
+		must_end = 1;
+}
+
+int main(int argc, char **argv)
+{
+	size_t threads = argc > 3 ? strtoul(argv[2], NULL, 10) : 0;
+	pthread_t ids[KEPT_THREADS];
+	int fd = argc > 3 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
+
+	if (fd < 0 || threads < 1 || threads > KEPT_THREADS || ftruncate(fd, sizeof(*kept)))
+		return 2;
+	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (kept == MAP_FAILED)
+		return 2;
+	pthread_barrier_init(&begun, NULL, (unsigned)threads + 1);
+	for (size_t i = 0; i < threads; i++)
+		pthread_create(&ids[i], NULL, work, (void *)i);
+	pthread_barrier_wait(&begun);
+	puts("ready");
+	fflush(stdout);
+	if (argc > 4)
+		usleep((useconds_t)strtoul(argv[4], NULL, 10) * 1000);
+	if (argc > 4)
+		end(argv[3]);
+	for (size_t i = 0; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	return 0;
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What tests of kills share: a program at full event rate that notes down itself what it does, and its end."""
+import atexit
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import leftovers
+from snapshots import CLI, SHIM, SIMCUDA
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+KILLED = os.path.join(PROGRAMS, "killed")
+CHECK = os.path.join(PROGRAMS, "check-killed")
+
+
+class Killed:
+    """One run of killed.c in a folder of its own, with its log and its snapshot."""
+
+    def __init__(self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=()):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
+        atexit.register(self.clear)
+        # On a file system of its own: what the program says must not depend on the disk that is full.
+        self.log = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-log.{os.path.basename(self.folder)}")
+        self.file = os.path.join(self.folder, "killed.gmt.gz")
+        settings = {"output": self.file, **(options or {})}
+        text = ":".join(f"{key}='{value}'" for key, value in settings.items())
+        command = [*limits, "env", f"LD_PRELOAD={SHIM}", KILLED, self.log, str(threads), how]
+        self.process = subprocess.Popen(
+            command + ([str(after_ms)] if after_ms is not None else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA}, text=True)
+        self.ready = self.process.stdout.readline()
+        self.memory = leftovers.of(self.file)
+
+    def kill(self, number=signal.SIGKILL):
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self):
+        self.out, self.err = self.process.communicate(timeout=120)
+        return self.process.returncode
+
+    def published(self):
+        """Events of each thread, counted in the memory that is left."""
+        return {tid: published for tid, published, _, _ in self.memory.rings()}
+
+    def check(self, file=None, *stopped):
+        """Whether a whole file is what the program did; the word on what is wrong, or the count of events."""
+        done = subprocess.run([CHECK, file or self.file, self.log, *stopped], capture_output=True, text=True, timeout=120)
+        return done.stdout.strip() + done.stderr
+
+    def clear(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        leftovers.remove_of_folder(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if os.path.exists(self.log):
+            os.unlink(self.log)
+
+
+def cli(*arguments):
+    return subprocess.run([CLI, *arguments], capture_output=True, text=True, timeout=120)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""What each way to die keeps, and what `recover` and the other verbs make of it."""
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import time
+import unittest
+
+import leftovers
+import tap
+from killing import Killed, cli
+
+BOOT_ID_OFFSET = leftovers.HEADER.size + 24
+
+
+def info(file):
+    return json.loads(cli("info", "--json", file).stdout)
+
+
+class Deaths(unittest.TestCase):
+    def check_all_is_there(self, run, published=True):
+        if published:
+            expected = run.published()
+            self.assertEqual({row["tid"]: row["events"] for row in info(run.file)["threads"]}, expected)
+        done = cli("recover", run.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(run.check(), r"^\d+$")
+        self.assertTrue(info(run.file)["complete"])
+
+    def test_a_kill_a_crash_and_an_abort_lose_nothing(self):
+        for how, code in ("kill", -signal.SIGKILL), ("segv", -signal.SIGSEGV), ("abort", -signal.SIGABRT):
+            with self.subTest(how):
+                run = Killed(how, 300)
+                self.assertEqual(run.wait(), code)
+                self.check_all_is_there(run)
+
+    def test_an_exec_without_a_fork_loses_nothing_although_the_process_goes_on(self):
+        run = Killed("exec", 300)
+        self.assertEqual(run.process.stdout.readline(), "another program\n")
+        self.assertIsNone(run.process.poll())
+        self.check_all_is_there(run)
+        self.assertEqual(run.wait(), 0)
+
+    def test_what_the_kernel_ends_for_lack_of_memory_is_a_kill(self):
+        # Its signal, and what it asks of a process that it wants to be rid of: nothing.
+        run = Killed(limits=["sh", "-c", 'echo 1000 >/proc/self/oom_score_adj; exec "$@"', "sh"])
+        time.sleep(0.2)
+        self.assertEqual(run.kill(signal.SIGKILL), -signal.SIGKILL)
+        self.check_all_is_there(run)
+
+    def test_ends_in_order_leave_nothing_to_recover(self):
+        for how in "_exit", "return":
+            with self.subTest(how):
+                run = Killed(how, 100)
+                path = run.memory.path
+                self.assertEqual(run.wait(), 0)
+                self.assertFalse(os.path.exists(path))
+                # Other threads go on while the one that ends the process waits for the file.
+                self.assertRegex(run.check(None, "stopped"), r"^\d+$")
+                self.assertEqual(cli("recover", run.file).returncode, 0)
+
+    def test_where_no_file_may_hold_the_memory_all_is_kept_up_to_the_last_sync_point(self):
+        run = Killed(limits=["prlimit", "--fsize=1000000000"])
+        self.assertIsNone(run.memory)
+        time.sleep(1.5)
+        run.kill()
+        self.assertRegex(run.check(None, "cut"), r"^\d+$")
+        self.assertGreater(info(run.file)["events"], 0)
+        self.assertFalse(info(run.file)["complete"])
+
+    def test_after_a_reboot_the_file_is_readable_up_to_a_whole_sync_point_wherever_it_ends(self):
+        run = Killed()
+        time.sleep(1.2)
+        run.kill()
+        os.unlink(run.memory.path)
+        whole = info(run.file)["events"]
+        self.assertGreater(whole, 1000)
+        choose, size = random.Random(1), os.path.getsize(run.file)
+        seen = set()
+        for number in range(24):
+            copy = f"{run.file}.{number}"
+            shutil.copy(run.file, copy)
+            end = choose.randrange(size // 3, size)
+            os.truncate(copy, end)
+            if number % 2:
+                os.truncate(copy, size)  # the length was written back, the bytes were not
+            self.assertRegex(run.check(copy, "cut"), r"^\d+$", f"cut at {end}")
+            seen.add(info(copy)["events"])
+        self.assertGreater(len(seen), 2)
+
+    def test_memory_of_before_a_reboot_is_not_believed(self):
+        run = Killed()
+        time.sleep(0.1)
+        run.kill()
+        with open(run.memory.path, "r+b") as file:
+            file.seek(BOOT_ID_OFFSET)
+            file.write(b"another boot")
+        self.assertFalse(info(run.file)["complete"])
+        done = cli("recover", run.memory.path)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("started anew", done.stderr)
+
+
+class Recover(unittest.TestCase):
+    def killed(self, seconds=0.1, **more):
+        run = Killed(**more)
+        time.sleep(seconds)
+        run.kill()
+        return run
+
+    def test_every_verb_reads_the_memory_and_says_so_in_one_line(self):
+        run = self.killed()
+        events = info(run.file)["events"]
+        for arguments in ["report"], ["info"], ["leaks"], ["dump", "--record=end"], ["check"]:
+            done = cli(*arguments, run.file)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            if arguments[0] != "dump":
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn("gpumemtrace recover", done.stderr)
+        self.assertIn(f"events={events} ", cli("dump", "--record=end", run.file).stdout.replace("\n", " "))
+        self.assertTrue(os.path.exists(run.memory.path))
+
+    def test_the_file_is_replaced_in_one_step_with_its_rights_and_the_memory_goes(self):
+        run = self.killed()
+        os.chmod(run.file, 0o640)
+        events = info(run.file)["events"]
+        done = cli("recover", run.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("complete", done.stdout)
+        self.assertEqual(os.stat(run.file).st_mode & 0o777, 0o640)
+        self.assertEqual(os.listdir(run.folder), ["killed.gmt.gz"])
+        self.assertFalse(os.path.exists(run.memory.path))
+        self.assertEqual(info(run.file)["events"], events)
+        again = cli("recover", run.file)
+        self.assertEqual(again.returncode, 0)
+        self.assertIn("nothing to recover", again.stderr)
+
+    def test_recovered_twice_nothing_is_there_twice(self):
+        run = self.killed()
+        self.assertEqual(cli("recover", "--keep", run.file).returncode, 0)
+        events = info(run.file)["events"]
+        self.assertEqual(cli("recover", run.file).returncode, 0)
+        self.assertEqual(info(run.file)["events"], events)
+        self.assertRegex(run.check(), r"^\d+$")
+
+    def test_all_completes_every_file_and_says_so_in_json(self):
+        runs = [self.killed() for _ in range(2)]
+        done = cli("recover", "--all", "--json", "--keep")
+        said = {row["file"]: row for row in json.loads(done.stdout)["files"]}
+        for run in runs:
+            row = said[os.path.realpath(run.file)]
+            self.assertEqual((row["gap"], row["pid"]), (False, run.memory.pid))
+            self.assertEqual(row["events"], info(run.file)["events"])
+
+    def test_a_copy_and_a_file_that_was_moved_find_their_memory(self):
+        run = self.killed(0.8)
+        events = info(run.file)["events"]
+        copy = os.path.join(run.folder, "copy.gmt.gz")
+        shutil.copy(run.file, copy)
+        os.rename(run.file, run.file + ".moved")
+        self.assertEqual([info(copy)["events"], info(run.file + ".moved")["events"]], [events, events])
+
+    def test_a_file_that_is_gone_is_written_anew_with_what_the_memory_has(self):
+        for seconds in 0, 1.5:
+            run = self.killed(seconds)
+            os.unlink(run.file)
+            done = cli("recover", run.memory.path)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("is gone: say with -o", done.stderr)
+            anew = os.path.join(run.folder, "anew.gmt.gz")
+            done = cli("recover", run.memory.path, "-o", anew)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            said = info(anew)
+            self.assertGreater(said["events"], 0)
+            self.assertFalse(said["complete"])
+            self.assertIn("a part of the file before those was lost", json.dumps(said))
+            report = json.loads(cli("report", "--json", anew).stdout)
+            self.assertNotIn("stacks or frames are not in the file", json.dumps(report))
+            self.assertNotIn("killed.c", [site["stack"] for site in report["sites"] if not site["stack"]])
+
+    def test_a_process_that_goes_on_is_left_alone(self):
+        run = Killed()
+        time.sleep(0.2)
+        done = cli("recover", run.file)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("goes on", done.stderr)
+        self.assertNotIn("hint", cli("info", run.file).stderr)
+        self.assertEqual(cli("recover", run.memory.path).returncode, 3)
+        cli("recover", "--all", "--keep")
+        self.assertTrue(os.path.exists(run.memory.path))
+        self.assertIsNone(run.process.poll())
+        run.kill()
+        self.assertEqual(cli("recover", run.file).returncode, 0)
+        self.assertRegex(run.check(), r"^\d+$")
+
+    def test_memory_that_makes_no_sense_does_no_harm(self):
+        run = self.killed()
+        with open(run.memory.path, "rb") as file:
+            head = file.read(leftovers.HEADER.size + leftovers.OWNER.size + leftovers.CHANGING.size + 4096)
+        choose = random.Random(2)
+        for number in range(60):
+            broken = bytearray(head)
+            for _ in range(choose.randrange(1, 4)):
+                at = choose.choice((8, 12, *range(16, 88, 8), *range(4792, 4804)))
+                broken[at:at + 4] = struct.pack("<I", choose.choice((0, 1, 63, 64, 1 << 20, 0x7FFFFFFF, 0xFFFFFFFF)))
+            path = os.path.join(run.folder, f".gpumemtrace-{number}.area")
+            with open(path, "wb") as file:
+                file.write(broken)
+                file.truncate(choose.choice((len(broken), 1 << 22, 1 << 30)))
+            out = os.path.join(run.folder, "out.gmt.gz")
+            self.assertIn(cli("recover", "--keep", "-o", out, path).returncode, (0, 3))
+            os.unlink(path)
+
+    def test_what_is_left_is_bounded_and_the_oldest_goes_first(self):
+        run = self.killed()
+        with open(run.memory.path, "rb") as file:
+            head = file.read(1 << 16)
+        paths = [os.path.join(leftovers.folder(), f"{run.memory.pid}.{number:x}.area") for number in range(70)]
+        try:
+            for number, path in enumerate(paths):
+                with open(path, "wb") as file:
+                    file.write(head)
+                os.utime(path, (1000 + number, 1000 + number))
+            Killed("return", 1).wait()
+            left = [path for path in paths if os.path.exists(path)]
+            self.assertLessEqual(len(left), 64)
+            self.assertEqual(left, paths[len(paths) - len(left):])
+            self.assertTrue(os.path.exists(run.memory.path))
+        finally:
+            for path in paths:
+                if os.path.exists(path):
+                    os.unlink(path)
+
+
+if __name__ == "__main__":
+    tap.main()

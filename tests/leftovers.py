@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""What killed recorders left in shared memory, read as src/wire/leftover.h lays it out, and by nothing of ours."""
+import glob
+import os
+import struct
+
+MAGIC = b"GMTAREA\n"
+HEADER = struct.Struct("<8sIIQQQQQQQQQ")       # magic version slots size preamble journal depot rings
+OWNER = struct.Struct("<IIQQ40s256sQQ4352sQQ")
+CHANGING = struct.Struct("<II8Q")              # write_errno slots_used losses
+RING = struct.Struct("<IIII16s32xQQQ40xQ56x")  # magic capacity thread tid name published seen dropped consumed
+RING_MAGIC = 0x31474E52
+
+
+def folder():
+    return f"/dev/shm/gpumemtrace-{os.getuid()}"
+
+
+class Leftover:
+    """One recorder's memory; read anew at each call."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as file:
+            data = file.read(HEADER.size + OWNER.size)
+        (magic, self.version, self.slots, _, _, _, _, _, _, _, self.rings_offset,
+         self.ring_stride) = HEADER.unpack_from(data)
+        self.is_whole = magic == MAGIC
+        owner = OWNER.unpack_from(data, HEADER.size)
+        self.pid, self.file = owner[0], owner[8].split(b"\0")[0].decode()
+
+    def rings(self):
+        """(kernel's number of the thread, published, consumed, dropped) of each ring that was made."""
+        found = []
+        with open(self.path, "rb") as file:
+            file.seek(HEADER.size + OWNER.size)
+            used = CHANGING.unpack(file.read(CHANGING.size))[1]
+            for slot in range(used):
+                file.seek(self.rings_offset + slot * self.ring_stride)
+                magic, _, _, tid, _, published, _, dropped, consumed = RING.unpack(file.read(RING.size))
+                if magic == RING_MAGIC:
+                    found.append((tid, published, consumed, dropped))
+        return found
+
+
+def beside(*folders):
+    """All of this user's, with those of folders that were recorded to."""
+    paths = glob.glob(os.path.join(folder(), "*.area"))
+    for place in folders:
+        paths += glob.glob(os.path.join(place, ".gpumemtrace-*.area"))
+    found = []
+    for path in paths:
+        try:
+            found.append(Leftover(path))
+        except (OSError, struct.error):
+            pass
+    return [leftover for leftover in found if leftover.is_whole]
+
+
+def of(file):
+    """That of a snapshot, or None."""
+    file = os.path.realpath(file)
+    return next((leftover for leftover in beside(os.path.dirname(file)) if leftover.file == file), None)
+
+
+def remove_of_folder(place):
+    for leftover in beside(place):
+        if leftover.file.startswith(os.path.join(os.path.realpath(place), "")):
+            os.unlink(leftover.path)
