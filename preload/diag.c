@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/safe.h"
 #include "config.h"
 
 /* A pipe without a reader must not end the host by our line: SIGPIPE is held back and taken. */
@@ -49,6 +50,7 @@ static void say(const char *format, va_list arguments)
 	int kept_errno = errno;
 
 	vsnprintf(line + prefix, sizeof(line) - prefix - 1, format, arguments);
+	gmt_safe_line(line);
 	strcat(line, "\n");
 	gmt_diag_print(line);
 	errno = kept_errno;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/safe.h"
+#include "render/plain.h"
 #include "tools/check.h"
 #include "tools/child.h"
 #include "tools/command.h"
@@ -45,13 +47,6 @@ static bool was_there(const glob_t *before, const char *path)
 	return false;
 }
 
-static void print_name(const char *path)
-{
-	static const char special[] = " \t\n'\"\\$`*?[]{}()<>|&;~#!";
-
-	fprintf(stderr, path[strcspn(path, special)] ? " '%s'" : " %s", path);
-}
-
 /*
  * The files that this run wrote, moved to the front of `after`: the recorder never overwrites, so they are
  * those that were not there. Returns how many.
@@ -73,15 +68,21 @@ static size_t find_new(const glob_t *before, const char *pattern, glob_t *ret_af
 
 static void say_next(char **paths, size_t count, const char *pattern)
 {
+	struct gmt_plain plain = { .file = stderr };
+
 	if (!count) {
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 	} else if (count > NAMES_SHOWN) {
 		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", count);
-		fprintf(stderr, "next: gpumemtrace report %s\n", pattern);
+		fputs("next: gpumemtrace report ", stderr);
+		gmt_safe_print(stderr, pattern); /* for the shell to expand */
+		fputc('\n', stderr);
 	} else {
 		fputs("next: gpumemtrace report", stderr);
-		for (size_t i = 0; i < count; i++)
-			print_name(paths[i]);
+		for (size_t i = 0; i < count; i++) {
+			fputc(' ', stderr);
+			gmt_plain_argument(&plain, paths[i]);
+		}
 		fputc('\n', stderr);
 	}
 }

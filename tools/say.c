@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/safe.h"
+
 /* One write, so that lines of several processes do not mix; no byte of a file name can steer a terminal. */
 static void say(const char *kind, const char *format, va_list arguments)
 {
@@ -14,9 +16,7 @@ static void say(const char *kind, const char *format, va_list arguments)
 	int length = snprintf(line, sizeof(line), "gpumemtrace: %s: ", kind);
 
 	vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
-	for (char *at = line; *at; at++)
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
+	gmt_safe_line(line);
 	strcat(line, "\n");
 	fputs(line, stderr);
 }

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/safe.h"
 #include "model/owner_rules.h"
 
 static const char *const actions[] = { "skip", "own", "lend" };
@@ -32,11 +32,11 @@ static void quote(const struct word *word, char *ret_text, size_t size)
 	size_t length = 0;
 
 	while (at < end && length + 8 < size) {
-		size_t bytes = gmt_text_utf8_length(at, (size_t)(end - at));
+		size_t skip, bytes = gmt_safe_length(at, (size_t)(end - at), &skip);
 
-		if (!bytes || *at < ' ' || *at == 0x7f) {
+		if (!bytes) {
 			ret_text[length++] = '?';
-			at++;
+			at += skip;
 			continue;
 		}
 		memcpy(ret_text + length, at, bytes);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/safe.h"
 #include "render/check.h"
 
 /* GitHub shows ten errors and ten warnings of a step; more would only hide the first. */
@@ -13,14 +15,18 @@ enum { ANNOTATIONS_MOST = 10, ROWS_MOST = 200 };
  */
 static void put_escaped(FILE *file, const char *text, bool is_property)
 {
-	for (; *text; text++) {
-		unsigned char byte = (unsigned char)*text;
+	const unsigned char *at = (const unsigned char *)text;
 
-		if (byte == '%' || byte == '\r' || byte == '\n' || (is_property && (byte == ':' || byte ==
-			',')))
-			fprintf(file, "%%%02X", byte);
+	for (size_t left = strlen(text), taken; left; at += taken, left -= taken) {
+		size_t skip, length = gmt_safe_length(at, left, &skip);
+
+		taken = length ? length : skip;
+		if (*at == '%' || *at == '\r' || *at == '\n' || (is_property && (*at == ':' || *at == ',')))
+			fprintf(file, "%%%02X", *at);
+		else if (length)
+			fwrite(at, 1, length, file);
 		else
-			fputc(byte < 0x20 || byte == 0x7f ? '?' : byte, file);
+			fputc('?', file);
 	}
 }
 
@@ -75,13 +81,31 @@ void gmt_check_annotations(const struct gmt_check_report *report, FILE *file)
 	}
 }
 
+static bool is_behind(const char *text, const unsigned char *at, const char *word)
+{
+	size_t length = strlen(word);
+
+	return (size_t)(at - (const unsigned char *)text) >= length &&
+		strncasecmp((const char *)at - length, word, length) == 0;
+}
+
 /* Text in a cell: nothing in it is a link, an end of the cell or HTML. */
 static void put_cell(FILE *file, const char *text)
 {
-	for (; *text; text++) {
-		if (strchr("\\`*_{}[]<>()#+!|~&@", *text))
+	const unsigned char *at = (const unsigned char *)text;
+
+	for (size_t left = strlen(text), taken; left; at += taken, left -= taken) {
+		size_t skip, length = gmt_safe_length(at, left, &skip);
+
+		taken = length ? length : skip;
+		/* Also what GitHub makes links of: people, issues, addresses. */
+		if (strchr("\\`*_{}[]<>()#+!|~&@$", *at) || strncmp((const char *)at, "://", 3) == 0 ||
+			(*at == '.' && is_behind(text, at, "www")))
 			fputc('\\', file);
-		fputc((unsigned char)*text < 0x20 ? ' ' : *text, file);
+		if (length)
+			fwrite(at, 1, length, file);
+		else
+			fputc(*at == '\n' || *at == '\t' ? ' ' : '?', file);
 	}
 }
 

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "render/check.h"
+#include "base/safe.h"
 #include "base/text.h"
+#include "render/check.h"
 
 /*
  * The elements and attributes that Jenkins' xUnit plugin (junit-10.xsd), GitLab and Azure all read. A
  * suite is a file, a test case is a rule for a layer on a device of it.
  */
 
-/* Text and attributes alike; what XML 1.0 cannot hold becomes U+FFFD. */
+/*
+ * Text and attributes alike. What XML 1.0 cannot hold becomes U+FFFD; what must not reach a terminal or the log
+ * of a job as it is, is written by its number.
+ */
 static void put(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	size_t left = strlen(text);
 
 	while (left) {
-		size_t length = gmt_text_utf8_length(at, left);
+		size_t skip, length = gmt_text_utf8_length(at, left);
 		bool is_control = *at < 0x20 && *at != '\n' && *at != '\t';
 		/* U+FFFE and U+FFFF. */
 		bool is_none = length == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
@@ -27,6 +31,9 @@ static void put(FILE *file, const char *text)
 			fputs(name, file);
 		else if (!length || is_control || is_none)
 			fputs("\xef\xbf\xbd", file);
+		else if ((*at >= 0x20 && !gmt_safe_length(at, left, &skip)) ||
+			gmt_safe_is_command((const unsigned char *)text, at))
+			fprintf(file, "&#x%x;", gmt_safe_character(at, length));
 		else
 			fwrite(at, 1, length, file);
 		length += !length;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/safe.h"
 #include "render/check.h"
 
 /* What the renderers of a verdict share. */
@@ -78,6 +79,22 @@ struct gmt_check_place gmt_check_place(const struct gmt_check_report *report,
 	return place;
 }
 
+/* A line of a file that people read: what cannot stand in it may be anything. */
+static void put_pattern(FILE *file, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	for (size_t left = strlen(text), taken; left; at += taken, left -= taken) {
+		size_t skip, length = gmt_safe_length(at, left, &skip);
+
+		taken = length ? length : skip;
+		if (length)
+			fwrite(at, 1, length, file);
+		else
+			fputc('*', file);
+	}
+}
+
 void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file)
 {
 	const struct gmt_verdict *verdict = report->verdict;
@@ -101,8 +118,10 @@ void gmt_check_suppressions(const struct gmt_check_report *report, FILE *file)
 		}
 		if (is_written || !*pattern)
 			continue;
-		fprintf(file, "# %s: %s\n%s:^%s$\n", gmt_rule_text(check->rule)->name, finding->title,
-			finding->kind,
-			pattern);
+		fprintf(file, "# %s: ", gmt_rule_text(check->rule)->name);
+		gmt_safe_print(file, finding->title);
+		fprintf(file, "\n%s:^", finding->kind);
+		put_pattern(file, pattern);
+		fputs("$\n", file);
 	}
 }

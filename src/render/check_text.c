@@ -55,9 +55,10 @@ static void write_verdict(const struct writer *writer)
 		return;
 	fputs("  failed in ", writer->file);
 	for (size_t i = 0, shown = 0; i < files; i++)
-		if (verdict->subjects.items[i].failed)
-			fprintf(writer->file, "%s%s", shown++ ? ", " : "",
-				gmt_verdict_who(&verdict->subjects.items[i]).text);
+		if (verdict->subjects.items[i].failed) {
+			fputs(shown++ ? ", " : "", writer->file);
+			gmt_plain_text(&writer->plain, gmt_verdict_who(&verdict->subjects.items[i]).text);
+		}
 	fputc('\n', writer->file);
 }
 

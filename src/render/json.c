@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/safe.h"
 #include "base/text.h"
 
 static void new_line(struct gmt_json *json)
@@ -68,8 +69,8 @@ void gmt_json_end_array(struct gmt_json *json)
 	end(json, ']');
 }
 
-/* One character that JSON writes in another way. */
-static void put_escaped(FILE *file, unsigned char character)
+/* One character that JSON, or we, write in another way. */
+static void put_escaped(FILE *file, uint32_t character)
 {
 	static const char short_names[] = "b\bf\fn\nr\rt\t\"\"\\\\";
 
@@ -80,6 +81,10 @@ static void put_escaped(FILE *file, unsigned char character)
 			return;
 		}
 	}
+	if (character > 0xffff) {
+		fprintf(file, "\\u%04x", 0xd7c0 + (character >> 10));
+		character = 0xdc00 | (character & 0x3ff);
+	}
 	fprintf(file, "\\u%04x", character);
 }
 
@@ -88,25 +93,34 @@ static bool is_plain(unsigned char character)
 	return character >= 0x20 && character < 0x7f && character != '"' && character != '\\';
 }
 
+/*
+ * What a terminal or the log of a CI job may take for a command is written by its number: programs that read
+ * JSON see no difference, and people may look at it safely.
+ */
+static bool is_command(const unsigned char *start, const unsigned char *at)
+{
+	return *at == '[' && gmt_safe_is_command(start, at);
+}
+
 /* A report has millions of strings, nearly all plain: those go out in one piece. */
 static void put_string(FILE *file, const char *text, size_t length)
 {
-	const unsigned char *at = (const unsigned char *)text, *end = at + length;
+	const unsigned char *start = (const unsigned char *)text, *at = start, *end = at + length;
 
 	putc_unlocked('"', file);
 	while (at < end) {
 		size_t plain = 0;
 
-		while (at + plain < end && is_plain(at[plain]))
+		while (at + plain < end && is_plain(at[plain]) && !is_command(start, at + plain))
 			plain++;
 		fwrite_unlocked(at, 1, plain, file);
 		at += plain;
 		if (at == end)
 			break;
 
-		size_t taken = gmt_text_utf8_length(at, (size_t)(end - at));
-		if (taken == 1)
-			put_escaped(file, *at);
+		size_t skip, taken = gmt_text_utf8_length(at, (size_t)(end - at));
+		if (taken == 1 || (taken && !gmt_safe_length(at, (size_t)(end - at), &skip)))
+			put_escaped(file, gmt_safe_character(at, taken));
 		else if (taken)
 			fwrite_unlocked(at, 1, taken, file);
 		else

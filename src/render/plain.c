@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "analysis/names.h"
+#include "base/safe.h"
 
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
 {
@@ -16,8 +17,7 @@ void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
 
 void gmt_plain_text(const struct gmt_plain *plain, const char *text)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, plain->file);
+	gmt_safe_print(plain->file, text);
 }
 
 void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
@@ -29,7 +29,22 @@ void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
 		return;
 	}
 	fputc('\'', plain->file);
-	gmt_plain_text(plain, text);
+	while (*text) {
+		size_t length = strcspn(text, "'");
+		char piece[1024];
+
+		if (length >= sizeof(piece))
+			length = sizeof(piece) - 1;
+		memcpy(piece, text, length);
+		piece[length] = 0;
+		gmt_plain_text(plain, piece);
+		text += length;
+		/* Ended, said, and begun again. */
+		if (*text == '\'') {
+			fputs("'\\''", plain->file);
+			text++;
+		}
+	}
 	fputc('\'', plain->file);
 }
 

@@ -22,7 +22,7 @@ struct gmt_plain {
 /* What follows is in this style, until GMT_PLAIN_NORMAL. */
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style);
 
-/* Text from a file; control characters become '?'. */
+/* Text from a file, as safe.h lets it be seen. */
 void gmt_plain_text(const struct gmt_plain *plain, const char *text);
 
 /* The same for an argument of a command, in quotes where a shell would need them. */
