@@ -133,6 +133,7 @@ static void apply(void)
 	gmt_config.snapshot_oom = is(OPTION_snapshot_oom, "on");
 	gmt_config.snapshot_peak_bytes = size_of(OPTION_snapshot_peak);
 	gmt_config.snapshot_signal = signal_of(OPTION_snapshot_signal);
+	gmt_config.command = is(OPTION_command, "on");
 	gmt_config.help = is(OPTION_help, "1");
 }
 

@@ -34,6 +34,7 @@ struct gmt_config {
 	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "" when there is none */
 	uint32_t depth;
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
+	bool command; /* arguments and working folder of the program are kept */
 	bool help;
 };
 

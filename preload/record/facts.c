@@ -51,7 +51,7 @@ static void write_process(const struct gmt_facts *facts)
 	struct utsname machine;
 
 	executable[length > 0 ? length : 0] = 0;
-	if (!getcwd(directory, sizeof(directory)))
+	if (!gmt_config.command || !getcwd(directory, sizeof(directory)))
 		directory[0] = 0;
 	if (uname(&machine))
 		machine.machine[0] = 0;
@@ -65,7 +65,7 @@ static void write_process(const struct gmt_facts *facts)
 		.start_stamp = gmt_clock_start.stamp,
 		.host = slice(recording->identity.host),
 		.executable = slice(executable),
-		.command = read_command(command, sizeof(command)),
+		.command = gmt_config.command ? read_command(command, sizeof(command)) : (struct gmt_slice){ command, 0 },
 		.directory = slice(directory),
 		.shim_version = slice(GMT_PROGRAM_VERSION),
 		.machine = slice(machine.machine),

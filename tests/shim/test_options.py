@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Options: what they do, and that wrong ones and bad places cost one line and nothing else."""
+import gzip
 import os
 import subprocess
 import tempfile
@@ -47,7 +48,7 @@ class Options(unittest.TestCase):
     def test_help_lists_every_option_and_the_program_runs(self):
         run = Recording(BUSY, {"help": "1"})
         for key in ("output", "stacks", "free_stacks", "depth", "overflow", "exports", "dynsym", "nvtx",
-                    "samples", "nvml", "verbosity"):
+                    "samples", "nvml", "command", "verbosity"):
             self.assertIn(f"  {key}=", run.err)
         self.assertEqual(run.out, "20\n")
 
@@ -55,6 +56,15 @@ class Options(unittest.TestCase):
         run = Recording(BUSY, {"depth": "7", "free_stacks": "on"})
         options = {row["key"]: row["value"] for row in run.records("option")}
         self.assertEqual((options["depth"], options["free_stacks"], options["stacks"]), ("7", "on", "all"))
+
+    def test_command_off_keeps_neither_arguments_nor_folder(self):
+        for value, there in (("on", True), ("off", False)):
+            run = Recording(["bash", "-c", f"exec -a secret-argument {BUSY[0]} 1 20"], {"command": value, "stacks": "none"})
+            process, = run.records("process")
+            self.assertEqual(bool(process["command"]), there)
+            self.assertEqual(bool(process["directory"]), there)
+            text = gzip.open(run.file).read()
+            self.assertEqual(b"secret-argument" in text, there)
 
     def test_free_stacks_puts_stacks_on_frees(self):
         run = Recording(BUSY, {"free_stacks": "on"})
