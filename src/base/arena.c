@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "base/sanitizer.h"
 
-enum { CHUNK_BYTES = 256 << 10, ALIGNMENT = 16 };
+enum { CHUNK_BYTES = GMT_WITH_ASAN ? 4 << 10 : 256 << 10, ALIGNMENT = 16 };
 
 struct gmt_arena_chunk {
 	struct gmt_arena_chunk *older;
@@ -23,7 +24,8 @@ void *gmt_arena_alloc(struct gmt_arena *arena, size_t bytes)
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 
-	size_t need = aligned(bytes ? bytes : 1);
+	/* For AddressSanitizer, a gap behind each piece. */
+	size_t need = aligned(bytes ? bytes : 1) + (GMT_WITH_ASAN ? ALIGNMENT : 0);
 
 	if (!arena->newest || arena->newest->size_bytes - arena->used_bytes < need) {
 		size_t header = aligned(sizeof(struct gmt_arena_chunk));
@@ -36,10 +38,12 @@ void *gmt_arena_alloc(struct gmt_arena *arena, size_t bytes)
 		chunk->size_bytes = size;
 		arena->newest = chunk;
 		arena->used_bytes = header;
+		ASAN_POISON_MEMORY_REGION((char *)chunk + header, size - header);
 	}
 
 	void *piece = (char *)arena->newest + arena->used_bytes;
 	arena->used_bytes += need;
+	ASAN_UNPOISON_MEMORY_REGION(piece, bytes ? bytes : 1);
 	return piece;
 }
 
@@ -57,6 +61,7 @@ void gmt_arena_fini(struct gmt_arena *arena)
 	while (arena->newest) {
 		struct gmt_arena_chunk *older = arena->newest->older;
 
+		ASAN_UNPOISON_MEMORY_REGION(arena->newest, arena->newest->size_bytes);
 		gmt_pages_free(arena->newest, arena->newest->size_bytes);
 		arena->newest = older;
 	}

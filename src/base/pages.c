@@ -2,7 +2,31 @@
 #include "base/pages.h"
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+#include "base/sanitizer.h"
+
+#if GMT_WITH_ASAN
+
+void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
+{
+	/* What the kernel would refuse is refused here too, not reported. */
+	char *grown = new_bytes <= PTRDIFF_MAX / 4 ? realloc(block, new_bytes ? new_bytes : 1) : NULL;
+
+	if (grown && new_bytes > old_bytes)
+		memset(grown + old_bytes, 0, new_bytes - old_bytes);
+	return grown;
+}
+
+void gmt_pages_free(void *block, size_t bytes)
+{
+	(void)bytes;
+	free(block);
+}
+
+#else
 
 enum { PAGE_BYTES = 4096 }; /* a multiple is enough: the kernel rounds up to its own page */
 
@@ -32,3 +56,5 @@ void gmt_pages_free(void *block, size_t bytes)
 	if (block)
 		munmap(block, whole_pages(bytes));
 }
+
+#endif

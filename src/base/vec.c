@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/pages.h"
+#include "base/sanitizer.h"
 
 bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t extra, size_t item_bytes)
 {
@@ -16,7 +17,7 @@ bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t 
 	size_t want = count + extra > *capacity * 2 ? count + extra : *capacity * 2;
 	size_t page_items = 4096 / item_bytes;
 	if (want < page_items)
-		want = page_items;
+		want = GMT_WITH_ASAN ? count + extra : page_items;
 
 	void *grown = gmt_pages_grow(*items, *capacity * item_bytes, want * item_bytes);
 	if (!grown)
