@@ -169,7 +169,7 @@ void gmt_leak_add_live(struct gmt_leak_search *search, uint32_t site)
 	struct gmt_leak_left *left = &search->left;
 	const struct gmt_history_site *row = &maker->history->sites.items[site];
 	const struct gmt_history_sample *samples =
-		maker->history->series[span->series].samples.items + row->first_sample[span->series];
+		gmt_vec_at(&maker->history->series[span->series].samples, row->first_sample[span->series]);
 	uint32_t count = row->sample_count[span->series];
 
 	for (uint32_t i = 0; i < count; i++) {

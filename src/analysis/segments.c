@@ -128,7 +128,7 @@ static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end, const s
 		at = block->address + block->size_bytes;
 		walk->segments->allocated_bytes += block->size_bytes;
 	}
-	*ret_first = walk->blocks.items + first;
+	*ret_first = gmt_vec_at(&walk->blocks, first);
 	walk->segments->blocks += walk->next - first;
 	return walk->next - first;
 }

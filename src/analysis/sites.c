@@ -146,8 +146,8 @@ const struct gmt_site *gmt_sites_of(struct gmt_sites *sites, uint32_t layer, int
 
 	size_t first = find_place(sites, layer, device, false);
 	*ret_count = find_place(sites, layer, device, true) - first;
-	sort_rows(sites->rows.items + first, *ret_count, key);
-	return sites->rows.items + first;
+	sort_rows(gmt_vec_at(&sites->rows, first), *ret_count, key);
+	return gmt_vec_at(&sites->rows, first);
 }
 
 void gmt_sites_fini(struct gmt_sites *sites)

@@ -268,7 +268,7 @@ enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key k
 const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer, int32_t device,
 	size_t *ret_count)
 {
-	const struct gmt_table_row *row = table->rows.items, *end = row + table->rows.count, *first;
+	const struct gmt_table_row *row = table->rows.items, *end = gmt_vec_at(&table->rows, table->rows.count), *first;
 
 	while (row < end && (row->layer != layer || row->device != device))
 		row++;

@@ -29,6 +29,9 @@
 #define gmt_vec_push(vec) \
 	(gmt_vec_reserve((vec), 1) ? &(vec)->items[(vec)->count++] : NULL)
 
+/* The address of an item, or of what would be behind the last one; NULL where there never was any. */
+#define gmt_vec_at(vec, index) ((vec)->items ? &(vec)->items[index] : NULL)
+
 #define gmt_vec_fini(vec) \
 	gmt_vec_free_bytes((void **)&(vec)->items, &(vec)->count, &(vec)->capacity, sizeof(*(vec)->items))
 

@@ -311,10 +311,10 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 		if (has_python && resolved->is_eval && !frames->truncated)
 			unmatched++;
 		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved))) {
-			pass_owners(merger, merger->resolved_places.items + resolved->first, resolved->count);
+			pass_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count);
 			continue;
 		}
-		if (!append(merger, merger->resolved_places.items + resolved->first, resolved->count))
+		if (!append(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count))
 			return false;
 	}
 	/*

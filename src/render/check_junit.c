@@ -31,7 +31,7 @@ static void put(FILE *file, const char *text)
 			fputs(name, file);
 		else if (!length || is_control || is_none)
 			fputs("\xef\xbf\xbd", file);
-		else if ((*at >= 0x20 && !gmt_safe_length(at, left, &skip)) ||
+		else if (!gmt_safe_length(at, left, &skip) ||
 			gmt_safe_is_command((const unsigned char *)text, at))
 			fprintf(file, "&#x%x;", gmt_safe_character(at, length));
 		else

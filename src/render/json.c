@@ -142,7 +142,7 @@ void gmt_json_key(struct gmt_json *json, const char *key)
 void gmt_json_bytes(struct gmt_json *json, const char *text, size_t length)
 {
 	before_item(json);
-	put_string(json->file, text, length);
+	put_string(json->file, length ? text : "", length);
 	json->needs_comma = true;
 }
 

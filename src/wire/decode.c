@@ -119,7 +119,8 @@ static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info 
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes) {
 			struct gmt_list *list = (struct gmt_list *)cell;
 
-			list->items = decoder->items.items + (uintptr_t)list->items;
+			if (decoder->items.items)
+				list->items = decoder->items.items + (uintptr_t)list->items;
 		}
 	}
 }

@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that `report`, `info` and `dump` do, for a snapshot with any content. The input is what a
- * snapshot holds inside gzip; checksums are put right first, so that mutations get past them. What must
- * hold for every input: no crash, and sites that sum to their accounts.
- *
- * LLVMFuzzerTestOneInput is libFuzzer's entry; without it, main.c mutates seeds by itself.
+ * Everything that `report`, `leaks`, `info`, `check` and `diff` do, for a snapshot with any content. What must
+ * hold for every input: no crash, sites that sum to their accounts, JSON that is JSON, and no character in
+ * anything that a terminal must not see.
  */
-#include <endian.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <zlib.h>
 
-#include "render/dump.h"
+#include "analysis/diff.h"
+#include "analysis/gate.h"
+#include "base/map.h"
+#include "content.h"
+#include "output.h"
+#include "render/check.h"
+#include "render/diff.h"
 #include "render/info.h"
 #include "render/report.h"
 #include "tools/input.h"
 #include "tools/parts.h"
 #include "tools/say.h"
 #include "tools/where_parts.h"
-#include "wire/decode.h"
-#include "wire/sink.h"
-#include "wire/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,78 +33,6 @@ int gmt_say_failure(const struct gmt_error *error)
 {
 	(void)error;
 	abort();
-}
-
-static void put_u32(uint8_t *at, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(at, &value, sizeof(value));
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
-/* Puts header and checksums right, as far as the content has the shape of blocks. */
-static void repair(uint8_t *content, size_t size)
-{
-	size_t at = GMT_FILE_HEADER_BYTES;
-
-	memcpy(content, GMT_FORMAT_MAGIC "\1\0\0\0\0\0\0\0", 16);
-	put_u32(content + 16, (uint32_t)crc32(0, content, 16));
-	while (size - at >= GMT_BLOCK_HEADER_BYTES) {
-		uint32_t length = get_u32(content + at + 8);
-
-		if (length > size - at - GMT_BLOCK_HEADER_BYTES) {
-			length = (uint32_t)(size - at - GMT_BLOCK_HEADER_BYTES);
-			put_u32(content + at + 8, length);
-		}
-
-		uLong crc = crc32(0, content + at, 12);
-		crc = crc32(crc, content + at + GMT_BLOCK_HEADER_BYTES, length);
-		put_u32(content + at + 12, (uint32_t)crc);
-		at += GMT_BLOCK_HEADER_BYTES + length;
-	}
-}
-
-/* The content as a snapshot in memory; the path by which it can be opened. */
-static int store(const uint8_t *content, size_t size, char ret_path[64])
-{
-	struct gmt_sink *sink;
-	int fd = memfd_create("snapshot", MFD_CLOEXEC);
-
-	if (fd < 0 || gmt_sink_open(fd, 1, &sink, NULL) || gmt_sink_push(sink, content, size, NULL) ||
-		gmt_sink_close(sink, NULL))
-		abort();
-	snprintf(ret_path, 64, "/proc/self/fd/%d", fd);
-	return fd;
-}
-
-static void dump(const char *path, FILE *out)
-{
-	struct gmt_decoder decoder = { 0 };
-	struct gmt_source *source;
-	struct gmt_block block;
-	const void *rows;
-
-	if (gmt_source_open(path, &source, NULL))
-		return;
-	while (!gmt_source_next(source, &block, NULL)) {
-		const struct gmt_record_info *record = gmt_record_info(block.kind);
-
-		if (!record || gmt_decode_rows(&decoder, &block, &rows, NULL))
-			continue;
-		for (uint32_t i = 0; i < block.rows && i < 64; i++) {
-			gmt_dump_text(out, record, (const char *)rows + (size_t)i * record->row_bytes);
-			gmt_dump_json(out, record, (const char *)rows + (size_t)i * record->row_bytes);
-		}
-	}
-	gmt_decoder_fini(&decoder);
-	gmt_source_close(source);
 }
 
 static void check_sums(const struct gmt_books *books)
@@ -147,26 +71,27 @@ static void check_peaks(const struct gmt_where_view *view)
 		}
 }
 
-/* Where the memory went, by every key. */
-static void where(const struct gmt_parts *parts, FILE *out)
+/* Where the memory went, by a key. */
+static void where(const struct gmt_parts *parts, int by)
 {
-	struct gmt_json json = { .file = out };
+	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON) };
+	struct gmt_where_parts made = { 0 };
 
-	for (int by = 0; by < GMT_TABLE_KEYS; by++) {
-		struct gmt_where_parts made = { 0 };
-
-		if (gmt_where_parts_init(&made, parts->snapshot, &parts->traces, &parts->timeline, &parts->replay,
-			&parts->history, &parts->sites, parts->until_ns, by, GMT_SITES_BY_TOTAL, NULL))
-			abort();
-		check_peaks(&made.view);
-		gmt_where_json(&made.view, &json);
-		for (enum gmt_where_section section = GMT_WHERE_SHORT; section <= GMT_WHERE_TABLE; section++)
-			gmt_where_text(&made.view, section, out);
-		gmt_where_parts_fini(&made);
-	}
+	if (gmt_where_parts_init(&made, parts->snapshot, &parts->traces, &parts->timeline, &parts->replay,
+		&parts->history, &parts->sites, parts->until_ns, by, GMT_SITES_BY_TOTAL, NULL))
+		abort();
+	check_peaks(&made.view);
+	gmt_json_begin_object(&json);
+	gmt_where_json(&made.view, &json);
+	gmt_json_end_object(&json);
+	fuzz_output_end(FUZZ_JSON);
+	for (enum gmt_where_section section = GMT_WHERE_SHORT; section <= GMT_WHERE_TABLE; section++)
+		gmt_where_text(&made.view, section, fuzz_output(FUZZ_TEXT));
+	fuzz_output_end(FUZZ_TEXT);
+	gmt_where_parts_fini(&made);
 }
 
-static void render(struct gmt_parts *parts, const struct gmt_where_parts *made, FILE *out)
+static void render(struct gmt_parts *parts, const struct gmt_where_parts *made)
 {
 	struct gmt_leaks_view leaks = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
@@ -177,83 +102,165 @@ static void render(struct gmt_parts *parts, const struct gmt_where_parts *made, 
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats,
 		.ooms = &parts->ooms,
-		.ledger = &parts->ledger, .heaps = &parts->heaps, .where = &made->view, .leaks = &leaks, .limit = UINT64_MAX, .frames = 6,
-		.all_lists = true, .color = true,
+		.ledger = &parts->ledger, .heaps = &parts->heaps, .where = &made->view, .leaks = &leaks,
+		.limit = UINT64_MAX, .frames = 6, .all_lists = true,
 	};
-	struct gmt_json json = { .file = out, .pretty = true, .inline_depth = 2 };
+	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
 
 	gmt_report_json(&whole, &json);
-	gmt_report_text(&whole, out);
+	gmt_report_text(&whole, fuzz_output(FUZZ_TEXT));
+	fuzz_output_end(FUZZ_JSON);
+	fuzz_output_end(FUZZ_TEXT);
 }
 
-static void inform(struct gmt_snapshot *snapshot, const struct gmt_caveats *caveats, FILE *out)
+static void inform(struct gmt_snapshot *snapshot, const struct gmt_caveats *caveats)
 {
 	struct gmt_census census = { 0 };
+	struct gmt_coverage coverage = { 0 };
 	struct gmt_info info = { .snapshot = snapshot, .census = &census, .caveats = caveats };
-	struct gmt_json json = { .file = out, .pretty = true, .inline_depth = 2 };
 
-	if (gmt_census_init(&census, snapshot, NULL))
+	if (gmt_census_init(&census, snapshot, NULL) || gmt_coverage_init(&coverage, snapshot, NULL))
 		abort();
-	gmt_info_json(&info, &json);
-	gmt_info_text(&info, out);
+	for (int with_coverage = 0; with_coverage < 2; with_coverage++) {
+		struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
+
+		info.coverage = with_coverage ? &coverage : NULL;
+		gmt_info_json(&info, &json);
+		gmt_info_text(&info, fuzz_output(FUZZ_TEXT));
+		fuzz_output_end(FUZZ_JSON);
+		fuzz_output_end(FUZZ_TEXT);
+	}
+	gmt_coverage_fini(&coverage);
 	gmt_census_fini(&census);
+}
+
+static void render_verdict(const struct gmt_check_report *check)
+{
+	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 3 };
+	struct gmt_json sarif = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 12 };
+
+	gmt_check_text(check, fuzz_output(FUZZ_TEXT));
+	gmt_check_annotations(check, fuzz_output(FUZZ_TEXT));
+	gmt_check_summary(check, fuzz_output(FUZZ_TEXT));
+	gmt_check_suppressions(check, fuzz_output(FUZZ_TEXT));
+	gmt_check_junit(check, fuzz_output(FUZZ_XML));
+	gmt_check_json(check, &json);
+	fuzz_output_end(FUZZ_JSON);
+	gmt_check_sarif(check, &sarif);
+	fuzz_output_end(FUZZ_TEXT);
+	fuzz_output_end(FUZZ_XML);
+	fuzz_output_end(FUZZ_JSON);
+}
+
+/* Once to have a baseline, once to be measured by it. */
+static void judge(struct gmt_parts *parts)
+{
+	static const char *const roots[] = { "/home/me", NULL };
+	struct gmt_limits limits = gmt_limits_default();
+	struct gmt_suppressions suppressions = { 0 };
+	struct gmt_baseline baseline = { 0 };
+	struct gmt_site_keys keys = { 0 };
+	struct gmt_gate_input input = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks, .ooms = &parts->ooms,
+		.caveats = &parts->caveats, .keys = &keys, .sites = &parts->sites,
+	};
+
+	if (gmt_suppressions_add_defaults(&suppressions, NULL) ||
+		gmt_site_keys_init(&keys, parts->snapshot, &parts->traces, NULL))
+		abort();
+	for (int round = 0; round < 2; round++) {
+		struct gmt_verdict verdict = { 0 };
+		struct gmt_gate gate = {
+			.limits = &limits, .suppressions = &suppressions,
+			.baseline = round ? &baseline : NULL, .new_baseline = round ? NULL : &baseline,
+		};
+		struct gmt_check_report check = {
+			.verdict = &verdict, .suppressions = &suppressions, .roots = roots, .frames = 8,
+		};
+
+		if (gmt_gate_judge(&verdict, &gate, &input, NULL))
+			abort();
+		gmt_baseline_sort(&baseline, GMT_BASELINE_LARGEST);
+		if (round)
+			gmt_gate_note_missing(&verdict, &baseline);
+		gmt_verdict_conclude(&verdict);
+		render_verdict(&check);
+		gmt_verdict_fini(&verdict);
+	}
+	gmt_site_keys_fini(&keys);
+	gmt_baseline_fini(&baseline);
+	gmt_suppressions_fini(&suppressions);
+	gmt_limits_fini(&limits);
+}
+
+/* What was until a moment, and all of it. */
+static void compare(const struct gmt_parts *before, const struct gmt_parts *now, int by)
+{
+	struct gmt_diff_side sides[] = {
+		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->caveats },
+		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->caveats },
+	};
+	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by, .key = (enum gmt_sites_key)by };
+	struct gmt_diff_style style = { .limit = UINT64_MAX, .frames = 6 };
+	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 5 };
+	struct gmt_diff diff = { 0 };
+
+	if (gmt_diff_init(&diff, &sides[0], &sides[1], &how, NULL) ||
+		!gmt_diff_text(&diff, &style, fuzz_output(FUZZ_TEXT)))
+		abort();
+	gmt_diff_json(&diff, &style, &json);
+	fuzz_output_end(FUZZ_JSON);
+	fuzz_output_end(FUZZ_TEXT);
+	gmt_diff_fini(&diff);
 }
 
 static const struct gmt_leaks_options every_definition = {
 	.definitions = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1, .age_steps = 1, .with_libraries = true,
 };
 
-/* False when nothing of it is readable. */
-static bool report(const char *path, FILE *out, uint64_t until, enum gmt_traces_native native,
-	const struct gmt_leaks_options *leaks)
+/* False when nothing of it is readable. `ret_parts` is to be ended in any case. */
+static bool report(const char *path, uint64_t until, enum gmt_traces_native native,
+	const struct gmt_leaks_options *leaks, int by, struct gmt_parts *ret_parts)
 {
 	struct gmt_parts_options options = {
 		.traces = { .native = native }, .until = until, .leaks = *leaks,
 	};
-	struct gmt_parts parts = { 0 };
 	struct gmt_where_parts made = { 0 };
 
-	if (gmt_parts_load(path, &options, &parts)) {
-		gmt_parts_fini(&parts);
+	if (gmt_parts_load(path, &options, ret_parts))
 		return false;
-	}
-	check_sums(&parts.replay.books);
-	if (gmt_where_parts_init(&made, parts.snapshot, &parts.traces, &parts.timeline, &parts.replay,
-		&parts.history, &parts.sites, parts.until_ns, -1, GMT_SITES_BY_PEAK, NULL))
+	check_sums(&ret_parts->replay.books);
+	if (gmt_where_parts_init(&made, ret_parts->snapshot, &ret_parts->traces, &ret_parts->timeline,
+		&ret_parts->replay, &ret_parts->history, &ret_parts->sites, ret_parts->until_ns, -1,
+		GMT_SITES_BY_PEAK, NULL))
 		abort();
-	render(&parts, &made, out);
-	where(&parts, out);
-	inform(parts.snapshot, &parts.caveats, out);
+	render(ret_parts, &made);
+	where(ret_parts, by);
+	inform(ret_parts->snapshot, &ret_parts->caveats);
+	judge(ret_parts);
 	gmt_where_parts_fini(&made);
-	gmt_parts_fini(&parts);
 	return true;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static FILE *out;
-	struct gmt_snapshot *snapshot;
-	uint8_t *content = malloc(size + 1);
-	char path[64];
+	struct gmt_parts whole = { 0 }, half = { 0 };
+	uint8_t *content = fuzz_copy(data, size);
+	uint64_t choice;
+	char path[FUZZ_PATH_BYTES];
 
-	if (!out)
-		out = fopen("/dev/null", "we");
-	if (size < GMT_FILE_HEADER_BYTES || !content || !out) {
-		free(content);
-		return 0;
-	}
-	memcpy(content, data, size);
-	repair(content, size);
-
-	int fd = store(content, size, path);
-	dump(path, out);
-	if (report(path, out, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_parts_default_leaks) && !gmt_snapshot_load(path, NULL, &snapshot, NULL)) {
-		uint64_t half_ns = gmt_snapshot_duration_ns(snapshot) / 2;
-
-		gmt_snapshot_free(snapshot);
-		report(path, out, half_ns, GMT_TRACES_ALL, &every_definition);
-	}
-	close(fd);
+	fuzz_store(0, content, size, path);
+	/* One variant of each for an input, always the same: all of them would be as many times slower. */
+	choice = gmt_hash_bytes(content, size);
 	free(content);
+	if (report(path, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_parts_default_leaks, (int)(choice % GMT_TABLE_KEYS),
+			&whole) &&
+		choice >> 32 & 1 &&
+		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL, &every_definition,
+			(int)((choice >> 16) % GMT_TABLE_KEYS), &half))
+		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_LINE + 1)));
+	gmt_parts_fini(&half);
+	gmt_parts_fini(&whole);
 	return 0;
 }

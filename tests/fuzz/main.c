@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates snapshots and gives them to fuzz_load.c, where there is no libFuzzer:
+ * Drives a target where there is no libFuzzer, with its command line as far as the tests use it:
  *
- *   fuzz_load ROUNDS SEED FILE...
+ *   fuzz_TARGET [-runs=N] [-seed=N] [-OTHER=...] FOLDER|FILE...
  *
- * Round N of a seed is always the same; on a terminal the number is shown, so that a crash says which.
+ * Each file is tried as it is; then N mutations of them. Run N of a seed is always the same; on a terminal
+ * the number is shown, so that a crash says which.
  */
+#include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/map.h"
-#include "wire/format.h"
 
-enum { MAX_BYTES = 1 << 20 };
+enum { MOST_BYTES = 1 << 20, MOST_FILES = 4096 };
+
+struct seed {
+	uint8_t *bytes;
+	size_t size;
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+__attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
 static uint64_t state;
+static struct seed seeds[MOST_FILES];
+static size_t seed_count;
 
 static uint64_t draw(uint64_t below)
 {
@@ -28,81 +37,136 @@ static uint64_t draw(uint64_t below)
 	return below ? state % below : 0;
 }
 
-static size_t read_content(const char *path, uint8_t *content)
-{
-	gzFile file = gzopen(path, "rb");
-	int got = file ? gzread(file, content, MAX_BYTES) : -1;
-
-	if (got < GMT_FILE_HEADER_BYTES) {
-		fprintf(stderr, "fuzz_load: %s cannot be read\n", path);
-		exit(2);
-	}
-	gzclose(file);
-	return (size_t)got;
-}
-
 /* The values that break assumptions. */
 static uint8_t odd_byte(void)
 {
-	static const uint8_t odd[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
+	static const uint8_t odd[] = { 0x00, 0x01, 0x0a, 0x7f, 0x80, 0xff };
 
 	return draw(2) ? odd[draw(sizeof(odd))] : (uint8_t)draw(256);
 }
 
 /* One change somewhere: bytes, a run, a piece moved, taken out or said twice. */
-static size_t mutate(uint8_t *content, size_t size)
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 {
-	size_t at = GMT_FILE_HEADER_BYTES + draw(size - GMT_FILE_HEADER_BYTES);
-	size_t length = 1 + draw(size - at < 64 ? size - at : 64);
+	size_t at = draw(size + 1), left = size - at, length = left ? 1 + draw(left < 64 ? left : 64) : 0;
 
+	if (!left && size < max_size) {
+		data[at] = odd_byte();
+		return size + 1;
+	}
 	switch (draw(6)) {
 	case 0:
-		content[at] ^= (uint8_t)(1u << draw(8));
+		if (left)
+			data[at] ^= (uint8_t)(1u << draw(8));
 		break;
 	case 1:
-		content[at] = odd_byte();
+		if (left)
+			data[at] = odd_byte();
 		break;
 	case 2:
-		memset(content + at, odd_byte(), length);
+		memset(data + at, odd_byte(), length);
 		break;
 	case 3:
-		memmove(content + at, content + GMT_FILE_HEADER_BYTES + draw(at - GMT_FILE_HEADER_BYTES + 1),
-			length);
+		memmove(data + at, data + draw(at + 1), length);
 		break;
 	case 4:
-		if (size - length <= GMT_FILE_HEADER_BYTES)
-			break;
-		memmove(content + at, content + at + length, size - at - length);
+		memmove(data + at, data + at + length, left - length);
 		size -= length;
 		break;
 	case 5:
-		if (size + length > MAX_BYTES)
+		if (size + length > max_size)
 			break;
-		memmove(content + at + length, content + at, size - at);
+		memmove(data + at + length, data + at, left);
 		size += length;
 		break;
 	}
 	return size;
 }
 
+static void read_file(const char *path)
+{
+	FILE *file = fopen(path, "rbe");
+	uint8_t *bytes = malloc(MOST_BYTES);
+	size_t size = file && bytes ? fread(bytes, 1, MOST_BYTES, file) : 0;
+
+	if (!file || !bytes || seed_count == MOST_FILES) {
+		fprintf(stderr, "fuzz: %s cannot be read\n", path);
+		exit(2);
+	}
+	fclose(file);
+	seeds[seed_count++] = (struct seed){ realloc(bytes, size ? size : 1), size };
+}
+
+static int is_file(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void read_seeds(const char *path)
+{
+	struct dirent **entries;
+	int count = scandir(path, &entries, is_file, alphasort);
+
+	if (count < 0) {
+		read_file(path);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		char file[4096];
+
+		snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name);
+		read_file(file);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+static void run(uint64_t seed, uint64_t number)
+{
+	static uint8_t content[MOST_BYTES];
+	const struct seed *from;
+	size_t size;
+
+	state = seed * 1000003 + number;
+	from = &seeds[draw(seed_count)];
+	size = from->size;
+	memcpy(content, from->bytes, size);
+	for (uint64_t changes = 1 + draw(8); changes--;)
+		size = LLVMFuzzerCustomMutator && draw(4)
+			? LLVMFuzzerCustomMutator(content, size, MOST_BYTES, (unsigned)draw(UINT32_MAX))
+			: LLVMFuzzerMutate(content, size, MOST_BYTES);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\rrun %llu ", (unsigned long long)number);
+
+	/* Of the length that it has, so that a byte too far is seen. */
+	uint8_t *input = malloc(size ? size : 1);
+	if (!input)
+		abort();
+	memcpy(input, content, size);
+	LLVMFuzzerTestOneInput(input, size);
+	free(input);
+}
+
 int main(int argc, char **argv)
 {
-	static uint8_t seed[MAX_BYTES], content[MAX_BYTES];
+	uint64_t runs = 0, seed = 1;
 
-	if (argc < 4) {
-		fputs("usage: fuzz_load ROUNDS SEED FILE...\n", stderr);
+	for (int i = 1; i < argc; i++) {
+		if (strncmp(argv[i], "-runs=", 6) == 0)
+			runs = strtoull(argv[i] + 6, NULL, 10);
+		else if (strncmp(argv[i], "-seed=", 6) == 0)
+			seed = strtoull(argv[i] + 6, NULL, 10);
+		else if (argv[i][0] != '-')
+			read_seeds(argv[i]);
+	}
+	if (!seed_count) {
+		fputs("usage: fuzz_TARGET [-runs=N] [-seed=N] FOLDER|FILE...\n", stderr);
 		return 2;
 	}
-	for (uint64_t round = 0, rounds = strtoull(argv[1], NULL, 10); round < rounds; round++) {
-		size_t size = read_content(argv[3 + round % (uint64_t)(argc - 3)], seed);
-
-		state = strtoull(argv[2], NULL, 10) * 1000003 + round;
-		memcpy(content, seed, size);
-		for (uint64_t changes = 1 + draw(8); changes--;)
-			size = mutate(content, size);
-		if (isatty(STDERR_FILENO))
-			fprintf(stderr, "\rround %llu ", (unsigned long long)round);
-		LLVMFuzzerTestOneInput(content, size);
-	}
+	for (size_t i = 0; i < seed_count; i++)
+		LLVMFuzzerTestOneInput(seeds[i].bytes, seeds[i].size);
+	for (uint64_t number = 0; number < runs; number++)
+		run(seed, number);
+	printf("%zu files and %llu mutations\n", seed_count, (unsigned long long)runs);
 	return 0;
 }

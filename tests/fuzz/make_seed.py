@@ -3,7 +3,8 @@
 
     make_seed.py RECORDING SEED        (with tests/cli in PYTHONPATH)
 
-random-calls.gmt was made of a recording of `random-calls 3 1000 2 BOOKS` (tests/random).
+The kept ones (corpus/snapshot) are what is in such files inside gzip; one was made of a recording of
+`random-calls 3 1000 2 BOOKS` (tests/random), most of what tests/cli writes.
 """
 import itertools
 import sys

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `dump` does with any content: each block that decodes is shown, and what it decodes to encodes to
+ * what decodes to the same.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "content.h"
+#include "output.h"
+#include "render/dump.h"
+#include "wire/decode.h"
+#include "wire/encode.h"
+#include "wire/event_totals.h"
+#include "wire/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is_equal(const struct gmt_field_info *field, const char *one, const char *other)
+{
+	const struct gmt_slice *slice = (const struct gmt_slice *)one, *other_slice = (const struct gmt_slice *)other;
+	const struct gmt_list *list = (const struct gmt_list *)one, *other_list = (const struct gmt_list *)other;
+
+	if (field->encoding == 'S')
+		return slice->length == other_slice->length &&
+			(!slice->length || memcmp(slice->text, other_slice->text, slice->length) == 0);
+	if (field->encoding == 'L')
+		return list->count == other_list->count && (!list->count ||
+			memcmp(list->items, other_list->items, list->count * sizeof(*list->items)) == 0);
+	return memcmp(one, other, field->size_bytes) == 0;
+}
+
+static void check_round_trip(const struct gmt_record_info *record, const struct gmt_block *block, char *rows)
+{
+	static struct gmt_encoder encoder;
+	struct gmt_decoder decoder = { 0 };
+	const char *again;
+
+	if (block->kind == GMT_RECORD_EVENT)
+		gmt_event_totals_to_differences((struct gmt_event *)rows, block->rows);
+	/* Numbers that were written longer than needed, and absent columns, may make it too long or shorter. */
+	if (gmt_encode_rows(&encoder, block->kind, rows, block->rows, NULL))
+		return;
+
+	struct gmt_block made = {
+		block->kind, block->rows, (uint32_t)(encoder.block.count - GMT_BLOCK_HEADER_BYTES),
+		encoder.block.items + GMT_BLOCK_HEADER_BYTES,
+	};
+	if (gmt_decode_rows(&decoder, &made, (const void **)&again, NULL))
+		abort();
+	if (block->kind == GMT_RECORD_EVENT)
+		gmt_event_totals_from_differences((struct gmt_event *)rows, block->rows);
+	for (uint32_t row = 0; row < block->rows; row++)
+		for (uint32_t f = 0; f < record->field_count; f++) {
+			size_t offset = (size_t)row * record->row_bytes + record->fields[f].offset;
+
+			if (!is_equal(&record->fields[f], rows + offset, again + offset))
+				abort();
+		}
+	gmt_decoder_fini(&decoder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_source *source;
+	struct gmt_block block;
+	const void *rows;
+	uint8_t *content = fuzz_copy(data, size);
+	char path[FUZZ_PATH_BYTES];
+
+	fuzz_store(0, content, size, path);
+	free(content);
+	if (gmt_source_open(path, &source, NULL))
+		return 0;
+	while (!gmt_source_next(source, &block, NULL)) {
+		const struct gmt_record_info *record = gmt_record_info(block.kind);
+
+		if (!record || gmt_decode_rows(&decoder, &block, &rows, NULL))
+			continue;
+		for (uint32_t i = 0; i < block.rows && i < 16; i++) {
+			const char *row = (const char *)rows + (size_t)i * record->row_bytes;
+
+			gmt_dump_text(fuzz_output(FUZZ_TEXT), record, row);
+			gmt_dump_json(fuzz_output(FUZZ_JSON), record, row);
+			fuzz_output_end(FUZZ_TEXT);
+			fuzz_output_end(FUZZ_JSON);
+		}
+		check_round_trip(record, &block, (char *)(uintptr_t)rows);
+	}
+	gmt_decoder_fini(&decoder);
+	gmt_source_close(source);
+	return 0;
+}

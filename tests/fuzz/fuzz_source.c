@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Any bytes as a file: what stands in front of the first block, gzip's members and their ends. */
+#include <stdlib.h>
+
+#include "content.h"
+#include "wire/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct gmt_source *source;
+	struct gmt_error error = { 0 };
+	struct gmt_block block;
+	enum gmt_status status;
+	unsigned sum = 0;
+	char path[FUZZ_PATH_BYTES];
+
+	fuzz_store_file(0, data, size, path);
+	status = gmt_source_open(path, &source, &error);
+	if (status) {
+		if (!*error.text || source)
+			abort();
+		return 0;
+	}
+	while (!(status = gmt_source_next(source, &block, &error)))
+		for (uint32_t i = 0; i < block.size_bytes; i++)
+			sum |= block.payload[i]; /* all of it is there */
+	/* There is no way back from the end. */
+	if (status == GMT_DAMAGED && !*error.text)
+		abort();
+	gmt_source_close(source);
+	if (sum > UINT8_MAX)
+		abort();
+	return 0;
+}
