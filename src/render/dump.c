@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/safe.h"
 #include "render/json.h"
 
 static bool is_signed(const struct gmt_field_info *field)
@@ -45,7 +46,9 @@ static void put_slice(FILE *file, const struct gmt_slice *slice)
 
 		if (character == '"' || character == '\\')
 			fprintf(file, "\\%c", character);
-		else if (character < 0x20 || character >= 0x7f)
+		else if (character < 0x20 || character >= 0x7f ||
+			(character == '[' && gmt_safe_is_command((const unsigned char *)slice->text,
+				(const unsigned char *)slice->text + i)))
 			fprintf(file, "\\x%02x", character);
 		else
 			fputc(character, file);

@@ -130,8 +130,10 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 			gmt_text_size(other->bytes).text,
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);
-		fprintf(writer->file, " (of %s)\n", gmt_owners_name(&traces->owners,
+		fputs(" (of ", writer->file);
+		gmt_plain_text(&writer->plain, gmt_owners_name(&traces->owners,
 			gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, of->device)));
+		fputs(")\n", writer->file);
 	}
 }
 
