@@ -138,6 +138,11 @@ class Hostile(unittest.TestCase):
         self.run_all("dump")
         self.run_all("dump", "--json", parse=lambda out: [json.loads(line) for line in out.splitlines()])
 
+    def test_recover_is_safe_where_there_is_nothing_to_recover(self):
+        for path in (self.paths[0].encode(), self.odd, b"\x1b[2J\xc2\x9b::error::"):
+            done = cli.run("recover", path, text=False)
+            self.check(done.stdout + done.stderr)
+
     def test_diff_is_safe_in_every_form(self):
         for by in "group", "stack", "line":
             self.run_all("diff", "--by", by, self.paths[1], codes=(0, 2))
