@@ -2,6 +2,7 @@
 #include "call.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "observe/optimizer.h"
 #include "record/commit.h"
@@ -48,8 +49,37 @@ static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts
 		event->context = place.context;
 }
 
-/* Records what waits: in the order of the stamps, as a free of a call is stamped before what happens in it. */
-static void flush(struct gmt_thread_state *thread)
+/*
+ * While what waits is being changed. A signal handler that calls a hooked function then is told from the calls
+ * inside the interrupted one by this (gmt_call_begin).
+ */
+static void shut(struct gmt_thread_state *thread)
+{
+	thread->shut = true;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static void open_again(struct gmt_thread_state *thread)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->shut = false;
+}
+
+void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call, enum gmt_kind kind)
+{
+	call->is_apart = true;
+	call->counts = false;
+	/* Of a runtime's function, what the driver did inside is not counted once more. */
+	if (kind && !thread->apart)
+		gmt_session_count_loss(GMT_LOSS_REENTERED);
+	thread->apart++;
+}
+
+/*
+ * Records what waits: in the order of the stamps, as a free of a call is stamped before what happens in it.
+ * True when a refusal for lack of memory was among it.
+ */
+static bool flush(struct gmt_thread_state *thread)
 {
 	bool is_oom = thread->is_oom;
 
@@ -64,16 +94,15 @@ static void flush(struct gmt_thread_state *thread)
 		gmt_commit_end(thread->waiting, thread->waiting_count);
 	thread->waiting_count = 0;
 	thread->is_oom = false;
-	if (is_oom)
-		gmt_oom_wait();
+	return is_oom;
 }
 
 /* Room for one more event, which waits from now on. */
 static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 {
 	/* One call that does very much: what waits gets the stack of here. */
-	if (thread->waiting_count == GMT_THREAD_WAITING)
-		flush(thread);
+	if (thread->waiting_count == GMT_THREAD_WAITING && flush(thread))
+		gmt_oom_wait();
 	return &thread->waiting[thread->waiting_count++];
 }
 
@@ -105,12 +134,14 @@ void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt
 	/* Zero bytes were asked for and given, or nothing was freed. */
 	if (!kind || (!facts->address && kind != GMT_KIND_ALLOC_FAILED))
 		return;
+	shut(thread);
 	event = wait_for_end(thread);
 	fill_event(event, call, result, kind, facts);
 	fill_place(event, facts);
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		ask_what_is_left(thread, event);
+	open_again(thread);
 	if (facts->space == GMT_SPACE_POOL && kind == GMT_KIND_ALLOC)
 		see_block();
 }
@@ -118,12 +149,21 @@ void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt
 void gmt_call_end(const struct gmt_call *call)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
+	bool is_oom = false;
 
+	if (call->is_apart) {
+		thread->apart--;
+		return;
+	}
+	shut(thread);
 	if (call->role == GMT_CALL_DRIVER)
 		thread->driver_depth--;
-	if (--thread->depth)
-		return;
-	if (thread->waiting_count)
-		flush(thread);
-	thread->has_seen_event = false;
+	if (!--thread->depth) {
+		if (thread->waiting_count)
+			is_oom = flush(thread);
+		thread->has_seen_event = false;
+	}
+	open_again(thread);
+	if (is_oom)
+		gmt_oom_wait();
 }

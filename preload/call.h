@@ -21,10 +21,12 @@
  *	gmt_call_end(&call);
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "hooks.h"
+#include "process.h"
 #include "record/clock.h"
 #include "record/oom.h"
 #include "thread.h"
@@ -38,6 +40,7 @@ struct gmt_call {
 	uint16_t hook;
 	uint8_t role;
 	bool counts;    /* no call of its role is around it */
+	bool is_apart;  /* made by a signal handler that interrupted the recorder: nothing is touched */
 };
 
 /* What a wrapper knows when the real function has returned. */
@@ -52,11 +55,23 @@ struct gmt_call_facts {
 	uint16_t context; /* 0: the stream's, or the current one */
 };
 
+/* A call made while the recorder runs in this thread: it is passed on, and counted as lost where it may be an event. */
+void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call, enum gmt_kind kind);
+
 static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role, enum gmt_kind kind)
 {
+	gmt_process_check();
+
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct gmt_call call = { .hook = (uint16_t)hook, .role = (uint8_t)role };
 
+	if (__builtin_expect(thread->busy | thread->shut, 0)) {
+		gmt_call_begin_apart(thread, &call, kind);
+		gmt_call_count(hook);
+		return call;
+	}
+	thread->shut = true;
+	atomic_signal_fence(memory_order_seq_cst);
 	if (thread->depth++ == 0)
 		thread->outermost = (uint16_t)hook;
 	call.counts = (role == GMT_CALL_DRIVER ? thread->driver_depth++ : thread->depth - 1) == 0 && !thread->is_ours;
@@ -67,6 +82,8 @@ static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_r
 	if (thread->depth == 1)
 		thread->before = call.stamp;
 	gmt_call_count(hook);
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->shut = false;
 	return call;
 }
 

@@ -26,6 +26,8 @@
 #include "record/modules.h"
 #include "record/session.h"
 #include "hooks.h"
+#include "process.h"
+#include "routes/before_exec.h"
 #include "routes/contexts.h"
 #include "routes/dlsym.h"
 #include "routes/driver.h"
@@ -121,7 +123,7 @@ static void in_parent_of_fork(void)
 }
 
 /* Threads that are not there any more may have held any of these. */
-static void in_child_of_fork(void)
+static void let_go_of_parent(void)
 {
 	gmt_objects_release();
 	gmt_nvml_reset_lock();
@@ -148,6 +150,27 @@ static bool is_linked_to_cuda(void)
 	return gmt_real_behind(GMT_HOOK_cuInit) || gmt_real_behind(GMT_HOOK_cudaMalloc);
 }
 
+/* The child of a vfork comes here too, in its parent's memory, and nothing of that is at its end. */
+static void end(bool is_driver_there)
+{
+	if (gmt_process_is_another())
+		return;
+	gmt_phase_end();
+	gmt_sampler_stop(is_driver_there);
+	gmt_session_end();
+}
+
+__attribute__((destructor)) static void on_exit_of_process(void)
+{
+	end(false);
+}
+
+/* quick_exit() calls no destructor, and ends by a name that is libc's own. */
+static void on_quick_exit(void)
+{
+	end(true);
+}
+
 __attribute__((constructor)) static void on_load(void)
 {
 	/* A set-uid program has rights that its caller has not: it writes no files for him. */
@@ -160,6 +183,7 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_real_look_around();
 	gmt_dlsym_init();
 	gmt_clock_init();
+	gmt_process_init(let_go_of_parent);
 	gmt_session_init(!is_inert);
 	gmt_environment_init(!is_inert);
 	if (is_inert)
@@ -170,29 +194,22 @@ __attribute__((constructor)) static void on_load(void)
 	if (gmt_config.help)
 		gmt_config_help();
 	gmt_phase_init();
-	pthread_atfork(before_fork, in_parent_of_fork, in_child_of_fork);
+	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_begin_anew);
+	/* The first to register is the last to be called, as the destructor is. */
+	at_quick_exit(on_quick_exit);
+	gmt_before_exec_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();
 }
 
-__attribute__((destructor)) static void on_exit_of_process(void)
-{
-	gmt_phase_end();
-	gmt_sampler_stop(false); /* the driver may be gone */
-	gmt_session_end();
-}
-
 /*
- * The end without destructors, which is how every child of Python's multiprocessing ends. The child of
- * a vfork comes here too, in its parent's memory: gmt_session_end tells them apart. exit() itself does
- * not call this by name.
+ * The end without destructors, which is how every child of Python's multiprocessing ends. exit() itself
+ * does not call this by name.
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-	gmt_phase_end();
-	gmt_sampler_stop(true);
-	gmt_session_end();
+	end(true);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

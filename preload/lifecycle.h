@@ -8,7 +8,8 @@
  *   constructor      options read, the real dlsym found; in a program linked to CUDA also the next
  *   reaching driver  unwinder and Python looked for (dlopen is allowed here)
  *   first event      files and writer thread made (record/session.h)
- *   destructor       writer finishes the file; so does _exit
+ *   destructor       writer finishes the file; so do _exit and quick_exit
+ *   exec             all up to here is put into the file, which gets no end: the program may not be found
  *   child of a fork  begins anew, with nothing of its parent's
  */
 

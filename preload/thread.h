@@ -22,10 +22,14 @@ struct gmt_thread_state {
 	bool has_seen_event;   /* an event inside the outermost says what it did */
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
 	bool busy;            /* the recorder itself runs: a signal handler must not enter it again */
+	bool shut;            /* likewise, and what waits is being changed */
+	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
 	int kept_errno;       /* the host's, while the recorder runs */
 	int kept_cancelling;  /* likewise, whether it may be cancelled */
-	bool refused;         /* no ring could be had; do not try at each event */
+	uint8_t refused;      /* no ring could be had: events until the next try */
+	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
+	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;
 	struct gmt_ring_event waiting[GMT_THREAD_WAITING]; /* until the outermost call returns */

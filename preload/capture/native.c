@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "capture/unwinder_calls.h"
 #include "config.h"
-#include "descriptor.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 
@@ -36,22 +36,6 @@ static void *open_beside(const char *name)
 	return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/*
- * libunwind tests whether memory can be read by a pipe of its own, which it makes on the lowest free
- * numbers: 0 and 1 where the host has closed those, and its standard output would end in the pipe. Our
- * copy of libunwind asks for this function instead (meson.build renames `pipe2` in it).
- */
-__attribute__((visibility("default"))) int gmtp2(int descriptors[2], int flags);
-
-int gmtp2(int descriptors[2], int flags)
-{
-	if (pipe2(descriptors, flags))
-		return -1;
-	descriptors[0] = gmt_descriptor_move_high(descriptors[0]);
-	descriptors[1] = gmt_descriptor_move_high(descriptors[1]);
-	return 0;
-}
-
 static bool open_libunwind(void)
 {
 	void *handle;
@@ -62,6 +46,8 @@ static bool open_libunwind(void)
 	 */
 	open_beside("libgmtl.so.5");
 	handle = open_beside("libgmtunw.so.8");
+	if (handle)
+		gmt_unwinder_calls_init(handle);
 	if (!handle)
 		handle = open_beside("libunwind.so.8");
 	if (!handle)

@@ -16,6 +16,7 @@ enum {
 	DEPTH_LIMIT = 1024, /* bounds what a capture needs of the host's stack: 4 KiB */
 	GATES = 32,
 	END_WAIT_NS = 1000000000,
+	BOUND_SINCE_MINOR = 12, /* from 3.12 a thread's state is that of the interpreter that runs on it */
 };
 
 /* Who reads frames now. Several, so that threads do not wait for each other's cache line. */
@@ -35,6 +36,8 @@ static struct {
 	char *(*this_thread)(void);    /* PyGILState_GetThisThreadState: needs no GIL; NULL: no Python here */
 	char *(*running_thread)(void); /* the one that holds the GIL (or, from 3.12, this one if it does) */
 	int (*is_finalizing)(void);
+	void *(*newest_interpreter)(void); /* before 3.12, else NULL */
+	void *(*main_interpreter)(void);
 	char version[32];
 	char why[160];
 } python = { .proving = ATOMIC_FLAG_INIT };
@@ -120,6 +123,12 @@ static enum gmt_python_state look(gmt_python_find *find)
 	python.is_finalizing = find_either(find, "Py_IsFinalizing", "_Py_IsFinalizing");
 	if (!python.this_thread || !python.running_thread || !python.is_finalizing)
 		return refuse("it does not show the functions we need");
+	if (python.layout.minor < BOUND_SINCE_MINOR) {
+		python.newest_interpreter = find("PyInterpreterState_Head");
+		python.main_interpreter = find("PyInterpreterState_Main");
+		if (!python.newest_interpreter || !python.main_interpreter)
+			return refuse("it does not show the functions we need");
+	}
 	python.cache = gmt_python_cache_open();
 	if (!python.cache)
 		return refuse("no memory");
@@ -204,6 +213,23 @@ static bool may_read_frames_of(const char *thread)
 	return (!ending || ending == thread) && !python.is_finalizing();
 }
 
+/*
+ * Until 3.11 the state that a thread is known by stays the first interpreter's while it runs another one, whose own
+ * can be told from it only while this thread holds the GIL.
+ */
+static bool is_unclear(const char *thread)
+{
+	return python.newest_interpreter && python.newest_interpreter() != python.main_interpreter() &&
+		python.running_thread() != thread;
+}
+
+bool gmt_python_is_unclear(void)
+{
+	const char *thread = state_now() == GMT_PYTHON_ON ? python.this_thread() : NULL;
+
+	return thread && may_read_frames_of(thread) && is_unclear(thread);
+}
+
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
 {
 	enum gmt_python_state state = state_now();
@@ -216,7 +242,7 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_l
 	char *thread = python.this_thread();
 
 	/* Once it ends, without a look at the gate: it is to become empty. */
-	if (!thread || !may_read_frames_of(thread))
+	if (!thread || !may_read_frames_of(thread) || is_unclear(thread))
 		return 0;
 
 	/* A state is some hundred bytes. */

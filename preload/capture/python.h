@@ -47,6 +47,12 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost);
 
 /*
+ * Whether the calling thread's frames cannot be told from another interpreter's: the process has several, and a Python
+ * before 3.12. gmt_python_capture gave 0 then. Rare and cheap.
+ */
+bool gmt_python_is_unclear(void);
+
+/*
  * Python begins to end, on the calling thread: from here on no other thread's frames are read, and none
  * is being read when this returns (after a second at most). Called before Python frees the states of
  * threads that still run; without this call, such a thread may be in the middle of its own.

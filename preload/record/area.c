@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "descriptor.h"
@@ -284,6 +285,53 @@ void gmt_area_leave_ring(struct gmt_area *area, uint32_t index)
 {
 	/* Pairs with the writer's acquire: all that the thread pushed comes before. */
 	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
+}
+
+/* The first ones stay as they are: threads that come and go would pay for pages each time. */
+static void take_space_back(struct gmt_area *area, uint32_t index)
+{
+	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
+
+	if (index < GMT_AREA_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
+		return;
+	/* Before the pages go: who claims the slot next is to ask for them anew. */
+	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)), memory_order_relaxed);
+	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
+}
+
+void gmt_area_free_ring(struct gmt_area *area, uint32_t index)
+{
+	gmt_ring_fini(gmt_area_ring(area, index));
+	take_space_back(area, index);
+	/* Pairs with the acquire in gmt_area_claim_ring. */
+	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
+}
+
+/* The kernel knows; where it must not be asked, the thread's own word is all there is. */
+static bool has_ended(const struct gmt_ring *ring, bool otherwise)
+{
+	if (!syscall(SYS_tgkill, getpid(), (pid_t)ring->tid, 0))
+		return false;
+	return errno == ESRCH || otherwise;
+}
+
+bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index)
+{
+	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_LEFT &&
+		has_ended(gmt_area_ring(area, index), true);
+}
+
+void gmt_area_leave_dead(struct gmt_area *area)
+{
+	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
+
+	for (uint32_t index = 0; index < used; index++) {
+		const struct gmt_ring *ring = gmt_area_ring(area, index);
+
+		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_OWNED &&
+			gmt_area_has_ring(area, index) && gmt_ring_is_made(ring) && has_ended(ring, false))
+			gmt_area_leave_ring(area, index);
+	}
 }
 
 void gmt_area_unlink(struct gmt_area *area)

@@ -22,6 +22,7 @@
 enum {
 	GMT_AREA_RINGS = GMT_LEFTOVER_RINGS,
 	GMT_AREA_RING_EVENTS = 16384,
+	GMT_AREA_KEPT_RINGS = 16,     /* that keep their memory when nobody has them */
 };
 
 struct gmt_area {
@@ -65,6 +66,21 @@ bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index);
 
 /* The thread of a slot has ended. */
 void gmt_area_leave_ring(struct gmt_area *area, uint32_t index);
+
+/*
+ * Writer only. Whether slot `index` was left and its thread is gone: what is in the ring now is all. Until then
+ * destructors of the thread's data may still bring events.
+ */
+bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index);
+
+/* Writer only, of such a slot once it is empty: another thread may have it. Gives memory back. */
+void gmt_area_free_ring(struct gmt_area *area, uint32_t index);
+
+/*
+ * Writer only. Leaves the rings of threads that ended without a word, by the system call alone. A number that
+ * another thread has got by now is as good as alive.
+ */
+void gmt_area_leave_dead(struct gmt_area *area);
 
 /* Unlinks the file: the recording is whole without it. The mapping stays: threads may still be about to write to it. */
 void gmt_area_unlink(struct gmt_area *area);

@@ -8,7 +8,9 @@
 
 #include "capture/native.h"
 #include "capture/python.h"
+#include "capture/room.h"
 #include "config.h"
+#include "process.h"
 #include "record/clock.h"
 #include "record/modules.h"
 #include "record/session.h"
@@ -58,12 +60,21 @@ bool gmt_commit_begin(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
+	gmt_process_check();
 	if (thread->is_ours)
 		return false;
 	if (thread->busy) {
 		gmt_session_count_loss(GMT_LOSS_REENTERED);
 		return false;
 	}
+
+	enum gmt_room room = gmt_room_here();
+
+	if (room == GMT_ROOM_NONE || (room == GMT_ROOM_EVENT && !gmt_session_is_on())) {
+		gmt_session_count_loss(GMT_LOSS_ROOM);
+		return false;
+	}
+	thread->has_room = room == GMT_ROOM_ENOUGH;
 	thread->busy = true;
 	thread->kept_errno = errno;
 	/*
@@ -78,10 +89,19 @@ static void capture(struct gmt_depot *depot, struct gmt_ring_event *event)
 {
 	bool lost = false;
 
-	if (gmt_config.native_stacks)
-		event->stack = gmt_native_capture(depot, gmt_config.depth, gmt_modules_generation(), &lost);
+	if (!gmt_this_thread.has_room) {
+		gmt_session_count_loss(GMT_LOSS_STACK_ROOM);
+		return;
+	}
+
+	uint32_t generation = gmt_config.native_stacks ? gmt_modules_use() : 0;
+
+	if (generation)
+		event->stack = gmt_native_capture(depot, gmt_config.depth, generation, &lost);
 	if (gmt_config.python_stacks)
 		event->frames = gmt_python_capture(depot, gmt_config.depth, &lost);
+	if (gmt_config.python_stacks && !event->frames && !lost && gmt_python_is_unclear())
+		gmt_session_count_loss(GMT_LOSS_PYTHON);
 	if (lost)
 		gmt_session_count_loss(GMT_LOSS_STACK);
 }

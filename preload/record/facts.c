@@ -142,6 +142,12 @@ static void write_losses(struct gmt_facts *facts, bool all)
 #include "wire/losses.def"
 #undef GMT_LOSS
 	};
+	static const char *const notes[GMT_LOSS_COUNT] = {
+		[GMT_LOSS_STACK] = "stacks did not fit into the recorder's memory; their events are there without a stack",
+		[GMT_LOSS_STACK_ROOM] = "stacks would not have fit onto a signal stack; their events are there without a stack",
+		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter of the process may have run on the "
+			"thread, which cannot be told before Python 3.12",
+	};
 	char text[GMT_RECORDING_NOTE_BYTES];
 
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
@@ -149,15 +155,14 @@ static void write_losses(struct gmt_facts *facts, bool all)
 
 		/* A note is a line each time, and stacks may be lost for weeks: when it has doubled, and at the end. */
 		if (count == facts->losses_written[loss] ||
-			(loss == GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
+			(loss >= GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
 			continue;
 		facts->losses_written[loss] = count;
 		if (reasons[loss]) {
 			gmt_facts_drop(facts, 0, reasons[loss], count);
 			continue;
 		}
-		snprintf(text, sizeof(text), "%llu stacks did not fit into the recorder's memory; "
-			"their events are there without a stack", (unsigned long long)count);
+		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, notes[loss]);
 		struct gmt_note row = { slice(text) };
 		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}

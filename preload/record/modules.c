@@ -10,30 +10,60 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/intern.h"
 #include "base/vec.h"
 #include "record/session.h"
 #include "routes/objects.h"
 
-enum { LOCK_TRIES = 2000, MODULES_MAX = 8192 };
+enum {
+	LOCK_TRIES = 2000,
+	ROWS_MAX = 65536, /* some 6 MiB, when a program loads and unloads without end */
+};
+
+/* One line of the map. Text is kept once: a program loads the same files again and again. */
+struct row {
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	uint32_t generation;
+	uint32_t path;     /* ids in `texts` */
+	uint32_t build_id;
+};
 
 static _Atomic uint32_t generation = 1;
+static _Atomic uint32_t used_generation; /* the newest that a stack was taken in */
+static _Atomic bool is_used_since_scan = true;
+static _Atomic bool is_full;
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
-	GMT_VEC(struct gmt_module_info) list;
+	GMT_VEC(struct row) rows;
+	GMT_VEC(uint32_t) newest; /* rows that no later one has taken the addresses of */
+	struct gmt_intern texts;
 	unsigned long long adds; /* the loader's counters at the last scan */
 	unsigned long long subs;
-	bool is_full; /* told */
 } modules;
 
-uint32_t gmt_modules_generation(void)
+uint32_t gmt_modules_use(void)
 {
-	/* Pairs with the release in gmt_modules_next_generation. */
-	return atomic_load_explicit(&generation, memory_order_acquire);
+	/* Pairs with the release in gmt_modules_unloaded. */
+	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+
+	/* Looked at before they are written: all threads share the line. */
+	if (atomic_load_explicit(&used_generation, memory_order_relaxed) != now)
+		atomic_store(&used_generation, now);
+	if (!atomic_load_explicit(&is_used_since_scan, memory_order_relaxed))
+		atomic_store(&is_used_since_scan, true);
+	return atomic_load_explicit(&is_full, memory_order_relaxed) ? 0 : now;
 }
 
-void gmt_modules_next_generation(void)
+void gmt_modules_unloaded(void)
 {
-	atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+	uint32_t now = atomic_load(&generation);
+
+	/* Where no stack is of this generation, none can be mistaken. Two that unload at one time make one new one. */
+	if (atomic_load(&used_generation) == now)
+		atomic_compare_exchange_strong_explicit(&generation, &now, now + 1, memory_order_release,
+			memory_order_relaxed);
 }
 
 static bool has_counters(size_t size)
@@ -136,33 +166,80 @@ static void set_path(const char *name, struct gmt_module_info *module)
 	snprintf(module->path + used, sizeof(module->path) - used, "%s", name);
 }
 
+static const char *text_of(uint32_t id)
+{
+	return gmt_intern_get(&modules.texts, id)->bytes;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static bool is_known(const struct gmt_module_info *module, const char *name)
 {
-	/* The newest first: an address range may have had several owners. */
-	for (size_t i = modules.list.count; i-- > 0;) {
-		const struct gmt_module_info *known = &modules.list.items[i];
+	for (size_t i = 0; i < modules.newest.count; i++) {
+		const struct row *known = &modules.rows.items[modules.newest.items[i]];
 
-		if (known->start >= module->end || module->start >= known->end)
-			continue;
-
-		const char *base = strrchr(name, '/');
-		const char *known_base = strrchr(known->path, '/');
-		bool same_name = !name[0] || strcmp(base ? base + 1 : name, known_base ? known_base + 1 : known->path) == 0;
-
-		return known->start == module->start && known->end == module->end && same_name &&
-			strcmp(known->build_id, module->build_id) == 0;
+		if (known->start == module->start && known->end == module->end)
+			return (!name[0] || strcmp(base_name(name), base_name(text_of(known->path))) == 0) &&
+				strcmp(text_of(known->build_id), module->build_id) == 0;
 	}
 	return false;
 }
 
+/* What had these addresses has them no more. */
+static void take_addresses(uint64_t start, uint64_t end)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < modules.newest.count; i++) {
+		const struct row *row = &modules.rows.items[modules.newest.items[i]];
+
+		if (row->start >= end || start >= row->end)
+			modules.newest.items[kept++] = modules.newest.items[i];
+	}
+	modules.newest.count = kept;
+}
+
+static void add(const struct gmt_module_info *module)
+{
+	struct row row = {
+		.start = module->start,
+		.end = module->end,
+		.bias = module->bias,
+		.generation = module->generation,
+	};
+	uint32_t *newest;
+	struct row *added;
+
+	/* Stacks that are taken from now on could be told by nobody: none are. */
+	if (modules.rows.count >= ROWS_MAX) {
+		if (!atomic_exchange(&is_full, true))
+			gmt_session_note("libraries were loaded and unloaded too often: later events have no native stacks");
+		return;
+	}
+	if (!gmt_intern_text(&modules.texts, module->path, &row.path) ||
+		!gmt_intern_text(&modules.texts, module->build_id, &row.build_id) ||
+		!gmt_vec_reserve(&modules.newest, 1) || !(added = gmt_vec_push(&modules.rows)))
+		return;
+	*added = row;
+	take_addresses(row.start, row.end);
+	newest = gmt_vec_push(&modules.newest);
+	if (newest)
+		*newest = (uint32_t)modules.rows.count - 1;
+}
+
 static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	struct gmt_module_info module = { .generation = gmt_modules_generation() };
+	struct gmt_module_info module = { .generation = atomic_load(&generation) };
 	bool *first = argument;
 
 	if (*first && has_counters(size)) {
 		/* The loader counts its doings: when nothing came or went there is nothing to read. */
-		if (modules.list.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
+		if (modules.rows.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
 			return 1;
 		modules.adds = info->dlpi_adds;
 		modules.subs = info->dlpi_subs;
@@ -171,18 +248,8 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 
 	describe(info, &module);
 	if (module.end && !is_known(&module, info->dlpi_name)) {
-		/* A program that loads objects at new addresses for weeks would fill the memory with them. */
-		if (modules.list.count == MODULES_MAX) {
-			if (!modules.is_full)
-				gmt_session_note("so many objects were loaded that the later ones have no names");
-			modules.is_full = true;
-			return 1;
-		}
 		set_path(info->dlpi_name, &module);
-
-		struct gmt_module_info *added = gmt_vec_push(&modules.list);
-		if (added)
-			*added = module;
+		add(&module);
 	}
 	return 0;
 }
@@ -191,8 +258,10 @@ void gmt_modules_scan(void)
 {
 	bool first = true;
 
-	if (!lock())
+	/* Without a stack since the last time, nobody asks what was there meanwhile. */
+	if (!atomic_load(&is_used_since_scan) || !lock())
 		return;
+	atomic_store(&is_used_since_scan, false);
 	gmt_objects_visit(note_down, &first);
 	unlock();
 }
@@ -203,8 +272,17 @@ bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module)
 
 	if (!lock())
 		return false;
-	if (index < modules.list.count) {
-		*ret_module = modules.list.items[index];
+	if (index < modules.rows.count) {
+		const struct row *row = &modules.rows.items[index];
+
+		*ret_module = (struct gmt_module_info){
+			.generation = row->generation,
+			.start = row->start,
+			.end = row->end,
+			.bias = row->bias,
+		};
+		snprintf(ret_module->path, sizeof(ret_module->path), "%s", text_of(row->path));
+		snprintf(ret_module->build_id, sizeof(ret_module->build_id), "%s", text_of(row->build_id));
 		found = true;
 	}
 	unlock();

@@ -8,26 +8,30 @@
  *
  * When an object is unloaded its addresses may be given to another one. So each unloading starts a
  * new generation, stacks carry the generation they were taken in, and what is loaded is noted down
- * before anything goes.
+ * before anything goes. A program that loads and unloads for weeks is bounded: what no stack is about is not noted
+ * down, what comes back to its place is known, and the map has a last line.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The generation that stacks taken now belong to; from 1. */
-uint32_t gmt_modules_generation(void);
+/*
+ * The generation that a stack taken now belongs to, from 1; 0: the map is full, and no stack is to be taken. Any
+ * thread, each stack.
+ */
+uint32_t gmt_modules_use(void);
 
 /*
- * Notes down all objects that are loaded and not yet known. Any thread; gives up after a bounded
- * wait when another one is at it. Allocates pages, never the host's heap.
+ * Notes down all objects that are loaded and not yet known, where a stack was taken since the last time. Any
+ * thread; gives up after a bounded wait when another one is at it. Allocates pages, never the host's heap.
  */
 void gmt_modules_scan(void);
 
 /* How many objects the loader has unloaded so far; 0 where it does not count. */
 uint64_t gmt_modules_unload_count(void);
 
-/* An object was unloaded. */
-void gmt_modules_next_generation(void);
+/* An object was unloaded: a new generation begins, where a stack was taken in this one. */
+void gmt_modules_unloaded(void);
 
 struct gmt_module_info {
 	uint32_t generation;

@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "diag.h"
+#include "process.h"
 #include "record/area.h"
 #include "record/clock.h"
 #include "record/commit.h"
@@ -29,6 +30,8 @@ enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
 	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
+	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
+	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
 };
 
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
@@ -57,8 +60,7 @@ static void leave_ring(void *slot_plus_1)
 	/* Soon, so that the next thread finds this slot free instead of taking another one. */
 	if (thread->ring)
 		gmt_writer_wake();
-	/* Destructors of other keys may still free CUDA memory: they get a new ring. */
-	thread->ring = NULL;
+	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
 }
 
 void gmt_session_init(bool may_begin)
@@ -175,6 +177,9 @@ static bool begin_once(void)
 
 	if (now == ON)
 		return true;
+	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
+	if (now == NONE && gmt_process_is_another())
+		return false;
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
 		uint32_t starting = STARTING;
 		bool begun = begin();
@@ -189,6 +194,7 @@ static bool begin_once(void)
 
 bool gmt_session_is_on(void)
 {
+	gmt_process_check();
 	return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
 
@@ -197,14 +203,31 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? recording.depot : NULL;
 }
 
+static bool claim_slot(uint32_t *ret_slot, bool may_wait)
+{
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + FULL_WAIT_NS;
+
+	if (gmt_process_is_another())
+		return false;
+	while (!gmt_area_claim_ring(&area, ret_slot)) {
+		/* Rings of threads that are gone are free once the writer has emptied them. */
+		gmt_writer_wake();
+		if (!may_wait || gmt_clock_monotonic_ns() >= deadline_ns)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
 static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 {
 	uint32_t slot;
 
-	if (!gmt_area_claim_ring(&area, &slot)) {
-		thread->refused = true;
+	if (!claim_slot(&slot, !thread->refused && gmt_config.block_when_full)) {
+		thread->refused = REFUSED_EVENTS;
 		return NULL;
 	}
+	thread->refused = 0;
 
 	struct gmt_ring *ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS,
 		atomic_fetch_add(&last_thread, 1) + 1, (uint32_t)syscall(SYS_gettid));
@@ -227,8 +250,12 @@ static struct gmt_ring *ring_of_thread(void)
 
 	if (thread->ring && current)
 		return thread->ring;
-	if (thread->refused && current)
+	if (!current)
+		thread->refused = 0;
+	if (thread->refused > 1) {
+		thread->refused--;
 		return NULL;
+	}
 	thread->session = atomic_load(&number);
 	return claim_ring(thread);
 }
@@ -298,6 +325,18 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
 void gmt_session_call_at_first(void (*work)(void))
 {
 	at_first = work;
+}
+
+void gmt_session_before_exec(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (atomic_load(&state) != ON || gmt_process_is_another() || gmt_this_thread.is_ours)
+		return;
+	if (!atomic_flag_test_and_set(&told))
+		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
+			"the recording ends here");
+	gmt_writer_sync(EXEC_WAIT_MS);
 }
 
 /* One thread ends the recording; others that end the process wait until it has. */

@@ -56,6 +56,12 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void));
 /* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
 void gmt_session_call_at_first(void (*work)(void));
 
+/*
+ * Another program is about to take this one's place: what was recorded up to now is put into the file, and
+ * goes on being recorded where that fails. Bounded wait. Any thread, also in the child of a vfork, where nothing happens.
+ */
+void gmt_session_before_exec(void);
+
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);
 

@@ -61,6 +61,10 @@ static void drain_slot(uint32_t index, bool all)
 		writer.slots[index].is_written = false;
 		writer.slots[index].dropped = 0;
 	}
+
+	/* Asked before the ring is emptied: nothing can come behind what is in it. */
+	bool may_free = gmt_area_may_free_ring(area, index);
+
 	for (uint64_t ready; (ready = gmt_ring_ready(ring)) >= (all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX);) {
 		uint32_t count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
 
@@ -82,11 +86,8 @@ static void drain_slot(uint32_t index, bool all)
 			writer.slots[index].dropped);
 		writer.slots[index].dropped = dropped;
 	}
-	if (state == GMT_SLOT_LEFT && !gmt_ring_ready(ring)) {
-		gmt_ring_fini(ring);
-		/* Pairs with the acquire in gmt_area_claim_ring. */
-		atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
-	}
+	if (may_free && !gmt_ring_ready(ring))
+		gmt_area_free_ring(area, index);
 }
 
 static void drain(bool all)
@@ -189,6 +190,7 @@ static void *run(void *unused)
 				writer.listener.before_sync();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
+			gmt_area_leave_dead(writer.recording->area);
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
 			gmt_snapshots_begin(&writer.stream);

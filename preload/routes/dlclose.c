@@ -24,7 +24,7 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 	int result = gmt_real_dlclose(handle);
 	/* Most handles are not the last one to their object. */
 	if (gmt_modules_unload_count() != before) {
-		gmt_modules_next_generation();
+		gmt_modules_unloaded();
 		gmt_real_forget_callers();
 	}
 	return result;

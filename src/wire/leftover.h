@@ -28,7 +28,7 @@ enum {
 
 #define GMT_LEFTOVER_MAGIC "GMTAREA\n"
 
-/* Who has a ring slot. OWNED by its thread until it ends; LEFT until the writer has emptied it. */
+/* Who has a ring slot. OWNED by its thread until it ends; LEFT until it is gone and the writer has emptied it. */
 enum gmt_slot_state { GMT_SLOT_FREE, GMT_SLOT_OWNED, GMT_SLOT_LEFT };
 
 /* Whose memory it is. */

@@ -18,7 +18,9 @@ from snapshots import SHIM, Recording
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv"}
+LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv", "execve", "execv", "execvp", "execvpe",
+        "execl", "execle", "execlp", "fexecve", "execveat"}
+PRIVATE = {"gmtp2", "gmtsysc"}
 # What the audit library calls.
 AUDIT = {"gpumemtrace_audit_object", "gpumemtrace_audit_bind"}
 NVTX = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
@@ -107,10 +109,10 @@ class Object(unittest.TestCase):
         self.assertIn("libc.so.6", needed)
         self.assertEqual({name for name in needed if not name.startswith("ld-linux")}, {"libc.so.6"})
 
-    def test_it_exports_the_hooks_seven_names_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_one_for_libunwind_alone(self):
+    def test_it_exports_the_hooks_some_names_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_two_for_libunwind_alone(self):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
         rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]
-        self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | AUDIT | NVTX | MARKS | {"gmtp2"})
+        self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | AUDIT | NVTX | MARKS | PRIVATE)
         self.assertEqual({(row[3], row[4]) for row in rows}, {("FUNC", "GLOBAL")})
 
     def test_its_exports_carry_no_version(self):

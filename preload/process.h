@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PRELOAD_PROCESS_H
+#define GMT_PRELOAD_PROCESS_H
+
+/*
+ * Whose memory this is. fork() tells its child by pthread_atfork; children that it tells nothing are
+ *
+ *   a copy    made by the system call alone (clone, clone3, vfork by syscall): its memory is its own, but the
+ *             rings are shared with the parent, and so are state and descriptors
+ *   a guest   of vfork, posix_spawn or clone(CLONE_VM): it runs in its parent's memory
+ *
+ * A copy is found out without a system call: it lacks a page that the kernel clears in each child.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Not 0 while this is the process that it was set in; NULL where the kernel cannot clear it (before Linux 4.14). */
+extern _Atomic uint32_t *gmt_process_mark;
+
+/* From the constructor. `begin_anew` lets go of all that is a parent's. */
+void gmt_process_init(void (*begin_anew)(void));
+
+/* In the child of a fork, and where gmt_process_check finds a copy: once in each child. */
+void gmt_process_begin_anew(void);
+
+/* Before anything is touched that a parent may share: one look at memory. Any thread. */
+static inline void gmt_process_check(void)
+{
+	if (__builtin_expect(gmt_process_mark && !atomic_load_explicit(gmt_process_mark, memory_order_relaxed), 0))
+		gmt_process_begin_anew();
+}
+
+/* A guest or a copy. One system call. */
+bool gmt_process_is_another(void);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lives-signals MODE [BYTES]: allocations from signal handlers.
+ *
+ *	first BYTES, later BYTES  on a signal stack of BYTES, as the first call of the process or not. Prints how many
+ *	                          of the bytes below it were written to, and how many of its own
+ *	storm ROUNDS              a handler interrupts the recorder again and again. Needs lives_gate.c behind the recorder,
+ *	                          which says when the driver itself runs: no handler may allocate then. Prints how often
+ *	                          the program did and how often the handler
+ */
+#include <cuda.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BELOW_BYTES = 65536, LARGEST = 1 << 20, FILLING = 0x5a, OF_HANDLER = 1024, OF_PROGRAM = 2048, STORM_US = 20 };
+
+extern _Atomic int lives_is_in_driver __attribute__((weak));
+
+static unsigned char room[BELOW_BYTES + LARGEST];
+static CUcontext context;
+static volatile sig_atomic_t handled;
+static _Atomic int is_over;
+static pthread_t worker;
+
+static void allocate_and_free(size_t size_bytes)
+{
+	CUdeviceptr block;
+
+	if (cuMemAlloc(&block, size_bytes) || cuMemFree(block))
+		_exit(9);
+}
+
+static void begin(void)
+{
+	CUdevice device;
+
+	if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, NULL, 0, device))
+		_exit(8);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	if (&lives_is_in_driver && atomic_load(&lives_is_in_driver))
+		return;
+	allocate_and_free(OF_HANDLER);
+	handled++;
+}
+
+static int on_signal_stack(size_t bytes, int is_first)
+{
+	stack_t stack = { .ss_sp = room + BELOW_BYTES, .ss_size = bytes };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	size_t damaged = 0, unused = 0;
+
+	begin();
+	if (!is_first)
+		allocate_and_free(OF_PROGRAM);
+	memset(room, FILLING, sizeof(room));
+	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) || raise(SIGUSR1))
+		return 1;
+	for (size_t at = 0; at < BELOW_BYTES; at++)
+		damaged += room[at] != FILLING;
+	while (unused < bytes && room[BELOW_BYTES + unused] == FILLING)
+		unused++;
+	allocate_and_free(OF_PROGRAM);
+	printf("%zu %zu\n", damaged, bytes - unused);
+	return 0;
+}
+
+static void *interrupt(void *unused)
+{
+	struct timespec pause = { .tv_nsec = STORM_US * 1000 };
+
+	while (!atomic_load(&is_over)) {
+		pthread_kill(worker, SIGUSR1);
+		nanosleep(&pause, NULL);
+	}
+	return unused;
+}
+
+static int storm(int rounds)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	pthread_t id;
+
+	if (!&lives_is_in_driver)
+		return 3;
+	begin();
+	worker = pthread_self();
+	if (sigaction(SIGUSR1, &action, NULL) || pthread_create(&id, NULL, interrupt, NULL))
+		return 1;
+	for (int i = 0; i < rounds; i++)
+		allocate_and_free(OF_PROGRAM);
+	atomic_store(&is_over, 1);
+	pthread_join(id, NULL);
+	printf("%d %d\n", rounds, (int)handled);
+	return 0;
+}
+
+int main(int count, char **arguments)
+{
+	int number = count > 2 ? atoi(arguments[2]) : 0;
+
+	if (number < 1)
+		return 2;
+	if (strcmp(arguments[1], "storm") == 0)
+		return storm(number);
+	return on_signal_stack(number < LARGEST ? (size_t)number : LARGEST, strcmp(arguments[1], "first") == 0);
+}

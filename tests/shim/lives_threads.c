@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lives-threads MODE [COUNT]: threads that come and go, end in rare ways, or do not run on a stack of their
+ * own. Prints what the test asks: numbers of the recorder's shared memory, in bytes.
+ */
+#include <cuda_runtime_api.h>
+#include <glob.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 40, SIZE = 512, ROUNDS = 4, SYNCED_US = 2200000, LOUD = 20, STACK_BYTES = 32768 };
+
+static int wanted;
+
+static void *allocate(size_t size_bytes)
+{
+	void *block;
+
+	if (cudaMalloc(&block, size_bytes))
+		_exit(9);
+	return block;
+}
+
+static long long area_bytes(void)
+{
+	char pattern[64];
+	struct stat area;
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*area", (unsigned)getuid(), (int)getpid());
+	return glob(pattern, 0, NULL, &found) || stat(found.gl_pathv[0], &area) ? -1 : (long long)area.st_blocks * 512;
+}
+
+static pthread_t start(void *(*work)(void *), void *argument)
+{
+	pthread_t id;
+
+	if (pthread_create(&id, NULL, work, argument))
+		_exit(8);
+	return id;
+}
+
+static void start_and_join(void *(*work)(void *), int count, int at_once)
+{
+	pthread_t ids[256];
+
+	for (int done = 0; done < count; done += at_once) {
+		int now = count - done < at_once ? count - done : at_once;
+
+		for (int i = 0; i < now; i++)
+			ids[i] = start(work, (void *)(intptr_t)(done + i));
+		for (int i = 0; i < now; i++)
+			pthread_join(ids[i], NULL);
+	}
+}
+
+static void *live_shortly(void *number)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "n%d", (int)(intptr_t)number);
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	cudaFree(allocate(SIZE + (size_t)(intptr_t)number));
+	return NULL;
+}
+
+static int come_and_go(void)
+{
+	start_and_join(live_shortly, wanted, AT_ONCE);
+	printf("%lld\n", area_bytes());
+	return 0;
+}
+
+static pthread_barrier_t all_there;
+
+static void *live_together(void *unused)
+{
+	void *block = allocate(SIZE);
+
+	pthread_barrier_wait(&all_there);
+	pthread_barrier_wait(&all_there);
+	cudaFree(block);
+	return unused;
+}
+
+/* Prints the memory while all are there, and when all have gone. */
+static int burst(void)
+{
+	pthread_t ids[256];
+
+	pthread_barrier_init(&all_there, NULL, (unsigned)wanted + 1);
+	for (int i = 0; i < wanted; i++)
+		ids[i] = start(live_together, NULL);
+	pthread_barrier_wait(&all_there);
+	printf("%lld\n", area_bytes());
+	pthread_barrier_wait(&all_there);
+	for (int i = 0; i < wanted; i++)
+		pthread_join(ids[i], NULL);
+	usleep(SYNCED_US);
+	allocate(SIZE);
+	printf("%lld\n", area_bytes());
+	return 0;
+}
+
+/* Address space for this much more than the process has now. */
+static int limit_address_space(rlim_t more_bytes)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages = 0;
+
+	if (!file || fscanf(file, "%lu", &pages) != 1 || fclose(file))
+		return 1;
+
+	rlim_t limit_bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more_bytes;
+	return setrlimit(RLIMIT_AS, &(struct rlimit){ limit_bytes, limit_bytes });
+}
+
+static void *be_loud_together(void *unused)
+{
+	allocate(SIZE);
+	pthread_barrier_wait(&all_there);
+	pthread_barrier_wait(&all_there);
+	for (int i = 0; i < LOUD; i++)
+		allocate(SIZE);
+	return unused;
+}
+
+/* The last to come: all rings are taken. Then the others go. */
+static void *come_late(void *unused)
+{
+	for (int i = 0; i < LOUD; i++)
+		allocate(SIZE);
+	pthread_barrier_wait(&all_there);
+	usleep(SYNCED_US);
+	for (int i = 0; i < 10 * LOUD; i++)
+		allocate(2 * SIZE);
+	return unused;
+}
+
+/* More at one time than have room where address space is short. */
+static int too_many(void)
+{
+	pthread_attr_t small;
+	pthread_t ids[256];
+
+	mallopt(M_ARENA_MAX, 1);
+	if (limit_address_space((rlim_t)600 << 20))
+		return 1;
+	allocate(SIZE);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 262144);
+	pthread_barrier_init(&all_there, NULL, (unsigned)wanted + 1);
+	for (int i = 0; i <= wanted; i++) {
+		if (i == wanted)
+			pthread_barrier_wait(&all_there);
+		if (pthread_create(&ids[i], &small, i < wanted ? be_loud_together : come_late, NULL))
+			return 1;
+	}
+	for (int i = 0; i <= wanted; i++)
+		pthread_join(ids[i], NULL);
+	return 0;
+}
+
+static pthread_key_t key;
+
+/* Called in each round that there is, and each time behind the recorder's own, whose key is older. */
+static void end_in_rounds(void *rounds_left)
+{
+	cudaFree(allocate(SIZE));
+	if ((intptr_t)rounds_left > 1)
+		pthread_setspecific(key, (char *)rounds_left - 1);
+}
+
+static void *end_with_key(void *unused)
+{
+	pthread_setspecific(key, (void *)(intptr_t)ROUNDS);
+	cudaFree(allocate(SIZE));
+	return unused;
+}
+
+static int key_destructors(void)
+{
+	pthread_key_create(&key, end_in_rounds);
+	start_and_join(end_with_key, wanted, AT_ONCE);
+	printf("%lld\n", area_bytes());
+	return 0;
+}
+
+/* Ends by the system call alone: no destructor runs. Nobody can join it. */
+static void *end_unseen(void *unused)
+{
+	(void)unused;
+	allocate(SIZE);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/* More than there are rings, a few at a time. */
+static int unseen_ends(void)
+{
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 65536);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	for (int done = 0; done < wanted; done++) {
+		pthread_t id;
+
+		if (pthread_create(&id, &attributes, end_unseen, NULL))
+			return 1;
+		if (done % 50 == 49)
+			usleep(SYNCED_US / 2);
+	}
+	usleep(SYNCED_US);
+	printf("%lld\n", area_bytes());
+	return 0;
+}
+
+static ucontext_t of_main, of_routines[2];
+
+__attribute__((noinline)) static void allocate_in_first(void)
+{
+	allocate(1111);
+}
+
+__attribute__((noinline)) static void allocate_in_second(void)
+{
+	allocate(2222);
+}
+
+static void first_routine(void)
+{
+	for (int i = 0; i < wanted; i++) {
+		allocate_in_first();
+		swapcontext(&of_routines[0], &of_routines[1]);
+	}
+}
+
+static void second_routine(void)
+{
+	for (int i = 0; i < wanted; i++) {
+		allocate_in_second();
+		swapcontext(&of_routines[1], i + 1 < wanted ? &of_routines[0] : &of_main);
+	}
+}
+
+/* Two routines on stacks from the heap, in turns. Prints where their functions are and whether the stacks held. */
+static int routines(void)
+{
+	static char stacks[2][STACK_BYTES + 4096];
+	void (*const works[])(void) = { first_routine, second_routine };
+	int damaged = 0;
+
+	memset(stacks, 0x5a, sizeof(stacks));
+	for (int i = 0; i < 2; i++) {
+		getcontext(&of_routines[i]);
+		of_routines[i].uc_stack.ss_sp = stacks[i] + 4096;
+		of_routines[i].uc_stack.ss_size = STACK_BYTES;
+		of_routines[i].uc_link = &of_main;
+		makecontext(&of_routines[i], works[i], 0);
+	}
+	swapcontext(&of_main, &of_routines[0]);
+	for (int i = 0; i < 2; i++)
+		for (int at = 0; at < 4096; at++)
+			damaged += stacks[i][at] != 0x5a;
+	printf("%llx %llx %d\n", (unsigned long long)(uintptr_t)allocate_in_first,
+		(unsigned long long)(uintptr_t)allocate_in_second, damaged);
+	return 0;
+}
+
+static const struct mode {
+	const char *name;
+	int (*run)(void);
+} modes[] = {
+	{ "come-and-go", come_and_go },
+	{ "burst", burst },
+	{ "too-many", too_many },
+	{ "key-destructors", key_destructors },
+	{ "unseen-ends", unseen_ends },
+	{ "routines", routines },
+};
+
+int main(int count, char **arguments)
+{
+	wanted = count > 2 ? atoi(arguments[2]) : 0;
+	for (size_t i = 0; wanted > 0 && i < sizeof(modes) / sizeof(*modes); i++)
+		if (strcmp(modes[i].name, arguments[1]) == 0)
+			return modes[i].run();
+	return 2;
+}
