@@ -122,7 +122,8 @@ static void apply(void)
 	gmt_config.native_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "native");
 	gmt_config.python_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "python");
 	gmt_config.free_stacks = is(OPTION_free_stacks, "on");
-	gmt_config.block_when_full = is(OPTION_overflow, "block");
+	gmt_config.overflow = is(OPTION_overflow, "drop") ? GMT_OVERFLOW_DROP :
+		is(OPTION_overflow, "wait") ? GMT_OVERFLOW_WAIT : GMT_OVERFLOW_BLOCK;
 	gmt_config.exports = is(OPTION_exports, "on");
 	gmt_config.dynsym = is(OPTION_dynsym, "on");
 	gmt_config.steps = is(OPTION_steps, "auto");

@@ -15,12 +15,19 @@ enum {
 	GMT_OUTPUT_BYTES = 4096,
 };
 
+/* What a thread does whose ring is full. */
+enum gmt_overflow {
+	GMT_OVERFLOW_DROP,  /* drop at once */
+	GMT_OVERFLOW_BLOCK, /* wait at most 1 ms for this event and about 1 % of the time for all, then drop */
+	GMT_OVERFLOW_WAIT,  /* wait for as long as the writer goes on making room */
+};
+
 struct gmt_config {
 	char output[GMT_OUTPUT_BYTES]; /* template, see record/output.h */
 	bool native_stacks;
 	bool python_stacks;
 	bool free_stacks;
-	bool block_when_full; /* wait at most 1 ms for room in the ring, then drop; else drop at once */
+	enum gmt_overflow overflow;
 	bool exports;
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
 	bool steps; /* found automatically (observe/optimizer.h) */

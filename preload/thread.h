@@ -32,6 +32,9 @@ struct gmt_thread_state {
 	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;
+	uint64_t ring_began_ns; /* when it got that */
+	uint64_t waited_ns;     /* since then, for room in it */
+	uint64_t gave_up_at;    /* what was consumed of it, plus 1, when a wait was in vain; 0: none was */
 	struct gmt_ring_event waiting[GMT_THREAD_WAITING]; /* until the outermost call returns */
 };
 

@@ -60,12 +60,12 @@ bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
 	return true;
 }
 
-void gmt_ring_count_drop(struct gmt_ring *ring)
+void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	/* One writer: load and store are enough, a locked add would cost 20 cycles more. */
-	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
+	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of(event->kind)];
 
-	atomic_store_explicit(&ring->dropped, dropped + 1, memory_order_relaxed);
+	/* One writer: load and store are enough, a locked add would cost 20 cycles more. */
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 bool gmt_ring_is_half_way(const struct gmt_ring *ring)

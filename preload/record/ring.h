@@ -39,7 +39,7 @@ void gmt_ring_fini(struct gmt_ring *ring);
 bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event);
 
 /* Producer only. Counts an event that gmt_ring_push refused and nobody will offer again. */
-void gmt_ring_count_drop(struct gmt_ring *ring);
+void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event);
 
 /* Producer only. True once every half a ring of events: time to wake the consumer. */
 bool gmt_ring_is_half_way(const struct gmt_ring *ring);

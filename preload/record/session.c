@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -32,6 +33,10 @@ enum {
 	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
 	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
 	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
+	FULL_SHARE = 100,           /* of a thread's time, one part is what all its events may wait */
+	FULL_GRACE_NS = 100000000,  /* and this besides, for short runs and for bursts at their start */
+	HOPE_NS = 2000000000,       /* with overflow=wait: as long as room comes within this */
+	NAP_NS = 50000,
 };
 
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
@@ -237,6 +242,9 @@ static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 		;
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = ring;
+	thread->ring_began_ns = gmt_clock_monotonic_ns();
+	thread->waited_ns = 0;
+	thread->gave_up_at = 0;
 	thread->session = atomic_load(&number);
 	if (at_first)
 		at_first();
@@ -260,18 +268,49 @@ static struct gmt_ring *ring_of_thread(void)
 	return claim_ring(thread);
 }
 
-/* Waits for the writer to make room; false when there is none in time. */
+/* How long this event may wait for room: 0 when its thread has had its share. */
+static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
+{
+	switch (gmt_config.overflow) {
+	case GMT_OVERFLOW_DROP:
+		return 0;
+	case GMT_OVERFLOW_WAIT:
+		/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
+		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : HOPE_NS;
+	case GMT_OVERFLOW_BLOCK:
+		break;
+	}
+	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
+
+	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;
+}
+
+/*
+ * Waits for the writer to make room; false when there is none in time. At first it only lets others run: the
+ * writer is nearly always at it. Who may wait long sleeps then, or it would keep the processor from the writer.
+ */
 static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + FULL_WAIT_NS;
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	uint64_t start_ns = gmt_clock_monotonic_ns(), now_ns = start_ns;
+	uint64_t wait_ns = patience_ns(thread, start_ns);
+	bool is_in = false;
 
+	if (!wait_ns)
+		return false;
 	gmt_writer_wake();
 	do {
-		sched_yield();
-		if (gmt_ring_push(ring, event))
-			return true;
-	} while (gmt_clock_monotonic_ns() < deadline_ns);
-	return false;
+		if (now_ns - start_ns < FULL_WAIT_NS)
+			sched_yield();
+		else
+			syscall(SYS_nanosleep, &nap, NULL);
+		is_in = gmt_ring_push(ring, event);
+		now_ns = gmt_clock_monotonic_ns();
+	} while (!is_in && now_ns - start_ns < wait_ns);
+	thread->waited_ns += now_ns - start_ns;
+	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
+	return is_in;
 }
 
 void gmt_session_push(const struct gmt_ring_event *event)
@@ -282,8 +321,8 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		gmt_session_count_loss(GMT_LOSS_NO_RING);
 		return;
 	}
-	if (!gmt_ring_push(ring, event) && !(gmt_config.block_when_full && push_when_possible(ring, event))) {
-		gmt_ring_count_drop(ring);
+	if (!gmt_ring_push(ring, event) && !push_when_possible(ring, event)) {
+		gmt_ring_count_drop(ring, event);
 		return;
 	}
 	if (gmt_ring_is_half_way(ring))

@@ -41,10 +41,22 @@ static struct writer {
 	struct {
 		uint32_t thread;     /* the ring's owner when it was last emptied */
 		bool is_written;     /* the thread has its record */
-		uint64_t dropped;    /* as last written */
+		uint64_t dropped[GMT_DROP_COUNT]; /* as last written */
 	} slots[GMT_AREA_RINGS];
 	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
 } writer;
+
+static void tell_drops(uint32_t index, const struct gmt_ring *ring)
+{
+	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
+		uint64_t *told = &writer.slots[index].dropped[drop];
+		uint64_t count = atomic_load_explicit(&ring->dropped[drop], memory_order_relaxed);
+
+		if (count != *told)
+			gmt_stream_drop(&writer.stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count, *told);
+		*told = count;
+	}
+}
 
 /* Empties one ring; without `all` only in whole blocks. */
 static void drain_slot(uint32_t index, bool all)
@@ -59,7 +71,7 @@ static void drain_slot(uint32_t index, bool all)
 	if (writer.slots[index].thread != ring->thread) {
 		writer.slots[index].thread = ring->thread;
 		writer.slots[index].is_written = false;
-		writer.slots[index].dropped = 0;
+		memset(writer.slots[index].dropped, 0, sizeof(writer.slots[index].dropped));
 	}
 
 	/* Asked before the ring is emptied: nothing can come behind what is in it. */
@@ -80,12 +92,7 @@ static void drain_slot(uint32_t index, bool all)
 			break; /* what came meanwhile waits for its own block */
 	}
 
-	uint64_t dropped = atomic_load_explicit(&ring->dropped, memory_order_relaxed);
-	if (dropped != writer.slots[index].dropped) {
-		gmt_stream_drop(&writer.stream, ring->thread, "the thread's ring was full", dropped,
-			writer.slots[index].dropped);
-		writer.slots[index].dropped = dropped;
-	}
+	tell_drops(index, ring);
 	if (may_free && !gmt_ring_ready(ring))
 		gmt_area_free_ring(area, index);
 }

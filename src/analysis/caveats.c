@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "model/clock.h"
+#include "wire/drops.h"
 
 /* One line for each thread and reason, up to this. */
 enum { DROPS_SHOWN = 20 };
@@ -67,6 +68,27 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 		add(lister, GMT_CAVEAT_INCOMPLETE,
 			"%s events are of a kind that this version does not know, and left out",
 			gmt_text_count(snapshot->unknown_events).text);
+}
+
+/* What the losses do to what a report shows. */
+static void judge_effects(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0, [GMT_EFFECT_NONE] = 0, [GMT_EFFECT_TOO_FEW] = 0, [GMT_EFFECT_TOO_MANY] = 0 };
+
+	for (size_t i = 0; i < snapshot->drops.count; i++) {
+		uint64_t *count = &counts[gmt_drop_effect(snapshot->drops.items[i].reason)];
+
+		*count = gmt_books_sum(*count, snapshot->drops.items[i].count);
+	}
+	if (counts[GMT_EFFECT_UNKNOWN])
+		add(lister, GMT_CAVEAT_INCOMPLETE, "what lives may be wrong by as many blocks as events were lost");
+	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"what lives may lack up to %s blocks and have up to %s too many; totals of sites are low by at most %s blocks",
+			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text, gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
+			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
+	else if (counts[GMT_EFFECT_NONE])
+		add(lister, GMT_CAVEAT_REMARK, "what lives, and the totals of sites, are exact all the same");
 }
 
 static void judge_totals(struct lister *lister, const struct gmt_books_account *account)
@@ -165,6 +187,7 @@ enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct g
 	struct lister lister = { .caveats = ret_caveats };
 
 	judge_recording(&lister, snapshot);
+	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);
 	if (replay)
 		judge_books(&lister, &replay->books);

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "wire/drops.h"
 #include "wire/ring_event.h"
 
 enum {
@@ -117,7 +118,7 @@ struct gmt_ring {
 	char thread_name[16];              /* at its first event */
 	alignas(64) _Atomic uint64_t published; /* events ever pushed; written by the producer */
 	uint64_t consumed_seen;            /* what the producer last saw of `consumed` */
-	_Atomic uint64_t dropped;          /* events refused because the ring was full; producer */
+	_Atomic uint64_t dropped[GMT_DROP_COUNT]; /* events refused because the ring was full; producer */
 	alignas(64) _Atomic uint64_t consumed;  /* events ever taken; written by the consumer */
 	alignas(64) struct gmt_ring_event events[];
 };

@@ -204,6 +204,19 @@ static void make_drop(struct gmt_recovery *recovery, uint32_t thread, const char
 		gmt_recovery_add_rows(recovery, GMT_RECORD_DROP, &row, 1);
 }
 
+/* Also those that the file has already: the last record of a thread and reason counts. */
+static void make_drops(struct gmt_recovery *recovery, const struct gmt_ring *ring)
+{
+	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
+		uint64_t count = atomic_load(&ring->dropped[drop]);
+
+		if (!count && !recovery->result.is_gap)
+			continue;
+		make_thread(recovery, ring);
+		make_drop(recovery, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count);
+	}
+}
+
 static void make_batch(struct gmt_recovery *recovery, const struct gmt_ring *ring, uint32_t count)
 {
 	make_thread(recovery, ring);
@@ -251,10 +264,7 @@ static bool make_from_rings(struct gmt_recovery *recovery)
 		recovery->next_event += count;
 		return true;
 	}
-	if (atomic_load(&ring.dropped) || recovery->result.is_gap) {
-		make_thread(recovery, &ring);
-		make_drop(recovery, ring.thread, "the thread's ring was full", atomic_load(&ring.dropped));
-	}
+	make_drops(recovery, &ring);
 	recovery->slot_begun = false;
 	recovery->slot++;
 	return true;

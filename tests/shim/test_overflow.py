@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""What happens when a ring is full: what is lost is counted by kind and thread, and reports say what it means."""
+import os
+import unittest
+
+import tap
+from snapshots import cli, events, report
+from test_control import Running
+
+ROUNDS = 100000
+ALLOC, FREE = 1, 2
+LOST_ALLOCS = "the thread's ring was full: allocations"
+LOST_FREES = "the thread's ring was full: frees"
+
+
+def is_ours(pid, task):
+    with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as file:
+        return file.read() == "gpumemtrace\n"
+
+
+def starve_the_writer(pid):
+    """One processor for all, and the writer gets it only when nobody else wants it."""
+    only = {min(os.sched_getaffinity(0))}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(task), only)
+        if is_ours(pid, task):
+            os.sched_setscheduler(int(task), os.SCHED_IDLE, os.sched_param(0))
+
+
+def busy(overflow):
+    with Running(f"stacks=none:overflow={overflow}") as run:
+        run.do("alloc 4096", "free")
+        run.ps()
+        starve_the_writer(run.process.pid)
+        run.do(f"many {ROUNDS}")
+        run.end()
+        return report(run.path), [row["kind"] for row in events(run.path)], cli("report", run.path).stdout
+
+
+def lost(report, reason):
+    return sum(row["count"] for row in report["events"]["drops"] if row["reason"] == reason)
+
+
+class Overflow(unittest.TestCase):
+    def check_that_all_is_accounted_for(self, told, kinds):
+        """The program allocates a known number of blocks, and frees all of them."""
+        self.assertEqual(kinds.count(ALLOC) + lost(told, LOST_ALLOCS), ROUNDS + 1)
+        self.assertEqual(kinds.count(FREE) + lost(told, LOST_FREES), ROUNDS + 1)
+        self.assertEqual({row["reason"] for row in told["events"]["drops"]} - {LOST_ALLOCS, LOST_FREES}, set())
+
+    def test_what_is_dropped_is_counted_by_kind_and_bounds_what_lives(self):
+        told, kinds, text = busy("drop")
+        self.check_that_all_is_accounted_for(told, kinds)
+        self.assertGreater(told["events"]["dropped"], 0)
+        self.assertFalse(told["complete"])
+        live = sum(layer["live_blocks"] for device in told["devices"] for layer in device["layers"]
+                   if layer["layer"] == "cuda")
+        self.assertLessEqual(live, lost(told, LOST_FREES))
+        self.assertRegex(text, r"what lives may lack up to [\d,]+ blocks? and have up to [\d,]+ too many")
+
+    def test_who_waits_for_room_loses_nothing(self):
+        told, kinds, _ = busy("wait")
+        self.check_that_all_is_accounted_for(told, kinds)
+        self.assertEqual(told["events"]["dropped"], 0)
+        self.assertTrue(told["complete"])
+
+    def test_who_waits_for_a_while_accounts_for_the_rest(self):
+        told, kinds, _ = busy("block")
+        self.check_that_all_is_accounted_for(told, kinds)
+
+
+if __name__ == "__main__":
+    tap.main()
