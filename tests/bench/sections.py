@@ -168,6 +168,23 @@ def event_cost(machine, quick, progress):
     return rows
 
 
+def pauses(machine, quick, progress):
+    """Four threads that do nothing but allocate and free: how long a pair of calls takes at worst."""
+    program = machine.compile("pauses.c", "-rdynamic", "-pthread", *runtime_arguments(machine))
+    variants = {PLAIN: None, "stacks=none": "stacks=none", "stacks=all": "stacks=all",
+                "stacks=all, overflow=drop": "stacks=all:overflow=drop"}
+
+    def measure(variant):
+        machine.forget_snapshots()
+        return [float(value) for value in machine.run([program, "4", "50000"], variants[variant]).split()]
+
+    samples = alternate(variants, 3 if quick else 11, measure, progress)
+    return [Row("a pair of calls in one of four busy threads", f"{variant}: {name}", "us",
+                min(values) / 1000, statistics.median(values) / 1000, samples=values)
+            for variant in variants
+            for name, values in zip(("median", "99.99 %", "longest"), zip(*samples[variant]))]
+
+
 def runtime_arguments(machine):
     """How a C program is linked to the runtime of the device that is measured."""
     headers = []
@@ -186,4 +203,5 @@ SECTIONS = {
     "startup": startup,
     "report": report,
     "event": event_cost,
+    "pauses": pauses,
 }
