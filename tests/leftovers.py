@@ -8,7 +8,7 @@ MAGIC = b"GMTAREA\n"
 HEADER = struct.Struct("<8sIIQQQQQQQQQ")       # magic version slots size preamble journal depot rings
 OWNER = struct.Struct("<IIQQ40s256sQQ4352sQQ")
 CHANGING = struct.Struct("<II8Q")              # write_errno slots_used losses
-RING = struct.Struct("<IIII16s32xQQQ40xQ56x")  # magic capacity thread tid name published seen dropped consumed
+RING = struct.Struct("<IIII16s32xQQ4Q16xQ56x")  # magic capacity thread tid name published seen 4*dropped consumed
 RING_MAGIC = 0x31474E52
 
 
@@ -37,9 +37,9 @@ class Leftover:
             used = CHANGING.unpack(file.read(CHANGING.size))[1]
             for slot in range(used):
                 file.seek(self.rings_offset + slot * self.ring_stride)
-                magic, _, _, tid, _, published, _, dropped, consumed = RING.unpack(file.read(RING.size))
+                magic, _, _, tid, _, published, _, *dropped, consumed = RING.unpack(file.read(RING.size))
                 if magic == RING_MAGIC:
-                    found.append((tid, published, consumed, dropped))
+                    found.append((tid, published, consumed, sum(dropped)))
         return found
 
 

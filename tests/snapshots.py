@@ -52,7 +52,8 @@ class Recording:
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         atexit.register(leftovers.remove_of_folder, self.folder)
-        settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
+        # A busy machine is no reason for lost events, unless they are what a test is about.
+        settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), "overflow": "wait", **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
         variables = {**os.environ, "GPUMEMTRACE_OPTIONS": text, **(environment or {})}
         # None: there is no driver, although who runs the tests may have a path of its own.
