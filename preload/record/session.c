@@ -228,7 +228,7 @@ static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 {
 	uint32_t slot;
 
-	if (!claim_slot(&slot, !thread->refused && gmt_config.block_when_full)) {
+	if (!claim_slot(&slot, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		thread->refused = REFUSED_EVENTS;
 		return NULL;
 	}
