@@ -107,6 +107,27 @@ static void judge_totals(struct lister *lister, const struct gmt_books_account *
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
+static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
+{
+	const struct gmt_past *past = &snapshot->past;
+	uint64_t steps = 1;
+
+	for (size_t i = 0; i < past->steps.count; i++)
+		if (past->steps.items[i].steps > steps)
+			steps = past->steps.items[i].steps;
+	add(lister, GMT_CAVEAT_REMARK, "the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
+		"lives are exact, what lived at moments before is not known",
+		gmt_text_duration(gmt_clock_time_ns(snapshot, past->fold.stamp)).text, snapshot->fold_why,
+		gmt_text_count(gmt_snapshot_folded(snapshot)).text);
+	if (steps > 1)
+		add(lister, GMT_CAVEAT_REMARK, "in what was folded a step stands for up to %s", gmt_text_count(steps).text);
+	if (past->fold.merged_sites)
+		add(lister, GMT_CAVEAT_REMARK, "%s allocations of places beyond the limit were folded without their stack",
+			gmt_text_count(past->fold.merged_sites).text);
+	if (replay && replay->past_misfits)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "what lived when it was folded does not sum up to what the file says");
+}
+
 static void judge_books(struct lister *lister, const struct gmt_books *books)
 {
 	for (size_t i = 0; i < books->accounts.count; i++)
@@ -189,6 +210,8 @@ enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct g
 	judge_recording(&lister, snapshot);
 	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);
+	if (snapshot->past.has_fold)
+		judge_fold(&lister, snapshot, replay);
 	if (replay)
 		judge_books(&lister, &replay->books);
 	if (traces)

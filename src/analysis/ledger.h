@@ -52,6 +52,7 @@ struct gmt_ledger_sums {
 struct gmt_ledger_answer {
 	struct gmt_sample sample;
 	struct gmt_ledger_sums before, after;
+	bool is_past; /* a fold says what was held */
 };
 
 struct gmt_ledger_device {

@@ -70,6 +70,8 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 
 		if (answer->sample.begin_stamp >= stamp)
 			break;
+		if (answer->is_past)
+			continue;
 		answer->before = sums_now(watch, answer->sample.device);
 	}
 	for (; watch->next_end < watch->answers.count; watch->next_end++) {
@@ -77,6 +79,8 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 
 		if (answer->sample.stamp >= stamp)
 			break;
+		if (answer->is_past)
+			continue;
 		answer->after = sums_now(watch, answer->sample.device);
 	}
 }
@@ -88,7 +92,9 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	struct gmt_ledger_holding *holding;
 	int16_t *device;
 
-	(void)index;
+	/* What was held when these survivors of a fold were refused, nobody knows any more. */
+	if (index < watch->snapshot->past_events)
+		return true;
 	pass_answers(watch, event->stamp);
 	if (event->kind != GMT_KIND_ALLOC_FAILED || event->device < 0 ||
 		(event->layer != GMT_LAYER_TORCH && event->result != OUT_OF_MEMORY))
@@ -188,6 +194,59 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	return true;
 }
 
+static void take_past_account(struct gmt_ledger_device *device, const struct gmt_past_account *row)
+{
+	if (row->layer == GMT_LAYER_CUDA)
+		device->peak.stamp = row->held_stamp;
+	if (row->layer != GMT_LAYER_TORCH)
+		return;
+	device->peak.told_allocated_bytes = row->held_allocated_bytes;
+	device->peak.told_reserved_bytes = row->held_reserved_bytes;
+}
+
+/* What was held at the peak of what a fold summed up: in sum by its rows, PyTorch's part by the sites at the peak. */
+static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t ordinal)
+{
+	const struct gmt_past *past = &watch->snapshot->past;
+	const struct gmt_books *books = &replay->books;
+	const struct gmt_books_account *cuda = gmt_books_find_account(books, GMT_LAYER_CUDA, ordinal);
+	struct gmt_ledger_device *device = get_device(watch, ordinal);
+
+	if (!device || !cuda)
+		return device;
+	device->cuda_bytes = cuda->live_bytes;
+	device->peak_bytes = cuda->peak_bytes;
+	device->peak = (struct gmt_ledger_holding){ .stamp = cuda->peak_stamp };
+	for (size_t i = 0; i < past->spaces.count; i++)
+		if (past->spaces.items[i].device == ordinal && past->spaces.items[i].space < GMT_SPACE_COUNT)
+			device->peak.bytes[past->spaces.items[i].space] += past->spaces.items[i].held_bytes;
+	for (size_t i = 0; i < past->accounts.count; i++)
+		if (past->accounts.items[i].device == ordinal)
+			take_past_account(device, &past->accounts.items[i]);
+	for (uint32_t site = 0; site < books->sites.count; site++) {
+		const struct gmt_books_site *row = &books->sites.items[site];
+		uint32_t space = books->spaces.items[row->space].space;
+
+		if (&books->accounts.items[row->account] != cuda || space >= GMT_SPACE_COUNT ||
+			!gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
+			continue;
+		device->peak.segments[space] += gmt_books_site_peak(books, site).bytes;
+		device->peak.knows_segments = device->now.knows_segments = true;
+	}
+	return true;
+}
+
+static bool on_folded(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_ledger_watch *watch = user;
+
+	for (size_t i = 0; i < replay->books.accounts.count; i++)
+		if (counts(&replay->books.accounts.items[i]) && replay->books.accounts.items[i].alloc_count &&
+			!set_past_peak(watch, replay, replay->books.accounts.items[i].device))
+			return false;
+	return true;
+}
+
 /* Answers of later than the replay's end are of memory that it does not know. */
 static bool on_finished(void *user, const struct gmt_replay *replay)
 {
@@ -224,7 +283,9 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 		const struct gmt_oom *oom = &watch->snapshot->ooms.items[i];
 		struct gmt_ledger_answer *answer;
 
-		if (!oom->total_bytes || oom->device < 0)
+		/* What was folded has its answers in the past. */
+		if (!oom->total_bytes || oom->device < 0 ||
+			(watch->snapshot->past.has_fold && oom->stamp <= watch->snapshot->past.fold.stamp))
 			continue;
 		answer = gmt_vec_push(&watch->answers);
 		if (!answer)
@@ -236,13 +297,37 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 	return true;
 }
 
+static bool add_past(struct gmt_ledger_watch *watch)
+{
+	for (size_t i = 0; watch->snapshot->past.has_fold && i < watch->snapshot->past.answers.count; i++) {
+		const struct gmt_past_answer *row = &watch->snapshot->past.answers.items[i];
+		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
+
+		if (!answer)
+			return false;
+		*answer = (struct gmt_ledger_answer){
+			.sample = {
+				.stamp = row->stamp, .begin_stamp = row->begin_stamp, .device = row->device, .known = row->known,
+				.free_bytes = row->free_bytes, .total_bytes = row->total_bytes, .process_bytes = row->process_bytes,
+				.others_bytes = row->others_bytes, .pool_reserved_bytes = row->pool_reserved_bytes,
+				.graph_reserved_bytes = row->graph_reserved_bytes,
+			},
+			.before = { .steady_bytes = row->before_steady_bytes },
+			.after = { row->after_steady_bytes, row->after_pool_bytes, row->after_graph_bytes },
+			.is_past = true,
+		};
+	}
+	return true;
+}
+
 bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces)
 {
 	watch->snapshot = snapshot;
 	watch->traces = traces;
 	watch->observer = (struct gmt_replay_observer){
-		.before = on_before, .began = on_began, .ended = on_ended, .finished = on_finished, .user = watch,
+		.before = on_before, .began = on_began, .ended = on_ended, .folded = on_folded, .finished = on_finished,
+		.user = watch,
 	};
 	for (size_t i = 0; i < snapshot->samples.count; i++) {
 		const struct gmt_sample *sample = &snapshot->samples.items[i];
@@ -252,7 +337,7 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 			return false;
 		*answer = (struct gmt_ledger_answer){ .sample = *sample };
 	}
-	if (!add_ooms(watch) || !gmt_vec_reserve(&watch->begins, watch->answers.count))
+	if (!add_ooms(watch) || !add_past(watch) || !gmt_vec_reserve(&watch->begins, watch->answers.count))
 		return false;
 	for (size_t i = 0; i < watch->answers.count; i++)
 		*gmt_vec_push(&watch->begins) = (uint32_t)i;

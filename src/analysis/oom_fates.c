@@ -151,7 +151,8 @@ bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapsh
 	struct finder finder = { .fates = ret_fates };
 	bool done = true;
 
-	for (size_t i = 0; i < count && done; i++) {
+	/* What came of refusals that were folded, and who held what, nobody knows any more. */
+	for (size_t i = snapshot->past_events; i < count && done; i++) {
 		const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, i);
 
 		if (gmt_oom_is_one(event))

@@ -11,6 +11,8 @@ struct watch {
 	const struct gmt_replay *first; /* the finished replay */
 	bool taken[GMT_WHERE_ACCOUNTS]; /* by account: its peak */
 	bool ended;                     /* the work is over */
+	bool is_past; /* a survivor of a fold is played */
+	size_t past_events;
 };
 
 static bool take_segments(struct watch *watch, const struct gmt_replay *replay, int16_t device,
@@ -46,8 +48,8 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 {
 	struct watch *watch = user;
 
-	(void)index;
-	return watch->ended || event->stamp <= watch->timeline->work_end ||
+	watch->is_past = index < watch->past_events;
+	return watch->ended || watch->is_past || event->stamp <= watch->timeline->work_end ||
 		take_ends(watch, replay, watch->timeline->work_end);
 }
 
@@ -72,8 +74,8 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 
 	if (!note_largest(watch->where, site, event->size_bytes))
 		return false;
-	/* Without an epoch there was no peak: all blocks were empty. */
-	if (account >= GMT_WHERE_ACCOUNTS || watch->taken[account] || !now->epoch ||
+	/* Without an epoch there was no peak: all blocks were empty. Who lived at one that was folded is not known. */
+	if (watch->is_past || account >= GMT_WHERE_ACCOUNTS || watch->taken[account] || !now->epoch ||
 		now->epoch != watch->first->books.accounts.items[account].epoch)
 		return true;
 	watch->taken[account] = true;
@@ -111,7 +113,8 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
 	uint64_t until_ns, struct gmt_error *error)
 {
-	struct watch watch = { .where = ret_where, .traces = traces, .timeline = timeline, .first = replay };
+	struct watch watch = { .where = ret_where, .traces = traces, .timeline = timeline, .first = replay,
+		.past_events = snapshot->past_events };
 	struct gmt_replay_observer observers[5];
 	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
 	struct gmt_replay again = { 0 };

@@ -48,6 +48,21 @@ static bool get_space(struct gmt_books *books, uint32_t account, uint8_t space, 
 	return true;
 }
 
+struct gmt_books_account *gmt_books_get_account(struct gmt_books *books, uint8_t layer, int16_t device)
+{
+	uint32_t id;
+
+	return get_account(books, layer, device, &id) ? &books->accounts.items[id] : NULL;
+}
+
+struct gmt_books_space *gmt_books_get_space(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space)
+{
+	uint32_t account, id;
+
+	return get_account(books, layer, device, &account) && get_space(books, account, space, &id) ?
+		&books->spaces.items[id] : NULL;
+}
+
 /* Which map knows the numbers of a layer's blocks. Only CUDA's family has handles. */
 static unsigned keyspace_index(uint8_t layer, uint8_t space)
 {
@@ -293,6 +308,14 @@ void gmt_books_bind(struct gmt_books *books, uint8_t layer, uint8_t space, uint6
 
 	if (block)
 		block->context = context;
+}
+
+void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)
+{
+	struct gmt_books_block *block = find_block(books, keyspace(books, layer, space), address);
+
+	if (block)
+		block->tag = tag;
 }
 
 uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address,

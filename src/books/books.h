@@ -40,6 +40,7 @@ struct gmt_books_block {
 	uint32_t site;
 	uint32_t references; /* of an unused entry: the next unused one, plus 1 */
 	uint16_t context;    /* number of the CUDA context that it ends with; 0: it does not */
+	uint32_t tag;        /* the owner's, see gmt_books_tag; 0 at first */
 };
 
 /* What one layer holds on one device. */
@@ -157,6 +158,9 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site, uint64_t address, u
 /* The block at `address` ends with that context; the last block that was allocated, if it lives. */
 void gmt_books_bind(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint16_t context);
 
+/* Lets the block at `address`, if it lives, have the owner's number. */
+void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag);
+
 /*
  * The block at `address` ends, or loses a reference (has_ended says). `size_bytes` is what the event
  * said, 0 when it did not; a difference to the block is counted. Returns the site of the block;
@@ -199,6 +203,10 @@ struct gmt_books_amount gmt_books_site_heap_peak(const struct gmt_books *books, 
 /* The account of a layer on a device; NULL when it had no event. */
 const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *books, uint8_t layer,
 	int16_t device);
+
+/* The account of a layer (below GMT_BOOKS_LAYERS) on a device, and its space; made where there is none. NULL: out of memory. */
+struct gmt_books_account *gmt_books_get_account(struct gmt_books *books, uint8_t layer, int16_t device);
+struct gmt_books_space *gmt_books_get_space(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space);
 
 /* A live block and where it is. */
 struct gmt_books_place {

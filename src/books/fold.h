@@ -20,7 +20,8 @@
  * the same in the output, so that who wrote the input can go on writing behind the output. In it stand, in
  * this order: definitions as they come; the events of what lives at the cut ("survivors", with their own
  * stamps, threads and stacks); the past_* rows; one `fold` row; what came behind the cut. An event in the
- * file behind the `fold` row is behind the cut, whatever its stamp says.
+ * file behind the `fold` row is behind the cut, whatever its stamp says. Rows `sync` and `end` count the events
+ * that were recorded, folded ones included, and pass unchanged.
  *
  * Memory comes from base/ and follows what lives, how many sites there are, and max_waiting. No threads, no
  * I/O but the caller's `write`. One thread at a time.
@@ -33,7 +34,7 @@
 #include "base/status.h"
 #include "wire/format.h"
 
-struct gmt_fold;
+struct gmt_folder;
 
 /*
  * Takes `count` rows of a kind for the output, as gmt_encode_rows takes them (events hold differences of
@@ -46,13 +47,13 @@ struct gmt_fold_options {
 	uint64_t cut_stamp;    /* events up to and with this stamp are folded; UINT64_MAX: all */
 	const char *why;       /* for the `fold` row, e.g. "mode=window"; good until gmt_fold_close */
 	uint32_t max_sites;    /* more of them are put together in sites without a stack; 0: no limit */
-	uint32_t max_waiting;  /* events that may wait to be put in order; 0: 262,144 (96 bytes each) */
+	uint32_t max_waiting;  /* events that may wait to be put in order; 0: 262,144 (128 bytes each) */
 	gmt_fold_write *write;
 	void *user;
 };
 
 /* Fails only for lack of memory. The caller ends *ret_fold with gmt_fold_close. */
-enum gmt_status gmt_fold_open(const struct gmt_fold_options *options, struct gmt_fold **ret_fold,
+enum gmt_status gmt_fold_open(const struct gmt_fold_options *options, struct gmt_folder **ret_fold,
 	struct gmt_error *error);
 
 /*
@@ -60,31 +61,25 @@ enum gmt_status gmt_fold_open(const struct gmt_fold_options *options, struct gmt
  * until this returns. Kinds that nobody knows are left out. Cheap: copies what it must; the work is done in
  * gmt_fold_work, which must have answered false before. False when the fold has failed.
  */
-bool gmt_fold_rows(struct gmt_fold *fold, uint32_t kind, const void *rows, uint32_t count);
+bool gmt_fold_rows(struct gmt_folder *fold, uint32_t kind, const void *rows, uint32_t count);
 
 /* There are no more rows. */
-void gmt_fold_finish(struct gmt_fold *fold);
+void gmt_fold_finish(struct gmt_folder *fold);
 
 /*
  * Does about `max_rows` rows' worth of what is to be done (an event is played, or a row is written): 10,000
  * take a few milliseconds. True while there is more. Once it has failed there is no more.
  */
-bool gmt_fold_work(struct gmt_fold *fold, uint32_t max_rows);
+bool gmt_fold_work(struct gmt_folder *fold, uint32_t max_rows);
 
 /* Whether memory ran out, or `write` answered false: the output is worth nothing. */
-bool gmt_fold_failed(const struct gmt_fold *fold);
+bool gmt_fold_failed(const struct gmt_folder *fold);
 
-/* Events in the output so far: what `sync` and `end` rows count from here on. */
-uint64_t gmt_fold_written_events(const struct gmt_fold *fold);
-
-/* Events that are in totals only, those of folds before included; final once all is done. */
-uint64_t gmt_fold_folded_events(const struct gmt_fold *fold);
-
-/* Bytes of memory that it has taken, to within pages. */
-size_t gmt_fold_memory_bytes(const struct gmt_fold *fold);
+/* Events that are in totals only, those of folds before included; 0 until the `fold` row is written. */
+uint64_t gmt_fold_folded_events(const struct gmt_folder *fold);
 
 /* `fold` may be NULL. */
-void gmt_fold_close(struct gmt_fold *fold);
+void gmt_fold_close(struct gmt_folder *fold);
 
 /*
  * Where to cut, so that the last events, nanoseconds or steps stay. Looks at rows as they are written or

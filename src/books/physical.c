@@ -5,18 +5,31 @@
 
 uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle, const struct gmt_physical_memory *about)
 {
-	uint32_t index = (uint32_t)physical->memory.count;
+	bool again = physical->free_memory_plus_1;
+	uint32_t index = again ? physical->free_memory_plus_1 - 1 : (uint32_t)physical->memory.count;
+	struct gmt_physical_memory *memory;
 
 	if (index == GMT_PHYSICAL_NONE || !gmt_vec_reserve(&physical->memory, 1) ||
 		!gmt_map_put(&physical->handles, handle, index))
 		return GMT_PHYSICAL_NONE;
-
-	struct gmt_physical_memory *memory = gmt_vec_push(&physical->memory);
+	memory = &physical->memory.items[index];
+	if (again)
+		physical->free_memory_plus_1 = (uint32_t)memory->handle;
+	else
+		physical->memory.count++;
 	*memory = *about;
 	memory->handle = handle;
 	memory->references = 1;
 	memory->mappings = 0;
 	return index;
+}
+
+void gmt_physical_give_back(struct gmt_physical *physical, uint32_t index)
+{
+	struct gmt_physical_memory *memory = &physical->memory.items[index];
+
+	*memory = (struct gmt_physical_memory){ .handle = physical->free_memory_plus_1 };
+	physical->free_memory_plus_1 = index + 1;
 }
 
 uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle)

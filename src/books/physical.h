@@ -21,7 +21,7 @@
 #define GMT_PHYSICAL_NONE UINT32_MAX
 
 struct gmt_physical_memory {
-	uint64_t handle;     /* while `references` */
+	uint64_t handle;     /* while `references`; of an unused entry: the next unused one, plus 1 */
 	uint64_t size_bytes; /* 0: not known yet */
 	uint32_t references;
 	uint32_t mappings;   /* and multicast bindings */
@@ -36,7 +36,8 @@ struct gmt_physical_mapping {
 };
 
 struct gmt_physical {
-	GMT_VEC(struct gmt_physical_memory) memory; /* by number - 1; numbers are not used again */
+	GMT_VEC(struct gmt_physical_memory) memory; /* by number - 1; numbers are not used again unless they are given back */
+	uint32_t free_memory_plus_1;
 	GMT_VEC(struct gmt_physical_mapping) mappings;
 	uint32_t free_mapping_plus_1;
 	struct gmt_map handles;  /* handle to index in memory */
@@ -67,6 +68,9 @@ bool gmt_physical_retain(struct gmt_physical *physical, uint32_t memory, uint64_
  * GMT_PHYSICAL_NONE.
  */
 uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle);
+
+/* The number of memory that has ended may be used again: nothing speaks of it any more. */
+void gmt_physical_give_back(struct gmt_physical *physical, uint32_t memory);
 
 /* Maps memory at [key, key + size_bytes). False when out of memory. */
 bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes, uint32_t memory);

@@ -21,8 +21,7 @@ static bool tell_ended(const struct gmt_player *player, const struct gmt_player_
 	return TELL(player, ended, &of_block, &books->ended);
 }
 
-/* `row_plus_1`: of the heap that the site's blocks are in; 0: none. */
-static bool site_of(struct gmt_player *player, const struct gmt_player_event *event, uint32_t row_plus_1,
+bool gmt_player_get_site(struct gmt_player *player, const struct gmt_player_event *event, uint32_t row_plus_1,
 	uint32_t *ret_site)
 {
 	int16_t device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
@@ -64,7 +63,7 @@ static bool book_alloc(struct gmt_player *player, const struct gmt_player_event 
 	uint64_t before;
 	uint32_t site;
 
-	if (!site_of(player, event, row_plus_1, &site) || !TELL(player, asked, event, site))
+	if (!gmt_player_get_site(player, event, row_plus_1, &site) || !TELL(player, asked, event, site))
 		return false;
 	before = books->sites.items[site].alloc_count;
 	if (!gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) ||
@@ -126,7 +125,7 @@ static bool play_refusal(struct gmt_player *player, const struct gmt_player_even
 {
 	uint32_t site;
 
-	if (!site_of(player, event, 0, &site))
+	if (!gmt_player_get_site(player, event, 0, &site))
 		return false;
 	gmt_books_refuse(player->books, site);
 	return TELL(player, refused, event, site) && play_totals(player, event, event->device);
@@ -177,6 +176,9 @@ bool gmt_player_play(struct gmt_player *player, const struct gmt_player_event *e
 	case GMT_KIND_SET:
 		return event->space != GMT_SPACE_LIMIT || gmt_player_set_limit(player, event);
 	case GMT_KIND_DESTROY:
+		if (player->forgets && event->space == GMT_SPACE_GRAPH)
+			gmt_player_forget_graph(player, event);
+		return true;
 	case GMT_KIND_EXPORT:
 	case GMT_KIND_TRIM:
 	case GMT_KIND_RESET:

@@ -97,6 +97,7 @@ struct gmt_player_node {
 
 struct gmt_player_graph {
 	GMT_VEC(struct gmt_player_node) nodes;
+	uint32_t next_free_plus_1; /* of an unused entry */
 	bool frees_at_launch; /* what a launch left behind, the next one frees */
 };
 
@@ -113,10 +114,12 @@ struct gmt_player {
 	struct gmt_books *books;
 	struct gmt_player_heaps *heaps; /* by the books' number */
 	struct gmt_player_owner owner;
+	bool forgets; /* what has ended takes no memory: numbers of memory are used again, graphs are forgotten */
 	struct gmt_map site_ids; /* place, layer, device, space to site */
 	struct gmt_physical physical;
 	struct gmt_map graph_ids; /* executable graph to index in graphs */
 	GMT_VEC(struct gmt_player_graph) graphs;
+	uint32_t free_graph_plus_1;
 	struct gmt_map pool_ids;   /* number of a heap to index in pools */
 	GMT_VEC(struct gmt_player_pool) pools;
 	struct gmt_intern pool_rows; /* name, device: ids are indices in heaps */
@@ -128,6 +131,14 @@ struct gmt_player {
 
 /* The next event, in order of time. */
 bool gmt_player_play(struct gmt_player *player, const struct gmt_player_event *event);
+
+/*
+ * The site of such an event, made where there is none; `heap_plus_1` counts the heaps from 1, 0 is none. And the
+ * heap of that name and device, whose other fields do not matter. For setting books (past.h).
+ */
+bool gmt_player_get_site(struct gmt_player *player, const struct gmt_player_event *event, uint32_t heap_plus_1,
+	uint32_t *ret_site);
+bool gmt_player_get_heap(struct gmt_player *player, const struct gmt_player_heap *about, uint32_t *ret_heap);
 
 /* Adds to the books' anomalies what is only known at the end. Once, behind the last event. */
 void gmt_player_finish(struct gmt_player *player);
@@ -166,6 +177,8 @@ bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_e
 bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_event *event);
 bool gmt_player_add_node(struct gmt_player *player, const struct gmt_player_event *event);
 bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event *event);
+/* The graph has ended; for a player that forgets. */
+void gmt_player_forget_graph(struct gmt_player *player, const struct gmt_player_event *event);
 void gmt_player_forget_graphs(struct gmt_player *player);
 
 /* player_heaps.c: any event of layer custom. */

@@ -18,11 +18,14 @@ bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_e
 	uint64_t index;
 
 	if (!gmt_map_find(&player->graph_ids, event->address, &index)) {
-		index = player->graphs.count;
+		index = player->free_graph_plus_1 ? player->free_graph_plus_1 - 1 : player->graphs.count;
 		if (!gmt_vec_reserve(&player->graphs, 1) ||
 			!gmt_map_put(&player->graph_ids, event->address, index))
 			return false;
-		gmt_vec_push(&player->graphs);
+		if (player->free_graph_plus_1)
+			player->free_graph_plus_1 = player->graphs.items[index].next_free_plus_1;
+		else
+			gmt_vec_push(&player->graphs);
 	}
 	graph = &player->graphs.items[index];
 	graph->nodes.count = 0;
@@ -128,6 +131,19 @@ bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event 
 			done = alloc_node(player, event, node);
 	}
 	return done;
+}
+
+void gmt_player_forget_graph(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	struct gmt_player_graph *graph;
+	uint64_t index;
+
+	if (!gmt_map_remove(&player->graph_ids, event->address, &index))
+		return;
+	graph = &player->graphs.items[index];
+	gmt_vec_fini(&graph->nodes);
+	graph->next_free_plus_1 = player->free_graph_plus_1;
+	player->free_graph_plus_1 = (uint32_t)index + 1;
 }
 
 void gmt_player_forget_graphs(struct gmt_player *player)

@@ -13,30 +13,36 @@ struct row_key {
 	char name[256];
 };
 
-static bool row_of(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number,
-	uint32_t *ret_row)
+bool gmt_player_get_heap(struct gmt_player *player, const struct gmt_player_heap *about, uint32_t *ret_row)
 {
-	struct row_key key = { .device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device };
-	const char *name = "";
-	uint8_t source = 0;
-	size_t length;
+	struct row_key key = { .device = about->device };
+	size_t length = strnlen(about->name, sizeof(key.name));
+	struct gmt_player_heap *heap;
 	uint32_t id;
 
-	if (player->owner.name_heap && !player->owner.name_heap(player->owner.user, number, &name, &source))
-		return false;
-	length = strnlen(name, sizeof(key.name));
 	if (length)
-		memcpy(key.name, name, length);
+		memcpy(key.name, about->name, length);
 	if (!gmt_intern(&player->pool_rows, &key, offsetof(struct row_key, name) + length, ret_row))
 		return false;
 	if (*ret_row < player->heaps->count)
 		return true;
-
-	struct gmt_player_heap *heap = gmt_vec_push(player->heaps);
+	heap = gmt_vec_push(player->heaps);
 	if (!heap || !gmt_books_add_heap(player->books, &id))
 		return false;
-	*heap = (struct gmt_player_heap){ .name = name, .device = (int16_t)key.device, .source = source };
+	*heap = (struct gmt_player_heap){ .name = about->name, .device = about->device, .source = about->source };
 	return true;
+}
+
+static bool row_of(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number,
+	uint32_t *ret_row)
+{
+	struct gmt_player_heap about = {
+		.name = "", .device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
+	};
+
+	if (player->owner.name_heap && !player->owner.name_heap(player->owner.user, number, &about.name, &about.source))
+		return false;
+	return gmt_player_get_heap(player, &about, ret_row);
 }
 
 static struct gmt_player_heap *row_of_pool(const struct gmt_player *player, const struct gmt_player_pool *pool)

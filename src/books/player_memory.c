@@ -47,10 +47,14 @@ static bool end_memory(struct gmt_player *player, const struct gmt_player_event 
 		return true;
 	if (!end_block(player, event, memory))
 		return false;
-	if (!can_be_multicast(&player->physical.memory.items[memory]))
-		return true;
-	key = gmt_physical_multicast_keys(memory, &end);
-	return unmap_range(player, event, key, end);
+	if (can_be_multicast(&player->physical.memory.items[memory])) {
+		key = gmt_physical_multicast_keys(memory, &end);
+		if (!unmap_range(player, event, key, end))
+			return false;
+	}
+	if (player->forgets)
+		gmt_physical_give_back(&player->physical, memory);
+	return true;
 }
 
 bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_player_event *event)

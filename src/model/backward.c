@@ -1,54 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/backward.h"
 
-#include <string.h>
-
-#include "model/landmarks.h"
-
-enum thread_kind { UNKNOWN_THREAD, ORDINARY_THREAD, AUTOGRAD_THREAD };
-
-struct thread_state {
-	enum thread_kind kind;
-	uint32_t call; /* frames id of its backward call; 0: it is not in one */
-};
+#include "books/adoption.h"
 
 enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
 
 struct adopter {
 	struct gmt_snapshot *snapshot;
-	struct gmt_map thread_ids; /* thread id to index in threads */
-	GMT_VEC(struct thread_state) threads;
+	struct gmt_adoption adoption;
 	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index of snapshot->frames */
 	struct gmt_map trace_ids;  /* trace and caller to the trace that has both */
-	uint32_t callers;          /* threads that are in a backward call */
-	uint64_t caller_sum;       /* of their indices: of one caller, its own */
 };
-
-static bool is_autograd(const struct gmt_snapshot *snapshot, uint32_t thread)
-{
-	static const char name[] = "pt_autograd";
-	const struct gmt_thread *row = gmt_snapshot_thread(snapshot, thread);
-
-	return row && row->name.length >= sizeof(name) - 1 &&
-		memcmp(row->name.text, name, sizeof(name) - 1) == 0;
-}
-
-static struct thread_state *state_of(struct adopter *adopter, uint32_t thread)
-{
-	uint64_t index;
-
-	if (!gmt_map_find(&adopter->thread_ids, thread, &index)) {
-		struct thread_state *state = gmt_vec_push(&adopter->threads);
-
-		index = adopter->threads.count - 1;
-		if (!state || !gmt_map_put(&adopter->thread_ids, thread, index))
-			return NULL;
-		*state = (struct thread_state){
-			.kind = is_autograd(adopter->snapshot, thread) ? AUTOGRAD_THREAD : ORDINARY_THREAD,
-		};
-	}
-	return &adopter->threads.items[index];
-}
 
 static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames *frames)
 {
@@ -57,8 +19,7 @@ static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames
 			gmt_snapshot_frame(snapshot, (uint32_t)(frames->items.items[i] >> 1));
 		const struct gmt_code *code = frame ? gmt_snapshot_code(snapshot, frame->code) : NULL;
 
-		if (code && gmt_landmarks(true, code->file.text, code->function.text) &
-			GMT_LANDMARK_BIT(BACKWARD_CALL))
+		if (code && gmt_adoption_is_call(code->file, code->function))
 			return true;
 	}
 	return false;
@@ -77,23 +38,6 @@ static bool lies_in_call(struct adopter *adopter, uint32_t frames_id)
 	if (*kind == UNKNOWN_STACK)
 		*kind = is_call(snapshot, frames) ? CALL_STACK : ORDINARY_STACK;
 	return *kind == CALL_STACK;
-}
-
-static void note_call(struct adopter *adopter, struct thread_state *state, uint32_t frames)
-{
-	bool was_in = state->call;
-
-	state->call = lies_in_call(adopter, frames) ? frames : 0;
-	if (was_in == (state->call != 0))
-		return;
-	adopter->callers += state->call ? 1 : -1;
-	adopter->caller_sum += (uint64_t)(state - adopter->threads.items) * (state->call ? 1 : -1);
-}
-
-/* The one call that runs; 0 when there is none or more than one. */
-static uint32_t only_call(const struct adopter *adopter)
-{
-	return adopter->callers == 1 ? adopter->threads.items[adopter->caller_sum].call : 0;
 }
 
 static bool adopt(struct adopter *adopter, struct gmt_snapshot_event *event, uint32_t call)
@@ -117,48 +61,63 @@ static bool adopt(struct adopter *adopter, struct gmt_snapshot_event *event, uin
 
 static bool look_at(struct adopter *adopter, struct gmt_snapshot_event *event)
 {
-	uint32_t frames = adopter->snapshot->traces.items[event->trace].frames;
-	bool has_stack = frames || adopter->snapshot->traces.items[event->trace].stack;
-	struct thread_state *state;
+	const struct gmt_snapshot_trace *trace = &adopter->snapshot->traces.items[event->trace];
 	uint32_t call;
 
 	/* Most frees have no stack and say nothing. */
-	if (!has_stack)
+	if (!trace->frames && !trace->stack)
 		return true;
-	state = state_of(adopter, event->thread);
-	if (!state)
-		return false;
-	if (state->kind == ORDINARY_THREAD) {
-		if (frames)
-			note_call(adopter, state, frames);
-		return true;
-	}
-	call = only_call(adopter);
+	if (!gmt_adoption_has(&adopter->adoption, event->thread))
+		return !trace->frames || gmt_adoption_note(&adopter->adoption, event->thread, trace->frames,
+			lies_in_call(adopter, trace->frames));
+	call = gmt_adoption_caller(&adopter->adoption);
 	return !call || adopt(adopter, event, call);
 }
 
-static bool has_autograd(const struct gmt_snapshot *snapshot)
+/* *ret_any: there is a thread of autograd's. */
+static bool know_threads(struct adopter *adopter, bool *ret_any)
 {
-	for (size_t i = 0; i < snapshot->threads.count; i++)
-		if (is_autograd(snapshot, snapshot->threads.items[i].id))
-			return true;
-	return false;
+	const struct gmt_snapshot *snapshot = adopter->snapshot;
+
+	*ret_any = false;
+	for (size_t i = 0; i < snapshot->threads.count; i++) {
+		bool is_autograd = gmt_adoption_is_autograd(snapshot->threads.items[i].name);
+
+		*ret_any |= is_autograd;
+		if (is_autograd && !gmt_adoption_know(&adopter->adoption, snapshot->threads.items[i].id, true))
+			return false;
+	}
+	return true;
+}
+
+static bool begin_calls(struct adopter *adopter)
+{
+	const struct gmt_past *past = &adopter->snapshot->past;
+
+	for (size_t i = 0; i + 1 < past->calls.count; i += 2)
+		if (!gmt_adoption_note(&adopter->adoption, (uint32_t)past->calls.items[i],
+			(uint32_t)past->calls.items[i + 1], true))
+			return false;
+	return true;
 }
 
 bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
 {
 	struct adopter adopter = { .snapshot = snapshot };
-	bool done;
+	bool done, any;
 
-	if (!has_autograd(snapshot))
-		return true;
+	if (!know_threads(&adopter, &any) || !any) {
+		gmt_adoption_fini(&adopter.adoption);
+		return !any;
+	}
 	/* Zeroed; indexed by Python stack, never pushed to. */
 	done = gmt_vec_reserve(&adopter.stack_kinds, snapshot->frames.count + 1);
-	for (size_t i = 0; done && i < snapshot->events.count; i++)
+	/* What survived a fold says itself for whom it was; the fold says which calls ran at its end. */
+	done = done && begin_calls(&adopter);
+	for (size_t i = snapshot->past_events; done && i < snapshot->events.count; i++)
 		done = look_at(&adopter, &snapshot->events.items[snapshot->order ? snapshot->order[i] : i]);
-	gmt_map_fini(&adopter.thread_ids);
+	gmt_adoption_fini(&adopter.adoption);
 	gmt_map_fini(&adopter.trace_ids);
-	gmt_vec_fini(&adopter.threads);
 	gmt_vec_fini(&adopter.stack_kinds);
 	return done;
 }

@@ -16,6 +16,7 @@
 struct loader {
 	struct gmt_snapshot *snapshot;
 	struct gmt_map trace_ids;   /* stack << 32 | frames to index in traces */
+	struct gmt_map caller_ids;  /* that index << 32 | caller to the trace that has both */
 	struct gmt_intern drop_keys; /* thread and reason; the id is the index in drops */
 	struct gmt_map clamp_ids;   /* thread to index in clamps */
 	GMT_VEC(uint64_t) clamps;   /* the last stamp of each thread */
@@ -141,19 +142,28 @@ static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process
 	return true;
 }
 
-static bool trace_of(struct loader *loader, const struct gmt_event *row, uint32_t *ret_trace)
+/* Index in traces; `caller` 0: nobody says for whom. */
+static bool trace_of(struct loader *loader, uint32_t stack, uint32_t frames, uint32_t caller, uint32_t *ret_trace)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
-	uint64_t key = (uint64_t)row->stack << 32 | row->frames;
-	uint64_t index;
+	struct gmt_map *ids = &loader->trace_ids;
+	uint64_t index, key = (uint64_t)stack << 32 | frames;
 
-	if (!gmt_map_find(&loader->trace_ids, key, &index)) {
+	if (caller) {
+		uint32_t pair;
+
+		if (!trace_of(loader, stack, frames, 0, &pair))
+			return false;
+		ids = &loader->caller_ids;
+		key = (uint64_t)pair << 32 | caller;
+	}
+	if (!gmt_map_find(ids, key, &index)) {
 		struct gmt_snapshot_trace *trace = gmt_vec_push(&snapshot->traces);
 
 		index = snapshot->traces.count - 1;
-		if (!trace || !gmt_map_put(&loader->trace_ids, key, index))
+		if (!trace || !gmt_map_put(ids, key, index))
 			return false;
-		*trace = (struct gmt_snapshot_trace){ .stack = row->stack, .frames = row->frames };
+		*trace = (struct gmt_snapshot_trace){ .stack = stack, .frames = frames, .caller = caller };
 	}
 	*ret_trace = (uint32_t)index;
 	return true;
@@ -209,7 +219,9 @@ static bool load_event(struct loader *loader, const struct gmt_event *row)
 		snapshot->unknown_events++;
 		return true;
 	}
-	if (snapshot->events.count >= UINT32_MAX - 1 || !trace_of(loader, row, &event.trace) ||
+	/* UINT32_MAX: a fold says that it was for nobody. */
+	if (snapshot->events.count >= UINT32_MAX - 1 || !trace_of(loader, row->stack, row->frames,
+			row->caller == UINT32_MAX ? 0 : row->caller, &event.trace) ||
 		!clamp_stamp(loader, row->thread, &event.stamp))
 		return false;
 	if (row->layer == GMT_LAYER_TORCH) {
@@ -314,6 +326,32 @@ static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t 
 	snapshot->counts_differ |= events != snapshot->seen_events;
 }
 
+/* What is behind the row of the fold counts on from all that was recorded up to it. */
+static bool load_past(struct loader *loader, uint32_t kind, const char *row)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+	const struct gmt_fold *fold = (const struct gmt_fold *)row;
+	const struct gmt_past_site *site = (const struct gmt_past_site *)row;
+	uint32_t *slot;
+
+	if (snapshot->past.has_fold)
+		return true;
+	if (kind == GMT_RECORD_PAST_SITE) {
+		slot = gmt_vec_push(&snapshot->past_traces);
+		if (!slot || !trace_of(loader, site->stack, site->frames, site->caller, slot))
+			return false;
+	}
+	if (kind == GMT_RECORD_FOLD) {
+		snapshot->past_events = snapshot->events.count;
+		snapshot->seen_events = fold->events;
+		snapshot->fold_why = gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
+		see_stamp(snapshot, fold->stamp);
+		if (!snapshot->fold_why)
+			return false;
+	}
+	return gmt_past_add(&snapshot->past, kind, row, 1);
+}
+
 static bool load_row(struct loader *loader, const struct gmt_record_info *record, const char *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
@@ -323,6 +361,8 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 
 	if (kept)
 		return keep_row(snapshot, kept, record, row);
+	if (gmt_past_takes(record->number))
+		return load_past(loader, record->number, row);
 	switch (record->number) {
 	case GMT_RECORD_PROCESS:
 		return load_process(snapshot, (const struct gmt_process *)row);
@@ -445,6 +485,7 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 		status = judge(snapshot, status, error);
 	}
 	gmt_map_fini(&loader.trace_ids);
+	gmt_map_fini(&loader.caller_ids);
 	gmt_map_fini(&loader.clamp_ids);
 	gmt_vec_fini(&loader.clamps);
 	gmt_intern_fini(&loader.drop_keys);

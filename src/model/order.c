@@ -64,11 +64,31 @@ static uint32_t merge_pass(struct sorter *sorter)
 static bool is_sorted(const struct gmt_snapshot *snapshot)
 {
 	for (size_t i = 1; i < snapshot->events.count; i++)
-		if (snapshot->events.items[i - 1].stamp > snapshot->events.items[i].stamp)
+		if (i != snapshot->past_events &&
+			snapshot->events.items[i - 1].stamp > snapshot->events.items[i].stamp)
 			return false;
 	return true;
 }
 
+/* Sorts [first, end) of from, with to as room; the result is in from. */
+static void sort(struct sorter *sorter, uint32_t first, uint32_t end)
+{
+	struct sorter part = {
+		.events = sorter->events, .count = end - first, .from = sorter->from + first, .to = sorter->to + first,
+	};
+
+	for (uint32_t runs = 2; runs > 1;) {
+		runs = merge_pass(&part);
+
+		uint32_t *merged = part.to;
+		part.to = part.from;
+		part.from = merged;
+	}
+	if (part.from != sorter->from + first && part.count)
+		memcpy(part.to, part.from, part.count * sizeof(*part.to));
+}
+
+/* What survived a fold comes before all that is behind it in the file, whatever late stamps say. */
 bool gmt_order_events(struct gmt_snapshot *snapshot)
 {
 	size_t bytes = snapshot->events.count * sizeof(uint32_t);
@@ -88,13 +108,8 @@ bool gmt_order_events(struct gmt_snapshot *snapshot)
 	}
 	for (uint32_t i = 0; i < sorter.count; i++)
 		sorter.from[i] = i;
-	for (uint32_t runs = 2; runs > 1;) {
-		runs = merge_pass(&sorter);
-
-		uint32_t *merged = sorter.to;
-		sorter.to = sorter.from;
-		sorter.from = merged;
-	}
+	sort(&sorter, 0, (uint32_t)snapshot->past_events);
+	sort(&sorter, (uint32_t)snapshot->past_events, sorter.count);
 	snapshot->order = sorter.from;
 	gmt_pages_free(sorter.to, bytes);
 	return true;

@@ -123,6 +123,8 @@ static bool refused_free(void *user, const struct gmt_player_event *event, bool 
 	struct gmt_replay_refused_free *row = gmt_vec_push(&session->replay->refused_frees);
 
 	(void)event;
+	/* What lived there when it was folded nobody knows: nothing is concluded from it. */
+	is_live |= session->index < session->snapshot->past_events;
 	if (row)
 		*row = (struct gmt_replay_refused_free){ .event = session->index, .is_live = is_live };
 	return row;
@@ -186,11 +188,67 @@ static bool play(struct session *session, size_t index)
 	return gmt_player_play(&session->player, &event);
 }
 
+static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
+{
+	const struct session *session = user;
+	uint32_t trace = session->snapshot->past_traces.items[row - session->snapshot->past.sites.items];
+
+	*ret_place = session->traces->stack_of_trace[trace];
+	return true;
+}
+
+static const char *past_name(void *user, uint32_t name)
+{
+	const struct session *session = user;
+	uint64_t index;
+
+	return gmt_map_find(&session->snapshot->name_ids, name, &index) ?
+		session->snapshot->names.items[index].text.text : "";
+}
+
+static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
+{
+	const struct session *session = user;
+	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
+
+	if (maker->thread && maker->thread != row->thread)
+		maker->several |= !have_one_name(session->snapshot, maker->thread, row->thread);
+	maker->thread = row->thread;
+	maker->several |= row->several;
+	return true;
+}
+
+static struct gmt_past_names past_names(struct session *session)
+{
+	return (struct gmt_past_names){ past_place, past_name, past_maker, session };
+}
+
+/* The survivors are played: the books become those of the whole recording. */
+static bool set_past(struct session *session)
+{
+	struct gmt_past_names names = past_names(session);
+
+	if (!gmt_past_set_books(&session->snapshot->past, &session->player, &names, &session->replay->past_misfits))
+		return false;
+	TELL(session, folded);
+	return true;
+}
+
 static bool play_all(struct session *session, size_t count)
 {
+	const struct gmt_snapshot *snapshot = session->snapshot;
+	bool has_past = snapshot->past.has_fold && (count > snapshot->past_events ||
+		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->past.fold.stamp));
+	struct gmt_past_names names = past_names(session);
+
+	/* Accounts and sites in the order in which the whole recording made them. */
+	if (has_past && !gmt_past_prepare(&snapshot->past, &session->player, &names))
+		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!play(session, i))
+		if ((has_past && i == snapshot->past_events && !set_past(session)) || !play(session, i))
 			return false;
+	if (has_past && count <= snapshot->past_events && !set_past(session))
+		return false;
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END ? session->options->until_ns :
 		gmt_snapshot_duration_ns(session->snapshot);

@@ -45,6 +45,7 @@ struct gmt_replay {
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	struct gmt_player_heaps heaps; /* by the books' number */
 	uint64_t events;     /* replayed */
+	uint64_t past_misfits; /* accounts whose survivors are not what the fold said: a damaged file */
 	uint64_t end_time_ns; /* of the last moment that the books speak of */
 };
 
@@ -73,6 +74,8 @@ struct gmt_replay_observer {
 	 */
 	bool (*mapped)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		uint64_t number);
+	/* What was folded is in the books now; events of it were only those of what survived. */
+	bool (*folded)(void *user, const struct gmt_replay *replay);
 	/* Behind the last event. */
 	bool (*finished)(void *user, const struct gmt_replay *replay);
 	void *user;

@@ -88,6 +88,13 @@ uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot)
 	return dropped > INT64_MAX ? INT64_MAX : dropped;
 }
 
+uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot)
+{
+	const struct gmt_fold_row *fold = &snapshot->past.fold;
+
+	return fold->events > fold->survivors ? fold->events - fold->survivors : 0;
+}
+
 uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot)
 {
 	return gmt_clock_time_ns(snapshot, snapshot->last_stamp);
@@ -126,6 +133,8 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->drops);
 	gmt_vec_fini(&snapshot->notes);
 	gmt_vec_fini(&snapshot->names);
+	gmt_past_fini(&snapshot->past);
+	gmt_vec_fini(&snapshot->past_traces);
 	gmt_vec_fini(&snapshot->marks);
 	gmt_vec_fini(&snapshot->ooms);
 	gmt_vec_fini(&snapshot->samples);

@@ -17,6 +17,7 @@
 #include "base/map.h"
 #include "base/status.h"
 #include "base/vec.h"
+#include "books/past.h"
 #include "wire/format.h"
 #include "wire/source.h"
 
@@ -116,12 +117,18 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_object) objects;
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
+	/* What was folded (docs/folding.md), when past.has_fold: the first past_events events are the survivors. */
+	struct gmt_past past;
+	size_t past_events;
+	GMT_VEC(uint32_t) past_traces; /* by row of past.sites: index in traces */
+	const char *fold_why;
+
 	/* Completeness. */
 	uint64_t last_stamp;    /* of all events, syncs, clocks and the end */
 	bool has_end;           /* the recording ended in order */
 	bool counts_differ;     /* a sync or end record counts other events than there are */
 	uint64_t promised_events; /* by the last sync or end record */
-	uint64_t seen_events;     /* in the file, with those of unknown_events */
+	uint64_t seen_events;     /* in the file, with those of unknown_events, and folded ones */
 	bool damaged;
 	const char *damage;       /* what is wrong with the file; "" when !damaged */
 	struct gmt_source_recovered recovered; /* what came from the recorder's memory */
@@ -176,6 +183,9 @@ const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char 
 
 /* Events that the recorder says it lost. */
 uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot);
+
+/* Events that are in totals only, because they were folded. */
+uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot);
 
 /* From the start to the last moment of which the file tells. Once loaded. */
 uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot);

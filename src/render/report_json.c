@@ -31,6 +31,20 @@ static void render_events(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_end_object(json);
 }
 
+static void render_folded(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = report->snapshot;
+
+	gmt_json_key(json, "folded");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->past.fold.stamp));
+	gmt_json_key_u64(json, "events", gmt_snapshot_folded(snapshot));
+	gmt_json_key_u64(json, "survivors", snapshot->past_events);
+	gmt_json_key_u64(json, "merged_sites", snapshot->past.fold.merged_sites);
+	gmt_json_key_text(json, "why", snapshot->fold_why);
+	gmt_json_end_object(json);
+}
+
 static void render_rank(struct gmt_json *json, const char *key, int32_t rank)
 {
 	gmt_json_key(json, key);
@@ -279,6 +293,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
 	render_events(report, json);
+	if (report->snapshot->past.has_fold)
+		render_folded(report, json);
 	render_process(report, json);
 	gmt_json_key(json, "until_ns");
 	if (report->has_until)

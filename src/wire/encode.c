@@ -124,6 +124,19 @@ static bool append_column(struct gmt_encoder *encoder)
 	return true;
 }
 
+/* Only folded recordings have the last column of events: a column that a block lacks is zero. */
+static uint32_t used_fields(const struct gmt_record_info *record, const char *rows, uint32_t count)
+{
+	const struct gmt_field_info *last = &record->fields[record->field_count - 1];
+
+	if (record->number != GMT_RECORD_EVENT)
+		return record->field_count;
+	for (uint32_t i = 0; i < count; i++)
+		if (load_integer(rows + (size_t)i * record->row_bytes + last->offset, last->size_bytes, false))
+			return record->field_count;
+	return record->field_count - 1;
+}
+
 enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, const void *rows,
 	uint32_t count, struct gmt_error *error)
 {
@@ -134,7 +147,8 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	encoder->block.count = GMT_BLOCK_HEADER_BYTES;
 
-	for (uint32_t i = 0; i < record->field_count; i++)
+	uint32_t fields = used_fields(record, rows, count);
+	for (uint32_t i = 0; i < fields; i++)
 		if (!encode_column(encoder, record, &record->fields[i], rows, count) ||
 			!append_column(encoder))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

@@ -24,7 +24,7 @@
 
 enum {
 	GMT_FORMAT_MAJOR = 1, /* readers refuse a larger one */
-	GMT_FORMAT_MINOR = 2, /* a larger one only adds */
+	GMT_FORMAT_MINOR = 3, /* a larger one only adds */
 	GMT_FILE_HEADER_BYTES = 20,
 	GMT_BLOCK_HEADER_BYTES = 16,
 	GMT_BLOCK_MAX_BYTES = 64 << 20, /* payload; readers refuse more */

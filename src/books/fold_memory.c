@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What survives of handles, mappings, graphs and things without memory: the events that, played again, make
+ * the same state. References that were given back again go in pairs.
+ */
+#include <stddef.h>
+
+#include "books/fold_room.h"
+
+static bool is_handle(const struct gmt_event *event)
+{
+	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE;
+}
+
+/* What of player_memory.c says which memory an event means. */
+static uint32_t memory_of(const struct gmt_folder *folder, const struct gmt_event *event)
+{
+	const struct gmt_physical *physical = &folder->player.physical;
+	uint32_t memory;
+
+	switch (event->kind) {
+	case GMT_KIND_ALLOC:
+	case GMT_KIND_FREE:
+		return is_handle(event) ? gmt_physical_find(physical, event->address) : GMT_PHYSICAL_NONE;
+	case GMT_KIND_RETAIN:
+		memory = gmt_physical_find(physical, event->address);
+		return memory != GMT_PHYSICAL_NONE ? memory : gmt_physical_find_mapped(physical, event->object);
+	case GMT_KIND_MAP:
+	case GMT_KIND_BIND:
+		return gmt_physical_find(physical, event->object);
+	case GMT_KIND_BIND_ADDRESS:
+		return gmt_physical_find_mapped(physical, event->object);
+	}
+	return GMT_PHYSICAL_NONE;
+}
+
+void gmt_fold_before(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place,
+	struct gmt_fold_before *ret_before)
+{
+	uint64_t maker;
+
+	*ret_before = (struct gmt_fold_before){ .memory = GMT_PHYSICAL_NONE, .place = place };
+	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
+		return;
+	ret_before->memory = memory_of(folder, event);
+	if (ret_before->memory != GMT_PHYSICAL_NONE)
+		ret_before->size_bytes = folder->player.physical.memory.items[ret_before->memory].size_bytes;
+	/* Who made a node is who made it in the graph that this executable one is of. */
+	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) && event->object &&
+		gmt_map_find(&folder->player.node_makers, event->address, &maker))
+		ret_before->place = (uint32_t)(maker >> 32);
+}
+
+static struct gmt_fold_memory *entry_of(struct gmt_folder *folder, uint32_t memory)
+{
+	while (folder->memories.count <= memory) {
+		struct gmt_fold_memory *slot = gmt_vec_push(&folder->memories);
+
+		if (!slot)
+			return NULL;
+		*slot = (struct gmt_fold_memory){ 0 };
+	}
+	return &folder->memories.items[memory];
+}
+
+static void forget_list(struct gmt_folder *folder, uint32_t first_plus_1)
+{
+	while (first_plus_1) {
+		uint32_t next = folder->survivors.items[first_plus_1 - 1].next_plus_1;
+
+		gmt_fold_forget(folder, first_plus_1);
+		first_plus_1 = next;
+	}
+}
+
+static bool is_alive(const struct gmt_folder *folder, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &folder->player.physical.memory.items[memory];
+
+	return about->references || about->mappings;
+}
+
+static void forget_memory(struct gmt_folder *folder, uint32_t memory)
+{
+	struct gmt_fold_memory *entry = &folder->memories.items[memory];
+
+	forget_list(folder, entry->first_plus_1);
+	gmt_fold_forget(folder, entry->learned_plus_1);
+	*entry = (struct gmt_fold_memory){ 0 };
+}
+
+/* Puts an event behind those of the memory. */
+static bool append(struct gmt_folder *folder, uint32_t memory, const struct gmt_event *event, uint32_t place)
+{
+	uint32_t index = gmt_fold_survive(folder, event, place);
+	uint32_t *link;
+
+	if (!index || !entry_of(folder, memory))
+		return false;
+	link = &folder->memories.items[memory].first_plus_1;
+	while (*link)
+		link = &folder->survivors.items[*link - 1].next_plus_1;
+	*link = index;
+	return true;
+}
+
+/* The link to the last event of the memory; NULL: it has none. */
+static uint32_t *last_of(struct gmt_folder *folder, uint32_t memory)
+{
+	uint32_t *link = &folder->memories.items[memory].first_plus_1;
+
+	if (!*link)
+		return NULL;
+	for (uint32_t *next; *(next = &folder->survivors.items[*link - 1].next_plus_1);)
+		link = next;
+	return link;
+}
+
+/*
+ * A reference comes or goes. One that goes takes the one with it that came last, and one that comes the one
+ * that went last, where they are of the same handle: mappings kept the memory in between.
+ */
+static bool refer(struct gmt_folder *folder, uint32_t memory, const struct gmt_event *event, uint32_t place)
+{
+	const struct gmt_fold_survivor *last;
+	uint32_t *link;
+
+	if (!entry_of(folder, memory))
+		return false;
+	link = last_of(folder, memory);
+	last = link ? &folder->survivors.items[*link - 1] : NULL;
+	if (!last || link == &folder->memories.items[memory].first_plus_1 || last->address != event->address ||
+		(last->kind == GMT_KIND_FREE) == (event->kind == GMT_KIND_FREE))
+		return append(folder, memory, event, place);
+	gmt_fold_forget(folder, *link);
+	*link = 0;
+	return true;
+}
+
+/* Remembers what made the mapping at this key. */
+static bool tie(struct gmt_folder *folder, uint64_t key, const struct gmt_event *event, uint32_t place)
+{
+	uint64_t index;
+
+	if (!gmt_map_find(&folder->player.physical.mapped, key, &index))
+		return true;
+	while (folder->ties.count <= index) {
+		uint32_t *slot = gmt_vec_push(&folder->ties);
+
+		if (!slot)
+			return false;
+		*slot = 0;
+	}
+	gmt_fold_forget(folder, folder->ties.items[index]);
+	folder->ties.items[index] = gmt_fold_survive(folder, event, place);
+	return folder->ties.items[index];
+}
+
+static bool tie_bound(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before)
+{
+	const struct gmt_physical *physical = &folder->player.physical;
+	uint32_t multicast = gmt_physical_find(physical, event->address);
+	struct gmt_event bound = *event;
+
+	if (multicast == GMT_PHYSICAL_NONE || before->memory == GMT_PHYSICAL_NONE)
+		return true;
+	bound.device = event->device >= 0 ? event->device : physical->memory.items[before->memory].device;
+	return tie(folder, gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->place);
+}
+
+static bool after_memory(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before)
+{
+	const struct gmt_physical *physical = &folder->player.physical;
+	uint32_t memory = before->memory;
+
+	switch (event->kind) {
+	case GMT_KIND_ALLOC:
+		/* Imported once more, or made. */
+		if (memory != GMT_PHYSICAL_NONE && event->space == GMT_SPACE_VMM_IMPORTED)
+			return refer(folder, memory, event, before->place);
+		memory = gmt_physical_find(physical, event->address);
+		if (memory == GMT_PHYSICAL_NONE || !entry_of(folder, memory))
+			return memory == GMT_PHYSICAL_NONE;
+		forget_memory(folder, memory);
+		return append(folder, memory, event, before->place);
+	case GMT_KIND_FREE:
+		if (memory == GMT_PHYSICAL_NONE || !entry_of(folder, memory))
+			return memory == GMT_PHYSICAL_NONE;
+		if (is_alive(folder, memory))
+			return refer(folder, memory, event, before->place);
+		forget_memory(folder, memory);
+		return true;
+	case GMT_KIND_RETAIN:
+		return memory == GMT_PHYSICAL_NONE || refer(folder, memory, event, before->place);
+	case GMT_KIND_MAP:
+		if (memory == GMT_PHYSICAL_NONE || !entry_of(folder, memory))
+			return memory == GMT_PHYSICAL_NONE;
+		if (physical->memory.items[memory].size_bytes != before->size_bytes) {
+			gmt_fold_forget(folder, folder->memories.items[memory].learned_plus_1);
+			folder->memories.items[memory].learned_plus_1 = gmt_fold_survive(folder, event, before->place);
+			if (!folder->memories.items[memory].learned_plus_1)
+				return false;
+		}
+		return tie(folder, event->address, event, before->place);
+	case GMT_KIND_BIND:
+	case GMT_KIND_BIND_ADDRESS:
+		return tie_bound(folder, event, before);
+	}
+	return true;
+}
+
+/* --- graphs ------------------------------------------------------------------------------------------- */
+
+static void forget_graph(struct gmt_folder *folder, size_t index)
+{
+	struct gmt_fold_graph *graph = &folder->graphs.items[index];
+
+	gmt_fold_forget(folder, graph->created_plus_1);
+	forget_list(folder, graph->first_node_plus_1);
+	*graph = (struct gmt_fold_graph){ 0 };
+}
+
+static bool create_graph(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
+{
+	uint64_t index;
+
+	if (gmt_map_find(&folder->graphs_ids, event->address, &index)) {
+		forget_graph(folder, index);
+	} else {
+		bool again = folder->free_graphs.count;
+
+		index = again ? folder->free_graphs.items[--folder->free_graphs.count] : folder->graphs.count;
+		if (!gmt_vec_reserve(&folder->graphs, 1) || !gmt_map_put(&folder->graphs_ids, event->address, index))
+			return false;
+		folder->graphs.count += !again;
+		folder->graphs.items[index] = (struct gmt_fold_graph){ 0 };
+	}
+	folder->graphs.items[index].created_plus_1 = gmt_fold_survive(folder, event, place);
+	return folder->graphs.items[index].created_plus_1;
+}
+
+static bool destroy_graph(struct gmt_folder *folder, const struct gmt_event *event)
+{
+	uint32_t *slot;
+	uint64_t index;
+
+	if (!gmt_map_remove(&folder->graphs_ids, event->address, &index))
+		return true;
+	forget_graph(folder, index);
+	slot = gmt_vec_push(&folder->free_graphs);
+	if (slot)
+		*slot = (uint32_t)index;
+	return slot;
+}
+
+/* Replaces what `map` has for `key`. */
+static bool keep_by(struct gmt_folder *folder, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
+	uint32_t place)
+{
+	uint32_t survivor = gmt_fold_survive(folder, event, place);
+	uint64_t older;
+
+	if (!survivor)
+		return false;
+	if (gmt_map_find(map, key, &older))
+		gmt_fold_forget(folder, (uint32_t)older);
+	return gmt_map_put(map, key, survivor);
+}
+
+static void drop_by(struct gmt_folder *folder, struct gmt_map *map, uint64_t key)
+{
+	uint64_t older;
+
+	if (gmt_map_remove(map, key, &older))
+		gmt_fold_forget(folder, (uint32_t)older);
+}
+
+static bool add_node(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
+{
+	struct gmt_fold_graph *graph;
+	uint64_t index;
+	uint32_t node;
+
+	if (!event->object)
+		return event->kind != GMT_KIND_NODE_ALLOC ||
+			keep_by(folder, &folder->loose_nodes, event->address, event, place);
+	if (!gmt_map_find(&folder->graphs_ids, event->object, &index))
+		return true;
+	node = gmt_fold_survive(folder, event, place);
+	if (!node)
+		return false;
+	graph = &folder->graphs.items[index];
+	if (graph->last_node_plus_1)
+		folder->survivors.items[graph->last_node_plus_1 - 1].next_plus_1 = node;
+	else
+		graph->first_node_plus_1 = node;
+	graph->last_node_plus_1 = node;
+	return true;
+}
+
+/* --- things without memory, heaps --------------------------------------------------------------------- */
+
+static uint64_t thing_key(const struct gmt_event *event)
+{
+	return event->address ^ (uint64_t)event->space << 56;
+}
+
+/* A heap lives from its first event on, whether or not that made it. */
+static bool after_heap(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
+{
+	uint64_t number = event->object, index, before;
+	struct gmt_event made = *event;
+	bool lives = gmt_map_find(&folder->player.pool_ids, number, &index) && folder->player.pools.items[index].lives;
+	bool known = gmt_map_find(&folder->heap_events, number, &before);
+
+	if (!lives) {
+		drop_by(folder, &folder->heap_events, number);
+		return true;
+	}
+	if (known)
+		return true;
+	made.kind = GMT_KIND_CREATE;
+	made.address = 0;
+	return keep_by(folder, &folder->heap_events, number, &made, place);
+}
+
+bool gmt_fold_after(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before)
+{
+	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
+		return after_heap(folder, event, before->place);
+	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
+		return true;
+	switch (event->kind) {
+	case GMT_KIND_CREATE:
+		return event->space == GMT_SPACE_GRAPH ? create_graph(folder, event, before->place) :
+			keep_by(folder, &folder->things, thing_key(event), event, before->place);
+	case GMT_KIND_DESTROY:
+		if (event->space == GMT_SPACE_GRAPH)
+			return destroy_graph(folder, event);
+		drop_by(folder, &folder->things, thing_key(event));
+		return true;
+	case GMT_KIND_NODE_ALLOC:
+	case GMT_KIND_NODE_FREE:
+		return add_node(folder, event, before->place);
+	case GMT_KIND_ALLOC:
+	case GMT_KIND_FREE:
+		return !is_handle(event) || after_memory(folder, event, before);
+	}
+	return after_memory(folder, event, before);
+}
+
+/* --- for the head ------------------------------------------------------------------------------------- */
+
+/* What of equal stamps comes first: `rank`. Things whose stamps were told apart keep their order by them. */
+static bool list(struct gmt_folder *folder, uint32_t survivor_plus_1, uint64_t rank)
+{
+	if (!survivor_plus_1)
+		return true;
+	return gmt_queue_push(&folder->head, (struct gmt_queue_entry){
+		.stamp = folder->survivors.items[survivor_plus_1 - 1].stamp,
+		.order = rank << 32 | (uint32_t)folder->head.entries.count, .item = survivor_plus_1 - 1,
+	});
+}
+
+static bool list_all(struct gmt_folder *folder, uint32_t first_plus_1, uint64_t rank)
+{
+	for (uint32_t at = first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1)
+		if (!list(folder, at, rank))
+			return false;
+	return true;
+}
+
+static bool list_map(struct gmt_folder *folder, const struct gmt_map *map, uint64_t rank)
+{
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->slots[i].value_plus_1 && !list(folder, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
+			return false;
+	return true;
+}
+
+/* The mapping that said how large imported memory is, and its end where it has gone. */
+static bool list_learned(struct gmt_folder *folder, uint32_t learned_plus_1)
+{
+	const struct gmt_fold_survivor *map = &folder->survivors.items[learned_plus_1 - 1];
+	uint32_t index;
+	uint64_t mapping;
+	struct gmt_event unmap = {
+		.stamp = map->stamp, .thread = map->thread, .api = map->api, .kind = GMT_KIND_UNMAP, .layer = map->layer,
+		.space = map->space, .device = map->device, .address = map->address, .size_bytes = map->size_bytes,
+	};
+
+	if (gmt_map_find(&folder->player.physical.mapped, map->address, &mapping) && mapping < folder->ties.count &&
+		folder->ties.items[mapping] &&
+		folder->survivors.items[folder->ties.items[mapping] - 1].stamp == map->stamp)
+		return true;
+	if (!list(folder, learned_plus_1, 4) || !gmt_fold_place(folder, 0, 0, 0, &index))
+		return false;
+	index = gmt_fold_survive(folder, &unmap, index);
+	return index && list(folder, index, 5);
+}
+
+/* The first moment at which a mapping that survives keeps this memory. */
+static void see_use(struct gmt_folder *folder, uint32_t memory, uint64_t stamp)
+{
+	if (memory < folder->memories.count && stamp < folder->memories.items[memory].first_use)
+		folder->memories.items[memory].first_use = stamp;
+}
+
+/* Memory that was found by where it was mapped: where that mapping has gone, its handle says it as well. */
+static void name_by_handle(struct gmt_folder *folder, struct gmt_fold_survivor *bind, uint32_t memory)
+{
+	const struct gmt_physical *physical = &folder->player.physical;
+
+	if (bind->kind != GMT_KIND_BIND_ADDRESS || gmt_physical_find_mapped(physical, bind->object) == memory)
+		return;
+	bind->kind = GMT_KIND_BIND;
+	bind->object = physical->memory.items[memory].handle;
+}
+
+static bool list_mappings(struct gmt_folder *folder)
+{
+	const struct gmt_physical *physical = &folder->player.physical;
+
+	for (size_t i = 0; i < folder->memories.count; i++)
+		folder->memories.items[i].first_use = UINT64_MAX;
+	for (size_t i = 0; i < physical->mapped.capacity; i++) {
+		const struct gmt_map_slot *slot = &physical->mapped.slots[i];
+		struct gmt_fold_survivor *row;
+		uint32_t tie, memory;
+
+		if (!slot->value_plus_1 || slot->value_plus_1 - 1 >= folder->ties.count ||
+			!folder->ties.items[slot->value_plus_1 - 1])
+			continue;
+		tie = folder->ties.items[slot->value_plus_1 - 1];
+		row = &folder->survivors.items[tie - 1];
+		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
+		name_by_handle(folder, row, memory);
+		see_use(folder, memory, row->stamp);
+		if (!list(folder, tie, 4))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What kept memory alive when its reference went may have gone since: the reference goes once one of the
+ * mappings that are left is there. No later: the handle may mean other memory by then.
+ */
+static void delay_releases(struct gmt_folder *folder, const struct gmt_fold_memory *entry)
+{
+	for (uint32_t at = entry->first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1) {
+		struct gmt_fold_survivor *row = &folder->survivors.items[at - 1];
+
+		if (row->kind == GMT_KIND_FREE && row->stamp < entry->first_use && entry->first_use != UINT64_MAX)
+			row->stamp = entry->first_use;
+	}
+}
+
+static bool list_references(struct gmt_folder *folder, const struct gmt_fold_memory *entry)
+{
+	for (uint32_t at = entry->first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1)
+		if (!list(folder, at, folder->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2))
+			return false;
+	return true;
+}
+
+bool gmt_fold_list_memory(struct gmt_folder *folder)
+{
+	const struct gmt_physical *physical = &folder->player.physical;
+
+	if (!list_mappings(folder))
+		return false;
+	for (uint32_t i = 0; i < folder->memories.count && i < physical->memory.count; i++) {
+		if (!is_alive(folder, i))
+			continue;
+		const struct gmt_fold_memory entry = folder->memories.items[i];
+		delay_releases(folder, &entry);
+		if (!list_references(folder, &entry) ||
+			(entry.learned_plus_1 && !list_learned(folder, entry.learned_plus_1)))
+			return false;
+	}
+	return true;
+}
+
+/* A heap's size is the one that it has now. */
+static bool list_heaps(struct gmt_folder *folder)
+{
+	for (size_t i = 0; i < folder->heap_events.capacity; i++) {
+		const struct gmt_map_slot *slot = &folder->heap_events.slots[i];
+		uint64_t index;
+
+		if (!slot->value_plus_1 || !gmt_map_find(&folder->player.pool_ids, slot->key, &index))
+			continue;
+		folder->survivors.items[slot->value_plus_1 - 2].size_bytes = folder->player.pools.items[index].size_bytes;
+		if (!list(folder, (uint32_t)(slot->value_plus_1 - 1), 0))
+			return false;
+	}
+	return true;
+}
+
+bool gmt_fold_list_graphs(struct gmt_folder *folder)
+{
+	for (size_t i = 0; i < folder->graphs.count; i++)
+		if (!list(folder, folder->graphs.items[i].created_plus_1, 0) ||
+			!list_all(folder, folder->graphs.items[i].first_node_plus_1, 1))
+			return false;
+	return list_map(folder, &folder->loose_nodes, 1) && list_map(folder, &folder->things, 0) && list_heaps(folder);
+}

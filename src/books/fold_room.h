@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_BOOKS_FOLD_ROOM_H
+#define GMT_BOOKS_FOLD_ROOM_H
+
+/*
+ * What the files of the fold share; for src/books/fold*.c alone. fold.c is the flow; fold_play.c plays events
+ * and keeps what survives, fold_memory.c that of handles, mappings and graphs; fold_moments.c keeps marks,
+ * steps, samples and refusals; fold_write.c writes it all.
+ *
+ * All functions answer false only for lack of memory, or because `write` did.
+ */
+
+#include "books/adoption.h"
+#include "books/fold.h"
+#include "books/past.h"
+#include "books/player.h"
+#include "books/queue.h"
+
+enum {
+	GMT_FOLD_REFUSALS = 1024,  /* kept with their answers; a ring */
+	GMT_FOLD_ANSWERS = 2048,   /* samples and what was held then */
+	GMT_FOLD_STEPS = 4096,     /* rows of one series */
+	GMT_FOLD_SERIES = 64,
+	GMT_FOLD_MARKS = 16384,    /* marks of phases and points */
+	GMT_FOLD_CLOCKS = 1024,
+	GMT_FOLD_TEXTS = 1024,     /* notes, and drops by thread and reason */
+	GMT_FOLD_WRITE_ROWS = 256, /* in a block */
+};
+
+/* An event that survives, as far as the books do not know it. */
+struct gmt_fold_survivor {
+	uint64_t stamp; /* of structural ones; blocks have theirs in the books */
+	uint64_t address, size_bytes;
+	uint64_t object, stream;
+	int64_t allocated_bytes, reserved_bytes;
+	uint32_t place, thread;
+	uint32_t next_plus_1; /* in a list, or of an unused entry */
+	uint16_t api, context;
+	int16_t device;
+	uint8_t kind, layer, space;
+};
+
+/* Physical memory, by its index in player.physical.memory. */
+struct gmt_fold_memory {
+	uint32_t first_plus_1;   /* what gave and took references, in order */
+	uint32_t learned_plus_1; /* the mapping that said how large it is */
+	uint64_t first_use;      /* while the head is listed */
+};
+
+struct gmt_fold_graph {
+	uint32_t created_plus_1;
+	uint32_t first_node_plus_1, last_node_plus_1;
+};
+
+/* A pair of stacks, and for whom. */
+struct gmt_fold_place {
+	uint32_t stack, frames, caller;
+};
+
+/* Who asked for a site's blocks. */
+struct gmt_fold_maker {
+	uint32_t place;  /* the site's */
+	uint32_t thread; /* the first; 0: none yet */
+	bool several;    /* threads of other names did too */
+};
+
+struct gmt_fold_device {
+	uint64_t now[GMT_SPACE_COUNT], held[GMT_SPACE_COUNT]; /* by space: now, and at the peak of layer cuda */
+	uint64_t cuda_bytes, peak_bytes;
+	uint64_t held_allocated_bytes, held_reserved_bytes; /* as PyTorch told them at the peak */
+	uint64_t held_stamp;
+	int16_t device;
+};
+
+/* Ends of steps that one thing marks. */
+struct gmt_fold_series {
+	uint64_t object;
+	uint32_t thread, name;
+	uint8_t source;
+	uint64_t stride;  /* marks that a row stands for */
+	uint64_t waiting; /* marks since the last row */
+	size_t groups;    /* of rows: one for each mark that has some */
+	GMT_VEC(uint64_t) peaks;  /* by account, since the last row */
+	GMT_VEC(struct gmt_past_step) rows; /* stamp by stamp: one for each account, then the next */
+};
+
+/* A sample that waits for what is held before or behind it. */
+struct gmt_fold_answer {
+	struct gmt_past_answer row;
+	bool has_before, has_after;
+};
+
+struct gmt_fold_text {
+	char text[240];
+	uint32_t length, thread;
+	uint64_t count;
+};
+
+enum gmt_fold_state {
+	GMT_FOLD_READING,  /* in front of the cut */
+	GMT_FOLD_HEADING,  /* writes what survives */
+	GMT_FOLD_PASSING,  /* behind the cut */
+	GMT_FOLD_ENDED,
+};
+
+struct gmt_folder {
+	struct gmt_fold_options options;
+	enum gmt_fold_state state;
+	bool failed, finishing, restores; /* restores: a `fold` row was read, and is to be set */
+	uint64_t seen_events, folded_events, head_events;
+	uint64_t played_stamp; /* of the last event that was played */
+	struct gmt_end end;
+	bool has_end;
+
+	/* Rows that wait to be put in order. */
+	struct gmt_queue queue;
+	GMT_VEC(struct gmt_event) waiting;
+	GMT_VEC(uint32_t) unused; /* entries of waiting */
+	uint64_t arrivals;
+	struct gmt_map thread_stamps; /* a thread's clock never goes back */
+
+	/* The books. */
+	struct gmt_books books;
+	struct gmt_player_heaps heaps;
+	struct gmt_player player;
+	struct gmt_past past; /* of an input that is folded already */
+	const struct gmt_event *current; /* that is played */
+	uint32_t merged_sites;
+
+	/* Stacks. */
+	struct gmt_map pair_ids, place_ids; /* stack << 32 | frames; that << 32 | caller */
+	GMT_VEC(struct gmt_fold_place) places;
+	GMT_VEC(struct gmt_fold_maker) makers; /* by site */
+	struct gmt_map call_codes, call_frames, call_stacks; /* ids that lie in a backward call */
+	struct gmt_adoption adoption;
+	struct gmt_map thread_names; /* id to hash of the name */
+
+	/* What survives. */
+	GMT_VEC(struct gmt_fold_survivor) survivors;
+	uint32_t free_survivor_plus_1;
+	GMT_VEC(struct gmt_fold_memory) memories;
+	GMT_VEC(uint32_t) ties;   /* by mapping of player.physical: what mapped it, plus 1 */
+	struct gmt_map graphs_ids;
+	GMT_VEC(struct gmt_fold_graph) graphs;
+	GMT_VEC(uint32_t) free_graphs;
+	struct gmt_map loose_nodes; /* address to the event of a node without an executable graph */
+	struct gmt_map things;      /* what was created: its event */
+	struct gmt_map heap_events; /* number of a heap that lives to the event that made it */
+	struct gmt_map heap_marks;  /* number of a heap to index in heap_names */
+	GMT_VEC(struct gmt_mark) heap_names;
+	struct gmt_map name_texts;  /* id to index of text, of names that heaps have */
+	struct gmt_intern texts;
+	GMT_VEC(struct gmt_event) refusals; /* a ring */
+	uint64_t refused;
+
+	/* Moments. */
+	GMT_VEC(struct gmt_fold_device) devices;
+	GMT_VEC(struct gmt_mark) pending_marks, kept_marks;
+	GMT_VEC(struct gmt_fold_series) series;
+	GMT_VEC(struct gmt_fold_answer) pending_answers;
+	GMT_VEC(struct gmt_past_answer) answers;
+	GMT_VEC(struct gmt_sample) late_samples; /* behind the cut */
+	GMT_VEC(struct gmt_clock) clocks;
+	uint64_t clock_stride, clocks_seen;
+	struct gmt_clock last_clock;
+	GMT_VEC(struct gmt_oom) ooms;
+	GMT_VEC(struct gmt_fold_text) notes, drops;
+	struct gmt_map calls; /* api to its last count */
+	GMT_VEC(struct gmt_pool) pools;
+
+	/* Writing. */
+	struct gmt_queue head;
+	uint32_t head_part;  /* what of the head is next ... */
+	uint32_t list_layer; /* ... and where in it */
+	size_t list_cursor;
+	GMT_VEC(struct gmt_event) out;
+};
+
+/* fold_play.c */
+void gmt_fold_play_init(struct gmt_folder *folder);
+bool gmt_fold_play(struct gmt_folder *folder, struct gmt_event *event);
+bool gmt_fold_place(struct gmt_folder *folder, uint32_t stack, uint32_t frames, uint32_t caller, uint32_t *ret_place);
+/* Makes the accounts and sites of the input's past, before anything is played; sets the books by it, behind the survivors. */
+bool gmt_fold_prepare(struct gmt_folder *folder);
+bool gmt_fold_restore(struct gmt_folder *folder);
+/* An entry for an event that is played; its number, plus 1; 0: out of memory. */
+uint32_t gmt_fold_survive(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place);
+void gmt_fold_forget(struct gmt_folder *folder, uint32_t survivor_plus_1);
+struct gmt_fold_device *gmt_fold_device(struct gmt_folder *folder, int16_t device);
+
+/* fold_memory.c: around the play of an event of handles or graphs. */
+struct gmt_fold_before {
+	uint32_t memory; /* that the event means; GMT_PHYSICAL_NONE: none */
+	uint64_t size_bytes;
+	uint32_t place;
+};
+void gmt_fold_before(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place,
+	struct gmt_fold_before *ret_before);
+bool gmt_fold_after(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before);
+/* Queues the survivors of this sort for the head. */
+bool gmt_fold_list_memory(struct gmt_folder *folder);
+bool gmt_fold_list_graphs(struct gmt_folder *folder);
+
+/* fold_moments.c */
+bool gmt_fold_take_mark(struct gmt_folder *folder, const struct gmt_mark *row);
+bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *row);
+bool gmt_fold_take_oom(struct gmt_folder *folder, const struct gmt_oom *row);
+bool gmt_fold_take_clock(struct gmt_folder *folder, const struct gmt_clock *row);
+bool gmt_fold_take_text(struct gmt_folder *folder, uint32_t kind, const void *row);
+bool gmt_fold_take_past_moments(struct gmt_folder *folder);
+/* What comes before an event of this stamp. */
+bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp);
+/* An account of this number came to hold more. */
+bool gmt_fold_see_peak(struct gmt_folder *folder, uint32_t account);
+void gmt_fold_moments_fini(struct gmt_folder *folder);
+
+/* fold_write.c: a piece of the head; *ret_done when there is no more. */
+bool gmt_fold_write_head(struct gmt_folder *folder, uint32_t max_rows, bool *ret_done);
+bool gmt_fold_begin_head(struct gmt_folder *folder);
+/* Events as they are, with differences in place of totals; changes `rows`. */
+bool gmt_fold_write_events(struct gmt_folder *folder, struct gmt_event *rows, uint32_t count);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "books/fold.h"
+#include "tools/command.h"
+#include "tools/input.h"
+#include "tools/say.h"
+#include "wire/decode.h"
+#include "wire/encode.h"
+#include "wire/sink.h"
+#include "wire/source.h"
+
+enum { SLICE = 65536, LEVEL = 6 };
+
+struct fold_options {
+	const char *output;
+	uint64_t events, seconds, steps, sites;
+};
+
+#define AT(field) offsetof(struct fold_options, field)
+const struct gmt_option_row gmt_table_fold[] = {
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the smaller recording here" },
+	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events as they are" },
+	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds" },
+	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps" },
+	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", AT(sites), "put sites beyond the first N together, without a stack" },
+	{ 0 },
+};
+#undef AT
+
+/* The output while it is written. */
+struct output {
+	struct gmt_encoder encoder;
+	struct gmt_sink *sink;
+	struct gmt_error error;
+};
+
+static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct output *output = user;
+
+	return !gmt_encode_rows(&output->encoder, kind, rows, count, &output->error) &&
+		!gmt_sink_push(output->sink, output->encoder.block.items, output->encoder.block.count, &output->error);
+}
+
+/* Called for each block that can be read; false ends it. */
+typedef bool take_rows(void *user, uint32_t kind, const void *rows, uint32_t count);
+
+/* GMT_OK when all was read, or all up to damage, which is said when `says`. */
+static enum gmt_status read_all(const char *path, take_rows *take, void *user, bool says, struct gmt_error *error)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_source *source;
+	struct gmt_block block;
+	const void *rows;
+	uint64_t blocks = 0;
+	enum gmt_status status = gmt_source_open(path, &source, error);
+
+	if (status)
+		return status;
+	while (!(status = gmt_source_next(source, &block, error))) {
+		/* What this version does not know cannot be summed up. */
+		if (!gmt_record_info(block.kind))
+			continue;
+		status = gmt_decode_rows(&decoder, &block, &rows, error);
+		if (status || !take(user, block.kind, rows, block.rows))
+			break;
+		blocks++;
+	}
+	gmt_decoder_fini(&decoder);
+	gmt_source_close(source);
+	if (status == GMT_END || status == GMT_DAMAGED) {
+		if (!blocks)
+			return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read", path);
+		if (status == GMT_DAMAGED && says)
+			gmt_say_warning("%s: %s; what is behind that is left out", path, error->text);
+		return GMT_OK;
+	}
+	return status;
+}
+
+static bool plan_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	gmt_fold_plan_rows(user, kind, rows, count);
+	return true;
+}
+
+static bool fold_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct gmt_folder *folder = user;
+
+	gmt_fold_rows(folder, kind, rows, count);
+	while (gmt_fold_work(folder, SLICE))
+		;
+	return !gmt_fold_failed(folder);
+}
+
+/* The stamp up to which to fold. */
+static enum gmt_status find_cut(const char *path, const struct fold_options *options, uint64_t *ret_cut,
+	struct gmt_error *error)
+{
+	struct gmt_fold_keep keep = {
+		options->events, options->seconds > UINT64_MAX / 1000000000 ? UINT64_MAX / 2 : options->seconds * 1000000000,
+		options->steps,
+	};
+	struct gmt_fold_plan plan;
+	enum gmt_status status;
+
+	*ret_cut = UINT64_MAX;
+	if (!keep.events && !keep.time_ns && !keep.steps)
+		return GMT_OK;
+	gmt_fold_plan_init(&plan, &keep);
+	status = read_all(path, plan_rows, &plan, false, error);
+	if (!status && plan.failed)
+		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	*ret_cut = gmt_fold_plan_cut(&plan);
+	gmt_fold_plan_fini(&plan);
+	return status;
+}
+
+/* Reads `path` into an open sink. */
+static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut, struct output *output,
+	struct gmt_error *error)
+{
+	struct gmt_fold_options fold = {
+		.cut_stamp = cut, .why = "gpumemtrace fold", .write = write_rows, .user = output,
+		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
+	};
+	struct gmt_folder *folder;
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	enum gmt_status status = gmt_fold_open(&fold, &folder, error);
+
+	if (status)
+		return status;
+	gmt_encode_file_header(header);
+	status = gmt_sink_push(output->sink, header, sizeof(header), error);
+	if (!status)
+		status = read_all(path, fold_rows, folder, true, error);
+	gmt_fold_finish(folder);
+	while (!status && gmt_fold_work(folder, SLICE))
+		;
+	if (!status && gmt_fold_failed(folder)) {
+		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
+		gmt_error_set(error, status, "%s", output->error.status ? output->error.text : "out of memory");
+	}
+	if (!status)
+		gmt_say_hint("%s events are in totals only", gmt_text_count(gmt_fold_folded_events(folder)).text);
+	gmt_fold_close(folder);
+	return status;
+}
+
+/* The file gets its name once it is whole. */
+static enum gmt_status write_output(const char *path, const struct fold_options *options, uint64_t cut,
+	struct gmt_error *error)
+{
+	struct output output = { 0 };
+	char unfinished[PATH_MAX];
+	enum gmt_status status, closed;
+	int fd;
+
+	if (snprintf(unfinished, sizeof(unfinished), "%s.unfinished", options->output) >= (int)sizeof(unfinished))
+		return gmt_error_set(error, GMT_WRITE, "%s: the name is too long", options->output);
+	fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return gmt_error_set(error, GMT_WRITE, "%s: %s", unfinished, strerror(errno));
+	status = gmt_sink_open(fd, LEVEL, &output.sink, error);
+	if (!status) {
+		status = fold_into(path, options, cut, &output, error);
+		closed = gmt_sink_close(output.sink, status ? NULL : error);
+		status = status ? status : closed;
+	}
+	gmt_encoder_fini(&output.encoder);
+	if (close(fd) && !status)
+		status = gmt_error_set(error, GMT_WRITE, "%s: %s", unfinished, strerror(errno));
+	if (!status && rename(unfinished, options->output))
+		status = gmt_error_set(error, GMT_WRITE, "%s: %s", options->output, strerror(errno));
+	if (status)
+		unlink(unfinished);
+	return status;
+}
+
+int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
+{
+	struct fold_options options = { 0 };
+	struct gmt_error error = { 0 };
+	uint64_t cut;
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (argc != 1 || !options.output) {
+		gmt_say_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
+		return GMT_EXIT_USAGE;
+	}
+	if (find_cut(argv[0], &options, &cut, &error) || write_output(argv[0], &options, cut, &error))
+		return gmt_say_failure(&error);
+	return 0;
+}
