@@ -1,140 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG [stopped|cut]: whether the events of each thread are the calls that the program itself noted
- * down (kept_log.h), in their order, all of them: but for the one that each thread was in when it was killed. What
- * lives at the end by the log must be what the replay says. With `stopped` the recording may have ended before the
- * program; with `cut` also of each thread elsewhere, so that there is no telling what lives. Prints what is wrong, or the count of events.
+ * check_killed SNAPSHOT LOG [stopped|cut]: whether the snapshot has what the program itself noted down (kept_check.h).
+ * Prints what is wrong, or the count of events.
  */
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kept_log.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
-
-enum { HELD_MOST = 128 };
-
-static struct gmt_snapshot *snapshot;
-static uint64_t positions[KEPT_THREADS];
-
-static int wrong(const char *what, uint64_t first, uint64_t second)
-{
-	printf("%s (%" PRIu64 ", %" PRIu64 ")\n", what, first, second);
-	return 1;
-}
-
-static struct kept_thread *thread_of(struct kept_log *kept, uint32_t id, size_t *ret_index)
-{
-	const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, id);
-
-	for (*ret_index = 0; thread && *ret_index < KEPT_THREADS; ++*ret_index)
-		if (kept->threads[*ret_index].tid == thread->tid)
-			return &kept->threads[*ret_index];
-	return NULL;
-}
-
-/* The events as they stand in the file: blocks of a thread in its order. */
-static int check_events(struct kept_log *kept, bool may_be_stopped)
-{
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = &snapshot->events.items[i];
-		size_t index;
-		struct kept_thread *thread = event->layer == GMT_LAYER_CUDA && event->space == GMT_SPACE_DEVICE ?
-			thread_of(kept, event->thread, &index) : NULL;
-
-		if (event->layer != GMT_LAYER_CUDA)
-			continue; /* what the driver takes for its context */
-		if (!thread)
-			return wrong("an event of nobody", i, event->thread);
-
-		uint64_t position = positions[index]++;
-		const struct kept_call *call = &thread->calls[position];
-		if (position > thread->done)
-			return wrong("an event that never was", index, position);
-		/* The call that the kill was in has no note. */
-		if (position == thread->done)
-			continue;
-		if (event->address != call->address || event->size_bytes != call->size_bytes ||
-			event->kind != (call->size_bytes ? GMT_KIND_ALLOC : GMT_KIND_FREE))
-			return wrong("another event than was", index, position);
-	}
-	for (size_t index = 0; index < KEPT_THREADS; index++)
-		if (positions[index] < kept->threads[index].done && !may_be_stopped)
-			return wrong("events are missing", positions[index], kept->threads[index].done);
-	return 0;
-}
-
-struct held {
-	size_t thread;
-	uint64_t address;
-	uint64_t stamp;
-};
-
-/* Whether another thread got that address later: then its holder had freed it, and was killed before it could say so. */
-static bool was_given_on(struct kept_log *kept, const struct held *held)
-{
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = &snapshot->events.items[i];
-		size_t index;
-
-		if (event->address == held->address && event->stamp > held->stamp && event->kind == GMT_KIND_ALLOC &&
-			event->layer == GMT_LAYER_CUDA && thread_of(kept, event->thread, &index) && index != held->thread)
-			return true;
-	}
-	return false;
-}
-
-/* Each thread frees only its own, so what it holds follows from its own events, which are checked. */
-static size_t live_blocks(struct kept_log *kept)
-{
-	static struct held held[KEPT_THREADS * HELD_MOST];
-	size_t count = 0, live = 0;
-
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = &snapshot->events.items[i];
-		size_t index, at = 0;
-
-		if (event->layer != GMT_LAYER_CUDA || !thread_of(kept, event->thread, &index))
-			continue;
-		while (at < count && (held[at].thread != index || held[at].address != event->address))
-			at++;
-		if (event->kind == GMT_KIND_ALLOC && count < sizeof(held) / sizeof(*held))
-			held[count++] = (struct held){ index, event->address, event->stamp };
-		else if (event->kind == GMT_KIND_FREE && at < count)
-			held[at] = held[--count];
-	}
-	for (size_t i = 0; i < count; i++)
-		live += !was_given_on(kept, &held[i]);
-	return live;
-}
-
-static int check_live(struct kept_log *kept)
-{
-	struct gmt_replay replay = { 0 };
-	struct gmt_replay_options options = { .until_ns = UINT64_MAX };
-	struct gmt_traces traces = { 0 };
-	struct gmt_error error;
-	uint64_t live = 0, expected = live_blocks(kept);
-
-	if (gmt_traces_init(&traces, snapshot, &(struct gmt_traces_options){ 0 }, &error) || gmt_replay_init(&replay, snapshot, &traces, &options, &error)) {
-		puts(error.text);
-		return 1;
-	}
-	for (size_t i = 0; i < replay.books.accounts.count; i++)
-		if (replay.books.accounts.items[i].layer == GMT_LAYER_CUDA)
-			live += replay.books.accounts.items[i].live_blocks;
-	gmt_replay_fini(&replay);
-	gmt_traces_fini(&traces);
-	return live == expected ? 0 : wrong("another live set than was", live, expected);
-}
+#include "kept_check.h"
 
 int main(int argc, char **argv)
 {
+	enum kept_how how = argc <= 3 ? KEPT_WHOLE : strcmp(argv[3], "cut") ? KEPT_STOPPED : KEPT_CUT;
+	struct gmt_snapshot *snapshot;
 	struct gmt_error error = { 0 };
 	int fd = argc > 2 ? open(argv[2], O_RDONLY) : -1;
 
@@ -145,7 +24,7 @@ int main(int argc, char **argv)
 	struct kept_log *kept = mmap(NULL, sizeof(*kept), PROT_READ, MAP_SHARED, fd, 0);
 	if (kept == MAP_FAILED)
 		return 2;
-	if (check_events(kept, argc > 3) || ((argc <= 3 || strcmp(argv[3], "cut") != 0) && check_live(kept)))
+	if (kept_check(snapshot, kept, how))
 		return 1;
 	printf("%zu\n", snapshot->events.count);
 	return 0;

@@ -2,7 +2,8 @@
 /*
  * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG, until the process
  * is killed, or ends itself after MS milliseconds: by HOW, one of kill, segv, abort, _exit, exec, return. With
- * `wait` it never does. "ready" is printed once all have begun.
+ * `wait` it never does; with `bursts` it neither does, and makes BURST calls at each SIGUSR1 only. "ready" is printed
+ * once all have begun.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -18,12 +19,19 @@
 
 #include "kept_log.h"
 
-enum { HELD = 64 };
+enum { HELD = 64, BURST = 200 };
 
 static struct kept_log *kept;
 static pthread_barrier_t begun;
 static _Atomic uint32_t must_end;
 static volatile int *volatile nowhere;
+static _Atomic uint64_t may_do = UINT64_MAX; /* calls of each thread */
+
+static void allow_more(int number)
+{
+	(void)number;
+	may_do += BURST;
+}
 
 static void note(struct kept_thread *thread, void *address, size_t bytes)
 {
@@ -41,6 +49,9 @@ static void *work(void *number)
 
 	atomic_store(&thread->tid, (uint32_t)syscall(SYS_gettid));
 	for (bool waited = false; !must_end && thread->done < KEPT_CALLS - 2; waited = true) {
+		while (waited && thread->done >= may_do)
+			usleep(1000);
+
 		unsigned slot = (unsigned)rand_r(&seed) % HELD;
 		size_t bytes = 512 * (1 + (unsigned)rand_r(&seed) % 64);
 
@@ -86,6 +97,10 @@ int main(int argc, char **argv)
 	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (kept == MAP_FAILED)
 		return 2;
+	if (!strcmp(argv[3], "bursts")) {
+		may_do = BURST;
+		signal(SIGUSR1, allow_more);
+	}
 	pthread_barrier_init(&begun, NULL, (unsigned)threads + 1);
 	for (size_t i = 0; i < threads; i++)
 		pthread_create(&ids[i], NULL, work, (void *)i);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * step_writer SNAPSHOT MEMORY PID LOG SYNCS: lets the recorder's writer in process PID (killed.c, bursts) go on one
+ * instruction at a time, until it has made so many sync points. Whenever a word changed that says what counts - of
+ * the journal, a ring or the file's length - this is what a kill at this instruction would leave: it must give all
+ * events of the log, once. Prints how many instructions and different states there were.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kept_check.h"
+#include "wire/leftover_file.h"
+
+enum { STEPS_MOST = 100000000 };
+
+/* What counts. */
+struct state {
+	uint64_t used_bytes, base_stamp, slots, rings[KEPT_THREADS][3];
+	int64_t file_bytes;
+};
+
+static struct gmt_leftover_header *header;
+static const char *snapshot_path, *memory_path;
+static int snapshot_fd;
+
+static const struct gmt_leftover_journal *journal(void)
+{
+	return (const void *)((const char *)header + header->journal_offset);
+}
+
+static struct state state_now(void)
+{
+	struct state state = { .used_bytes = journal()->used_bytes, .base_stamp = journal()->base_stamp };
+	struct stat about;
+
+	state.slots = header->slots_used;
+	for (uint64_t slot = 0; slot < state.slots && slot < KEPT_THREADS; slot++) {
+		const struct gmt_ring *ring = (const void *)((const char *)header + header->rings_offset + slot * header->ring_stride);
+
+		state.rings[slot][0] = ring->magic;
+		state.rings[slot][1] = ring->consumed;
+		state.rings[slot][2] = ring->published;
+	}
+	if (!fstat(snapshot_fd, &about))
+		state.file_bytes = about.st_size;
+	return state;
+}
+
+static pid_t writer_of(pid_t pid)
+{
+	char path[512], name[32];
+	pid_t found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	for (struct dirent *task; tasks && !found && (task = readdir(tasks));) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", (int)pid, task->d_name);
+
+		FILE *file = fopen(path, "r");
+		if (file && fgets(name, sizeof(name), file) && !strcmp(name, "gpumemtrace\n"))
+			found = atoi(task->d_name);
+		if (file)
+			fclose(file);
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
+/* The calls of a burst that the program was allowed: nothing must change while a state is looked at. */
+static void wait_for_burst(struct kept_log *kept, uint64_t calls)
+{
+	for (int i = 0; i < 10000 && kept->threads[0].done < calls; i++)
+		usleep(1000);
+	usleep(50000);
+}
+
+static int check_state(struct kept_log *kept)
+{
+	struct gmt_leftover *leftover;
+	struct gmt_snapshot *snapshot;
+	struct gmt_error error = { 0 };
+
+	if (gmt_leftover_open(memory_path, &leftover, &error)) {
+		puts(error.text);
+		return 1;
+	}
+	struct gmt_snapshot_load_options options = { .leftover = leftover };
+	int answer = 1;
+	if (gmt_snapshot_load(snapshot_path, &options, &snapshot, &error)) {
+		puts(error.text);
+	} else {
+		answer = kept_check(snapshot, kept, KEPT_WHOLE);
+		if (!gmt_snapshot_complete(snapshot)) {
+			puts("it is not complete");
+			answer = 1;
+		}
+		gmt_snapshot_free(snapshot);
+	}
+	gmt_leftover_close(leftover);
+	return answer;
+}
+
+/* Steps through until the journal follows another sync point `syncs` times. */
+static int step_through(pid_t writer, struct kept_log *kept, int syncs, uint64_t *steps, uint64_t *states)
+{
+	struct state before = state_now();
+	int status;
+
+	for (uint64_t i = 0; i < STEPS_MOST && syncs; i++) {
+		if (ptrace(PTRACE_SINGLESTEP, writer, NULL, NULL) || waitpid(writer, &status, __WALL) != writer || !WIFSTOPPED(status)) {
+			perror("stepping");
+			return 2;
+		}
+		++*steps;
+
+		struct state now = state_now();
+		if (!memcmp(&now, &before, sizeof(now)))
+			continue;
+		++*states;
+		if (check_state(kept)) {
+			printf("after step %llu, state %llu: journal %llu at %llu, file %lld\n", (unsigned long long)*steps,
+				(unsigned long long)*states, (unsigned long long)now.used_bytes,
+				(unsigned long long)now.base_stamp, (long long)now.file_bytes);
+			return 1;
+		}
+		syncs -= now.base_stamp != before.base_stamp;
+		before = now;
+	}
+	return syncs ? 2 : 0;
+}
+
+static void *map(const char *path, size_t bytes)
+{
+	int fd = open(path, O_RDONLY);
+	void *memory = fd < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (memory == MAP_FAILED) {
+		perror(path);
+		exit(2);
+	}
+	return memory;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 6)
+		return 2;
+	snapshot_path = argv[1];
+	memory_path = argv[2];
+	snapshot_fd = open(snapshot_path, O_RDONLY);
+	header = map(memory_path, sizeof(*header));
+	header = map(memory_path, header->size_bytes);
+
+	struct kept_log *kept = map(argv[4], sizeof(*kept));
+	pid_t pid = atoi(argv[3]), writer = writer_of(pid);
+	uint64_t steps = 0, states = 0, calls = kept->threads[0].done;
+	int status, answer = 0;
+
+	if (!writer || ptrace(PTRACE_SEIZE, writer, NULL, NULL) || ptrace(PTRACE_INTERRUPT, writer, NULL, NULL) ||
+		waitpid(writer, &status, __WALL) != writer) {
+		perror("tracing the writer");
+		return 77;
+	}
+	for (int sync = atoi(argv[5]); sync && !answer; sync--) {
+		kill(pid, SIGUSR1);
+		wait_for_burst(kept, calls += 200);
+		answer = step_through(writer, kept, 1, &steps, &states);
+	}
+	if (!answer)
+		printf("%llu instructions, %llu states\n", (unsigned long long)steps, (unsigned long long)states);
+	return answer;
+}
