@@ -189,12 +189,18 @@ static bool begin_once(void)
 		uint32_t starting = STARTING;
 		bool begun = begin();
 
+		/* What was counted before there was shared memory. */
+		for (int loss = 0; begun && loss < GMT_LOSS_COUNT; loss++)
+			atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
 		/* The process may have come to its end meanwhile. */
 		atomic_compare_exchange_strong(&state, &starting, begun ? ON : OVER);
 		return begun && starting == STARTING;
 	}
 	wait_while_starting();
-	return atomic_load_explicit(&state, memory_order_acquire) == ON;
+	now = atomic_load_explicit(&state, memory_order_acquire);
+	if (now == STARTING)
+		gmt_session_count_loss(GMT_LOSS_STARTING);
+	return now == ON;
 }
 
 bool gmt_session_is_on(void)

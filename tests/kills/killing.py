@@ -18,7 +18,7 @@ CHECK = os.path.join(PROGRAMS, "check-killed")
 class Killed:
     """One run of killed.c in a folder of its own, with its log and its snapshot."""
 
-    def __init__(self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=()):
+    def __init__(self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=(), preload=()):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
         atexit.register(self.clear)
         # On a file system of its own: what the program says must not depend on the disk that is full.
@@ -26,7 +26,7 @@ class Killed:
         self.file = os.path.join(self.folder, "killed.gmt.gz")
         settings = {"output": self.file, **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items())
-        command = [*limits, "env", f"LD_PRELOAD={SHIM}", KILLED, self.log, str(threads), how]
+        command = [*limits, "env", "LD_PRELOAD=" + " ".join([SHIM, *preload]), KILLED, self.log, str(threads), how]
         self.process = subprocess.Popen(
             command + ([str(after_ms)] if after_ms is not None else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA}, text=True)
@@ -44,6 +44,15 @@ class Killed:
     def published(self):
         """Events of each thread, counted in the memory that is left."""
         return {tid: published for tid, published, _, _ in self.memory.rings()}
+
+    def calls(self):
+        """How many the program noted down, as kept_log.h lays it out."""
+        bytes_of_thread = 16 + (16 << 20)
+        with open(self.log, "rb") as file:
+            def done(thread):
+                file.seek(thread * bytes_of_thread + 8)
+                return int.from_bytes(file.read(8), "little")
+            return sum(done(thread) for thread in range(8))
 
     def check(self, file=None, *stopped):
         """Whether a whole file is what the program did; the word on what is wrong, or the count of events."""
