@@ -42,7 +42,9 @@ static bool own_folder(const char *path)
 {
 	struct stat about;
 
-	mkdir(path, 0700);
+	/* Whatever the umask is. */
+	if (!mkdir(path, 0700))
+		chmod(path, 0700);
 	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
 		(about.st_mode & 077) == 0;
 }

@@ -6,12 +6,14 @@ import random
 import shutil
 import signal
 import struct
+import subprocess
+import tempfile
 import time
 import unittest
 
 import leftovers
 import tap
-from killing import Killed, cli
+from killing import KILLED, SHIM, SIMCUDA, Killed, cli
 
 BOOT_ID_OFFSET = leftovers.HEADER.size + 24
 
@@ -213,6 +215,17 @@ class Recover(unittest.TestCase):
             out = os.path.join(run.folder, "out.gmt.gz")
             self.assertIn(cli("recover", "--keep", "-o", out, path).returncode, (0, 3))
             os.unlink(path)
+
+    def test_the_folder_is_its_users_and_nobody_elses_whatever_the_umask_is(self):
+        script = ('mount -t tmpfs none /dev/shm && umask 777 && "$@" >/dev/null && stat -c %a /dev/shm/gpumemtrace-*')
+        with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", script, "sh", "env", f"LD_PRELOAD={SHIM}", KILLED,
+                 os.path.join(folder, "log"), "1", "return", "1"], capture_output=True, text=True, timeout=60,
+                env={**os.environ, "GPUMEMTRACE_OPTIONS": f"output='{folder}/x.gmt.gz'", "LD_LIBRARY_PATH": SIMCUDA})
+        if "unshare" in done.stderr or "mount" in done.stderr:
+            self.skipTest(f"needs the right to mount: {done.stderr}")
+        self.assertEqual((done.stdout, done.stderr), ("700\n", ""))
 
     def test_what_is_left_is_bounded_and_the_oldest_goes_first(self):
         run = self.killed()
