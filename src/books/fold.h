@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "books/queue.h"
 #include "wire/format.h"
 
 struct gmt_folder;
@@ -81,29 +82,18 @@ uint64_t gmt_fold_folded_events(const struct gmt_folder *fold);
 /* `fold` may be NULL. */
 void gmt_fold_close(struct gmt_folder *fold);
 
-/*
- * Where to cut, so that the last events, nanoseconds or steps stay. Looks at rows as they are written or
- * read; keeps a few hundred moments, so what stays is what was asked for or a little more (at most a
- * 64th).
- */
+/* Where to cut, so that the last events, nanoseconds or steps stay. Looks at all rows once, in any order. */
 struct gmt_fold_keep {
-	uint64_t events;  /* at least as many; 0: none */
+	uint64_t events;  /* the last ones by their stamps, at most 4,194,304; 0: none */
 	uint64_t time_ns; /* 0: none */
 	uint64_t steps;   /* whole steps, at most 65,536; 0: none */
 };
 
-enum { GMT_FOLD_PLAN_MOMENTS = 256 };
-
 struct gmt_fold_plan {
 	struct gmt_fold_keep keep;
-	uint64_t events;      /* seen */
-	uint64_t last_stamp;  /* largest */
+	uint64_t last_stamp;  /* largest of events */
 	uint64_t first_clock_stamp, first_clock_ns, last_clock_stamp, last_clock_ns;
-	/* Moments: so many events had a stamp up to this one, when it was seen first. A ring of each kind. */
-	struct gmt_fold_moment {
-		uint64_t stamp, events;
-	} by_event[GMT_FOLD_PLAN_MOMENTS], by_time[GMT_FOLD_PLAN_MOMENTS];
-	uint32_t event_moments, time_moments;
+	struct gmt_queue newest; /* stamps of the last keep.events + 1 events */
 	uint64_t *steps;      /* stamps of the last keep.steps + 1 ends of steps, a ring */
 	uint64_t step_count;  /* ever */
 	uint64_t step_object; /* whose marks count: the program's (0), else the first optimizer's */
@@ -117,10 +107,7 @@ void gmt_fold_plan_init(struct gmt_fold_plan *ret_plan, const struct gmt_fold_ke
 /* Rows of a kind, as they come; looks at clocks, marks and events. */
 void gmt_fold_plan_rows(struct gmt_fold_plan *plan, uint32_t kind, const void *rows, uint32_t count);
 
-/*
- * The cut: all that was asked for lies behind it. 0: nothing is to be folded yet; UINT64_MAX: all.
- * Only for rows of which no older ones follow (behind a `sync`).
- */
+/* The cut: all that was asked for lies behind it. 0: nothing is to be folded; UINT64_MAX: all. */
 uint64_t gmt_fold_plan_cut(const struct gmt_fold_plan *plan);
 
 void gmt_fold_plan_fini(struct gmt_fold_plan *plan);

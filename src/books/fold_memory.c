@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What survives of handles, mappings, graphs and things without memory: the events that, played again, make
- * the same state. References that were given back again go in pairs.
+ * What survives of handles and mappings: the events that, played again, make the same state. References that
+ * were given back again go in pairs.
  */
 #include <stddef.h>
 
@@ -63,7 +63,7 @@ static struct gmt_fold_memory *entry_of(struct gmt_folder *folder, uint32_t memo
 	return &folder->memories.items[memory];
 }
 
-static void forget_list(struct gmt_folder *folder, uint32_t first_plus_1)
+void gmt_fold_forget_list(struct gmt_folder *folder, uint32_t first_plus_1)
 {
 	while (first_plus_1) {
 		uint32_t next = folder->survivors.items[first_plus_1 - 1].next_plus_1;
@@ -84,7 +84,7 @@ static void forget_memory(struct gmt_folder *folder, uint32_t memory)
 {
 	struct gmt_fold_memory *entry = &folder->memories.items[memory];
 
-	forget_list(folder, entry->first_plus_1);
+	gmt_fold_forget_list(folder, entry->first_plus_1);
 	gmt_fold_forget(folder, entry->learned_plus_1);
 	*entry = (struct gmt_fold_memory){ 0 };
 }
@@ -168,7 +168,8 @@ static bool tie_bound(struct gmt_folder *folder, const struct gmt_event *event, 
 	return tie(folder, gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->place);
 }
 
-static bool after_memory(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before)
+bool gmt_fold_after_memory(struct gmt_folder *folder, const struct gmt_event *event,
+	const struct gmt_fold_before *before)
 {
 	const struct gmt_physical *physical = &folder->player.physical;
 	uint32_t memory = before->memory;
@@ -209,150 +210,9 @@ static bool after_memory(struct gmt_folder *folder, const struct gmt_event *even
 	return true;
 }
 
-/* --- graphs ------------------------------------------------------------------------------------------- */
-
-static void forget_graph(struct gmt_folder *folder, size_t index)
-{
-	struct gmt_fold_graph *graph = &folder->graphs.items[index];
-
-	gmt_fold_forget(folder, graph->created_plus_1);
-	forget_list(folder, graph->first_node_plus_1);
-	*graph = (struct gmt_fold_graph){ 0 };
-}
-
-static bool create_graph(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
-{
-	uint64_t index;
-
-	if (gmt_map_find(&folder->graphs_ids, event->address, &index)) {
-		forget_graph(folder, index);
-	} else {
-		bool again = folder->free_graphs.count;
-
-		index = again ? folder->free_graphs.items[--folder->free_graphs.count] : folder->graphs.count;
-		if (!gmt_vec_reserve(&folder->graphs, 1) || !gmt_map_put(&folder->graphs_ids, event->address, index))
-			return false;
-		folder->graphs.count += !again;
-		folder->graphs.items[index] = (struct gmt_fold_graph){ 0 };
-	}
-	folder->graphs.items[index].created_plus_1 = gmt_fold_survive(folder, event, place);
-	return folder->graphs.items[index].created_plus_1;
-}
-
-static bool destroy_graph(struct gmt_folder *folder, const struct gmt_event *event)
-{
-	uint32_t *slot;
-	uint64_t index;
-
-	if (!gmt_map_remove(&folder->graphs_ids, event->address, &index))
-		return true;
-	forget_graph(folder, index);
-	slot = gmt_vec_push(&folder->free_graphs);
-	if (slot)
-		*slot = (uint32_t)index;
-	return slot;
-}
-
-/* Replaces what `map` has for `key`. */
-static bool keep_by(struct gmt_folder *folder, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
-	uint32_t place)
-{
-	uint32_t survivor = gmt_fold_survive(folder, event, place);
-	uint64_t older;
-
-	if (!survivor)
-		return false;
-	if (gmt_map_find(map, key, &older))
-		gmt_fold_forget(folder, (uint32_t)older);
-	return gmt_map_put(map, key, survivor);
-}
-
-static void drop_by(struct gmt_folder *folder, struct gmt_map *map, uint64_t key)
-{
-	uint64_t older;
-
-	if (gmt_map_remove(map, key, &older))
-		gmt_fold_forget(folder, (uint32_t)older);
-}
-
-static bool add_node(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
-{
-	struct gmt_fold_graph *graph;
-	uint64_t index;
-	uint32_t node;
-
-	if (!event->object)
-		return event->kind != GMT_KIND_NODE_ALLOC ||
-			keep_by(folder, &folder->loose_nodes, event->address, event, place);
-	if (!gmt_map_find(&folder->graphs_ids, event->object, &index))
-		return true;
-	node = gmt_fold_survive(folder, event, place);
-	if (!node)
-		return false;
-	graph = &folder->graphs.items[index];
-	if (graph->last_node_plus_1)
-		folder->survivors.items[graph->last_node_plus_1 - 1].next_plus_1 = node;
-	else
-		graph->first_node_plus_1 = node;
-	graph->last_node_plus_1 = node;
-	return true;
-}
-
-/* --- things without memory, heaps --------------------------------------------------------------------- */
-
-static uint64_t thing_key(const struct gmt_event *event)
-{
-	return event->address ^ (uint64_t)event->space << 56;
-}
-
-/* A heap lives from its first event on, whether or not that made it. */
-static bool after_heap(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
-{
-	uint64_t number = event->object, index, before;
-	struct gmt_event made = *event;
-	bool lives = gmt_map_find(&folder->player.pool_ids, number, &index) && folder->player.pools.items[index].lives;
-	bool known = gmt_map_find(&folder->heap_events, number, &before);
-
-	if (!lives) {
-		drop_by(folder, &folder->heap_events, number);
-		return true;
-	}
-	if (known)
-		return true;
-	made.kind = GMT_KIND_CREATE;
-	made.address = 0;
-	return keep_by(folder, &folder->heap_events, number, &made, place);
-}
-
-bool gmt_fold_after(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before)
-{
-	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
-		return after_heap(folder, event, before->place);
-	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
-		return true;
-	switch (event->kind) {
-	case GMT_KIND_CREATE:
-		return event->space == GMT_SPACE_GRAPH ? create_graph(folder, event, before->place) :
-			keep_by(folder, &folder->things, thing_key(event), event, before->place);
-	case GMT_KIND_DESTROY:
-		if (event->space == GMT_SPACE_GRAPH)
-			return destroy_graph(folder, event);
-		drop_by(folder, &folder->things, thing_key(event));
-		return true;
-	case GMT_KIND_NODE_ALLOC:
-	case GMT_KIND_NODE_FREE:
-		return add_node(folder, event, before->place);
-	case GMT_KIND_ALLOC:
-	case GMT_KIND_FREE:
-		return !is_handle(event) || after_memory(folder, event, before);
-	}
-	return after_memory(folder, event, before);
-}
-
 /* --- for the head ------------------------------------------------------------------------------------- */
 
-/* What of equal stamps comes first: `rank`. Things whose stamps were told apart keep their order by them. */
-static bool list(struct gmt_folder *folder, uint32_t survivor_plus_1, uint64_t rank)
+bool gmt_fold_list(struct gmt_folder *folder, uint32_t survivor_plus_1, uint64_t rank)
 {
 	if (!survivor_plus_1)
 		return true;
@@ -360,22 +220,6 @@ static bool list(struct gmt_folder *folder, uint32_t survivor_plus_1, uint64_t r
 		.stamp = folder->survivors.items[survivor_plus_1 - 1].stamp,
 		.order = rank << 32 | (uint32_t)folder->head.entries.count, .item = survivor_plus_1 - 1,
 	});
-}
-
-static bool list_all(struct gmt_folder *folder, uint32_t first_plus_1, uint64_t rank)
-{
-	for (uint32_t at = first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1)
-		if (!list(folder, at, rank))
-			return false;
-	return true;
-}
-
-static bool list_map(struct gmt_folder *folder, const struct gmt_map *map, uint64_t rank)
-{
-	for (size_t i = 0; i < map->capacity; i++)
-		if (map->slots[i].value_plus_1 && !list(folder, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
-			return false;
-	return true;
 }
 
 /* The mapping that said how large imported memory is, and its end where it has gone. */
@@ -393,10 +237,10 @@ static bool list_learned(struct gmt_folder *folder, uint32_t learned_plus_1)
 		folder->ties.items[mapping] &&
 		folder->survivors.items[folder->ties.items[mapping] - 1].stamp == map->stamp)
 		return true;
-	if (!list(folder, learned_plus_1, 4) || !gmt_fold_place(folder, 0, 0, 0, &index))
+	if (!gmt_fold_list(folder, learned_plus_1, 4) || !gmt_fold_place(folder, 0, 0, 0, &index))
 		return false;
 	index = gmt_fold_survive(folder, &unmap, index);
-	return index && list(folder, index, 5);
+	return index && gmt_fold_list(folder, index, 5);
 }
 
 /* The first moment at which a mapping that survives keeps this memory. */
@@ -436,7 +280,7 @@ static bool list_mappings(struct gmt_folder *folder)
 		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
 		name_by_handle(folder, row, memory);
 		see_use(folder, memory, row->stamp);
-		if (!list(folder, tie, 4))
+		if (!gmt_fold_list(folder, tie, 4))
 			return false;
 	}
 	return true;
@@ -459,7 +303,7 @@ static void delay_releases(struct gmt_folder *folder, const struct gmt_fold_memo
 static bool list_references(struct gmt_folder *folder, const struct gmt_fold_memory *entry)
 {
 	for (uint32_t at = entry->first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1)
-		if (!list(folder, at, folder->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2))
+		if (!gmt_fold_list(folder, at, folder->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2))
 			return false;
 	return true;
 }
@@ -480,29 +324,4 @@ bool gmt_fold_list_memory(struct gmt_folder *folder)
 			return false;
 	}
 	return true;
-}
-
-/* A heap's size is the one that it has now. */
-static bool list_heaps(struct gmt_folder *folder)
-{
-	for (size_t i = 0; i < folder->heap_events.capacity; i++) {
-		const struct gmt_map_slot *slot = &folder->heap_events.slots[i];
-		uint64_t index;
-
-		if (!slot->value_plus_1 || !gmt_map_find(&folder->player.pool_ids, slot->key, &index))
-			continue;
-		folder->survivors.items[slot->value_plus_1 - 2].size_bytes = folder->player.pools.items[index].size_bytes;
-		if (!list(folder, (uint32_t)(slot->value_plus_1 - 1), 0))
-			return false;
-	}
-	return true;
-}
-
-bool gmt_fold_list_graphs(struct gmt_folder *folder)
-{
-	for (size_t i = 0; i < folder->graphs.count; i++)
-		if (!list(folder, folder->graphs.items[i].created_plus_1, 0) ||
-			!list_all(folder, folder->graphs.items[i].first_node_plus_1, 1))
-			return false;
-	return list_map(folder, &folder->loose_nodes, 1) && list_map(folder, &folder->things, 0) && list_heaps(folder);
 }

@@ -3,11 +3,13 @@
 
 #include "base/pages.h"
 
-enum { MOST_STEPS = 65536 };
+enum { MOST_STEPS = 65536, MOST_EVENTS = 1 << 22 };
 
 void gmt_fold_plan_init(struct gmt_fold_plan *ret_plan, const struct gmt_fold_keep *keep)
 {
 	*ret_plan = (struct gmt_fold_plan){ .keep = *keep };
+	if (ret_plan->keep.events > MOST_EVENTS)
+		ret_plan->keep.events = MOST_EVENTS;
 	if (ret_plan->keep.steps > MOST_STEPS)
 		ret_plan->keep.steps = MOST_STEPS;
 	if (ret_plan->keep.steps) {
@@ -16,42 +18,29 @@ void gmt_fold_plan_init(struct gmt_fold_plan *ret_plan, const struct gmt_fold_ke
 	}
 }
 
-static void add(struct gmt_fold_moment *ring, uint32_t *count, const struct gmt_fold_moment *moment)
-{
-	ring[(*count)++ % GMT_FOLD_PLAN_MOMENTS] = *moment;
-}
-
-/* The last moment that was put in; NULL: none yet. */
-static const struct gmt_fold_moment *newest(const struct gmt_fold_moment *ring, uint32_t count)
-{
-	return count ? &ring[(count - 1) % GMT_FOLD_PLAN_MOMENTS] : NULL;
-}
-
-/* Ticks of so many nanoseconds, as the clocks have gone so far; a tick is one when they do not say. */
+/* Ticks of so many nanoseconds, as the clocks have gone; a tick is one when they do not say. */
 static uint64_t ticks_of(const struct gmt_fold_plan *plan, uint64_t time_ns)
 {
 	uint64_t ticks = plan->last_clock_stamp - plan->first_clock_stamp, ns = plan->last_clock_ns - plan->first_clock_ns;
+	unsigned __int128 product = (unsigned __int128)time_ns * ticks;
 
-	return ns && ticks ? (uint64_t)((unsigned __int128)time_ns * ticks / ns) : time_ns;
+	if (!ns || !ticks)
+		return time_ns;
+	return product / ns > UINT64_MAX ? UINT64_MAX : (uint64_t)(product / ns);
 }
 
 static void see_event(struct gmt_fold_plan *plan, uint64_t stamp)
 {
-	const struct gmt_fold_moment *last;
-	struct gmt_fold_moment now;
+	struct gmt_queue_entry oldest;
 
-	plan->events++;
 	if (stamp > plan->last_stamp)
 		plan->last_stamp = stamp;
-	now = (struct gmt_fold_moment){ plan->last_stamp, plan->events };
-	last = newest(plan->by_event, plan->event_moments);
-	/* Half of the ring spans what is to be kept. */
-	if (plan->keep.events && (!last || now.events - last->events > plan->keep.events / (GMT_FOLD_PLAN_MOMENTS / 2)))
-		add(plan->by_event, &plan->event_moments, &now);
-	last = newest(plan->by_time, plan->time_moments);
-	if (plan->keep.time_ns && (!last ||
-		now.stamp - last->stamp > ticks_of(plan, plan->keep.time_ns) / (GMT_FOLD_PLAN_MOMENTS / 2)))
-		add(plan->by_time, &plan->time_moments, &now);
+	if (!plan->keep.events || (plan->newest.entries.count > plan->keep.events &&
+		stamp <= plan->newest.entries.items[0].stamp))
+		return;
+	plan->failed |= !gmt_queue_push(&plan->newest, (struct gmt_queue_entry){ .stamp = stamp });
+	if (plan->newest.entries.count > plan->keep.events + 1)
+		gmt_queue_pop(&plan->newest, &oldest);
 }
 
 static void see_clock(struct gmt_fold_plan *plan, const struct gmt_clock *clock)
@@ -98,31 +87,17 @@ void gmt_fold_plan_rows(struct gmt_fold_plan *plan, uint32_t kind, const void *r
 	}
 }
 
-/* The latest moment that leaves `events` behind it; 0: there is none. */
+/* The event before those that stay; 0: there are no more. */
 static uint64_t cut_by_events(const struct gmt_fold_plan *plan)
 {
-	uint64_t cut = 0;
-
-	for (uint32_t i = 0; i < plan->event_moments && i < GMT_FOLD_PLAN_MOMENTS; i++) {
-		const struct gmt_fold_moment *moment = &plan->by_event[i];
-
-		if (plan->events - moment->events >= plan->keep.events && moment->stamp > cut)
-			cut = moment->stamp;
-	}
-	return cut;
+	return plan->newest.entries.count > plan->keep.events ? plan->newest.entries.items[0].stamp : 0;
 }
 
 static uint64_t cut_by_time(const struct gmt_fold_plan *plan)
 {
-	uint64_t ticks = ticks_of(plan, plan->keep.time_ns), cut = 0;
+	uint64_t ticks = ticks_of(plan, plan->keep.time_ns);
 
-	for (uint32_t i = 0; i < plan->time_moments && i < GMT_FOLD_PLAN_MOMENTS; i++) {
-		const struct gmt_fold_moment *moment = &plan->by_time[i];
-
-		if (plan->last_stamp - moment->stamp >= ticks && moment->stamp > cut)
-			cut = moment->stamp;
-	}
-	return cut;
+	return plan->last_stamp > ticks ? plan->last_stamp - ticks : 0;
 }
 
 static uint64_t cut_by_steps(const struct gmt_fold_plan *plan)
@@ -147,6 +122,7 @@ uint64_t gmt_fold_plan_cut(const struct gmt_fold_plan *plan)
 
 void gmt_fold_plan_fini(struct gmt_fold_plan *plan)
 {
+	gmt_queue_fini(&plan->newest);
 	gmt_pages_free(plan->steps, (plan->keep.steps + 1) * sizeof(*plan->steps));
 	plan->steps = NULL;
 }

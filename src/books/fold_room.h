@@ -4,8 +4,8 @@
 
 /*
  * What the files of the fold share; for src/books/fold*.c alone. fold.c is the flow; fold_play.c plays events
- * and keeps what survives, fold_memory.c that of handles, mappings and graphs; fold_moments.c keeps marks,
- * steps, samples and refusals; fold_write.c writes it all.
+ * and keeps what survives, fold_memory.c that of handles and mappings, fold_graphs.c that of graphs and heaps;
+ * fold_moments.c keeps marks, steps, samples and refusals, fold_texts.c clocks and notes; fold_write.c writes it all.
  *
  * All functions answer false only for lack of memory, or because `write` did.
  */
@@ -188,7 +188,7 @@ uint32_t gmt_fold_survive(struct gmt_folder *folder, const struct gmt_event *eve
 void gmt_fold_forget(struct gmt_folder *folder, uint32_t survivor_plus_1);
 struct gmt_fold_device *gmt_fold_device(struct gmt_folder *folder, int16_t device);
 
-/* fold_memory.c: around the play of an event of handles or graphs. */
+/* fold_memory.c, fold_graphs.c: around the play of an event that changes more than a block. */
 struct gmt_fold_before {
 	uint32_t memory; /* that the event means; GMT_PHYSICAL_NONE: none */
 	uint64_t size_bytes;
@@ -197,11 +197,16 @@ struct gmt_fold_before {
 void gmt_fold_before(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place,
 	struct gmt_fold_before *ret_before);
 bool gmt_fold_after(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before);
-/* Queues the survivors of this sort for the head. */
+bool gmt_fold_after_memory(struct gmt_folder *folder, const struct gmt_event *event,
+	const struct gmt_fold_before *before);
+void gmt_fold_forget_list(struct gmt_folder *folder, uint32_t first_plus_1);
+/* Queues a survivor for the head; `rank`: what of equal stamps comes first. */
+bool gmt_fold_list(struct gmt_folder *folder, uint32_t survivor_plus_1, uint64_t rank);
+/* Queues all survivors of this sort. */
 bool gmt_fold_list_memory(struct gmt_folder *folder);
 bool gmt_fold_list_graphs(struct gmt_folder *folder);
 
-/* fold_moments.c */
+/* fold_moments.c, fold_texts.c */
 bool gmt_fold_take_mark(struct gmt_folder *folder, const struct gmt_mark *row);
 bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *row);
 bool gmt_fold_take_oom(struct gmt_folder *folder, const struct gmt_oom *row);

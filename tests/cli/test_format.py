@@ -68,7 +68,7 @@ class Format(unittest.TestCase):
         self.check_dump(cli.make("one.gmt.gz", events=5000, threads=4, rank=3, drop=2))
 
     def test_each_version_can_be_read_for_ever(self):
-        for version in "1", "1.1", "1.2":
+        for version in "1", "1.1", "1.2", "1.3":
             self.check_dump(os.path.join(cli.TESTS, "golden", f"version-{version}.gmt"))
 
     def test_the_report_of_the_first_version_stays_the_same(self):

@@ -332,13 +332,16 @@ static void read_items(struct comparison *comparison, struct items *ret_items)
 
 static void compare(struct comparison *comparison, const struct gmt_books *books)
 {
+	const struct gmt_past *past = &comparison->snapshot->past;
 	struct facts driver = { 0 }, replay = { 0 };
 	struct items items;
 	struct fact fact;
 
 	read_items(comparison, &items);
 	comparison->compared++;
-	if (comparison->differs) {
+	/* What lived at moments that were folded is not known. */
+	if (comparison->differs ||
+		(past->has_fold && comparison->marks.items[comparison->compared - 1].stamp < past->fold.stamp)) {
 		free(items.list);
 		return;
 	}

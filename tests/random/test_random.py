@@ -11,9 +11,11 @@ import tap
 from snapshots import BUILD, Recording
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-import live  # noqa: E402  (in another folder)
+import cli  # noqa: E402  (in another folder)
+import live  # noqa: E402
 import read_snapshot  # noqa: E402
 import replay  # noqa: E402
+import test_fold  # noqa: E402
 import test_report  # noqa: E402
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
@@ -146,6 +148,19 @@ class Random(unittest.TestCase):
     def test_the_report_has_the_numbers_of_an_independent_replay(self):
         path, _, _ = run(8, 4000, 3)
         test_report.Report("run").check_conservation(test_report.Report("run").check_numbers(path))
+
+    def test_folded_at_any_moment_it_says_the_same(self):
+        path, books, recording = run(12, 9000, 4)
+        events = cli.report(path)["events"]["recorded"]
+        for kept in 0, 200, events // 3, events - 50:
+            folded = os.path.join(recording.folder, f"folded-{kept}.gmt.gz")
+            test_fold.fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
+            with self.subTest(kept=kept):
+                test_fold.Fold("run").check_same(path, folded)
+                done = compare(folded, books)
+                if done.returncode != INCOMPLETE:
+                    self.assertEqual(done.returncode, 0, f"{kept} kept\n{done.stdout}{done.stderr}")
+                    self.assertNotIn(" 0 blocks compared", done.stdout)
 
     def test_equal_seeds_make_equal_calls(self):
         def calls(path):
