@@ -136,6 +136,11 @@ static void apply(void)
 	gmt_config.snapshot_signal = signal_of(OPTION_snapshot_signal);
 	gmt_config.command = is(OPTION_command, "on");
 	gmt_config.help = is(OPTION_help, "1");
+	gmt_config.mode = is(OPTION_mode, "full") ? GMT_MODE_FULL
+		: is(OPTION_mode, "window") ? GMT_MODE_WINDOW : GMT_MODE_AGGREGATE;
+	gmt_option_value_window(values[OPTION_window], &gmt_config.window);
+	gmt_option_value_size(values[OPTION_max_size], &gmt_config.max_size_bytes);
+	gmt_option_value_size(values[OPTION_memory], &gmt_config.memory_bytes);
 }
 
 void gmt_config_init(const char *text)

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/option_value.h"
+
 enum {
 	GMT_DEPTH_MAX = 512, /* frames of a stack, each kind */
 	GMT_OUTPUT_BYTES = 4096,
@@ -21,6 +23,9 @@ enum gmt_overflow {
 	GMT_OVERFLOW_BLOCK, /* wait at most 1 ms for this event and about 1 % of the time for all, then drop */
 	GMT_OVERFLOW_WAIT,  /* wait for as long as the writer goes on making room */
 };
+
+/* What the file keeps of events (record/rotate.h). */
+enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {
 	char output[GMT_OUTPUT_BYTES]; /* template, see record/output.h */
@@ -43,6 +48,10 @@ struct gmt_config {
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool command; /* arguments and working folder of the program are kept */
 	bool help;
+	enum gmt_mode mode;
+	struct gmt_window window;
+	uint64_t max_size_bytes; /* of the file with its temporary one; UINT64_MAX: no bound */
+	uint64_t memory_bytes;
 };
 
 /* Read only after gmt_config_init. */

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "descriptor.h"
 #include "record/leftovers.h"
 #include "wire/leftover_owner.h"
@@ -30,7 +31,19 @@ enum {
 static const struct area_size {
 	uint64_t depot_bytes;
 	uint32_t slots;
-} area_sizes[] = { { 256 << 20, GMT_AREA_RINGS }, { 32 << 20, 32 } };
+} tight_size = { 16 << 20, 32 };
+
+/* What the recorder takes besides: tables, buffers, what the compressor needs (docs/bounds.md). */
+#define OTHER_BYTES ((uint64_t)16 << 20)
+
+static struct area_size wanted_size(void)
+{
+	uint64_t bytes = gmt_config.memory_bytes > OTHER_BYTES ? gmt_config.memory_bytes - OTHER_BYTES : 0;
+
+	if (bytes < DEPOT_FIRST_BYTES)
+		bytes = DEPOT_FIRST_BYTES;
+	return (struct area_size){ bytes & ~(uint64_t)(PAGE_BYTES - 1), GMT_AREA_RINGS };
+}
 
 static uint64_t page_aligned(uint64_t bytes)
 {
@@ -125,10 +138,9 @@ static bool map(struct gmt_area *area, const struct area_size *size)
 
 static bool map_any_size(struct gmt_area *area)
 {
-	for (size_t i = 0; i < sizeof(area_sizes) / sizeof(*area_sizes); i++)
-		if (map(area, &area_sizes[i]))
-			return true;
-	return false;
+	struct area_size wanted = wanted_size();
+
+	return map(area, &wanted) || map(area, &tight_size);
 }
 
 /*
@@ -137,9 +149,10 @@ static bool map_any_size(struct gmt_area *area)
  */
 static bool may_make_file(void)
 {
+	struct area_size wanted = wanted_size();
 	struct rlimit limit;
 
-	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(&area_sizes[0]);
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(&wanted);
 }
 
 /* Whose it is, and then that it is whole. */

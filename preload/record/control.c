@@ -90,6 +90,21 @@ static bool may_make_file(void)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= sizeof(struct gmt_control);
 }
 
+static void write_mode(struct gmt_control *page, enum gmt_mode mode)
+{
+	static const char *const names[] = {
+		[GMT_MODE_FULL] = "full", [GMT_MODE_WINDOW] = "window", [GMT_MODE_AGGREGATE] = "aggregate",
+	};
+
+	snprintf(page->mode, sizeof(page->mode), "%s", names[mode]);
+}
+
+void gmt_control_tell_mode(enum gmt_mode mode)
+{
+	if (control.page)
+		write_mode(control.page, mode);
+}
+
 static void fill_in(const struct gmt_recording *recording)
 {
 	struct gmt_control *page = control.page;
@@ -98,7 +113,7 @@ static void fill_in(const struct gmt_recording *recording)
 	page->pid = (uint32_t)getpid();
 	page->start_ticks = gmt_process_start_ticks(getpid());
 	page->start_time_ns = gmt_clock_start.realtime_ns;
-	snprintf(page->mode, sizeof(page->mode), "full");
+	write_mode(page, gmt_config.mode);
 	snprintf(page->program, sizeof(page->program), "%s", recording->identity.program);
 	/* A reader stands elsewhere: by its whole name. */
 	if (recording->path[0] == '/' || !getcwd(page->path, sizeof(page->path)))

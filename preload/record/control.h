@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config.h"
 #include "record/recording.h"
 #include "record/stream.h"
 
@@ -19,6 +20,9 @@ void gmt_control_open(const struct gmt_recording *recording);
 
 /* Tells how the stream is doing, and takes up what is asked. Once a round. */
 void gmt_control_round(const struct gmt_stream *stream);
+
+/* The recording has changed its mode. */
+void gmt_control_tell_mode(enum gmt_mode mode);
 
 /* The snapshot that was asked for is at `path`, or is not to be had, because of `why`. */
 void gmt_control_answer(const char *path, const char *why);

@@ -206,8 +206,11 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 			snprintf(ret_path + strlen(ret_path), 16, ".%u", number);
 		make_folders(ret_path);
 
-		/* Stacks and arguments are nobody else's business; and what another user planted is not followed. */
-		int fd = open(ret_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		/*
+		 * Stacks and arguments are nobody else's business; and what another user planted is not followed. It
+		 * is read, too, when it is folded (record/rewrite.h).
+		 */
+		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)
 			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)

@@ -422,6 +422,7 @@ void gmt_session_abandon(void)
 		if (recording.depot)
 			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area);
+		gmt_writer_forget();
 		if (recording.fd >= 0 && gmt_file_identity_holds(recording.fd, &recording.file))
 			close(recording.fd);
 	}

@@ -13,6 +13,8 @@
 enum {
 	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
 	SYNC_BYTES = 1 << 20,
+	LIMIT_PARTS = 16, /* of a small file: a sync point each, and one is kept for the end */
+	RESERVE_BYTES = 256 << 10, /* at most */
 	GZIP_LEVEL = 1,
 };
 
@@ -39,6 +41,35 @@ enum {
  * in the file. When 5 fails, the file has the sync record before, if anything, and the journal all that follows.
  * Then nothing is taken out of rings any more: what they hold stays readable with the journal.
  */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many bytes may come between two sync points. */
+static uint64_t sync_bytes(const struct gmt_stream *stream)
+{
+	return smaller(SYNC_BYTES, stream->limit_bytes / LIMIT_PARTS);
+}
+
+/* What a file that is full must still say: that it is, and how it ended. */
+static bool is_said_at_last(uint32_t kind)
+{
+	return kind == GMT_RECORD_DROP || kind == GMT_RECORD_NOTE || kind == GMT_RECORD_CALLS ||
+		kind == GMT_RECORD_API || kind == GMT_RECORD_CLOCK || kind == GMT_RECORD_END;
+}
+
+/* Whether so many bytes fit, if compression does nothing. */
+static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
+{
+	uint64_t pushed = gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
+	uint64_t reserve = is_said_at_last(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
+
+	/* Stored blocks of zlib, and what a sync point and the end of a member add, are less than a part of 256. */
+	return stream->limit_bytes == UINT64_MAX ||
+		stream->synced_file_bytes + pushed + pushed / 256 + reserve <= stream->limit_bytes;
+}
 
 /* A failed write is told once; what follows is swallowed by the sink. */
 static void check(struct gmt_stream *stream, enum gmt_status status, const struct gmt_error *error)
@@ -78,6 +109,7 @@ static void sync_point(struct gmt_stream *stream)
 		return;
 	gmt_journal_reset(&stream->journal, row.stamp);
 	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
+	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
 	stream->synced_ns = gmt_clock_monotonic_ns();
 }
 
@@ -106,11 +138,16 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	check(stream, status, &error);
 	if (status)
 		return;
+	if (stream->part != GMT_STREAM_NAMES && !has_room(stream, kind, length)) {
+		stream->is_full = true;
+		return;
+	}
 	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
 		gmt_area_add_to_preamble(stream->recording->area, block, length);
-	if (stream->part == GMT_STREAM_BATCH)
+	if (stream->part == GMT_STREAM_BATCH) {
 		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
-	else if (stream->part != GMT_STREAM_NAMES)
+		stream->staged_bytes += length;
+	} else if (stream->part != GMT_STREAM_NAMES)
 		put_block(stream, block, length);
 }
 
@@ -129,6 +166,56 @@ static uint64_t most_bytes(uint32_t count)
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
 
+static void count_step(struct gmt_stream *stream, const struct gmt_ring_event *mark)
+{
+	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++) {
+		if (!stream->steps[i].count) {
+			stream->steps[i].source = mark->space;
+			stream->steps[i].object = mark->address;
+		}
+		if (stream->steps[i].source == mark->space && stream->steps[i].object == mark->address) {
+			stream->steps[i].count++;
+			return;
+		}
+	}
+}
+
+uint64_t gmt_stream_steps(const struct gmt_stream *stream)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++)
+		most = stream->steps[i].count > most ? stream->steps[i].count : most;
+	return most;
+}
+
+static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *event)
+{
+	if (event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP)
+		count_step(stream, event);
+	if (event->kind >= GMT_RING_MARK)
+		return;
+	gmt_facts_api(&stream->facts, event->api);
+	if (event->layer == GMT_LAYER_TORCH)
+		gmt_snapshots_see_use(event->device, event->reserved_bytes);
+}
+
+/*
+ * The file is full: a batch stays in its ring, or is taken from it and goes nowhere. Marks, and what else is no
+ * event, are left out in silence: without events they say nothing.
+ */
+static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count)
+{
+	gmt_journal_drop(&stream->journal);
+	stream->staged_bytes = 0;
+	if (stream->room_is_coming)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		stream->lost_events += batch[i].kind < GMT_RING_MARK;
+	stream->batch_at = gmt_journal_commit(&stream->journal);
+	return true;
+}
+
 bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
 	const struct gmt_ring_event *batch, uint32_t count)
 {
@@ -136,13 +223,11 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
 	};
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (batch[i].kind >= GMT_RING_MARK)
-			continue;
-		gmt_facts_api(&stream->facts, batch[i].api);
-		if (batch[i].layer == GMT_LAYER_TORCH)
-			gmt_snapshots_see_use(batch[i].device, batch[i].reserved_bytes);
-	}
+	stream->staged_bytes = 0;
+	if (stream->is_full && !stream->has_failed)
+		return leave_out(stream, batch, count);
+	for (uint32_t i = 0; i < count; i++)
+		look_at(stream, &batch[i]);
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
 	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)))
@@ -157,6 +242,8 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 		gmt_journal_drop(&stream->journal);
 		return false;
 	}
+	if (stream->is_full)
+		return leave_out(stream, batch, count);
 	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
 	stream->batch_at = gmt_journal_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
@@ -168,6 +255,7 @@ void gmt_stream_events_taken(struct gmt_stream *stream)
 	const void *block;
 	uint32_t length;
 
+	stream->staged_bytes = 0;
 	while ((block = gmt_journal_next(&stream->journal, &stream->batch_at, &length)) != NULL)
 		push(stream, block, length);
 }
@@ -200,12 +288,20 @@ void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *rea
 
 void gmt_stream_sync(struct gmt_stream *stream)
 {
+	/* How much more was lost is told each time that it has doubled: that takes room too. */
+	if (stream->told_lost_events && stream->lost_events < 2 * stream->told_lost_events)
+		return;
+	if (stream->lost_events) {
+		stream->told_lost_events = stream->lost_events;
+		gmt_facts_drop(&stream->facts, 0, "the file had reached max_size", stream->lost_events);
+	}
 	write_pauses(stream);
 	gmt_facts_update(&stream->facts);
 	sync_point(stream);
 }
 
-bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, void (*failed)(void))
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, uint64_t limit_bytes,
+	void (*failed)(void))
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_error error;
@@ -214,6 +310,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 	stream->recording = recording;
 	gmt_journal_init(&stream->journal, gmt_area_journal(recording->area), recording->area->header->journal_bytes);
 	stream->failed = failed;
+	stream->limit_bytes = limit_bytes;
 	stream->definitions.find = find_entry;
 	stream->definitions.depot = recording->depot;
 	stream->facts.recording = recording;
@@ -240,7 +337,17 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream)
 {
 	return gmt_clock_monotonic_ns() - stream->synced_ns >= (uint64_t)SYNC_MS * 1000000 ||
-		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= SYNC_BYTES;
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream);
+}
+
+bool gmt_stream_end_member(struct gmt_stream *stream)
+{
+	struct gmt_error error;
+
+	errno = 0;
+	check(stream, gmt_sink_end_member(stream->sink, &error), &error);
+	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
+	return !stream->has_failed;
 }
 
 bool gmt_stream_close(struct gmt_stream *stream)
@@ -248,6 +355,7 @@ bool gmt_stream_close(struct gmt_stream *stream)
 	struct gmt_error error;
 
 	gmt_facts_end(&stream->facts);
+	stream->told_lost_events = 0;
 	gmt_stream_sync(stream);
 
 	struct gmt_end row = { .stamp = gmt_clock_stamp(), .events = stream->events };

@@ -24,6 +24,8 @@
 /* What is being written: blocks of a batch count together, those of the beginning stand in the preamble too. */
 enum gmt_stream_part { GMT_STREAM_ANY, GMT_STREAM_BEGINNING, GMT_STREAM_NAMES, GMT_STREAM_BATCH };
 
+enum { GMT_STREAM_STEPPERS = 16 };
+
 /* Large: static, not on a stack. */
 struct gmt_stream {
 	struct gmt_recording *recording;
@@ -42,22 +44,35 @@ struct gmt_stream {
 	uint32_t threads;      /* that made events */
 	bool was_paused;       /* as the file says */
 	uint32_t changes_seen; /* of that */
-	uint64_t synced_bytes; /* sink's count at the last sync point */
+	uint64_t synced_bytes; /* pushed into the sink until the last sync point */
+	uint64_t synced_file_bytes; /* the file then */
 	uint64_t synced_ns;
+	/* The file may become so long; beyond, detail is left out and counted. UINT64_MAX: no bound. */
+	uint64_t limit_bytes;
+	bool is_full;          /* that was reached; set back by who made room */
+	bool room_is_coming;   /* meanwhile events wait in the rings */
+	uint64_t lost_events;  /* because of it */
+	uint64_t staged_bytes; /* of a batch, in the journal and not yet pushed */
+	uint64_t told_lost_events;
+	struct {
+		uint64_t object, count;
+		uint8_t source;
+	} steps[GMT_STREAM_STEPPERS]; /* ends of steps, of each who counts some */
 	struct gmt_ring_rows rows;
 };
 
 /*
  * Begins the file of `recording`, which outlives the stream, with what is known at the start and a sync
- * point. `failed` is called when the file can no longer be written, which is told once; what is pushed
+ * point. `limit_bytes`: see above. `failed` is called when the file can no longer be written, which is told once; what is pushed
  * then is swallowed. False when there is nothing to push to.
  */
-bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, void (*failed)(void));
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, uint64_t limit_bytes,
+	void (*failed)(void));
 
 /*
  * Writes at most GMT_RING_ROWS_MAX events of the ring in that slot, its oldest, each kind as a block of its own.
  * True: they are safe; the caller takes them out of the ring, and then calls gmt_stream_events_taken, which
- * goes on with them. False when the file can no longer be written: they are to stay in the ring.
+ * goes on with them. False when the file can no longer be written, or not yet: they are to stay in the ring.
  */
 bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
 	const struct gmt_ring_event *batch, uint32_t count);
@@ -74,6 +89,15 @@ void gmt_stream_sync(struct gmt_stream *stream);
 
 /* Whether a second or a mebibyte has passed since the last sync point. */
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
+
+/* Ends of steps so far, of the one who counted most. */
+uint64_t gmt_stream_steps(const struct gmt_stream *stream);
+
+/*
+ * Right behind a sync point: ends a member of gzip, so that what follows can be copied without what was
+ * before. False when the file cannot be written.
+ */
+bool gmt_stream_end_member(struct gmt_stream *stream);
 
 /* Ends the file in order; false when it lacks something. */
 bool gmt_stream_close(struct gmt_stream *stream);

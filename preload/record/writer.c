@@ -16,9 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "diag.h"
 #include "record/clock.h"
 #include "record/control.h"
+#include "record/rotate.h"
 #include "record/snapshots.h"
 #include "record/stream.h"
 #include "thread.h"
@@ -26,6 +28,7 @@
 enum {
 	SLEEP_MS = 250,
 	STOP_WAIT_S = 10,
+	FOLD_WAIT_MS = 3000, /* what the end of the process waits for the last fold */
 };
 
 static struct writer {
@@ -38,6 +41,7 @@ static struct writer {
 	_Atomic bool stopping;
 	_Atomic bool is_whole; /* the file, ended in order */
 	struct gmt_stream stream;
+	struct gmt_rotate rotate;
 	struct {
 		uint32_t thread;     /* the ring's owner when it was last emptied */
 		bool is_written;     /* the thread has its record */
@@ -113,6 +117,7 @@ static void drain(bool all)
 static void finish(void)
 {
 	gmt_snapshots_work(true);
+	gmt_rotate_settle(&writer.rotate, FOLD_WAIT_MS);
 	drain(true);
 	if (gmt_snapshots_is_due()) {
 		gmt_stream_sync(&writer.stream);
@@ -120,6 +125,7 @@ static void finish(void)
 		gmt_snapshots_work(true);
 	}
 	gmt_control_close();
+	gmt_rotate_finish(&writer.rotate, FOLD_WAIT_MS);
 	if (gmt_stream_close(&writer.stream))
 		atomic_store_explicit(&writer.is_whole, true, memory_order_release);
 }
@@ -179,9 +185,10 @@ static void *run(void *unused)
 	/* Waking up, it takes the processor from no thread of the host's. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
-	if (!gmt_stream_open(&writer.stream, writer.recording, writer.listener.failed))
+	if (!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
 		return NULL;
 	gmt_control_open(writer.recording);
+	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
 		/* Before the rings are emptied: what the asking thread pushed is in them. Pairs with gmt_writer_sync. */
@@ -192,7 +199,10 @@ static void *run(void *unused)
 		if (writer.listener.each_round)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream);
-		if (gmt_snapshots_is_due() || asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) || gmt_stream_is_sync_due(&writer.stream)) {
+		if (gmt_snapshots_is_due() || asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
+			gmt_stream_is_sync_due(&writer.stream) || gmt_rotate_wants_sync(&writer.rotate)) {
+			uint64_t stamp = gmt_clock_stamp();
+
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
 			/* What a sync point promises is all up to now, of slow threads too. */
@@ -201,10 +211,12 @@ static void *run(void *unused)
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
+			gmt_rotate_synced(&writer.rotate, stamp);
 			if (is_alone())
 				end_process();
 		}
-		if (!gmt_snapshots_work(false) && !atomic_load_explicit(&writer.stopping, memory_order_acquire))
+		if (!gmt_snapshots_work(false) && !gmt_rotate_work(&writer.rotate) &&
+			!atomic_load_explicit(&writer.stopping, memory_order_acquire))
 			sleep_until_wanted(seen);
 	}
 	finish();
@@ -265,4 +277,9 @@ bool gmt_writer_stop(void)
 		gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
 			writer.recording->path, STOP_WAIT_S);
 	return atomic_load_explicit(&writer.is_whole, memory_order_acquire);
+}
+
+void gmt_writer_forget(void)
+{
+	gmt_rotate_forget(&writer.rotate);
 }

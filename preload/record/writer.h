@@ -40,4 +40,7 @@ void gmt_writer_sync(uint32_t wait_ms);
  */
 bool gmt_writer_stop(void);
 
+/* In the child of a fork: what the parent's writer was at is the parent's. */
+void gmt_writer_forget(void);
+
 #endif

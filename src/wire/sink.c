@@ -134,7 +134,7 @@ uint64_t gmt_sink_written_bytes(const struct gmt_sink *sink)
 
 bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_BYTES])
 {
-	uint32_t words[] = { (uint32_t)sink->stream.adler, (uint32_t)sink->pushed_bytes };
+	uint32_t words[] = { (uint32_t)sink->stream.adler, (uint32_t)sink->stream.total_in };
 
 	/* A last block that has nothing; then, by RFC 1952, the checksum and the length. */
 	ret_tail[0] = 3;
@@ -149,6 +149,31 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink)
 	return sink->pushed_bytes;
 }
 
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, struct gmt_error *error)
+{
+	if (sink->failed)
+		return GMT_OK;
+
+	enum gmt_status status = deflate_all(sink, Z_FINISH, error);
+	if (!status)
+		status = write_out(sink, error);
+	/* The output stays where it is. */
+	deflateReset(&sink->stream);
+	return status;
+}
+
+bool gmt_sink_move(struct gmt_sink *sink, int fd, uint64_t written_bytes)
+{
+	struct gmt_file_identity file;
+
+	if (!gmt_file_identity_of(fd, &file))
+		return false;
+	sink->fd = fd;
+	sink->file = file;
+	sink->written_bytes = written_bytes;
+	return true;
+}
+
 enum gmt_status gmt_sink_close(struct gmt_sink *sink, struct gmt_error *error)
 {
 	enum gmt_status status = GMT_OK;
@@ -159,7 +184,14 @@ enum gmt_status gmt_sink_close(struct gmt_sink *sink, struct gmt_error *error)
 		status = deflate_all(sink, Z_FINISH, error);
 	if (!status && !sink->failed)
 		status = write_out(sink, error);
+	gmt_sink_abandon(sink);
+	return status;
+}
+
+void gmt_sink_abandon(struct gmt_sink *sink)
+{
+	if (!sink)
+		return;
 	deflateEnd(&sink->stream);
 	free_sink(sink);
-	return status;
 }

@@ -46,7 +46,23 @@ bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_B
 /* Uncompressed bytes pushed so far. */
 uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);
 
+/*
+ * Ends a member of the gzip file, so that what is pushed next can be read, and copied, without what was
+ * pushed before. Costs as a sync does.
+ */
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, struct gmt_error *error);
+
+/*
+ * Goes on in another file of `written_bytes`, which ends with the very bytes that the sink has written since
+ * a member's end. `fd` is the caller's, and may be the same number. Right behind a sync or a member's end.
+ * False, nothing changed, when `fd` is not open.
+ */
+bool gmt_sink_move(struct gmt_sink *sink, int fd, uint64_t written_bytes);
+
 /* Ends the gzip stream and frees the sink. `sink` may be NULL. */
 enum gmt_status gmt_sink_close(struct gmt_sink *sink, struct gmt_error *error);
+
+/* Frees the sink and writes nothing. `sink` may be NULL. */
+void gmt_sink_abandon(struct gmt_sink *sink);
 
 #endif

@@ -21,6 +21,8 @@ enum { IN_BYTES = 64 << 10 };
 
 struct gmt_source {
 	int fd;
+	bool is_part;        /* the descriptor is the caller's */
+	uint64_t part_bytes;
 	bool in_member;      /* inside a gzip member, not between two */
 	bool file_ended;
 	bool failed;         /* a read or inflate error: nothing more can come */
@@ -61,10 +63,13 @@ static void fail(struct gmt_source *source, const char *why)
 /* Reads more of the file; false at its end or on an error. */
 static bool fill_input(struct gmt_source *source)
 {
+	uint64_t left = source->part_bytes - source->progress.read_bytes; /* of a part */
 	ssize_t got;
 
 	do
-		got = read(source->fd, source->in, IN_BYTES);
+		got = source->is_part
+			? pread(source->fd, source->in, left < IN_BYTES ? left : IN_BYTES, (off_t)source->progress.read_bytes)
+			: read(source->fd, source->in, IN_BYTES);
 	while (got < 0 && errno == EINTR);
 	if (got < 0) {
 		fail(source, strerror(errno));
@@ -156,14 +161,54 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	return GMT_OK;
 }
 
+/* All but the file and what belongs to it. */
+static enum gmt_status make(const char *path, struct gmt_source **ret_source, struct gmt_error *error)
+{
+	struct gmt_source *source;
+
+	*ret_source = NULL;
+	if (path && strlen(path) >= sizeof(source->path_copy))
+		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
+	source = gmt_pages_grow(NULL, 0, sizeof(*source));
+	if (!source)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	source->path = strcpy(source->path_copy, path ? path : "");
+	source->fd = -1;
+	source->in_member = true;
+	gmt_zlib_use_arena(&source->stream, &source->zlib_memory);
+	if (inflateInit2(&source->stream, 15 + 16) != Z_OK) {
+		gmt_source_close(source);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	*ret_source = source;
+	return GMT_OK;
+}
+
+enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error)
+{
+	struct gmt_source *source;
+	enum gmt_status status = make(path, &source, error);
+
+	*ret_source = NULL;
+	if (status)
+		return status;
+	source->is_part = true;
+	source->fd = fd;
+	source->part_bytes = source->progress.file_bytes = end_bytes;
+	status = check_header(source, error);
+	if (status)
+		gmt_source_close(source);
+	else
+		*ret_source = source;
+	return status;
+}
+
 /* The file, to its first block. */
 static enum gmt_status begin(struct gmt_source *source, const char *path, struct gmt_error *error)
 {
 	enum gmt_status status;
 
-	gmt_zlib_use_arena(&source->stream, &source->zlib_memory);
-	if (inflateInit2(&source->stream, 15 + 16) != Z_OK)
-		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	if (!path) {
 		source->file_is_over = true;
 		return GMT_OK;
@@ -183,17 +228,11 @@ enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *left
 	struct gmt_error *error)
 {
 	struct gmt_source *source;
-	enum gmt_status status;
+	enum gmt_status status = make(path, &source, error);
 
 	*ret_source = NULL;
-	if (path && strlen(path) >= sizeof(source->path_copy))
-		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
-	source = gmt_pages_grow(NULL, 0, sizeof(*source));
-	if (!source)
-		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	source->path = strcpy(source->path_copy, path ? path : "");
-	source->fd = -1;
-	source->in_member = true;
+	if (status)
+		return status;
 	source->recovery = leftover ? gmt_recovery_new(leftover) : NULL;
 	if (leftover && !source->recovery)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -276,7 +315,7 @@ void gmt_source_close(struct gmt_source *source)
 {
 	if (!source)
 		return;
-	if (source->fd >= 0)
+	if (source->fd >= 0 && !source->is_part)
 		close(source->fd);
 	inflateEnd(&source->stream);
 	gmt_recovery_free(source->recovery);

@@ -29,6 +29,13 @@ struct gmt_source_progress {
 enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
+ * Likewise the first `end_bytes` of a file that is open for reading, as if no more were there. `fd` stays the
+ * caller's, and so does its position. `path` is for messages.
+ */
+enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error);
+
+/*
  * Likewise with what the recorder of that file left in memory (leftover_file.h), as if the file had it: behind what
  * can be read in the file. `leftover` stays the caller's, and outlives the source. `path` may be NULL: the
  * file is gone.

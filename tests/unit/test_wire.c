@@ -368,6 +368,65 @@ static void what_was_synced_can_be_read_from_a_file_that_is_cut_there(void **sta
 	gmt_source_close(source);
 }
 
+static uint64_t stamp_of_next(struct gmt_source *source)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_error error;
+	struct gmt_block block;
+	const void *rows;
+	uint64_t stamp = 0;
+
+	if (!gmt_source_next(source, &block, &error) && !gmt_decode_rows(&decoder, &block, &rows, &error))
+		stamp = ((const struct gmt_sync *)rows)->stamp;
+	gmt_decoder_fini(&decoder);
+	return stamp;
+}
+
+static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+	struct gmt_source *source;
+	uint8_t tail[4096];
+
+	(void)state;
+	snapshot_file_open(&file, path, 1);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	assert_int_equal(gmt_sink_end_member(file.sink, &error), GMT_OK);
+	uint64_t first = gmt_sink_written_bytes(file.sink);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
+	assert_int_equal(gmt_sink_end_member(file.sink, &error), GMT_OK);
+	uint64_t second = gmt_sink_written_bytes(file.sink);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	snapshot_file_sync(&file);
+
+	/* The first part alone, through a descriptor of the caller's. */
+	int fd = open(path, O_RDWR);
+	assert_int_equal(gmt_source_open_part(fd, first, path, &source, &error), GMT_OK);
+	assert_int_equal(stamp_of_next(source), 1);
+	struct gmt_block block;
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_END);
+	gmt_source_close(source);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+
+	/* The second is taken out, and the sink goes on behind the third. */
+	uint64_t length = gmt_sink_written_bytes(file.sink) - second;
+	assert_int_equal(pread(fd, tail, sizeof(tail), (off_t)second), length);
+	assert_int_equal(pwrite(fd, tail, length, (off_t)first), length);
+	assert_int_equal(ftruncate(fd, (off_t)(first + length)), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_END), first + length);
+	assert_true(gmt_sink_move(file.sink, fd, first + length));
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 4);
+	snapshot_file_close(&file);
+	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
+	assert_int_equal(stamp_of_next(source), 1);
+	assert_int_equal(stamp_of_next(source), 3);
+	assert_int_equal(stamp_of_next(source), 4);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_END);
+	gmt_source_close(source);
+	close(fd);
+}
+
 static void a_sink_that_failed_once_swallows_the_rest(void **state)
 {
 	struct gmt_error error = { 0 };
@@ -405,6 +464,7 @@ int main(void)
 		WIRE_TEST(a_wrong_checksum_stops_the_reading),
 		WIRE_TEST(what_stands_behind_the_end_of_the_gzip_stream_is_damage),
 		WIRE_TEST(what_was_synced_can_be_read_from_a_file_that_is_cut_there),
+		WIRE_TEST(a_file_can_be_cut_and_put_together_where_a_member_ends),
 		WIRE_TEST(a_sink_that_failed_once_swallows_the_rest),
 #undef WIRE_TEST
 	};

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/beside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "descriptor.h"
+
+enum { TRIES = 8 };
+
+static const char suffix[] = ".fold";
+
+/* Where the file of a descriptor lies now. False when it is nowhere. */
+static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why, uint32_t why_bytes)
+{
+	char link[64];
+	struct stat about;
+
+	if (!gmt_file_identity_holds(fd, file)) {
+		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		return false;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t length = readlink(link, ret_path, GMT_BESIDE_PATH_BYTES - 1);
+	if (length <= 0) {
+		snprintf(ret_why, why_bytes, "/proc does not tell its path");
+		return false;
+	}
+	ret_path[length] = 0;
+	/* One that was removed has a path too; and a regular file of ours alone is replaced. */
+	if (lstat(ret_path, &about) || about.st_dev != file->device || about.st_ino != file->number ||
+		!S_ISREG(about.st_mode)) {
+		snprintf(ret_why, why_bytes, "it was removed");
+		return false;
+	}
+	return true;
+}
+
+bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
+	uint32_t why_bytes)
+{
+	static char path[GMT_BESIDE_PATH_BYTES]; /* one caller; stacks may be small */
+	int fd = -1;
+
+	memset(ret_beside, 0, sizeof(*ret_beside));
+	if (!find(of_fd, of, path, ret_why, why_bytes))
+		return false;
+	/* What somebody has put there, or a file system where removing takes a while, costs another name. */
+	for (int number = 0; number < TRIES; number++) {
+		if (number)
+			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s%d", path, suffix, number);
+		else
+			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s", path, suffix);
+		fd = open(ret_beside->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (fd < 0) {
+		snprintf(ret_why, why_bytes, "no temporary file can be made beside it: %s", strerror(errno));
+		return false;
+	}
+	ret_beside->fd = gmt_descriptor_move_high(fd);
+	ret_beside->is_open = true;
+	flock(ret_beside->fd, LOCK_EX | LOCK_NB);
+	gmt_file_identity_of(ret_beside->fd, &ret_beside->file);
+	return true;
+}
+
+bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const struct gmt_file_identity *of,
+	char *ret_why, uint32_t why_bytes)
+{
+	static char path[GMT_BESIDE_PATH_BYTES];
+	struct stat about;
+
+	if (!find(of_fd, of, path, ret_why, why_bytes))
+		return false;
+	if (!gmt_file_identity_holds(beside->fd, &beside->file)) {
+		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		return false;
+	}
+	/* Who may read it is the user's to say. */
+	if (!fstat(of_fd, &about))
+		fchmod(beside->fd, about.st_mode & 07777);
+	if (rename(beside->path, path)) {
+		snprintf(ret_why, why_bytes, "%s", strerror(errno));
+		return false;
+	}
+	flock(beside->fd, LOCK_UN);
+	return true;
+}
+
+void gmt_beside_remove(struct gmt_beside *beside)
+{
+	struct stat about;
+
+	if (!beside->is_open)
+		return;
+	if (!lstat(beside->path, &about) && about.st_dev == beside->file.device && about.st_ino == beside->file.number)
+		unlink(beside->path);
+	gmt_beside_forget(beside);
+}
+
+void gmt_beside_forget(struct gmt_beside *beside)
+{
+	if (beside->is_open && gmt_file_identity_holds(beside->fd, &beside->file))
+		close(beside->fd);
+	beside->is_open = false;
+}
+
+/* "NAME.gmt.gz.fold", also with digits in it, as the names of recordings have and ours beside them. */
+static bool is_temporary(const char *name)
+{
+	const char *ending = strstr(name, suffix);
+
+	for (const char *next = ending; next && (next = strstr(next + 1, suffix)) != NULL;)
+		ending = next;
+	return ending && strstr(name, ".gmt.gz") && strspn(ending + sizeof(suffix) - 1, "0123456789") ==
+		strlen(ending + sizeof(suffix) - 1);
+}
+
+/* Our user's, and no process that lives has it locked. */
+static bool is_orphan(int folder, const char *name)
+{
+	struct stat about;
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	bool is_so = !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+		!flock(fd, LOCK_EX | LOCK_NB);
+	close(fd);
+	return is_so;
+}
+
+/* What the kernel writes; libc's functions for folders take memory of the host's heap. */
+struct entry {
+	uint64_t number;
+	int64_t next;
+	uint16_t length;
+	uint8_t type;
+	char name[];
+};
+
+void gmt_beside_remove_orphans(int of_fd, const struct gmt_file_identity *of)
+{
+	static char path[GMT_BESIDE_PATH_BYTES];
+	static _Alignas(struct entry) char entries[16 << 10];
+	char why[64];
+
+	if (!find(of_fd, of, path, why, sizeof(why)))
+		return;
+	*(strrchr(path, '/') + 1) = 0;
+
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (long got; folder >= 0 && (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0;)
+		for (long at = 0; at < got;) {
+			const struct entry *entry = (const struct entry *)(const void *)(entries + at);
+
+			if (is_temporary(entry->name) && is_orphan(folder, entry->name))
+				unlinkat(folder, entry->name, 0);
+			at += entry->length;
+		}
+	if (folder >= 0)
+		close(folder);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/rotate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "diag.h"
+#include "record/clock.h"
+#include "record/control.h"
+#include "record/session.h"
+
+enum {
+	CUTS_OF_WINDOW = 4,
+	CUTS_OF_FILE = 64,
+	SLACK_PARTS = 16,
+	FOLD_EVENTS = 32768,          /* less is not worth a fold */
+	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
+	SLICE_NS = 8000000,
+	SLACK_NS = 500000000,         /* what a call may take between its stamp and its publication */
+	RETRY_NS = 60000000,          /* times 1000 */
+};
+
+static bool has_max_size(const struct gmt_rotate *rotate)
+{
+	return rotate->max_size_bytes != UINT64_MAX;
+}
+
+static struct gmt_rotate_cut now_of(const struct gmt_rotate *rotate, uint64_t stamp)
+{
+	return (struct gmt_rotate_cut){
+		.bytes = gmt_sink_written_bytes(rotate->stream->sink),
+		.events = rotate->stream->events,
+		.steps = gmt_stream_steps(rotate->stream),
+		.stamp = stamp,
+		.time_ns = gmt_clock_monotonic_ns(),
+	};
+}
+
+void gmt_rotate_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
+{
+	memset(rotate, 0, sizeof(*rotate));
+	rotate->recording = recording;
+	rotate->stream = stream;
+	rotate->mode = gmt_config.mode;
+	rotate->window = gmt_config.window;
+	rotate->max_size_bytes = gmt_config.max_size_bytes;
+	rotate->start = now_of(rotate, gmt_clock_start.stamp);
+}
+
+/* From `from` to `to`, in the window's unit. */
+static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *from,
+	const struct gmt_rotate_cut *to)
+{
+	switch (rotate->window.unit) {
+	case GMT_WINDOW_SECONDS:
+		return (to->time_ns - from->time_ns) / 1000000000;
+	case GMT_WINDOW_STEPS:
+		return to->steps - from->steps;
+	default:
+		return to->events - from->events;
+	}
+}
+
+static const struct gmt_rotate_cut *last_cut(const struct gmt_rotate *rotate)
+{
+	return rotate->cut_count ? &rotate->cuts[rotate->cut_count - 1] : &rotate->start;
+}
+
+/* A cut costs a few bytes; what lies between two is kept or folded together. */
+static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	const struct gmt_rotate_cut *last = last_cut(rotate);
+
+	if (rotate->cut_count == GMT_ROTATE_CUTS)
+		return false;
+	if (has_max_size(rotate) && now->bytes - last->bytes >= rotate->max_size_bytes / CUTS_OF_FILE)
+		return true;
+	if (rotate->mode == GMT_MODE_AGGREGATE)
+		return now->events - last->events >= AGGREGATE_EVENTS / CUTS_OF_WINDOW;
+	if (rotate->mode == GMT_MODE_FULL || rotate->fits_only)
+		return false;
+
+	uint64_t part = rotate->window.count / CUTS_OF_WINDOW;
+
+	return distance(rotate, last, now) >= (part ? part : 1) && now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
+}
+
+bool gmt_rotate_wants_sync(const struct gmt_rotate *rotate)
+{
+	struct gmt_rotate_cut now = now_of(rotate, 0);
+
+	return is_cut_due(rotate, &now);
+}
+
+/* The newest cut behind which lies all that is to be kept; cut_count: none. */
+static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
+
+	if (rotate->mode != GMT_MODE_FULL && !rotate->fits_only)
+		for (uint32_t i = rotate->cut_count; i-- > 0;)
+			if (rotate->mode == GMT_MODE_AGGREGATE || distance(rotate, &rotate->cuts[i], now) >= keep)
+				return i;
+	return rotate->cut_count;
+}
+
+/* Enough behind the last fold's cut that a fold is worth its work, which follows what the head holds. */
+static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
+{
+	const struct gmt_rotate_cut *place = &rotate->cuts[cut];
+	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
+
+	if (place->events - rotate->start.events < least || place->bytes - rotate->start.bytes < rotate->start.bytes)
+		return false;
+	return rotate->mode == GMT_MODE_AGGREGATE || distance(rotate, &rotate->start, place) >= rotate->window.count;
+}
+
+/*
+ * The file may take half of max_size; what is kept of it then, a tenth. So the new file has room beside the old
+ * one, whose end goes on growing (set_limits).
+ */
+static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	return has_max_size(rotate) && now->bytes > rotate->max_size_bytes / 2;
+}
+
+/* The oldest cut behind which little enough lies; cut_count: none. */
+static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	uint32_t i = 0;
+
+	while (i < rotate->cut_count && now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / 10)
+		i++;
+	return i;
+}
+
+/* A full recording becomes a window, and a window shorter than was asked for; both are told once. */
+static void tell_shorter(struct gmt_rotate *rotate)
+{
+	char note[GMT_RECORDING_NOTE_BYTES], size[32];
+
+	snprintf(size, sizeof(size), "%s", gmt_text_size(rotate->max_size_bytes).text);
+	if (rotate->mode == GMT_MODE_FULL) {
+		rotate->mode = GMT_MODE_WINDOW;
+		rotate->fits_only = true;
+		gmt_control_tell_mode(rotate->mode);
+		snprintf(note, sizeof(note), "mode=full became mode=window: the file came near max_size=%s; "
+			"of what is older there are totals only", size);
+	} else if (!rotate->fits_only && !rotate->told_short && rotate->mode == GMT_MODE_WINDOW) {
+		rotate->told_short = true;
+		snprintf(note, sizeof(note), "the window is shorter than was asked for: more does not fit into max_size=%s",
+			size);
+	} else {
+		return;
+	}
+	gmt_diag_warn("%s: %s", rotate->recording->path, note);
+	gmt_session_note(note);
+}
+
+/*
+ * All that has an older stamp than the result is in the file in front of the cut, but for calls that took long.
+ * What is newer is written again as it is: not more than a part of the file.
+ */
+static uint64_t settled_stamp(const struct gmt_rotate *rotate, uint32_t cut)
+{
+	const struct gmt_rotate_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
+	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
+	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
+	double bytes_per_ns = (double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
+	double slack_ns = SLACK_NS;
+
+	if (has_max_size(rotate) && slack_ns * bytes_per_ns > (double)(rotate->max_size_bytes / SLACK_PARTS))
+		slack_ns = (double)(rotate->max_size_bytes / SLACK_PARTS) / bytes_per_ns;
+	return time_ns <= slack_ns ? gmt_clock_start.stamp : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
+}
+
+static void tell_failure(struct gmt_rotate *rotate)
+{
+	char note[GMT_RECORDING_NOTE_BYTES];
+
+	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_NS * 1000;
+	rotate->cut_under_way = 0;
+	if (rotate->told_failure)
+		return;
+	rotate->told_failure = true;
+	snprintf(note, sizeof(note), "older events could not be folded: %.160s; all stays as it is, up to max_size",
+		rotate->rewrite.why);
+	gmt_diag_warn("%s: %s", rotate->recording->path, note);
+	gmt_session_note(note);
+}
+
+static const char *why_of(const struct gmt_rotate *rotate)
+{
+	return rotate->fits_only ? "max_size" : rotate->mode == GMT_MODE_AGGREGATE ? "mode=aggregate" : "mode=window";
+}
+
+static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp)
+{
+	if (!rotate->folds && !rotate->told_failure)
+		gmt_beside_remove_orphans(rotate->recording->fd, &rotate->recording->file);
+	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, why_of(rotate))) {
+		tell_failure(rotate);
+		return;
+	}
+	rotate->cut_under_way = cut + 1;
+}
+
+/* Behind a cut: which of them is to be the file's new beginning, if any. */
+static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	uint32_t cut = cut_for_window(rotate, now);
+
+	if (rotate->rewrite.phase != GMT_REWRITE_NONE || now->time_ns < rotate->not_before_ns)
+		return;
+	if (is_too_large(rotate, now)) {
+		uint32_t small = cut_for_size(rotate, now);
+
+		if (small == rotate->cut_count)
+			return;
+		if (cut == rotate->cut_count || small > cut) {
+			tell_shorter(rotate);
+			cut = small;
+		}
+	} else if (cut == rotate->cut_count || !is_fold_worth_it(rotate, cut)) {
+		return;
+	}
+	begin_fold(rotate, cut, settled_stamp(rotate, cut));
+}
+
+void gmt_rotate_synced(struct gmt_rotate *rotate, uint64_t stamp)
+{
+	struct gmt_rotate_cut now = now_of(rotate, stamp);
+
+	if (rotate->stream->has_failed)
+		return;
+	if (!rotate->stream->is_full && is_cut_due(rotate, &now) && gmt_stream_end_member(rotate->stream)) {
+		now.bytes = gmt_sink_written_bytes(rotate->stream->sink);
+		rotate->cuts[rotate->cut_count++] = now;
+	}
+	begin_fold_if_due(rotate, &now);
+}
+
+/* The new file is the recording. All places in it have moved. */
+static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
+{
+	uint32_t gone = rotate->cut_under_way;
+	uint64_t part_bytes = rotate->cuts[gone - 1].bytes;
+
+	rotate->start = rotate->cuts[gone - 1];
+	rotate->start.bytes = head_bytes;
+	memmove(rotate->cuts, rotate->cuts + gone, (rotate->cut_count - gone) * sizeof(*rotate->cuts));
+	rotate->cut_count -= gone;
+	for (uint32_t i = 0; i < rotate->cut_count; i++)
+		rotate->cuts[i].bytes = rotate->cuts[i].bytes - part_bytes + head_bytes;
+	rotate->cut_under_way = 0;
+	rotate->folds++;
+	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
+	gmt_diag_tell("%s: folded; %llu events are in totals only, the file has %llu bytes", rotate->recording->path,
+		(unsigned long long)rotate->rewrite.folded_events,
+		(unsigned long long)rotate->stream->synced_file_bytes);
+}
+
+static void take_place(struct gmt_rotate *rotate)
+{
+	uint64_t head_bytes = rotate->rewrite.head_bytes;
+
+	gmt_stream_sync(rotate->stream);
+	if (gmt_rewrite_take_place(&rotate->rewrite, rotate->stream))
+		go_on_in_new(rotate, head_bytes);
+	else
+		tell_failure(rotate);
+}
+
+/*
+ * Both files together stay within max_size. All that the old one still grows by is copied, so that it counts
+ * twice; of the new one's head one knows at first only how large the last one was. The result: how large the new
+ * one may be.
+ */
+static uint64_t set_limits(struct gmt_rotate *rotate)
+{
+	uint64_t max = rotate->max_size_bytes, now = gmt_sink_written_bytes(rotate->stream->sink), head;
+	const struct gmt_rewrite *rewrite = &rotate->rewrite;
+
+	rotate->stream->room_is_coming = rewrite->phase != GMT_REWRITE_NONE;
+	if (!has_max_size(rotate))
+		return UINT64_MAX;
+	if (rewrite->phase == GMT_REWRITE_NONE) {
+		rotate->stream->limit_bytes = max;
+		rotate->stream->is_full = false; /* until it turns out to be so again */
+		return 0;
+	}
+	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rewrite_bytes(rewrite) + max / SLACK_PARTS;
+	if (!rewrite->head_bytes && head < rotate->start.bytes)
+		head = rotate->start.bytes;
+	rotate->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
+	return max > now ? max - now : 0;
+}
+
+static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
+{
+	uint64_t new_bytes = set_limits(rotate);
+	enum gmt_rewrite_state state = gmt_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
+		new_bytes, budget_ns);
+
+	if (state == GMT_REWRITE_FAILED)
+		tell_failure(rotate);
+	else if (state == GMT_REWRITE_IS_READY)
+		take_place(rotate);
+	set_limits(rotate);
+	return rotate->rewrite.phase != GMT_REWRITE_NONE;
+}
+
+bool gmt_rotate_work(struct gmt_rotate *rotate)
+{
+	return rotate->rewrite.phase != GMT_REWRITE_NONE && work(rotate, SLICE_NS);
+}
+
+/* Whatever of it is not done until then is given up. */
+static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
+{
+	while (rotate->rewrite.phase != GMT_REWRITE_NONE && gmt_clock_monotonic_ns() < deadline_ns)
+		work(rotate, SLICE_NS);
+	gmt_rewrite_drop(&rotate->rewrite);
+	rotate->cut_under_way = 0;
+	set_limits(rotate);
+}
+
+void gmt_rotate_settle(struct gmt_rotate *rotate, uint32_t wait_ms)
+{
+	bool is_waited_for = rotate->stream->is_full;
+
+	if (rotate->rewrite.phase != GMT_REWRITE_NONE)
+		work_until(rotate, is_waited_for ? gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000 : 0);
+}
+
+void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms)
+{
+	if (rotate->mode != GMT_MODE_AGGREGATE || rotate->stream->is_full || rotate->stream->has_failed)
+		return;
+	gmt_stream_sync(rotate->stream);
+	if (!gmt_stream_end_member(rotate->stream))
+		return;
+	rotate->cut_count -= rotate->cut_count == GMT_ROTATE_CUTS;
+	rotate->cuts[rotate->cut_count++] = now_of(rotate, gmt_clock_stamp());
+	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX);
+	work_until(rotate, gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000);
+}
+
+void gmt_rotate_forget(struct gmt_rotate *rotate)
+{
+	gmt_rewrite_forget(&rotate->rewrite);
+}

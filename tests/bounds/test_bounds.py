@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: MIT
+"""The recorder's bounds: long runs against what the program itself and the simulated driver know."""
+import collections
+import glob
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import tap
+from snapshots import BUILD, CUDA, SHIM, SIMCUDA, records, report
+
+LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
+LONG = bool(os.environ.get("GMT_TEST_LONG"))
+EVENTS = int(os.environ.get("GMT_TEST_EVENTS", 10**9 if LONG else 2 * 10**6))
+RATE = int(os.environ.get("GMT_TEST_RATE", 0))  # events a second; 0: as many as the recorder takes
+MIB = 1 << 20
+OFTEN = {"mode": "window", "window": "1000"}
+SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")
+
+
+class Run:
+    """A run of long-run under the recorder, watched from outside all the time; it ends when `meanwhile` has."""
+
+    def __init__(self, test, events, threads=2, rate=RATE, options=None, meanwhile=None, timeout=280):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        test.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.path = os.path.join(self.folder, "a.gmt.gz")
+        options = {"output": self.path, "verbosity": "2", "overflow": "wait", **(options or {})}
+        environment = {**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1",
+                       "GPUMEMTRACE_OPTIONS": ":".join(f"{key}='{value}'" for key, value in options.items())}
+        self.largest_bytes = 0
+        self.files_seen = set()
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            self.process = subprocess.Popen(
+                ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, str(events), str(threads), str(rate), "1"],
+                stdout=out, stderr=err, env=environment, cwd=self.folder)
+            watch = threading.Thread(target=self.watch)
+            watch.start()
+            try:
+                if meanwhile:
+                    meanwhile(self)
+                    self.process.send_signal(signal.SIGTERM)
+                self.code = self.process.wait(timeout)
+            finally:
+                self.process.kill()
+                self.process.wait()
+                watch.join()
+            out.seek(0)
+            err.seek(0)
+            self.out, self.err = out.read(), err.read()
+        self.books = json.loads(self.out) if self.out else None
+
+    def watch(self):
+        while self.process.poll() is None:
+            names = os.listdir(self.folder)
+            self.files_seen.update(names)
+            size = 0
+            for name in names:
+                try:
+                    size += os.stat(os.path.join(self.folder, name)).st_size
+                except FileNotFoundError:
+                    pass
+            self.largest_bytes = max(self.largest_bytes, size)
+            time.sleep(0.002)
+
+    @property
+    def folds(self):
+        return self.err.count(": folded; ")
+
+    def wait_for_folds(self, count=1):
+        """The file has been replaced so many times from now on."""
+        seen, before, deadline = -1, None, time.monotonic() + 100
+        while seen < count and time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                number = os.stat(self.path).st_ino
+            except FileNotFoundError:
+                continue
+            seen, before = seen + (number != before), number
+            time.sleep(0.001)
+        assert seen >= count, "nothing was folded"
+
+
+def sites_of(found):
+    return collections.Counter(
+        tuple(site[key] for key in SITE_KEYS) for site in found["sites"]
+        if site["layer"] == "cuda" and site["space"] == "device" and site["allocs"])
+
+
+class Bounds(unittest.TestCase):
+    def check_books(self, run):
+        """Peaks and totals of each site are what the program counted; of a run that dropped events, their number."""
+        self.assertEqual(run.code, 0, run.err)
+        found, books = report(run.path), run.books
+        (layer,) = (row for row in found["devices"][0]["layers"] if row["layer"] == "cuda")
+        counted = layer["alloc_count"] + layer["free_count"]
+        dropped = {(row["thread"], row["reason"]): row["count"] for row in records(run.path, "drop")}
+        if dropped:
+            print(f"# this machine is too busy: {sum(dropped.values())} of {books['calls']} events were dropped")
+            self.assertLessEqual(counted, books["calls"])
+            unmatched = found["anomalies"]["unknown_frees"]
+            self.assertGreaterEqual(counted + sum(dropped.values()) + unmatched, books["calls"])
+            return found
+        self.assertEqual(
+            (counted, layer["live_bytes"], layer["live_blocks"], layer["peak_bytes"], layer["peak_blocks"]),
+            tuple(books[key] for key in ("calls", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")))
+        self.assertEqual(sites_of(found), collections.Counter(tuple(site) for site in books["sites"]))
+        self.assertTrue(found["complete"])
+        return found
+
+    def run_checked(self, events, **arguments):
+        """A machine that is busy enough makes the recorder drop events; such a run shows nothing."""
+        for _ in range(3):
+            run = Run(self, events, **arguments)
+            if run.code or not records(run.path, "drop"):
+                return run
+        return run
+
+    def test_a_run_of_millions_of_events_stays_within_its_bounds_and_is_exact(self):
+        run = self.run_checked(EVENTS, options={"mode": "window", "window": "20000", "max_size": "8MiB"},
+                               timeout=280 if EVENTS < 10**7 else None)
+        self.check_books(run)
+        print(f"# {run.books['calls']} events in {run.books['seconds']} s, {run.folds} folds, at most "
+              f"{run.largest_bytes} bytes of files, {run.books['memory_kib']} KiB of memory")
+        self.assertGreater(run.folds, EVENTS / 10**6)
+        self.assertLessEqual(run.largest_bytes, 8 * MIB)
+        self.assertLess(run.books["memory_kib"], 64 * 1024)
+        events = len(records(run.path, "event"))
+        self.assertGreaterEqual(events, 20000)
+        self.assertLess(events, 500000)
+
+    def test_mode_aggregate_leaves_totals_and_what_lives(self):
+        run = self.run_checked(400000, options={"mode": "aggregate"})
+        self.check_books(run)
+        left = [row for row in records(run.path, "event") if row["layer"] == CUDA]
+        if not records(run.path, "drop"):
+            self.assertEqual(len(left), run.books["live_blocks"])
+        self.assertLess(len(left), 5000)
+
+    def test_a_full_recording_becomes_a_window_when_it_comes_near_max_size(self):
+        run = self.run_checked(800000, options={"mode": "full", "max_size": "4MiB", "stacks": "native"})
+        self.check_books(run)
+        self.assertLessEqual(run.largest_bytes, 4 * MIB)
+        notes = [row["text"] for row in records(run.path, "note")]
+        self.assertEqual(sum("mode=full became mode=window" in note for note in notes), 1, notes)
+        self.assertIn("mode=full became mode=window", run.err)
+
+    def test_a_window_that_does_not_fit_is_shorter_and_says_so(self):
+        run = self.run_checked(800000, options={"mode": "window", "window": "100000000", "max_size": "4MiB"})
+        self.check_books(run)
+        self.assertLessEqual(run.largest_bytes, 4 * MIB)
+        self.assertTrue(any("window is shorter" in row["text"] for row in records(run.path, "note")))
+
+    def test_a_window_may_be_told_in_seconds_and_in_steps(self):
+        for window, least in (("1s", 10000), ("50steps", 50000)):
+            with self.subTest(window=window):
+                run = self.run_checked(400000, options={"mode": "window", "window": window})
+                self.check_books(run)
+                self.assertGreaterEqual(len(records(run.path, "event")), least)
+
+
+class Files(unittest.TestCase):
+    """What happens to the file and beside it."""
+
+    def check_ended(self, path):
+        self.assertEqual(len(records(path, "end")), 1)
+        self.assertFalse(any("damage" in note or "ends in the middle" in note for note in report(path)["notes"]))
+
+    def test_a_file_that_was_removed_is_not_put_back(self):
+        def remove(run):
+            run.wait_for_folds()
+            os.unlink(run.path)
+            time.sleep(3)  # in which it would fold again
+        run = Run(self, 10**9, options=OFTEN, meanwhile=remove)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(os.listdir(run.folder), [])
+        self.assertEqual(sum("could not be folded: it was removed" in line for line in run.err.splitlines()), 1, run.err)
+
+    def test_a_file_that_was_moved_is_folded_where_it_is(self):
+        def move(run):
+            run.wait_for_folds()
+            os.rename(run.path, os.path.join(run.folder, "b.gmt.gz"))
+            run.path = os.path.join(run.folder, "b.gmt.gz")
+            run.wait_for_folds()
+        run = Run(self, 10**9, options=OFTEN, meanwhile=move)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(os.listdir(run.folder), ["b.gmt.gz"])
+        self.check_ended(run.path)
+
+    def test_somebody_elses_file_at_the_path_is_left_alone(self):
+        def replace(run):
+            run.wait_for_folds()
+            os.rename(run.path, os.path.join(run.folder, "mine"))
+            with open(run.path, "w") as file:
+                file.write("somebody's")
+            time.sleep(3)
+        run = Run(self, 10**9, options=OFTEN, meanwhile=replace)
+        self.assertEqual(run.code, 0, run.err)
+        with open(run.path) as file:
+            self.assertEqual(file.read(), "somebody's")
+        self.check_ended(os.path.join(run.folder, "mine"))
+
+    def test_what_lies_where_the_temporary_file_would_is_neither_followed_nor_touched(self):
+        with tempfile.NamedTemporaryFile("w+") as victim:
+            def plant(run):
+                for _ in range(100):
+                    if os.path.exists(run.path):
+                        break
+                    time.sleep(0.01)
+                os.symlink(victim.name, run.path + ".fold")
+                run.wait_for_folds(2)
+            run = Run(self, 10**9, options=OFTEN, meanwhile=plant)
+            self.assertEqual(run.code, 0, run.err)
+            self.assertEqual(os.path.getsize(victim.name), 0)
+            self.assertTrue(os.path.islink(run.path + ".fold"))
+            self.assertGreater(run.folds, 0)
+
+    def test_a_folder_that_takes_no_second_file_costs_one_line_and_no_event(self):
+        def close(run):
+            for _ in range(100):
+                if os.path.exists(run.path):
+                    break
+                time.sleep(0.01)
+            os.chmod(run.folder, 0o500)
+        if os.geteuid() == 0:
+            self.skipTest("root may write everywhere")
+        run = Run(self, 10**9, options=OFTEN, meanwhile=close)
+        os.chmod(run.folder, 0o700)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(len(records(run.path, "event")), 600000)
+
+    def test_modes_of_the_file_are_kept(self):
+        def open_up(run):
+            run.wait_for_folds()
+            os.chmod(run.path, 0o640)
+            run.wait_for_folds()
+        run = Run(self, 10**9, options=OFTEN, meanwhile=open_up)
+        self.assertEqual(os.stat(run.path).st_mode & 0o777, 0o640)
+
+    def test_whoever_opens_the_file_finds_a_whole_one_at_any_moment(self):
+        def read(run):
+            run.wait_for_folds()
+            for _ in range(20):
+                run.copy = os.path.join(run.folder, "copy")
+                shutil.copy(run.path, run.copy)
+                found = report(run.copy)
+                counted = sum(layer["alloc_count"] + layer["free_count"] for device in found["devices"]
+                              for layer in device["layers"] if layer["layer"] == "cuda")
+                self.assertGreaterEqual(counted, run.counted)
+                run.counted = counted
+            os.unlink(run.copy)
+        Run.counted = 0
+        run = Run(self, 10**9, options=OFTEN, meanwhile=read)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertGreater(run.counted, 30000)
+
+    def test_killed_at_any_moment_it_leaves_a_whole_file_and_the_next_run_clears_the_rest_away(self):
+        left = 0
+        for _ in range(5):
+            def kill(run):
+                run.wait_for_folds()
+                while not glob.glob(run.path + ".fold*") and run.process.poll() is None:
+                    pass
+                run.process.send_signal(signal.SIGKILL)
+            run = Run(self, 10**9, threads=1, options=OFTEN, meanwhile=kill)
+            self.assertEqual(run.code, -signal.SIGKILL)
+            found = report(run.path)
+            # What was in the ring is lost to this, not to `gpumemtrace recover`; before it there is no hole.
+            self.assertEqual(found["anomalies"], {key: 0 for key in found["anomalies"]})
+            others = glob.glob(run.path + ".fold*")
+            left += len(others)
+            if others:
+                again = subprocess.run(
+                    ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "1"], cwd=run.folder, timeout=200,
+                    capture_output=True, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1", "GPUMEMTRACE_OPTIONS":
+                                              "output=again.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items())})
+                self.assertEqual(again.returncode, 0)
+                self.assertEqual(glob.glob(run.path + ".fold*"), [])
+                break
+        self.assertGreater(left, 0, "no moment was in a fold")
+
+    def test_a_temporary_file_whose_recorder_lives_is_left_alone(self):
+        def start_another(run):
+            run.wait_for_folds()
+            other = subprocess.run(
+                ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "2"], cwd=run.folder, timeout=200,
+                capture_output=True, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1", "GPUMEMTRACE_OPTIONS":
+                                          "output=other.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items())})
+            self.assertEqual(other.returncode, 0)
+        run = Run(self, 10**9, options=OFTEN, meanwhile=start_another)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertNotIn("could not be folded", run.err)
+        self.assertEqual(sorted(os.listdir(run.folder)), ["a.gmt.gz", "other.gmt.gz"])
+
+    def test_a_file_with_several_members_is_one_for_gzip_too(self):
+        run = Run(self, 300000, options=OFTEN)
+        with gzip.open(run.path) as file:
+            self.assertTrue(file.read().startswith(b"GMTRACE\n"))
+
+    def test_at_max_size_detail_ends_in_order_and_is_counted(self):
+        def unlink(run):
+            run.wait_for_folds(0)
+            run.fd = os.open(run.path, os.O_RDONLY)
+            self.addCleanup(os.close, run.fd)
+            os.unlink(run.path)
+            while os.fstat(run.fd).st_size < MIB * 3 // 4:
+                time.sleep(0.01)
+            time.sleep(2)
+        run = Run(self, 10**9, options={"max_size": "1MiB", "mode": "full"}, meanwhile=unlink)
+        self.assertEqual(run.code, 0, run.err)
+        size = os.fstat(run.fd).st_size
+        self.assertLessEqual(size, MIB)
+        copy = os.path.join(run.folder, "copy.gmt.gz")
+        with open(copy, "wb") as file:
+            file.write(os.pread(run.fd, size, 0))
+        dropped = {row["reason"]: row["count"] for row in records(copy, "drop")}
+        events = sum(row["layer"] == CUDA for row in records(copy, "event"))
+        self.assertEqual(dropped["the file had reached max_size"], run.books["calls"] - events)
+        self.assertGreater(size, MIB // 2)
+        self.assertEqual(len(records(copy, "end")), 1)
+
+
+if __name__ == "__main__":
+    tap.main()
