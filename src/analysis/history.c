@@ -339,6 +339,42 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	return true;
 }
 
+/* Steps of what was folded had the peaks that the fold says: events of most of their blocks are gone. */
+static void set_past_step(struct follower *follower, const struct gmt_books *books, const struct gmt_past_step *past)
+{
+	struct gmt_history_series *series = follower->series;
+
+	for (size_t i = 0; i < follower->cursor; i++) {
+		size_t first = series->step_rows.items[i];
+		size_t end = i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
+
+		if (follower->steps->steps.items[i].end != past->stamp)
+			continue;
+		for (size_t account = 0; account < end - first && account < books->accounts.count; account++)
+			if (books->accounts.items[account].layer == past->layer &&
+				books->accounts.items[account].device == past->device)
+				series->steps.items[first + account] = (struct gmt_history_step){
+					.peak_bytes = past->peak_bytes, .end_live_bytes = past->live_bytes,
+				};
+	}
+}
+
+static bool folded(void *user, const struct gmt_replay *replay)
+{
+	struct state *state = user;
+	const struct gmt_past *past = &state->snapshot->past;
+
+	if (!make_room(state, &replay->books))
+		return false;
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		if (!follow(&state->followers[i], &replay->books, past->fold.stamp + 1))
+			return false;
+		for (size_t j = 0; j < past->steps.count; j++)
+			set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
+	}
+	return true;
+}
+
 /* Puts the samples of each site next to each other. */
 static bool sort_samples(struct state *state, size_t index)
 {
@@ -434,7 +470,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
-		.before = before_event, .began = began, .ended = ended, .finished = finished, .user = state,
+		.before = before_event, .folded = folded, .began = began, .ended = ended, .finished = finished, .user = state,
 	};
 	return GMT_OK;
 }

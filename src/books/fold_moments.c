@@ -193,6 +193,8 @@ static bool keep_mark(struct gmt_folder *folder, const struct gmt_mark *mark)
 {
 	struct gmt_mark *slot;
 
+	if (mark->stamp > folder->marked_stamp)
+		folder->marked_stamp = mark->stamp;
 	if (mark->kind == GMT_MARK_KIND_HEAP)
 		return true;
 	if (mark->kind == GMT_MARK_KIND_STEP && (find_series(folder, mark) || folder->series.count < GMT_FOLD_SERIES))

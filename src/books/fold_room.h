@@ -109,6 +109,7 @@ struct gmt_folder {
 	bool failed, finishing, restores; /* restores: a `fold` row was read, and is to be set */
 	uint64_t seen_events, folded_events, head_events;
 	uint64_t played_stamp; /* of the last event that was played */
+	uint64_t marked_stamp; /* of the last mark that was passed */
 	struct gmt_end end;
 	bool has_end;
 

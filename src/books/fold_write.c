@@ -351,6 +351,7 @@ static bool write_fold(struct gmt_folder *folder)
 {
 	const struct gmt_books_anomalies *anomalies = &folder->books.anomalies;
 	const char *why = folder->options.why ? folder->options.why : "";
+	uint64_t last_stamp = folder->played_stamp > folder->marked_stamp ? folder->played_stamp : folder->marked_stamp;
 	uint64_t calls[16];
 	uint32_t count = 0;
 
@@ -362,7 +363,7 @@ static bool write_fold(struct gmt_folder *folder)
 	}
 
 	struct gmt_fold row = {
-		.stamp = folder->options.cut_stamp == UINT64_MAX ? folder->played_stamp : folder->options.cut_stamp,
+		.stamp = folder->options.cut_stamp == UINT64_MAX ? last_stamp : folder->options.cut_stamp,
 		.events = folder->seen_events - folder->queue.entries.count, .survivors = folder->head_events,
 		.why = { why, (uint32_t)strlen(why) },
 		.unknown_frees = anomalies->unknown_frees + folder->player.physical.unknown_handles,

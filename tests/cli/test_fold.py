@@ -129,6 +129,12 @@ class Fold(unittest.TestCase):
         rows = list(read_snapshot.read(fold(path, cli.place("kept.gmt.gz"), "--keep-seconds=1000000")))
         self.assertEqual([row["events"] - row["survivors"] for row in rows if row["record"] == "fold"], [0])
 
+    def test_peaks_of_steps_that_were_folded_are_still_known(self):
+        path = cli.make("peaks.gmt.gz", events=8000, steps=40, threads=2)
+        full, small = cli.report(path)["steps"], cli.report(fold(path, cli.place("peaks-folded.gmt.gz")))["steps"]
+        self.assertGreater(len(full), 30)
+        self.assertEqual(full, small)
+
     def test_places_beyond_a_limit_are_put_together(self):
         path = cli.make("sites.gmt.gz", events=9000, sites=40)
         full, small = cli.report(path), cli.report(fold(path, cli.place("merged.gmt.gz"), "--max-sites=5"))
