@@ -170,7 +170,7 @@ void gmt_config_init(const char *text)
 void gmt_config_warn(void)
 {
 	for (unsigned i = 0; i < wrong_count; i++)
-		gmt_diag_warn("%s", wrong[i]);
+		gmt_diag_warn_text(wrong[i]);
 	wrong_count = 0;
 }
 

@@ -2,23 +2,79 @@
 #include "diag.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_identity.h"
 #include "base/safe.h"
 #include "config.h"
+
+enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160 };
+
+/* What was said already. A slot belongs to the kind that took it first; its name is an address. */
+static struct kind {
+	_Atomic(const char *) name;
+	_Atomic uint32_t count;
+	char first[FIRST_BYTES]; /* what was said, cut */
+} kinds[KINDS];
+
+static struct gmt_file_identity stderr_at_start;
+static bool had_stderr;
+
+void gmt_diag_init(void)
+{
+	int kept_errno = errno;
+
+	had_stderr = gmt_file_identity_of(STDERR_FILENO, &stderr_at_start);
+	errno = kept_errno;
+}
+
+/*
+ * Number 2 may be anything when the process was started without it, or has closed it. Another file than
+ * at the start is a log when it is appended to, or stdout goes there too, or it is a terminal or pipe; it may be
+ * the host's data otherwise.
+ */
+static bool is_stderr(void)
+{
+	struct stat error, output;
+
+	if (!had_stderr || fstat(STDERR_FILENO, &error))
+		return false;
+	if (error.st_dev == stderr_at_start.device && error.st_ino == stderr_at_start.number)
+		return true;
+	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
+		return true;
+	if (!fstat(STDOUT_FILENO, &output) && output.st_dev == error.st_dev && output.st_ino == error.st_ino)
+		return true;
+	return S_ISREG(error.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND);
+}
+
+/* A reader that has stopped reading must not stop the host. What fits into a pipe's smallest room is taken whole. */
+static bool has_room(void)
+{
+	struct pollfd stream = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&stream, 1, 0) != 0;
+}
 
 /* A pipe without a reader must not end the host by our line: SIGPIPE is held back and taken. */
 static void write_line(const char *text, size_t left)
 {
-	while (left) {
+	while (left && has_room()) {
 		ssize_t written = write(STDERR_FILENO, text, left);
 
+		if (written < 0 && errno == EINTR)
+			continue;
 		if (written <= 0)
 			break; /* nobody can be told */
 		text += written;
@@ -28,52 +84,111 @@ static void write_line(const char *text, size_t left)
 
 void gmt_diag_print(const char *text)
 {
+	static const int held_back[] = { SIGPIPE, SIGXFSZ, SIGTTOU };
 	int kept_errno = errno;
 	const struct timespec now = { 0 };
-	sigset_t pipe_signal, before, pending;
+	sigset_t ours, before, pending;
 
-	sigemptyset(&pipe_signal);
-	sigaddset(&pipe_signal, SIGPIPE);
+	if (!is_stderr()) {
+		errno = kept_errno;
+		return;
+	}
 	sigpending(&pending);
-	pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof(held_back) / sizeof(*held_back); i++)
+		if (!sigismember(&pending, held_back[i]))
+			sigaddset(&ours, held_back[i]);
+	pthread_sigmask(SIG_BLOCK, &ours, &before);
 	write_line(text, strlen(text));
-	if (!sigismember(&pending, SIGPIPE))
-		sigtimedwait(&pipe_signal, NULL, &now);
+	while (sigtimedwait(&ours, NULL, &now) > 0)
+		;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = kept_errno;
 }
 
-static void say(const char *format, va_list arguments)
+static void say(const char *text)
 {
-	char line[1200] = "gpumemtrace: ";
-	size_t prefix = strlen(line);
+	char line[LINE_BYTES];
 	int kept_errno = errno;
 
-	vsnprintf(line + prefix, sizeof(line) - prefix - 1, format, arguments);
+	snprintf(line, sizeof(line) - 1, "gpumemtrace: %s", text);
 	gmt_safe_line(line);
 	strcat(line, "\n");
 	gmt_diag_print(line);
 	errno = kept_errno;
 }
 
-void gmt_diag_warn(const char *format, ...)
+/* Counts a line of this kind; its slot, NULL when there are too many kinds to tell them apart. */
+static struct kind *count(const char *name, bool *ret_is_first)
 {
+	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
+		const char *taken = NULL;
+
+		if (atomic_compare_exchange_strong(&kind->name, &taken, name) || taken == name) {
+			*ret_is_first = atomic_fetch_add(&kind->count, 1) == 0;
+			return kind;
+		}
+	}
+	*ret_is_first = false;
+	return NULL;
+}
+
+bool gmt_diag_warn_kind(const char *name, const char *format, ...)
+{
+	char text[LINE_BYTES - 16];
+	int kept_errno = errno;
+	bool is_first;
+	struct kind *kind = count(name, &is_first);
 	va_list arguments;
 
-	if (gmt_config.verbosity < 1)
-		return;
+	if (!is_first)
+		return false;
 	va_start(arguments, format);
-	say(format, arguments);
+	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	snprintf(kind->first, sizeof(kind->first), "%.*s", FIRST_BYTES - 1, text);
+	gmt_diag_warn_text(text);
+	errno = kept_errno;
+	return true;
+}
+
+void gmt_diag_warn_text(const char *text)
+{
+	if (gmt_config.verbosity >= 1)
+		say(text);
 }
 
 void gmt_diag_tell(const char *format, ...)
 {
+	char text[LINE_BYTES - 16];
+	int kept_errno = errno;
 	va_list arguments;
 
 	if (gmt_config.verbosity < 2)
 		return;
 	va_start(arguments, format);
-	say(format, arguments);
+	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
+	say(text);
+	errno = kept_errno;
+}
+
+void gmt_diag_end(void)
+{
+	char text[FIRST_BYTES + 64];
+
+	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
+		uint32_t said = atomic_exchange(&kind->count, 1);
+
+		if (said < 2 || !atomic_load(&kind->name))
+			continue;
+		snprintf(text, sizeof(text), "%u more times: %s", (unsigned)(said - 1), kind->first);
+		gmt_diag_warn_text(text);
+	}
+}
+
+void gmt_diag_reset(void)
+{
+	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
+		atomic_store(&kind->count, 0);
 }

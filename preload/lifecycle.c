@@ -88,6 +88,22 @@ static void look_for_python(void)
 	atomic_flag_clear_explicit(&looking, memory_order_release);
 }
 
+/* Also where the driver came too late to be told of when it was reached. */
+static void look_for_refusals(void)
+{
+	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
+		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
+			"what libraries opened with RTLD_DEEPBIND do is not recorded"))
+		gmt_session_note("symbol tables could not be written to: what libraries opened with RTLD_DEEPBIND did is not recorded");
+}
+
+/* Now and then. */
+static void look_around(void)
+{
+	look_for_python();
+	look_for_refusals();
+}
+
 static unsigned count_threads(void)
 {
 	return gmt_sampler_is_there() ? 1 : 0;
@@ -104,9 +120,9 @@ void gmt_lifecycle_reach_driver(void)
 		return;
 	gmt_config_warn();
 	look_for_unwinder();
-	look_for_python();
+	look_around();
 	dlerror(); /* ours, not the program's */
-	gmt_session_call_now_and_then(look_for_python);
+	gmt_session_call_now_and_then(look_around);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 }
 
@@ -125,6 +141,7 @@ static void in_parent_of_fork(void)
 /* Threads that are not there any more may have held any of these. */
 static void let_go_of_parent(void)
 {
+	gmt_diag_reset();
 	gmt_objects_release();
 	gmt_nvml_reset_lock();
 	gmt_sampler_forget();
@@ -155,6 +172,7 @@ static void end(bool is_driver_there)
 {
 	if (gmt_process_is_another())
 		return;
+	look_for_refusals();
 	gmt_phase_end();
 	gmt_sampler_stop(is_driver_there);
 	gmt_session_end();
@@ -176,6 +194,7 @@ __attribute__((constructor)) static void on_load(void)
 	/* A set-uid program has rights that its caller has not: it writes no files for him. */
 	bool is_inert = getauxval(AT_SECURE) != 0;
 
+	gmt_diag_init();
 	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
 	gmt_exports_decide();
 	gmt_object_self();

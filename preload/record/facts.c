@@ -118,6 +118,17 @@ static void write_notes(struct gmt_facts *facts)
 
 		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}
+	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
+		/* Pairs with the release in gmt_session_note_fault. */
+		if (facts->fault_written[i] ||
+			!atomic_load_explicit(&facts->recording->faults.is_there[i], memory_order_acquire))
+			continue;
+
+		struct gmt_note row = { slice(facts->recording->faults.text[i]) };
+
+		facts->fault_written[i] = true;
+		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
+	}
 }
 
 static void write_clock(const struct gmt_facts *facts)

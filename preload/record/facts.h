@@ -22,6 +22,7 @@ struct gmt_facts {
 	void *context; /* handed to it */
 	uint32_t modules_written;
 	uint32_t notes_written;
+	bool fault_written[GMT_RECORDING_NOTES];
 	uint64_t losses_written[GMT_LOSS_COUNT];
 	bool api_written[GMT_HOOK_COUNT];
 	uint64_t calls_written[GMT_HOOK_COUNT];

@@ -30,6 +30,13 @@ struct gmt_recording {
 	struct gmt_driver_device_info devices[GMT_RECORDING_DEVICES];
 	_Atomic uint32_t note_count;
 	char notes[GMT_RECORDING_NOTES][GMT_RECORDING_NOTE_BYTES];
+	struct {
+		_Atomic uint32_t taken;
+		_Atomic bool is_there[GMT_RECORDING_NOTES];
+		char text[GMT_RECORDING_NOTES][GMT_RECORDING_NOTE_BYTES];
+	} faults;
+	bool (*wait_for_room)(void *unused, int error_number); /* the writer's, for each sink of its (wire/sink.h) */
+	_Atomic bool is_stalled; /* the disk takes nothing for now: there is no sense in waiting for the writer */
 	_Atomic uint64_t losses[GMT_LOSS_COUNT];
 };
 

@@ -303,7 +303,7 @@ static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_even
 	uint64_t wait_ns = patience_ns(thread, start_ns);
 	bool is_in = false;
 
-	if (!wait_ns)
+	if (!wait_ns || atomic_load_explicit(&recording.is_stalled, memory_order_relaxed))
 		return false;
 	gmt_writer_wake();
 	do {
@@ -354,6 +354,17 @@ void gmt_session_note(const char *text)
 	while (atomic_load(&recording.note_count) != index)
 		sched_yield();
 	atomic_store_explicit(&recording.note_count, index + 1, memory_order_release);
+}
+
+void gmt_session_note_fault(const char *text)
+{
+	uint32_t index = atomic_fetch_add(&recording.faults.taken, 1);
+
+	if (index >= GMT_RECORDING_NOTES)
+		return;
+	snprintf(recording.faults.text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
+	/* Pairs with the acquire in the writer. */
+	atomic_store_explicit(&recording.faults.is_there[index], true, memory_order_release);
 }
 
 void gmt_session_call_now_and_then(void (*work)(void))
@@ -410,6 +421,7 @@ void gmt_session_end(void)
 			gmt_area_unlink(&area);
 		gmt_diag_tell("recorded to %s", recording.path);
 	}
+	gmt_diag_end();
 	atomic_store(&ending, 2);
 }
 
@@ -433,6 +445,8 @@ void gmt_session_abandon(void)
 	recording.fd = -1;
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
 		atomic_store(&recording.losses[loss], 0);
+	memset(&recording.faults, 0, sizeof(recording.faults));
+	atomic_store(&recording.is_stalled, false);
 	atomic_store(&ending, 0);
 	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
 	atomic_fetch_add(&number, 1);

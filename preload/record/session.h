@@ -44,6 +44,12 @@ void gmt_session_count_loss(enum gmt_loss loss);
 /* A line for the report's reader, kept until the file is there. Text is copied. */
 void gmt_session_note(const char *text);
 
+/*
+ * A line about a fault of this recording (record/fault.h): a forked child's own does not have it. Text is copied.
+ * Few are kept; waits for nobody.
+ */
+void gmt_session_note_fault(const char *text);
+
 /* `work` is called by the writer's thread about once a second, from now on. */
 void gmt_session_call_now_and_then(void (*work)(void));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "routes/dynsym.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 static _Atomic(void *) original[GMT_HOOK_COUNT];
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
+static _Atomic bool is_refused; /* a table cannot be written to, of libc or the driver */
 /* The count of unloadings, and one, at which the driver was last looked for and found; 0: never. */
 static _Atomic uint64_t seen_at;
 
@@ -86,14 +88,24 @@ static bool open_table(const struct table *table)
 {
 	if (!table->end)
 		return false; /* nothing to write */
-	return table->protection & PROT_WRITE ||
-		mprotect((void *)table->start, table->end - table->start, table->protection | PROT_WRITE) == 0;
+	if (table->protection & PROT_WRITE)
+		return true;
+
+	int kept_errno = errno;
+	if (!mprotect((void *)table->start, table->end - table->start, table->protection | PROT_WRITE))
+		return true;
+	atomic_store(&is_refused, true);
+	errno = kept_errno;
+	return false;
 }
 
 static void close_table(const struct table *table)
 {
+	int kept_errno = errno;
+
 	if (!(table->protection & PROT_WRITE))
 		mprotect((void *)table->start, table->end - table->start, table->protection);
+	errno = kept_errno;
 }
 
 static void write_value(const struct table *table, const ElfW(Sym) *entry, const void *function)
@@ -226,6 +238,11 @@ void gmt_dynsym_take_libc(void)
 {
 	if (gmt_config.dynsym)
 		gmt_objects_visit(look_for_libc, NULL);
+}
+
+bool gmt_dynsym_is_refused(void)
+{
+	return atomic_load_explicit(&is_refused, memory_order_relaxed);
 }
 
 void *gmt_dynsym_undo(void *found, const char *symbol)

@@ -13,6 +13,8 @@
  * as it was. The option dynsym=off leaves them alone.
  */
 
+#include <stdbool.h>
+
 #include "routes/objects.h"
 
 /* Puts dlsym, dlvsym and dlerror into the C library's table. Once, from the constructor. */
@@ -24,6 +26,9 @@ void gmt_dynsym_take_libc(void);
  * that is held while constructors run.
  */
 void gmt_dynsym_take_driver(void);
+
+/* Whether a table could not be written to, so that what libraries opened with RTLD_DEEPBIND do may not be seen. */
+bool gmt_dynsym_is_refused(void);
 
 /* The driver's own function where `found` is our wrapper for `symbol`; else `found` itself. */
 void *gmt_dynsym_undo(void *found, const char *symbol);
