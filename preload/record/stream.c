@@ -80,7 +80,10 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 		return;
 	stream->has_failed = true;
 	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
-	gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path, error->text);
+	/* Stalled to the end: that was told when it began. */
+	if (!atomic_load(&stream->recording->is_stalled))
+		gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path,
+			error->text);
 	stream->failed();
 }
 
@@ -319,6 +322,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 	enum gmt_status status = gmt_sink_open(recording->fd, GZIP_LEVEL, &stream->sink, &error);
 	if (!status) {
+		gmt_sink_on_stall(stream->sink, recording->wait_for_room, NULL);
 		gmt_encode_file_header(header);
 		status = gmt_sink_push(stream->sink, header, sizeof(header), &error);
 	}

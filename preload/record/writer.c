@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/writer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -20,6 +19,7 @@
 #include "diag.h"
 #include "record/clock.h"
 #include "record/control.h"
+#include "record/fault.h"
 #include "record/rotate.h"
 #include "record/snapshots.h"
 #include "record/stream.h"
@@ -27,9 +27,10 @@
 
 enum {
 	SLEEP_MS = 250,
-	STOP_WAIT_S = 10,
 	FOLD_WAIT_MS = 3000, /* what the end of the process waits for the last fold */
 };
+
+#define STOP_WAIT_NS UINT64_C(10000000000)
 
 static struct writer {
 	struct gmt_recording *recording;
@@ -40,6 +41,7 @@ static struct writer {
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
 	_Atomic bool stopping;
 	_Atomic bool is_whole; /* the file, ended in order */
+	_Atomic uint32_t is_over; /* futex: the thread will do nothing more */
 	struct gmt_stream stream;
 	struct gmt_rotate rotate;
 	struct {
@@ -168,6 +170,29 @@ static bool is_alone(void)
 	return state && strncmp(state, ") Z", 3) == 0;
 }
 
+/*
+ * The disk takes nothing. What the rings hold is kept meanwhile, and what they do not is dropped and counted, so the
+ * file stays whole, and goes on when there is room again. At the end of the process nothing is waited for.
+ */
+static bool wait_for_room(void *unused, int error_number)
+{
+	_Atomic bool *is_stalled = &writer.recording->is_stalled;
+	uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
+
+	(void)unused;
+	if (!error_number) {
+		atomic_store(is_stalled, false);
+		return true;
+	}
+	if (!atomic_exchange(is_stalled, true))
+		gmt_fault(writer.recording->path, "%s; events that do not fit into memory are dropped until it takes some "
+			"again, the program goes on", strerror(error_number));
+	if (atomic_load_explicit(&writer.stopping, memory_order_acquire) || is_alone())
+		return false;
+	sleep_until_wanted(seen);
+	return true;
+}
+
 /* As the last thread of the host would have done. */
 static void end_process(void)
 {
@@ -177,16 +202,15 @@ static void end_process(void)
 	exit(0);
 }
 
-static void *run(void *unused)
+static void record(void)
 {
-	(void)unused;
 	gmt_this_thread.is_ours = true;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
 	/* Waking up, it takes the processor from no thread of the host's. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
 	if (!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
-		return NULL;
+		return;
 	gmt_control_open(writer.recording);
 	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
@@ -220,7 +244,15 @@ static void *run(void *unused)
 			sleep_until_wanted(seen);
 	}
 	finish();
-	return NULL;
+}
+
+static void *run(void *unused)
+{
+	record();
+	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
+	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
+	syscall(SYS_futex, &writer.is_over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	return unused;
 }
 
 bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listener listener)
@@ -230,6 +262,7 @@ bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listene
 	memset(&writer, 0, sizeof(writer));
 	writer.recording = recording;
 	writer.listener = listener;
+	recording->wait_for_room = wait_for_room;
 
 	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
 	sigfillset(&all);
@@ -252,7 +285,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
-	if (!wait_ms)
+	if (!wait_ms || atomic_load_explicit(&writer.recording->is_stalled, memory_order_relaxed))
 		return;
 	gmt_writer_wake();
 	/* Numbers may pass zero. */
@@ -264,19 +297,38 @@ void gmt_writer_sync(uint32_t wait_ms)
 	}
 }
 
+/* The kernel's own: a host under libfaketime is told another time, by which the wait would be over. */
+static uint64_t kernel_monotonic_ns(void)
+{
+	struct timespec now = { 0 };
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 bool gmt_writer_stop(void)
 {
-	struct timespec limit;
+	uint64_t deadline_ns = kernel_monotonic_ns() + STOP_WAIT_NS, now_ns;
 
 	atomic_store_explicit(&writer.stopping, true, memory_order_release);
 	gmt_writer_wake();
-	/* The kernel's own: a host under libfaketime is told another time, by which the wait would be over. */
-	syscall(SYS_clock_gettime, CLOCK_REALTIME, &limit);
-	limit.tv_sec += STOP_WAIT_S;
-	if (pthread_timedjoin_np(writer.thread, NULL, &limit) == ETIMEDOUT)
-		gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
-			writer.recording->path, STOP_WAIT_S);
-	return atomic_load_explicit(&writer.is_whole, memory_order_acquire);
+	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
+	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
+		(now_ns = kernel_monotonic_ns()) < deadline_ns) {
+		struct timespec limit = {
+			.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
+			.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
+		};
+
+		syscall(SYS_futex, &writer.is_over, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
+	}
+	if (atomic_load_explicit(&writer.is_over, memory_order_acquire)) {
+		pthread_join(writer.thread, NULL);
+		return atomic_load_explicit(&writer.is_whole, memory_order_acquire);
+	}
+	gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
+		writer.recording->path, (int)(STOP_WAIT_NS / 1000000000));
+	return false;
 }
 
 void gmt_writer_forget(void)

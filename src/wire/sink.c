@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -18,9 +19,12 @@ enum { OUT_BYTES = 64 << 10 };
 struct gmt_sink {
 	int fd;
 	struct gmt_file_identity file; /* what `fd` means */
+	bool has_name; /* at first: a file in memory has none */
 	bool failed;
+	bool (*wait)(void *context, int error_number);
+	void *wait_context;
 	uint64_t pushed_bytes;
-	uint64_t written_bytes;
+	uint64_t written_bytes; /* of the file */
 	z_stream stream;
 	struct gmt_arena zlib_memory;
 	uint8_t out[OUT_BYTES];
@@ -30,6 +34,13 @@ static void free_sink(struct gmt_sink *sink)
 {
 	gmt_arena_fini(&sink->zlib_memory);
 	gmt_pages_free(sink, sizeof(*sink));
+}
+
+static bool has_name(int fd)
+{
+	struct stat about;
+
+	return !fstat(fd, &about) && about.st_nlink;
 }
 
 enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error)
@@ -44,6 +55,7 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
 		free_sink(sink);
 		return gmt_error_set(error, GMT_WRITE, "%s", strerror(errno));
 	}
+	sink->has_name = has_name(fd);
 	gmt_zlib_use_arena(&sink->stream, &sink->zlib_memory);
 	/* 15 bits of window, + 16: a gzip header. */
 	if (deflateInit2(&sink->stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
@@ -56,24 +68,61 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
 	return GMT_OK;
 }
 
+/* Why nothing more must be written to the file, NULL when there is no reason. */
+static const char *spoiled(const struct gmt_sink *sink)
+{
+	struct stat about;
+
+	if (fstat(sink->fd, &about) || about.st_dev != sink->file.device || about.st_ino != sink->file.number)
+		return "the program has closed its descriptor";
+	if (!S_ISREG(about.st_mode))
+		return NULL;
+	if (!about.st_nlink && sink->has_name)
+		return "somebody has removed the file";
+	return (uint64_t)about.st_size < sink->written_bytes ? "somebody has made the file shorter" : NULL;
+}
+
+static bool may_pass(int error_number)
+{
+	switch (error_number) {
+	case EBADF: /* whatever is done about it, this descriptor will not come back */
+	case EFAULT:
+	case EFBIG:
+	case EINVAL:
+	case EPIPE:
+		return false;
+	}
+	return true;
+}
+
 static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 {
 	const uint8_t *at = sink->out;
 	size_t left = OUT_BYTES - sink->stream.avail_out;
+	bool is_stalled = false;
 
-	if (left && !gmt_file_identity_holds(sink->fd, &sink->file)) {
-		sink->failed = true;
-		return gmt_error_set(error, GMT_WRITE, "the program has closed its descriptor");
-	}
 	while (left) {
-		ssize_t written = write(sink->fd, at, left);
+		const char *why = at == sink->out || is_stalled ? spoiled(sink) : NULL;
+		ssize_t written = why ? -1 : write(sink->fd, at, left);
+		int error_number = written ? errno : ENOSPC;
 
+		if (why) {
+			sink->failed = true;
+			return gmt_error_set(error, GMT_WRITE, "%s", why);
+		}
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0) {
+			is_stalled = true;
+			if (sink->wait && may_pass(error_number) && sink->wait(sink->wait_context, error_number))
+				continue;
 			sink->failed = true;
-			return gmt_error_set(error, GMT_WRITE, "%s", strerror(written ? errno : ENOSPC));
+			errno = error_number;
+			return gmt_error_set(error, GMT_WRITE, "%s", strerror(error_number));
 		}
+		if (is_stalled)
+			sink->wait(sink->wait_context, 0);
+		is_stalled = false;
 		at += written;
 		left -= (size_t)written;
 		sink->written_bytes += (uint64_t)written;
@@ -96,6 +145,12 @@ static enum gmt_status deflate_all(struct gmt_sink *sink, int flush, struct gmt_
 		if (status)
 			return status;
 	}
+}
+
+void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number), void *context)
+{
+	sink->wait = wait;
+	sink->wait_context = context;
 }
 
 enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length,

@@ -6,9 +6,10 @@
  * Bytes to a gzip file. In the flow: encode -> sink -> file. After gmt_sink_sync everything pushed
  * before it can be read back, also from a file that is cut right there. One thread.
  *
- * A sink that failed once (full disk, vanished directory) stays failed and swallows what follows, so
- * that a recorder need not look at each call. A descriptor that was closed and given to another file
- * counts as failed: nothing is ever written to a file that is not the sink's.
+ * A sink that failed once stays failed and swallows what follows, so that a recorder need not look at each
+ * call. Where a disk is full, say, its owner may wait for better times instead (gmt_sink_on_stall). A descriptor
+ * that was closed and given to another file counts as failed: nothing is ever written to a file that is not the
+ * sink's. Nor to one that was removed, or made shorter by somebody: nobody could read it.
  */
 
 #include <stdbool.h>
@@ -24,6 +25,13 @@ struct gmt_sink;
  * The sink comes from pages.h; NULL in *ret_sink on failure.
  */
 enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error);
+
+/*
+ * `wait` is called, with errno's number, when the file takes nothing though it may later (no space, no quota, an
+ * error of the device or of the network): true to try the same bytes again, which are kept, false to have the
+ * sink fail. With 0 it is told that the file takes bytes again; the answer does not matter then.
+ */
+void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number), void *context);
 
 /* Appends bytes. */
 enum gmt_status gmt_sink_push(struct gmt_sink *sink, const void *bytes, size_t length,
