@@ -16,7 +16,9 @@
 
 #include "config.h"
 #include "descriptor.h"
+#include "record/fault.h"
 #include "record/leftovers.h"
+#include "record/session.h"
 #include "wire/leftover_owner.h"
 
 enum {
@@ -62,14 +64,35 @@ static bool own_folder(const char *path)
 		(about.st_mode & 077) == 0;
 }
 
+/*
+ * Where the file can have no more space, a part of the mapping is not the file's any more, but memory that
+ * nobody sees when the process was killed. Better than no recording.
+ */
+static bool detach(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+{
+	char *start = (char *)area->header + offset;
+	int kept_errno = errno;
+
+	if (mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+		MAP_FAILED)
+		return false;
+	madvise(start, bytes, MADV_DONTDUMP);
+	errno = kept_errno;
+	gmt_fault(area->path, "%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
+		strerror(errno));
+	return true;
+}
+
 /* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
 static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 {
 	int failure = 0;
 
 	if (area->fd >= 0) {
-		if (!gmt_file_identity_holds(area->fd, &area->file))
+		if (!gmt_file_identity_holds(area->fd, &area->file)) {
+			errno = EBADF;
 			return false;
+		}
 		do
 			failure = posix_fallocate(area->fd, (off_t)offset, (off_t)bytes);
 		while (failure == EINTR);
@@ -144,8 +167,7 @@ static bool map_any_size(struct gmt_area *area)
 }
 
 /*
- * Where the process may not make files this large, trying to would send SIGXFSZ to the host. The
- * recording then lives in anonymous memory: it works the same, but does not outlive a SIGKILL.
+ * Where the process may not make files this large, trying to would send SIGXFSZ to the host.
  */
 static bool may_make_file(void)
 {
@@ -187,6 +209,17 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 	return false;
 }
 
+/* The recording works the same, but does not outlive a SIGKILL. `ret_area` is empty, without a file. */
+static bool open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes)
+{
+	memset(ret_area, 0, sizeof(*ret_area));
+	ret_area->fd = -1;
+	if (map_any_size(ret_area))
+		return true;
+	snprintf(ret_why, why_bytes, "no memory for the recorder: %s", strerror(errno));
+	return false;
+}
+
 bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes)
 {
@@ -196,8 +229,10 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = -1;
 	if (!may_make_file()) {
-		snprintf(ret_why, why_bytes, "no memory: %s", strerror(ENOMEM));
-		return map_any_size(ret_area);
+		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
+		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
+			"snapshot is lost by SIGKILL");
+		return open_in_memory(ret_area, ret_why, why_bytes);
 	}
 	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
 	if (own_folder(folder)) {
@@ -211,9 +246,13 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 		if (open_in(ret_area, whole_path, ".gpumemtrace-", owner))
 			return true;
 	}
-	snprintf(ret_why, why_bytes, "no room for the recorder's memory in /dev/shm or %s: %s", fallback_folder,
-		strerror(errno));
-	return false;
+
+	const char *why = strerror(errno);
+	if (!open_in_memory(ret_area, ret_why, why_bytes))
+		return false;
+	gmt_fault(NULL, "the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
+		"what is not yet in the snapshot is lost by SIGKILL", why);
+	return true;
 }
 
 void *gmt_area_journal(const struct gmt_area *area)
@@ -245,7 +284,8 @@ bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes)
 		uint64_t step = area->header->depot_bytes - ready < DEPOT_STEP_BYTES
 			? area->header->depot_bytes - ready : DEPOT_STEP_BYTES;
 
-		if (!step || !allocate(area, area->header->depot_offset + ready, step))
+		uint64_t offset = area->header->depot_offset + ready;
+		if (!step || (!allocate(area, offset, step) && !detach(area, offset, step)))
 			return false;
 		ready += step;
 		atomic_store_explicit(&area->depot_ready_bytes, ready, memory_order_release);
@@ -269,7 +309,8 @@ static bool give_space(struct gmt_area *area, uint32_t index)
 {
 	if (gmt_area_has_ring(area, index))
 		return true;
-	if (!allocate(area, area->header->rings_offset + area->header->ring_stride * index, area->header->ring_stride))
+	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
+	if (!allocate(area, offset, area->header->ring_stride) && !detach(area, offset, area->header->ring_stride))
 		return false;
 	atomic_fetch_or_explicit(&area->ring_ready[index / 64], (uint64_t)1 << (index % 64), memory_order_release);
 	return true;

@@ -37,8 +37,8 @@ struct gmt_area {
 
 /*
  * Makes the file and maps it, for the recording that `owner` tells of. `fallback_folder` is used where tmpfs
- * has no room. False with a reason in ret_why. Of what killed recorders left, too much is removed first
- * (record/leftovers.h).
+ * has no room, and memory without a file where neither has, which is told as a fault. False with a reason in
+ * ret_why. Of what killed recorders left, too much is removed first (record/leftovers.h).
  */
 bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes);
@@ -52,7 +52,7 @@ void gmt_area_add_to_preamble(struct gmt_area *area, const void *blocks, size_t 
 /* Start of the depot's arena. */
 void *gmt_area_depot(const struct gmt_area *area);
 
-/* Makes at least `bytes` of the depot's arena writable; false when the disk is full. */
+/* Makes at least `bytes` of the depot's arena writable; false when there is no more of it. */
 bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes);
 
 /* Whether slot `index` has its disk space: only then may it be looked at. */
