@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of faults share: a program that is told what to do while the world changes around it."""
+import atexit
+import contextlib
+import ctypes
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from snapshots import SHIM, SIMCUDA, cli, records, report
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+HOST = os.path.join(PROGRAMS, "faults-host")
+INJECT = os.path.join(PROGRAMS, "libfaults-inject.so")
+ALLOC, FREE = 1, 2
+WAIT_S = int(os.environ.get("GMT_TEST_WAIT_S", "60"))  # only something that never comes lasts so long
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_CLONE_NEWNS, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 0x20000, 1 << 14, 1 << 18, 2
+
+
+def _take_own_mounts():
+    return _libc.unshare(_CLONE_NEWNS) == 0 and _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) == 0
+
+
+# What is mounted here nobody else sees, and it is gone with this process.
+HAS_MOUNTS = _take_own_mounts()
+needs_mounts = unittest.skipUnless(HAS_MOUNTS, "mounting needs root")
+
+
+def needs_tool(name):
+    return unittest.skipUnless(shutil.which(name), f"there is no {name}")
+
+
+@contextlib.contextmanager
+def tmpfs(options, at=None):
+    """A tmpfs, in a folder of its own unless told where."""
+    place = at or tempfile.mkdtemp(prefix="gpumemtrace-test.")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=True)
+    try:
+        yield place
+    finally:
+        _libc.umount2(place.encode(), _MNT_DETACH)
+        if not at:
+            os.rmdir(place)
+
+
+@contextlib.contextmanager
+def without(place):
+    """What was below a folder is not there; the folder is empty and nobody can write to it."""
+    with tmpfs("ro", at=place):
+        yield
+
+
+def fill(folder, keep_bytes=0):
+    """Takes all space but about `keep_bytes`; the path of what has to go to have it back."""
+    filler = os.path.join(folder, "filler")
+    with open(filler, "wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(1 << 16))
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(512))
+        if keep_bytes:
+            file.truncate(os.path.getsize(filler) - keep_bytes)
+    return filler
+
+
+def wait_until(condition, what):
+    limit = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < limit, f"never came: {what}"
+        time.sleep(0.02)
+
+
+class Host:
+    """faults-host under the recorder. It is told one command at a time, by calling it, and ended by end()."""
+
+    def __init__(self, options=None, environment=None, folder=None, around=(), faults=None, streams=""):
+        self.work = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        atexit.register(shutil.rmtree, self.work, ignore_errors=True)
+        self.folder = folder or self.work
+        self.commands, self.out = [], []
+        self.around, self.streams = list(around), streams
+        settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
+        text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
+        self.variables = {**os.environ, "LD_LIBRARY_PATH": SIMCUDA, **(environment or {})}
+        self.errors = os.path.join(self.work, "stderr")
+        recorded = {**self.variables, "GPUMEMTRACE_OPTIONS": text, **(faults or {})}
+        self.faults = faults or {}
+        self.process = self.start([SHIM, INJECT] if faults else [SHIM], recorded, self.errors)
+
+    def start(self, preload, variables, errors):
+        command = ["env", *([f"LD_PRELOAD={':'.join(preload)}"] if preload else []), HOST]
+        if self.streams:
+            command = ["sh", "-c", f'exec "$@" {self.streams}', "sh", *command]
+        with open(errors, "ab") as stderr:
+            return subprocess.Popen([*self.around, *command], env=variables, cwd=self.work, text=True,
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
+
+    def __call__(self, *commands):
+        for command in commands:
+            self.commands.append(command)
+            self.process.stdin.write(command + "\n")
+            self.process.stdin.flush()
+            self.out.append(self.process.stdout.readline())
+
+    @property
+    def said(self):
+        """What is on stderr, as lines."""
+        with open(self.errors, encoding="utf-8") as file:
+            return file.read().splitlines()
+
+    def wait_for(self, text):
+        wait_until(lambda: any(text in line for line in self.said), f"{text} in {self.said}")
+
+    def end(self):
+        self.process.stdin.close()
+        self.out.append(self.process.stdout.read())
+        self.process.stdout.close()
+        self.code = self.process.wait(timeout=WAIT_S)
+
+    def plain(self):
+        """What the program prints, and its exit code, after the same commands without the recorder in the same world."""
+        denied = {key: value for key, value in self.faults.items() if key == "FAULTS_DENY"}
+        process = self.start([INJECT] if denied else [], {**self.variables, **denied}, os.path.join(self.work, "plain"))
+        out, _ = process.communicate("".join(command + "\n" for command in self.commands), timeout=WAIT_S)
+        return out, process.returncode
+
+    @property
+    def files(self):
+        return [os.path.join(top, name) for top, _, names in os.walk(self.folder) for name in names if ".gmt.gz" in name]
+
+    @property
+    def file(self):
+        (only,) = self.files
+        return only
+
+    def records(self, kind):
+        return records(self.file, kind)
+
+    def notes(self):
+        return [row["text"] for row in self.records("note")]
+
+    def count_events(self):
+        """Of the layer that the program's own calls are in, from the report: millions are soon counted."""
+        layers = [row for device in self.report()["devices"] for row in device["layers"] if row["layer"] == "cuda"]
+        return sum(row["alloc_count"] + row["free_count"] for row in layers)
+
+    def dropped(self):
+        """By reason; the last record of a thread and reason counts."""
+        last = {(row["thread"], row["reason"]): row["count"] for row in self.records("drop")}
+        return sum(last.values())
+
+    def report(self):
+        return report(self.file)
+
+
+class Faults(unittest.TestCase):
+    """Whatever is wrong, the program does what it does alone, and hears of it at most once."""
+
+    def end(self, host, *words, code=0):
+        """Ends it; `words` are in the one line that it hears; without any it hears nothing."""
+        host.end()
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual(host.code, code)
+        self.check_said(host, *words)
+
+    def check_said(self, host, *words):
+        # How often a kind was held back is told at the end.
+        said = [line for line in host.said if " more times: " not in line]
+        self.assertEqual(len(said), 1 if words else 0, host.said)
+        for word in ("gpumemtrace: ", *words) if words else ():
+            self.assertIn(word, said[0])
+
+    def check_file(self, host, events, note=None, complete=True):
+        """So many events are in it, or are counted as dropped, and a fault has its note."""
+        self.assertEqual(host.count_events() + host.dropped(), events)
+        self.assertEqual(host.report()["complete"], complete)
+        self.check_note(host, note)
+
+    def check_note(self, host, note):
+        notes = host.notes()
+        self.assertEqual(len(notes), 1 if note else 0, notes)
+        if note:
+            self.assertIn(note, notes[0])
+
+    def check_nothing_recorded(self, host):
+        self.assertEqual(host.files, [])
+
+
+__all__ = ["ALLOC", "FREE", "Faults", "Host", "cli", "fill", "needs_mounts", "needs_tool", "tmpfs", "wait_until",
+           "without", "report"]

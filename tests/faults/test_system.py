@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Containers, sandboxes, tracers and clocks: what a recording needs is little, and what it does without is told."""
+import glob
+import os
+import subprocess
+
+import tap
+from faulty import PROGRAMS, Faults, Host, needs_mounts, needs_tool, tmpfs
+from snapshots import SHIM, SIMCUDA, report
+
+IN_A_CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+class Containers(Faults):
+    @needs_mounts
+    def test_the_first_process_of_a_container_is_recorded(self):
+        host = Host(around=IN_A_CONTAINER)
+        host("events 100", "threads 3")
+        self.end(host)
+        self.assertEqual(os.path.basename(host.file), "1.gmt.gz")
+        self.check_file(host, 203)
+
+    @needs_mounts
+    def test_without_proc_events_are_recorded(self):
+        # The loader finds the program's libraries by names, so nothing but the recorder misses it.
+        host = Host(around=["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"])
+        host("events 100", "threads 3")
+        self.end(host)
+        self.assertEqual(host.count_events(), 203)
+        self.assertTrue(host.report()["complete"])
+
+    @needs_mounts
+    def test_a_changed_root_without_dev_and_proc_is_enough(self):
+        with tmpfs("size=64m") as root:
+            for folder in ("usr", "lib", "lib64", "bin", "tmp"):
+                os.makedirs(os.path.join(root, folder), exist_ok=True)
+                if os.path.isdir("/" + folder) and folder != "tmp":
+                    subprocess.run(["mount", "--bind", "/" + folder, os.path.join(root, folder)], check=True)
+            build = os.path.commonpath([SHIM, SIMCUDA])
+            os.makedirs(root + build, exist_ok=True)
+            subprocess.run(["mount", "--bind", build, root + build], check=True)
+            host = Host(around=["chroot", root], options={"output": "/tmp/%p.gmt.gz"}, folder=os.path.join(root, "tmp"))
+            host("events 100")
+            self.end(host)
+            self.check_file(host, 200)
+
+    def test_an_empty_environment_is_enough(self):
+        host = Host()
+        done = subprocess.run(
+            ["env", "-i", f"LD_PRELOAD={SHIM}", f"LD_LIBRARY_PATH={SIMCUDA}", os.path.join(PROGRAMS, "faults-host")],
+            input="events 10\n", capture_output=True, text=True, timeout=60, cwd=host.work, check=True)
+        host.end()
+        self.assertEqual((done.stdout, done.stderr), ("events 10: 0, errno 0\n", ""))
+        self.check_file(host, 20)
+
+    def test_any_umask_gives_a_snapshot_that_only_its_user_reads(self):
+        for mask in ("000", "022", "077"):
+            with self.subTest(mask):
+                host = Host(around=["sh", "-c", f'umask {mask} && exec "$@"', "sh"], options={"output": "new/%p.gmt.gz"})
+                host("events 10")
+                for path in glob.glob(f"/dev/shm/gpumemtrace-{os.getuid()}/*.area"):
+                    self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+                self.end(host)
+                self.check_file(host, 20)
+
+
+class Sandboxes(Faults):
+    """The kernel refuses one call after the other, each with both answers that sandboxes give."""
+
+    CALLS = ("prctl", "sched_setscheduler", "madvise", "process_vm_readv", "fallocate", "statx", "getcpu", "memfd_create",
+             "rt_sigtimedwait", "ftruncate", "uname", "getdents64", "sched_yield", "kill", "fcntl", "getcwd", "socket",
+             "ioctl", "readlinkat", "clock_gettime", "ppoll", "poll", "readlink", "unlink", "mkdir", "mremap", "clone3", "mprotect")
+    # Without these the C library makes no thread.
+    NEEDED = {("mprotect", "EPERM"), ("mprotect", "ENOSYS"), ("clone3", "EPERM")}
+
+    def check_denied(self, call, error):
+        host = Host(faults={"FAULTS_DENY": f"{call}={error}"})
+        host("events 100", *([] if (call, error) in self.NEEDED else ["threads 3"]), "pause 1")
+        host.end()
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        # Without mprotect: no unwinder, no tables, no memory.
+        limit = 3 if call == "mprotect" else 1
+        said = [line for line in host.said if " more times: " not in line]
+        self.assertLessEqual(len(said), limit, host.said)
+        if host.files:
+            self.assertEqual(host.count_events() + host.dropped(), 203 if len(host.commands) == 3 else 200)
+        else:
+            self.assertIn("nothing is recorded", said[-1])
+
+    def test_a_call_that_is_not_permitted_costs_a_line_at_most(self):
+        for call in self.CALLS:
+            with self.subTest(call):
+                self.check_denied(call, "EPERM")
+
+    def test_a_call_that_is_not_there_costs_a_line_at_most(self):
+        for call in self.CALLS:
+            with self.subTest(call):
+                self.check_denied(call, "ENOSYS")
+
+    def test_without_all_that_is_not_needed_events_are_recorded(self):
+        calls = "prctl sched_setscheduler madvise process_vm_readv fallocate statx getcpu memfd_create socket uname kill getdents64"
+        host = Host(faults={"FAULTS_DENY": ",".join(f"{call}=EPERM" for call in calls.split())})
+        host("events 100", "threads 3")
+        host.end()
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual(host.count_events(), 203)
+
+
+class Tracers(Faults):
+    @needs_tool("strace")
+    def test_under_strace_the_program_is_the_same_and_recorded(self):
+        host = Host(around=["strace", "-f", "-qq", "-o", "/dev/null"])
+        host("events 100", "threads 3")
+        self.end(host)
+        self.check_file(host, 203)
+
+    @needs_tool("gdb")
+    def test_a_debugger_that_stops_it_in_the_middle_harms_nothing(self):
+        host = Host(options={"stacks": "none"})
+        host("events 100")
+        for _ in range(3):
+            subprocess.run(["gdb", "-nx", "-batch", "-p", str(host.process.pid), "-ex", "thread apply all bt 1"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False)
+            host("events 1000")
+        self.end(host)
+        self.check_file(host, 6200)
+
+    def test_a_stopped_and_continued_program_is_recorded(self):
+        host = Host()
+        host("events 10")
+        for _ in range(20):
+            os.kill(host.process.pid, 19)
+            os.kill(host.process.pid, 18)
+            host("events 100")
+        self.end(host)
+        self.check_file(host, 4020)
+
+
+class Clocks(Faults):
+    def test_a_wall_clock_that_is_set_back_and_forth_moves_no_event(self):
+        host = Host(faults={"FAULTS_CLOCK": "1"})
+        host("keep 10", "pause 1200", "keep 10", "pause 900")
+        self.end(host)
+        self.check_file(host, 20)
+        stamps = [row["stamp"] for row in host.records("event")]
+        self.assertEqual(stamps, sorted(stamps))
+        clocks = host.records("clock")
+        wall = [clock["realtime_ns"] for clock in clocks]
+        self.assertNotEqual(wall, sorted(wall))  # the clock did step
+        # By the wall clock it took a day.
+        shown = subprocess.run([os.path.join(os.environ["GMT_TEST_BUILD"], "tools", "gpumemtrace"), "report", host.file],
+                               capture_output=True, text=True, check=True).stdout
+        self.assertRegex(shown, r"recorded .* for [2-9]\.\d+ s,")
+
+
+if __name__ == "__main__":
+    tap.main()
