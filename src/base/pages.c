@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/pages.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,18 @@ static size_t whole_pages(size_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
+/* For sandboxes that do not know mremap. */
+static void *moved(void *block, size_t old_bytes, size_t new_bytes)
+{
+	void *grown = gmt_pages_grow(NULL, 0, new_bytes);
+
+	if (!grown)
+		return NULL;
+	memcpy(grown, block, old_bytes < new_bytes ? old_bytes : new_bytes);
+	gmt_pages_free(block, old_bytes);
+	return grown;
+}
+
 void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
 {
 	void *grown;
@@ -48,6 +61,8 @@ void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
 		return block;
 	else
 		grown = mremap(block, whole_pages(old_bytes), whole_pages(new_bytes), MREMAP_MAYMOVE);
+	if (grown == MAP_FAILED && block && (errno == EPERM || errno == ENOSYS))
+		return moved(block, old_bytes, new_bytes);
 	return grown == MAP_FAILED ? NULL : grown;
 }
 
