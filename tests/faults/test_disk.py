@@ -44,8 +44,7 @@ class Space(Faults):
             host(f"events {MUCH}")
             host.wait_for("No space left on device")
             self.end(host, "No space left on device")
-            self.assertFalse(host.report()["complete"])
-            self.assertGreaterEqual(host.count_events(), 20)
+            self.assertGreaterEqual(host.count_events(), 16384)
 
     @needs_mounts
     def test_a_disk_that_is_full_from_the_start_costs_one_line(self):
@@ -78,7 +77,7 @@ class Space(Faults):
                 self.check_file(host, 40, note=words)
                 self.assertEqual(host.dropped(), 0)
 
-    def test_errors_that_stay_leave_what_was_written(self):
+    def test_errors_that_stay_leave_what_was_written_and_what_the_rings_held(self):
         hosts = []
         for error, words in (("EIO", "Input/output"), ("EDQUOT", "quota"), ("EINVAL", "Invalid")):
             hosts.append((words, Host(faults=on_file(f"write={error}@3"), options={"stacks": "none"})))
@@ -88,8 +87,8 @@ class Space(Faults):
                 host.wait_for(words)
                 host(f"events {MUCH}")
                 self.end(host, words)
-                self.assertFalse(host.report()["complete"])
-                self.assertEqual(host.count_events(), 20)
+                # Where the error may pass, the rings are kept full; else nothing more is recorded.
+                self.assertGreaterEqual(host.count_events(), 20 if words == "Invalid" else 16384)
 
     def test_short_and_interrupted_writes_are_nothing_to_speak_of(self):
         for fault in ("SHORT", "EINTR@1-50"):
@@ -111,7 +110,7 @@ class Limits(Faults):
                 self.assertEqual(("".join(host.out), host.code), host.plain())
 
     def test_a_limit_on_the_size_of_files_is_told_and_leaves_what_fitted(self):
-        host = Host(around=["prlimit", "--fsize=65536"], options={"stacks": "none"})
+        host = Host(around=["prlimit", "--fsize=16384"], options={"stacks": "none"})
         host(f"events {MUCH}", "pause 1")
         host.end()
         self.assertEqual(("".join(host.out), host.code), host.plain())
@@ -201,7 +200,8 @@ class Slow(Faults):
         # Answered while the recorder's thread is in write().
         host("events 10", "pause 1500", f"events {MUCH}", "threads 10", "events 10")
         self.end(host, "the disk did not take the rest within 10 s")
-        self.assertFalse(host.report()["complete"])
+        # What the file lacks is in the recorder's memory, which outlives the process.
+        self.assertGreaterEqual(host.count_events(), 16384)
 
 
 if __name__ == "__main__":
