@@ -131,13 +131,14 @@ static void apply(void)
 	gmt_config.samples = is(OPTION_samples, "on");
 	gmt_config.nvml = is(OPTION_nvml, "on");
 	gmt_config.paused = is(OPTION_paused, "on");
-	gmt_config.snapshot_oom = is(OPTION_snapshot_oom, "on");
 	gmt_config.snapshot_peak_bytes = size_of(OPTION_snapshot_peak);
 	gmt_config.snapshot_signal = signal_of(OPTION_snapshot_signal);
 	gmt_config.command = is(OPTION_command, "on");
 	gmt_config.help = is(OPTION_help, "1");
 	gmt_config.mode = is(OPTION_mode, "full") ? GMT_MODE_FULL
 		: is(OPTION_mode, "window") ? GMT_MODE_WINDOW : GMT_MODE_AGGREGATE;
+	gmt_config.snapshot_oom = is(OPTION_snapshot_oom, "on") ||
+		(is(OPTION_snapshot_oom, "auto") && gmt_config.mode != GMT_MODE_FULL);
 	gmt_option_value_window(values[OPTION_window], &gmt_config.window);
 	gmt_option_value_size(values[OPTION_max_size], &gmt_config.max_size_bytes);
 	gmt_option_value_size(values[OPTION_memory], &gmt_config.memory_bytes);

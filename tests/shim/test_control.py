@@ -277,6 +277,13 @@ class Control(unittest.TestCase):
             self.assertEqual(len(run.snapshots()), 1)
             self.assertEqual(len(report(path)["ooms"]), 1)
 
+    def test_where_the_file_does_not_keep_all_detail_a_refused_request_makes_a_snapshot_by_itself(self):
+        for mode, count in ("window", 1), ("full", 0):
+            with self.subTest(mode), Running(f"mode={mode}") as run:
+                run.do("alloc 1048576", "refuse")
+                run.end()
+                self.assertEqual(len(run.snapshots()), count)
+
     def test_a_new_peak_above_the_threshold_makes_a_snapshot(self):
         with Running("snapshot_peak=8MiB", {"SIMCUDA_CONTEXT_MEMORY": "0"}) as run:
             run.do("alloc 1048576")
