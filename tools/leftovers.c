@@ -95,13 +95,16 @@ static void read_process(struct wanted *wanted)
 	gmt_source_close(source);
 }
 
-/* A file that was moved or copied is known by what it says; one that says nothing yet, by which it is. */
+/*
+ * A file that was moved or copied is known by what it says; one that says nothing yet, by which it is and where: the
+ * number of a file that is gone is soon another's.
+ */
 static bool is_wanted(const struct wanted *wanted, const struct gmt_leftover_owner *owner)
 {
 	if (wanted->has_process)
 		return owner->pid == wanted->pid && owner->start_time_ns == wanted->start_time_ns &&
 			owner->start_stamp == wanted->start_stamp;
-	return (owner->file_device == wanted->about.st_dev && owner->file_inode == wanted->about.st_ino) ||
+	return owner->file_device == wanted->about.st_dev && owner->file_inode == wanted->about.st_ino &&
 		!strcmp(owner->path, wanted->whole_path);
 }
 

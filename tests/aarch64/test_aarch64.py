@@ -31,7 +31,7 @@ def shim_sources():
     found = []
     for target in targets:
         if (target["name"], target["type"]) in (("gpumemtrace", "shared library"), ("base", "static library"),
-                                                ("wire", "static library")):
+                                                ("wire", "static library"), ("books", "static library")):
             for part in target["target_sources"]:
                 found += [(source, part["parameters"]) for source in part.get("sources", [])]
     return found

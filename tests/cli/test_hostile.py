@@ -148,6 +148,17 @@ class Hostile(unittest.TestCase):
             self.run_all("diff", "--by", by, self.paths[1], codes=(0, 2))
         self.run_all("diff", "--json", self.paths[1], codes=(0, 2), parse=lambda out: out and json.loads(out))
 
+    def test_fold_is_safe_and_so_is_the_report_of_what_it_wrote(self):
+        for path in (*self.paths, self.odd):
+            small = cli.place("small.gmt.gz")
+            if os.path.exists(small):
+                os.unlink(small)
+            done = cli.run("fold", path, "-o", small, text=False)
+            self.check(done.stdout + done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            told = cli.run("report", small, text=False)
+            self.check(told.stdout + told.stderr)
+
     def test_check_is_safe_in_text_and_json(self):
         self.run_all("check", codes=(0, 1))
         self.run_all("check", "--json", codes=(0, 1), parse=json.loads)
