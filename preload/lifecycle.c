@@ -118,6 +118,7 @@ void gmt_lifecycle_reach_driver(void)
 		return;
 	if (!gmt_session_may_begin())
 		return;
+	gmt_process_watch();
 	gmt_config_warn();
 	look_for_unwinder();
 	look_around();
@@ -170,7 +171,7 @@ static bool is_linked_to_cuda(void)
 /* The child of a vfork comes here too, in its parent's memory, and nothing of that is at its end. */
 static void end(bool is_driver_there)
 {
-	if (gmt_process_is_another())
+	if (!gmt_session_has_begun() || gmt_process_is_another())
 		return;
 	look_for_refusals();
 	gmt_phase_end();

@@ -6,17 +6,22 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-_Atomic uint32_t *gmt_process_mark;
+_Atomic uint32_t *_Atomic gmt_process_mark;
 
 enum { WAIT_TRIES = 100000 };
 enum mark { CLEARED, CHANGING, OURS };
 
+static atomic_flag watching = ATOMIC_FLAG_INIT;
 static pid_t owner;
 static void (*let_go)(void);
 
-static void make_mark(void)
+void gmt_process_watch(void)
 {
 	int kept_errno = errno;
+
+	if (atomic_flag_test_and_set(&watching))
+		return;
+
 	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -25,18 +30,17 @@ static void make_mark(void)
 		munmap(page, bytes);
 		page = MAP_FAILED;
 	}
-	if (page != MAP_FAILED)
-		gmt_process_mark = page;
+	if (page != MAP_FAILED) {
+		*(_Atomic uint32_t *)page = OURS;
+		atomic_store_explicit(&gmt_process_mark, page, memory_order_release);
+	}
 	errno = kept_errno;
 }
 
 void gmt_process_init(void (*begin_anew)(void))
 {
 	let_go = begin_anew;
-	make_mark();
 	owner = getpid();
-	if (gmt_process_mark)
-		atomic_store(gmt_process_mark, OURS);
 }
 
 void gmt_process_begin_anew(void)

@@ -17,11 +17,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Not 0 while this is the process that it was set in; NULL where the kernel cannot clear it (before Linux 4.14). */
-extern _Atomic uint32_t *gmt_process_mark;
+/*
+ * What it points to is not 0 while this is the process that it was set in; NULL before gmt_process_watch, and where the kernel
+ * cannot clear it (before Linux 4.14).
+ */
+extern _Atomic uint32_t *_Atomic gmt_process_mark;
 
-/* From the constructor. `begin_anew` lets go of all that is a parent's. */
+/* From the constructor. `begin_anew` lets go of all that is a parent's. One system call. */
 void gmt_process_init(void (*begin_anew)(void));
+
+/*
+ * From now on a copy is found out: before there is anything that it could share, so not in programs without CUDA.
+ * Idempotent; any thread.
+ */
+void gmt_process_watch(void);
 
 /* In the child of a fork, and where gmt_process_check finds a copy: once in each child. */
 void gmt_process_begin_anew(void);
@@ -29,7 +38,10 @@ void gmt_process_begin_anew(void);
 /* Before anything is touched that a parent may share: one look at memory. Any thread. */
 static inline void gmt_process_check(void)
 {
-	if (__builtin_expect(gmt_process_mark && !atomic_load_explicit(gmt_process_mark, memory_order_relaxed), 0))
+	/* Pairs with the release of gmt_process_watch. */
+	_Atomic uint32_t *mark = atomic_load_explicit(&gmt_process_mark, memory_order_acquire);
+
+	if (__builtin_expect(mark && !atomic_load_explicit(mark, memory_order_relaxed), 0))
 		gmt_process_begin_anew();
 }
 

@@ -187,6 +187,7 @@ static bool begin_once(void)
 		return false;
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
 		uint32_t starting = STARTING;
+		gmt_process_watch();
 		bool begun = begin();
 
 		/* What was counted before there was shared memory. */
@@ -201,6 +202,11 @@ static bool begin_once(void)
 	if (now == STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
 	return now == ON;
+}
+
+bool gmt_session_has_begun(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) != NONE;
 }
 
 bool gmt_session_is_on(void)

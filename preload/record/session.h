@@ -26,6 +26,9 @@ bool gmt_session_may_begin(void);
  */
 struct gmt_depot *gmt_session_depot(void);
 
+/* Whether a recording was begun in this process, or is just beginning. Any thread. */
+bool gmt_session_has_begun(void);
+
 /* Whether something is being recorded. Any thread. */
 bool gmt_session_is_on(void);
 

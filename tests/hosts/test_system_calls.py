@@ -63,7 +63,7 @@ class SystemCalls(unittest.TestCase):
         print("# of each program's start:", self.start)
         self.assertLessEqual(sum(self.start.values()), 14)
         # Of a library that is opened, mapped and protected, and of a table of libc's that is written.
-        self.assertLessEqual(set(self.start), {"openat", "read", "fstat", "newfstatat", "mmap", "close", "mprotect", "pread64", "munmap"})
+        self.assertLessEqual(set(self.start), {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect", "pread64", "munmap"})
 
     def test_programs_make_no_other_system_calls_with_the_recorder(self):
         for host in hosts.SMALL:
@@ -81,6 +81,9 @@ class SystemCalls(unittest.TestCase):
                 more = {name: count for name, count in minus(recorded, plain).items() if name not in varying}
                 # The loader's own heap may need one more page for the names of one more library.
                 self.assertLessEqual(more.pop("mmap", 0), started)
+                # A child of a fork learns its own number.
+                forks = sum(plain[name] for name in ("fork", "vfork", "clone", "clone3"))
+                self.assertLessEqual(more.pop("getpid", 0), forks)
                 self.assertEqual(more, {})
                 self.assertEqual({path for path in opened if "gpumemtrace" in path and not path.startswith(place.folder)}, {SHIM})
 
