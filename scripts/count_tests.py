@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""count_tests.py JUNIT_XML LOG_JSON: what a reader of the log alone needs of a run that Meson recorded.
+"""count_tests.py FOLDER...: what a reader of the log alone needs of the runs that Meson recorded in these build folders.
+What stands for a run that there was none of is "skipped:REASON" or "failed:REASON".
 
 Prints which tests were skipped and why, what failed and how it was told, and, last, "N passed, M failed, K skipped".
 """
 import json
+import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -69,10 +71,19 @@ def tell(run):
 
 
 def main():
-    counts = counted(sys.argv[1])
-    with open(sys.argv[2], encoding="utf-8") as log:
-        for line in log:
-            tell(json.loads(line))
+    counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
+    for build in sys.argv[1:]:
+        what, _, reason = build.partition(":")
+        if what in counts:
+            print(f"{what}: {reason}")
+            counts[what] += 1
+            continue
+        logs = os.path.join(build, "meson-logs")
+        for what, count in counted(os.path.join(logs, "testlog.junit.xml")).items():
+            counts[what] += count
+        with open(os.path.join(logs, "testlog.json"), encoding="utf-8") as log:
+            for line in log:
+                tell(json.loads(line))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

@@ -18,15 +18,16 @@ CASE = "<testcase>{}</testcase>"
 
 
 class Telling(unittest.TestCase):
-    def tell(self, stdout, result="OK", stderr="", cases=("",)):
+    def tell(self, stdout, result="OK", stderr="", cases=("",), builds=1):
         with tempfile.TemporaryDirectory() as folder:
-            junit, log = os.path.join(folder, "junit.xml"), os.path.join(folder, "log.json")
-            with open(junit, "w", encoding="utf-8") as file:
+            logs = os.path.join(folder, "meson-logs")
+            os.mkdir(logs)
+            with open(os.path.join(logs, "testlog.junit.xml"), "w", encoding="utf-8") as file:
                 file.write(JUNIT.format("".join(CASE.format(each) for each in cases)))
-            with open(log, "w", encoding="utf-8") as file:
+            with open(os.path.join(logs, "testlog.json"), "w", encoding="utf-8") as file:
                 row = {"name": "torch steps", "stdout": stdout, "stderr": stderr, "result": result, "returncode": 1}
                 print(json.dumps(row), file=file)
-            return subprocess.run([sys.executable, SCRIPT, junit, log], capture_output=True, text=True, check=False,
+            return subprocess.run([sys.executable, SCRIPT, *[folder] * builds], capture_output=True, text=True, check=False,
                                   timeout=60).stdout.splitlines()
 
     def test_a_failure_is_shown_with_what_was_said_around_it(self):
@@ -51,6 +52,18 @@ class Telling(unittest.TestCase):
     def test_an_abort_of_pytorchs_own_is_counted_aloud(self):
         told = self.tell("# PyTorch aborted at its own end, for the 1. time here: asked once more\nok 1 - fine\n")
         self.assertEqual(told[0], "torch steps: PyTorch aborted at its own end, for the 1. time here: asked once more")
+
+    def test_what_ran_in_several_builds_is_counted_together(self):
+        told = self.tell("not ok 1 - bad\n", "FAIL", cases=("<failure/>", "", "<skipped/>"), builds=2)
+        self.assertEqual(told[-1], "2 passed, 2 failed, 2 skipped")
+        self.assertEqual(told.count("  not ok 1 - bad"), 2)
+
+    def test_a_run_that_there_was_none_of_is_counted_with_its_reason(self):
+        told = subprocess.run([sys.executable, SCRIPT, "skipped:sanitizers: no libasan", "failed:others: no room"],
+                              capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(told.stdout.splitlines(), ["skipped: sanitizers: no libasan", "failed: others: no room",
+                                                    "0 passed, 1 failed, 1 skipped"])
+        self.assertEqual(told.returncode, 1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""tests_of.py FOLDER targets|tests SUITE...: what Meson knows of the tests of these suites in a configured build folder.
+
+Prints, one a line, the files that they need to be built ("targets"), or the names of those that need any ("tests").
+"""
+import json
+import os
+import subprocess
+import sys
+
+
+def introspect(folder, what):
+    return json.loads(subprocess.check_output(["meson", "introspect", folder, "--" + what]))
+
+
+def main():
+    folder, what, *suites = sys.argv[1:]
+    tests = [test for test in introspect(folder, "tests")
+             if test["depends"] and {suite.rpartition(":")[2] for suite in test["suite"]} & set(suites)]
+    if what == "tests":
+        print(*(test["name"] for test in tests), sep="\n")
+        return
+    needed = {target for test in tests for target in test["depends"]}
+    files = {file for target in introspect(folder, "targets") if target["id"] in needed for file in target["filename"]}
+    print(*sorted(os.path.relpath(file, os.path.realpath(folder)) for file in files), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
