@@ -215,6 +215,11 @@ bool gmt_session_is_on(void)
 	return atomic_load_explicit(&state, memory_order_acquire) == ON;
 }
 
+bool gmt_session_is_beginning(void)
+{
+	return atomic_load_explicit(&state, memory_order_relaxed) == STARTING;
+}
+
 struct gmt_depot *gmt_session_depot(void)
 {
 	return begin_once() ? recording.depot : NULL;

@@ -32,6 +32,9 @@ bool gmt_session_has_begun(void);
 /* Whether something is being recorded. Any thread. */
 bool gmt_session_is_on(void);
 
+/* Whether another thread is still at the first files: who has waited for that in vain counts a loss. */
+bool gmt_session_is_beginning(void);
+
 /* Offers an event of the calling thread. Waits, drops and counts as configured. */
 void gmt_session_push(const struct gmt_ring_event *event);
 
