@@ -29,6 +29,8 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 		gmt_say_hint("%s: %s events come from the memory of its killed process; `gpumemtrace recover` puts them "
 			"into the file", path, gmt_text_count((*ret_snapshot)->recovered.events).text);
 	gmt_leftover_close(leftover);
+	if (status == GMT_NO_MEMORY)
+		gmt_error_set(&error, status, "%s: out of memory", path);
 	if (status)
 		return gmt_say_failure(&error);
 	if ((*ret_snapshot)->damaged)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/command.h"
+#include "tools/memory.h"
 #include "tools/output.h"
 #include "tools/say.h"
 #include "tools/suggest.h"
@@ -41,7 +42,7 @@ int gmt_command_unknown(const char *name)
 
 void gmt_command_help_all(void)
 {
-	puts("usage: gpumemtrace verb [options] [operands]\n\n"
+	puts("usage: gpumemtrace [--max-memory=SIZE] verb [options] [operands]\n\n"
 		"Says which lines of a program hold how much GPU memory.\n");
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		printf("  %-9s %s\n", command->name, command->meaning);
@@ -49,8 +50,29 @@ void gmt_command_help_all(void)
 		"  gpumemtrace run -- python train.py");
 }
 
+/* In front of the verb: for all of them. 0, or the exit code. */
+static int take_limit(int *argc, char ***argv)
+{
+	static const char name[] = "--max-memory=";
+	const char *value = *argc > 1 && strncmp((*argv)[1], name, strlen(name)) == 0 ? (*argv)[1] + strlen(name) : NULL;
+
+	if (!gmt_memory_limit(value)) {
+		gmt_say_error("--max-memory: `%s` is no size, such as 20GiB, nor none", value);
+		return 2;
+	}
+	if (value) {
+		++*argv;
+		--*argc;
+	}
+	return 0;
+}
+
 static int dispatch(int argc, char **argv)
 {
+	int code = take_limit(&argc, &argv);
+	if (code)
+		return code;
+
 	const char *verb = argc > 1 ? argv[1] : NULL;
 
 	if (!verb) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/safe.h"
+#include "tools/memory.h"
 
 /* One write, so that lines of several processes do not mix; no byte of a file name can steer a terminal. */
 static void say(const char *kind, const char *format, va_list arguments)
@@ -37,7 +38,7 @@ SAY(hint, "hint")
 
 int gmt_say_failure(const struct gmt_error *error)
 {
-	gmt_say_error("%s", error->text);
+	gmt_say_error("%s%s", error->text, error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
 	return gmt_status_exit_code(error->status);
 }
 

@@ -2,16 +2,45 @@
 #include "base/pages.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/sanitizer.h"
 
+static uint64_t limit_bytes = UINT64_MAX;
+static _Atomic uint64_t used_bytes; /* counted while there is a limit */
+static _Atomic bool is_limit_met;
+
+void gmt_pages_set_limit(uint64_t bytes)
+{
+	limit_bytes = bytes;
+}
+
+bool gmt_pages_is_limit_met(void)
+{
+	return atomic_load_explicit(&is_limit_met, memory_order_relaxed);
+}
+
+/* Counts a change of size before it happens; false when it may not. */
+static bool count_change(size_t old_bytes, size_t new_bytes)
+{
+	uint64_t used;
+
+	if (limit_bytes == UINT64_MAX)
+		return true;
+	used = atomic_fetch_add_explicit(&used_bytes, (uint64_t)new_bytes - old_bytes, memory_order_relaxed);
+	if (new_bytes <= old_bytes || new_bytes - old_bytes <= limit_bytes - (used < limit_bytes ? used : limit_bytes))
+		return true;
+	atomic_fetch_sub_explicit(&used_bytes, (uint64_t)new_bytes - old_bytes, memory_order_relaxed);
+	atomic_store_explicit(&is_limit_met, true, memory_order_relaxed);
+	return false;
+}
+
 #if GMT_WITH_ASAN
 
-void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
+static void *resize(void *block, size_t old_bytes, size_t new_bytes)
 {
 	/* What the kernel would refuse is refused here too, not reported. */
 	char *grown = new_bytes <= PTRDIFF_MAX / 4 ? realloc(block, new_bytes ? new_bytes : 1) : NULL;
@@ -21,7 +50,7 @@ void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
 	return grown;
 }
 
-void gmt_pages_free(void *block, size_t bytes)
+static void give_back(void *block, size_t bytes)
 {
 	(void)bytes;
 	free(block);
@@ -36,19 +65,21 @@ static size_t whole_pages(size_t bytes)
 	return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
+static void *resize(void *block, size_t old_bytes, size_t new_bytes);
+
 /* For sandboxes that do not know mremap. */
 static void *moved(void *block, size_t old_bytes, size_t new_bytes)
 {
-	void *grown = gmt_pages_grow(NULL, 0, new_bytes);
+	void *grown = resize(NULL, 0, new_bytes);
 
 	if (!grown)
 		return NULL;
 	memcpy(grown, block, old_bytes < new_bytes ? old_bytes : new_bytes);
-	gmt_pages_free(block, old_bytes);
+	munmap(block, whole_pages(old_bytes));
 	return grown;
 }
 
-void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
+static void *resize(void *block, size_t old_bytes, size_t new_bytes)
 {
 	void *grown;
 
@@ -66,10 +97,31 @@ void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
 	return grown == MAP_FAILED ? NULL : grown;
 }
 
-void gmt_pages_free(void *block, size_t bytes)
+static void give_back(void *block, size_t bytes)
 {
-	if (block)
-		munmap(block, whole_pages(bytes));
+	munmap(block, whole_pages(bytes));
 }
 
 #endif
+
+void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
+{
+	void *grown;
+
+	if (!block)
+		old_bytes = 0;
+	if (!count_change(old_bytes, new_bytes))
+		return NULL;
+	grown = resize(block, old_bytes, new_bytes);
+	if (!grown)
+		count_change(new_bytes, old_bytes);
+	return grown;
+}
+
+void gmt_pages_free(void *block, size_t bytes)
+{
+	if (!block)
+		return;
+	count_change(bytes, 0);
+	give_back(block, bytes);
+}

@@ -7,10 +7,12 @@
  * these rooms inside a host whose malloc may be traced, replaced or locked by a fork; the CLI gets
  * blocks that grow without a copy (mremap moves page tables, not bytes).
  *
- * Threads: no state, so any. Errors: NULL when the kernel refuses; the old block stays valid.
+ * Threads: any. Errors: NULL when the kernel or the limit refuses; the old block stays valid.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Makes a block of `old_bytes` (0 and NULL: none yet) at least `new_bytes` long, zero beyond what it
@@ -21,5 +23,11 @@ void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes);
 
 /* Gives a block back; `block` may be NULL. */
 void gmt_pages_free(void *block, size_t bytes);
+
+/* All blocks together may have so many bytes from now on; there is no limit at first, and none in a recorder. */
+void gmt_pages_set_limit(uint64_t bytes);
+
+/* Whether that limit, not the kernel, has refused a block. */
+bool gmt_pages_is_limit_met(void);
 
 #endif

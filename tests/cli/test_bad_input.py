@@ -4,6 +4,7 @@ import concurrent.futures
 import gzip
 import json
 import os
+import subprocess
 import unittest
 
 import cli
@@ -112,6 +113,42 @@ class BadInput(unittest.TestCase):
         data = small_snapshot()
         for tail in b"x", b"\0" * 512, data[:100]:
             self.check_damaged(cli.run("report", "--json", write_bytes("tail", data + tail)), "what follows is all before")
+
+    def flood(self):
+        """4 MB whose 280 million rows of events, each whole, are 4.3 GB, and more as a snapshot in memory."""
+        path, rows, number = cli.place("flood.gmt.gz"), 1 << 16, w.NUMBERS["event"]
+        # Blocks of the driver's that follow each other.
+        cells = {"kind": b"\1", "layer": b"\1", "space": b"\1", "address": b"\2", "size_bytes": b"\1"}
+        block = w.frame(number, rows, b"".join(w.varint(rows) + cells.get(field, b"\0") * rows
+                                               for field, _encoding, _bits in w.RECORDS[number][1]))
+        member = gzip.compress(block * 64, mtime=0)
+        with open(path, "wb") as file:
+            file.write(gzip.compress(w.header() + w.process(), mtime=0))
+            file.write(member * (4_300_000_000 // (len(block) * 64) + 1))
+        self.assertLess(os.path.getsize(path), 6 << 20)
+        return path
+
+    def test_a_small_file_of_rows_without_end_does_not_take_the_machines_memory(self):
+        path = self.flood()
+        for verb in ["report"], ["info"], ["leaks"], ["check"], ["diff", cli.make("before.gmt.gz")]:
+            process = subprocess.Popen([cli.CLI, "--max-memory=64MiB", *verb, path], env=cli.PLAIN,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            with process:
+                out, said = process.stdout.read(), process.stderr.read()
+                _pid, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual((process.returncode, out), (3, ""), verb)
+            self.assertEqual(said, f"gpumemtrace: error: {path}: out of memory: this needs more than 64.0 MiB; "
+                             "`gpumemtrace --max-memory=SIZE VERB ...` allows more (the default is half of the machine's)\n")
+            self.assertLess(used.ru_maxrss, 128 << 10, "KiB")
+
+    def test_there_is_a_limit_by_default_and_it_can_be_another(self):
+        path = cli.make("allowed.gmt.gz")
+        for given in [], ["--max-memory=none"], ["--max-memory=1GiB"]:
+            self.assertEqual(cli.run(*given, "report", path).returncode, 0, given)
+        for given in "--max-memory=", "--max-memory=0", "--max-memory=much":
+            done = cli.run(given, "report", path)
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), given)
 
     def prefixes(self):
         """The numbers of a report up to each block of the small snapshot."""
