@@ -37,7 +37,7 @@ static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
 };
 
 static _Atomic uint32_t wanted; /* bits by cause */
-static _Atomic uint32_t is_naming; /* somebody writes program_name */
+static _Atomic uint32_t is_naming; /* somebody writes or reads program_name */
 static char program_name[128];
 
 /* The writer's own. */
@@ -179,6 +179,17 @@ static int reopen(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Nobody waits: while it is being written, the snapshot has no name. */
+static void take_program_name(void)
+{
+	uint32_t nobody = 0;
+
+	if (!atomic_compare_exchange_strong(&is_naming, &nobody, 1))
+		return;
+	snprintf(job.name, sizeof(job.name), "%s", program_name);
+	atomic_store_explicit(&is_naming, 0, memory_order_release);
+}
+
 void gmt_snapshots_begin(struct gmt_stream *stream)
 {
 	const struct gmt_recording *recording = stream->recording;
@@ -191,8 +202,8 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 		job.last_own_ns = gmt_clock_monotonic_ns();
 	}
 	job.name[0] = 0;
-	if (job.cause == GMT_SNAPSHOT_PROGRAM && !atomic_load_explicit(&is_naming, memory_order_acquire))
-		snprintf(job.name, sizeof(job.name), "%s", program_name);
+	if (job.cause == GMT_SNAPSHOT_PROGRAM)
+		take_program_name();
 	snprintf(job.path, sizeof(job.path), "%s", recording->path);
 	if (stream->has_failed || !gmt_sink_tail(stream->sink, job.end.tail)) {
 		fail("the recording has stopped");

@@ -293,6 +293,7 @@ static int take_away(const char *path, const struct stat *about, int kind, struc
 static void configure(void)
 {
 	demand(mkdtemp(folder), "no folder");
+	gmt_config_init("");
 	snprintf(gmt_config.output, sizeof(gmt_config.output), "%s/recording.gmt.gz", folder);
 	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s", folder);
 	gmt_config.native_stacks = gmt_config.python_stacks = true;
