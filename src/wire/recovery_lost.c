@@ -27,7 +27,7 @@ static void read_apis(struct gmt_recovery *recovery)
 	const void *rows;
 
 	recovery->apis_are_read = true;
-	for (size_t at = 0; (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length) {
+	for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length) {
 		if (block.kind != GMT_RECORD_API || gmt_decode_rows(&recovery->preamble_decoder, &block, &rows, &error))
 			continue;
 		for (uint32_t i = 0; i < block.rows; i++) {
@@ -90,7 +90,7 @@ void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 	struct gmt_block block;
 
 	if (!recovery->has_process && !journal_has_process(recovery)) {
-		for (size_t at = 0; (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length)
+		for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length)
 			if (block.kind != GMT_RECORD_API) {
 				gmt_recovery_add_bytes(recovery, preamble + at, length);
 				recovery->has_process |= block.kind == GMT_RECORD_PROCESS;

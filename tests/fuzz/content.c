@@ -28,27 +28,32 @@ static uint32_t get_u32(const uint8_t *at)
 	return le32toh(value);
 }
 
+void fuzz_repair_blocks(uint8_t *blocks, size_t size)
+{
+	size_t at = 0;
+
+	while (size - at >= GMT_BLOCK_HEADER_BYTES) {
+		uint32_t length = get_u32(blocks + at + 8);
+
+		if (length > size - at - GMT_BLOCK_HEADER_BYTES) {
+			length = (uint32_t)(size - at - GMT_BLOCK_HEADER_BYTES);
+			put_u32(blocks + at + 8, length);
+		}
+
+		uLong crc = crc32(0, blocks + at, 12);
+		crc = crc32(crc, blocks + at + GMT_BLOCK_HEADER_BYTES, length);
+		put_u32(blocks + at + 12, (uint32_t)crc);
+		at += GMT_BLOCK_HEADER_BYTES + length;
+	}
+}
+
 void fuzz_repair(uint8_t *content, size_t size)
 {
-	size_t at = GMT_FILE_HEADER_BYTES;
-
 	if (size < GMT_FILE_HEADER_BYTES)
 		return;
 	memcpy(content, GMT_FORMAT_MAGIC "\1\0\0\0\0\0\0\0", 16);
 	put_u32(content + 16, (uint32_t)crc32(0, content, 16));
-	while (size - at >= GMT_BLOCK_HEADER_BYTES) {
-		uint32_t length = get_u32(content + at + 8);
-
-		if (length > size - at - GMT_BLOCK_HEADER_BYTES) {
-			length = (uint32_t)(size - at - GMT_BLOCK_HEADER_BYTES);
-			put_u32(content + at + 8, length);
-		}
-
-		uLong crc = crc32(0, content + at, 12);
-		crc = crc32(crc, content + at + GMT_BLOCK_HEADER_BYTES, length);
-		put_u32(content + at + 12, (uint32_t)crc);
-		at += GMT_BLOCK_HEADER_BYTES + length;
-	}
+	fuzz_repair_blocks(content + GMT_FILE_HEADER_BYTES, size - GMT_FILE_HEADER_BYTES);
 }
 
 static void append(int fd, const void *bytes, size_t size)

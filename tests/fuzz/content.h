@@ -15,6 +15,9 @@ enum { FUZZ_PATH_BYTES = 64 };
 /* Puts header, lengths and checksums right, as far as the content has the shape of blocks. */
 void fuzz_repair(uint8_t *content, size_t size);
 
+/* Likewise for blocks without a file header. */
+void fuzz_repair_blocks(uint8_t *blocks, size_t size);
+
 /*
  * Writes `bytes` to a file in memory, the same one each time for the same `slot` (0 or 1); `ret_path` opens
  * it. Ends the process when there is no memory.
