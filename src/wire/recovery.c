@@ -116,7 +116,8 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, st
 	*ret_bytes = recovery->journal + *at + sizeof(*ret_entry);
 
 	uint64_t padded = ((uint64_t)ret_entry->length + 7) & ~(uint64_t)7;
-	if (padded > left)
+	/* No entry is empty; a block of no bytes would be taken for one that was read. */
+	if (!padded || padded > left)
 		return false;
 	*at += sizeof(*ret_entry) + padded;
 	return true;
