@@ -169,6 +169,14 @@ class Somebody(Faults):
         self.assertEqual(host.file, os.path.join(host.folder, "moved", "moved." + name))
         self.check_file(host, 40)
 
+    def test_a_file_that_has_another_name_left_is_written_on(self):
+        host = self.begun()
+        os.link(host.file, os.path.join(host.folder, "other.gmt.gz"))
+        os.unlink(os.path.join(host.folder, "out", os.listdir(os.path.join(host.folder, "out"))[0]))
+        host("events 10")
+        self.end(host)
+        self.check_file(host, 40)
+
     def test_a_file_in_the_place_of_a_removed_one_is_left_alone(self):
         host = self.begun()
         path = host.file
