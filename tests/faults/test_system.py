@@ -21,6 +21,32 @@ class Containers(Faults):
         self.check_file(host, 203)
 
     @needs_mounts
+    def test_containers_with_the_same_process_numbers_share_shared_memory_and_a_folder(self):
+        with tmpfs("size=256m", at="/dev/shm"), tmpfs("size=64m") as folder:
+            hosts = [Host(around=IN_A_CONTAINER, folder=folder) for _ in range(3)]
+            for number, host in enumerate(hosts):
+                host(f"keep {number + 1}")
+            areas = glob.glob("/dev/shm/*/*.area")
+            self.assertEqual(len(areas), 3, areas)
+            for host in hosts:
+                self.end(host)
+            found = sorted(report(path)["devices"][0]["layers"][0]["live_blocks"] for path in hosts[0].files)
+            self.assertEqual(found, [1, 2, 3])
+            self.assertEqual(glob.glob("/dev/shm/*/*.area"), [])
+
+    @needs_mounts
+    def test_what_is_alive_in_another_container_is_not_taken_for_dead(self):
+        with tmpfs("size=256m", at="/dev/shm"):
+            inner = Host(around=[*IN_A_CONTAINER, "sh", "-c", '(exit 0); (exit 0); "$@"; exit $?', "sh"])
+            inner("events 10")
+            areas = glob.glob("/dev/shm/*/*.area")
+            other = Host(around=IN_A_CONTAINER)
+            other("events 10")
+            self.end(other)
+            self.assertEqual(glob.glob("/dev/shm/*/*.area"), areas)
+            self.end(inner)
+
+    @needs_mounts
     def test_without_proc_events_are_recorded(self):
         # The loader finds the program's libraries by names, so nothing but the recorder misses it.
         host = Host(around=["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"])
