@@ -44,6 +44,7 @@ class DataLoader(unittest.TestCase):
     def test_workers_that_are_forked_change_nothing_and_leave_no_file(self):
         self.check("fork")
 
+    @unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes long: scripts/test --long")
     def test_workers_that_are_spawned_change_nothing_and_leave_no_file(self):
         self.check("spawn")
 
