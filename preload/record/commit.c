@@ -137,9 +137,9 @@ void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 	struct gmt_depot *depot = gmt_session_depot();
 	const struct gmt_ring_event *captured = NULL;
 
-	if (!depot && gmt_session_is_beginning())
-		for (unsigned i = 0; i < count; i++)
-			gmt_session_count_loss(GMT_LOSS_NO_RING);
+	/* The first of them is counted by who waited in vain. */
+	for (unsigned i = 1; !depot && i < count && gmt_session_is_beginning(); i++)
+		gmt_session_count_loss(GMT_LOSS_STARTING);
 	for (unsigned i = 0; depot && i < count; i++) {
 		if (wants_stack(&events[i]) && !gmt_commit_is_paused()) {
 			if (!captured)
