@@ -23,6 +23,9 @@ SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = 1, 2, 3, 4, 5, 6
 
 
+PYTORCH_ABORT = "terminate called without an active exception"
+
+
 class Aborts:
     """How often PyTorch ended a program in its own way, which is said aloud each time."""
     count = 0
@@ -31,7 +34,7 @@ class Aborts:
 def ended_by_pytorch(run):
     """PyTorch 2.15 now and then ends so, without a recorder too: a thread of its own is not joined at exit."""
     return run.returncode == -signal.SIGABRT and \
-        run.stderr.rstrip().endswith("terminate called without an active exception")
+        run.stderr.rstrip().endswith(PYTORCH_ABORT)
 
 
 def run_once_more(command, forget=lambda: None, **how):

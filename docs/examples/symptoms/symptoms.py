@@ -43,9 +43,13 @@ class Studio:
         variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
         output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
-        (self.folder / f'{name}.gmt.gz').unlink(missing_ok=True)
-        done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
-                              env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
+        for _ in range(2):
+            (self.folder / f'{name}.gmt.gz').unlink(missing_ok=True)
+            done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
+                                  env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
+            # PyTorch ends a program now and then so, recorded or not.
+            if 'terminate called without an active exception' not in done.stderr:
+                break
         if not (self.folder / f'{name}.gmt.gz').exists():
             raise RuntimeError(f'{name} was not recorded: {done.stderr}')
 
