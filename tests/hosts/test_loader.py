@@ -7,7 +7,7 @@ import unittest
 import compare
 import hosts
 import tap
-from snapshots import PYTORCH_ABORT, SHIM, SIM_PYTHON, cli, sim_python
+from snapshots import PYTORCH_ABORT, RUNS, SHIM, SIM_PYTHON, cli, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "data_loader.py")
 # How long the pauses lasted, and where things lie.
@@ -16,10 +16,11 @@ TIMES = ((r'"time_ns": \d+', '"time_ns": T'),)
 
 def run(host, place, preload, libraries):
     """PyTorch ends a program now and then in its own way, with and without a recorder: then once more."""
-    outcome = compare.run(host, place, preload, libraries)
-    if PYTORCH_ABORT.encode() in outcome.err:
-        print("# PyTorch aborted at its own end: asked once more", flush=True)
+    for _ in range(RUNS):
         outcome = compare.run(host, place, preload, libraries)
+        if PYTORCH_ABORT.encode() not in outcome.err:
+            break
+        print("# PyTorch aborted at its own end: asked once more", flush=True)
     return outcome
 
 

@@ -45,7 +45,7 @@ def block(build):
         python = symptoms.Studio(build, folder)
         variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', **DEVICE, 'LD_LIBRARY_PATH': python.libraries}
         # PyTorch ends a program now and then by an abort of its own, recorded or not: then once more.
-        for _ in range(2):
+        for _ in range(4):
             (pathlib.Path(folder) / 'beside.gmt.gz').unlink(missing_ok=True)
             done = subprocess.run([cli, 'run', '-q', '-o', 'beside.gmt.gz', '--', python.python, HERE / 'beside.py', *libraries],
                                   env=variables, cwd=folder, check=False, timeout=300, stderr=subprocess.DEVNULL)

@@ -43,7 +43,7 @@ class Studio:
         variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
         output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
-        for _ in range(2):
+        for _ in range(4):
             (self.folder / f'{name}.gmt.gz').unlink(missing_ok=True)
             done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
                                   env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
