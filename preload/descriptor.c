@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int gmt_descriptor_move_high(int fd)
@@ -18,4 +19,11 @@ int gmt_descriptor_move_high(int fd)
 		}
 	}
 	return fd;
+}
+
+bool gmt_descriptor_may_make_file(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= bytes;
 }

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file_lock.h"
+#include "base/runtime_folder.h"
 #include "config.h"
 #include "descriptor.h"
 #include "record/fault.h"
@@ -50,18 +51,6 @@ static struct area_size wanted_size(void)
 static uint64_t page_aligned(uint64_t bytes)
 {
 	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-}
-
-/* True for a folder that is ours alone; made when it does not exist. */
-static bool own_folder(const char *path)
-{
-	struct stat about;
-
-	/* Whatever the umask is. */
-	if (!mkdir(path, 0700))
-		chmod(path, 0700);
-	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
-		(about.st_mode & 077) == 0;
 }
 
 /*
@@ -166,17 +155,6 @@ static bool map_any_size(struct gmt_area *area)
 	return map(area, &wanted) || map(area, &tight_size);
 }
 
-/*
- * Where the process may not make files this large, trying to would send SIGXFSZ to the host.
- */
-static bool may_make_file(void)
-{
-	struct area_size wanted = wanted_size();
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= area_bytes(&wanted);
-}
-
 /* Whose it is, and then that it is whole. */
 static void sign(struct gmt_area *area, const struct gmt_leftover_owner *owner)
 {
@@ -196,7 +174,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 		return false;
 	area->fd = gmt_descriptor_move_high(area->fd);
 	gmt_file_identity_of(area->fd, &area->file);
-	gmt_leftover_lock(area->fd);
+	gmt_file_lock(area->fd);
 	if (map_any_size(area)) {
 		sign(area, owner);
 		return true;
@@ -224,18 +202,18 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 	char *ret_why, uint32_t why_bytes)
 {
 	static char whole_path[PATH_MAX]; /* one caller; stacks may be small */
+	struct area_size wanted = wanted_size();
 	char folder[128];
 
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = -1;
-	if (!may_make_file()) {
+	if (!gmt_descriptor_may_make_file(area_bytes(&wanted))) {
 		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
 		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
 			"snapshot is lost by SIGKILL");
 		return open_in_memory(ret_area, ret_why, why_bytes);
 	}
-	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
-	if (own_folder(folder)) {
+	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
 		gmt_leftovers_bound(folder);
 		if (open_in(ret_area, folder, "", owner))
 			return true;
@@ -395,17 +373,14 @@ void gmt_area_unlink(struct gmt_area *area)
 	if (area->fd < 0)
 		return;
 	unlink(area->path);
-	if (gmt_file_identity_holds(area->fd, &area->file))
-		close(area->fd);
-	area->fd = -1;
+	gmt_file_identity_close(&area->fd, &area->file);
 }
 
 void gmt_area_abandon(struct gmt_area *area)
 {
 	if (area->header)
 		munmap(area->header, area->size_bytes);
-	if (area->fd >= 0 && gmt_file_identity_holds(area->fd, &area->file))
-		close(area->fd);
+	gmt_file_identity_close(&area->fd, &area->file);
 	memset(area, 0, sizeof(*area));
 	area->fd = -1;
 }

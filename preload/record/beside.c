@@ -108,8 +108,8 @@ void gmt_beside_remove(struct gmt_beside *beside)
 
 void gmt_beside_forget(struct gmt_beside *beside)
 {
-	if (beside->is_open && gmt_file_identity_holds(beside->fd, &beside->file))
-		close(beside->fd);
+	if (beside->is_open)
+		gmt_file_identity_close(&beside->fd, &beside->file);
 	beside->is_open = false;
 }
 

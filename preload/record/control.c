@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file_identity.h"
+#include "base/file_lock.h"
 #include "base/process_start.h"
 #include "base/runtime_folder.h"
 #include "config.h"
@@ -29,19 +29,11 @@ static struct {
 	char path[4352];
 } control = { .fd = -1 };
 
-/* Held until the last descriptor of this opening is closed: by the end of the process, whatever its kind. */
-static bool lock(int fd)
-{
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return !fcntl(fd, F_OFD_SETLK, &whole);
-}
-
 /* Whether the recorder of the file is gone; what it left behind is of no use to anybody. */
 static bool is_orphan(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	bool is_free = fd >= 0 && lock(fd);
+	bool is_free = fd >= 0 && gmt_file_lock(fd);
 
 	if (fd >= 0)
 		close(fd);
@@ -72,7 +64,7 @@ static bool map(int fd)
 	void *page;
 
 	/* Its space first: a write to a hole of a full tmpfs would be a SIGBUS. */
-	if (!lock(fd) || posix_fallocate(fd, 0, sizeof(struct gmt_control)))
+	if (!gmt_file_lock(fd) || posix_fallocate(fd, 0, sizeof(struct gmt_control)))
 		return false;
 	page = mmap(NULL, sizeof(struct gmt_control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
@@ -80,14 +72,6 @@ static bool map(int fd)
 	madvise(page, sizeof(struct gmt_control), MADV_DONTDUMP);
 	control.page = page;
 	return true;
-}
-
-/* Where files may not be as large as this one, to make it would send SIGXFSZ to the host. */
-static bool may_make_file(void)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= sizeof(struct gmt_control);
 }
 
 static void write_mode(struct gmt_control *page, enum gmt_mode mode)
@@ -132,7 +116,9 @@ void gmt_control_open(const struct gmt_recording *recording)
 	char folder[4096];
 
 	control.page = NULL;
-	for (int place = 0; place < GMT_RUNTIME_PLACES && !control.page && may_make_file(); place++) {
+	if (!gmt_descriptor_may_make_file(sizeof(struct gmt_control)))
+		return;
+	for (int place = 0; place < GMT_RUNTIME_PLACES && !control.page; place++) {
 		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true, folder, sizeof(folder)))
 			continue;
 
@@ -238,7 +224,5 @@ void gmt_control_abandon(void)
 	if (control.page)
 		munmap(control.page, sizeof(*control.page));
 	control.page = NULL;
-	if (control.fd >= 0 && gmt_file_identity_holds(control.fd, &control.file))
-		close(control.fd);
-	control.fd = -1;
+	gmt_file_identity_close(&control.fd, &control.file);
 }

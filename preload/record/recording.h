@@ -36,7 +36,7 @@ struct gmt_recording {
 		char text[GMT_RECORDING_NOTES][GMT_RECORDING_NOTE_BYTES];
 	} faults;
 	bool (*wait_for_room)(void *unused, int error_number); /* the writer's, for each sink of its (wire/sink.h) */
-	_Atomic bool is_stalled; /* the disk takes nothing for now: there is no sense in waiting for the writer */
+	_Atomic bool is_stalled; /* the disk takes nothing at present: there is no sense in waiting for the writer */
 	_Atomic uint64_t losses[GMT_LOSS_COUNT];
 };
 

@@ -446,8 +446,7 @@ void gmt_session_abandon(void)
 			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area);
 		gmt_writer_forget();
-		if (recording.fd >= 0 && gmt_file_identity_holds(recording.fd, &recording.file))
-			close(recording.fd);
+		gmt_file_identity_close(&recording.fd, &recording.file);
 	}
 	gmt_control_abandon();
 	gmt_snapshots_reset();

@@ -45,6 +45,7 @@ static struct {
 	bool is_active;
 	enum gmt_snapshot_cause cause;
 	int from, to;
+	struct gmt_file_identity from_file, to_file; /* what they mean */
 	uint64_t length, done;
 	struct gmt_snapshot_end {
 		uint64_t stamp, events, time_ns;
@@ -125,11 +126,8 @@ bool gmt_snapshots_is_due(void)
 
 static void close_files(void)
 {
-	if (job.from >= 0)
-		close(job.from);
-	if (job.to >= 0)
-		close(job.to);
-	job.from = job.to = -1;
+	gmt_file_identity_close(&job.from, &job.from_file);
+	gmt_file_identity_close(&job.to, &job.to_file);
 	job.is_active = false;
 }
 
@@ -217,6 +215,7 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 	job.from = reopen(recording->fd);
 	if (job.from >= 0) {
 		job.from = gmt_descriptor_move_high(job.from);
+		gmt_file_identity_of(job.from, &job.from_file);
 		job.to = create(recording->path);
 	}
 	if (job.to < 0) {
@@ -224,7 +223,18 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 		return;
 	}
 	job.to = gmt_descriptor_move_high(job.to);
+	gmt_file_identity_of(job.to, &job.to_file);
 	job.is_active = true;
+}
+
+/* Between two rounds the program may have closed our descriptors, and have files of its own under their numbers. */
+static bool has_both_files(void)
+{
+	bool has_both = gmt_file_identity_holds(job.from, &job.from_file) && gmt_file_identity_holds(job.to, &job.to_file);
+
+	if (!has_both)
+		errno = EBADF;
+	return has_both;
 }
 
 static bool write_all(const void *bytes, size_t length)
@@ -249,8 +259,11 @@ static bool copy_part(size_t bytes)
 {
 	static char part[PART_BYTES];
 	off_t at = (off_t)job.done;
-	ssize_t got = copy_file_range(job.from, &at, job.to, NULL, bytes, 0);
+	ssize_t got;
 
+	if (!has_both_files())
+		return false;
+	got = copy_file_range(job.from, &at, job.to, NULL, bytes, 0);
 	if (got <= 0) {
 		got = pread(job.from, part, bytes < sizeof(part) ? bytes : sizeof(part), (off_t)job.done);
 		if (got < 0 && errno == EINTR)
@@ -278,7 +291,7 @@ static bool write_end(void)
 	struct gmt_note note = { { text, (uint32_t)strlen(text) } };
 	struct gmt_end end = { .stamp = job.end.stamp, .events = job.end.events };
 	struct { uint32_t kind; const void *row; } rows[] = { { GMT_RECORD_NOTE, &note }, { GMT_RECORD_END, &end } };
-	bool is_well = write_all(job.end.tail, sizeof(job.end.tail)) &&
+	bool is_well = has_both_files() && write_all(job.end.tail, sizeof(job.end.tail)) &&
 		!gmt_sink_open(job.to, GZIP_LEVEL, &sink, &error);
 
 	for (size_t i = 0; is_well && i < sizeof(rows) / sizeof(*rows); i++)

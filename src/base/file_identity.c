@@ -2,6 +2,7 @@
 #include "base/file_identity.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity)
 {
@@ -18,4 +19,11 @@ bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity)
 	struct gmt_file_identity now;
 
 	return gmt_file_identity_of(fd, &now) && now.device == identity->device && now.number == identity->number;
+}
+
+void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity)
+{
+	if (*fd >= 0 && gmt_file_identity_holds(*fd, identity))
+		close(*fd);
+	*fd = -1;
 }

@@ -22,4 +22,7 @@ bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity);
 /* Whether `fd` still means that file. */
 bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity);
 
+/* Closes `fd` if it still means that file, and sets it to -1. */
+void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity);
+
 #endif

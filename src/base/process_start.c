@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIELDS_BEHIND_NAME = 20 }; /* the start is field 22, and the name, which may hold anything, is field 2 */
+enum { FIELDS_BEHIND_STATE = 19 }; /* the start is field 22, the state field 3 */
 
 uint64_t gmt_process_start_ticks(pid_t pid)
 {
@@ -21,8 +21,12 @@ uint64_t gmt_process_start_ticks(pid_t pid)
 		close(fd);
 	text[length > 0 ? length : 0] = 0;
 
+	/* The name, in parentheses, may contain anything. */
 	const char *at = strrchr(text, ')');
-	for (int field = 0; at && field < FIELDS_BEHIND_NAME; field++)
+	if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
+		return 0;
+	at += 2;
+	for (int field = 0; at && field < FIELDS_BEHIND_STATE; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }

@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Clock ticks since boot, as /proc/PID/stat says it; 0 when it cannot be known. No memory; any thread. */
+/*
+ * Clock ticks since boot, as /proc/PID/stat says it; 0 when it cannot be known, there is no such process, or nothing
+ * is left of it but its exit code. No memory; any thread.
+ */
 uint64_t gmt_process_start_ticks(pid_t pid);
 
 #endif

@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_lock.h"
+#include "base/process_start.h"
+
 /* The first `bytes` - 1 of a small file, ended by a NUL; "" when it cannot be read. */
 static void read_text(const char *path, char *ret_text, size_t bytes)
 {
@@ -34,46 +37,13 @@ static uint64_t own_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &about) ? 0 : about.st_ino;
 }
 
-/* 0: there is no such process, or nothing left of it but its exit code. */
-static uint64_t start_ticks_of(uint32_t pid)
-{
-	enum { FIELD_OF_STATE = 3, FIELD_OF_START = 22 };
-	char path[64], text[1024];
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
-	read_text(path, text, sizeof(text));
-
-	/* The name, in parentheses, may contain anything. */
-	const char *at = strrchr(text, ')');
-	if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
-		return 0;
-	at += 2;
-	for (int field = FIELD_OF_STATE; at && field < FIELD_OF_START; field++)
-		at = (at = strchr(at, ' ')) ? at + 1 : NULL;
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
 void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner)
 {
 	memset(ret_owner, 0, sizeof(*ret_owner));
 	ret_owner->pid = (uint32_t)getpid();
 	ret_owner->pid_namespace = own_pid_namespace();
-	ret_owner->start_ticks = start_ticks_of(ret_owner->pid);
+	ret_owner->start_ticks = gmt_process_start_ticks((pid_t)ret_owner->pid);
 	read_boot_id(ret_owner->boot_id);
-}
-
-bool gmt_leftover_lock(int fd)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return !fcntl(fd, F_OFD_SETLK, &lock);
-}
-
-static bool is_locked(int fd)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
 /* Of one line of /proc/PID/maps: "from-to rights offset device inode path". */
@@ -122,12 +92,12 @@ bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner)
 
 	if (here && here == owner->pid_namespace && owner->start_ticks && gmt_leftover_is_of_this_boot(owner)) {
 		/* A child that got no chance to let go may hold the lock for a process that is gone. */
-		if (start_ticks_of(owner->pid) != owner->start_ticks)
+		if (gmt_process_start_ticks((pid_t)owner->pid) != owner->start_ticks)
 			return false;
 		/* The host may have closed our descriptor, and the lock with it. */
-		return is_locked(fd) || has_mapped(owner->pid, fd);
+		return gmt_file_is_locked(fd) || has_mapped(owner->pid, fd);
 	}
-	return is_locked(fd);
+	return gmt_file_is_locked(fd);
 }
 
 bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner)

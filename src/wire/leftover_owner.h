@@ -15,12 +15,6 @@
 void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner);
 
 /*
- * Locks the file of the recorder's memory for as long as this open file (and what a child inherits of it)
- * lives. False where the file system knows no such locks.
- */
-bool gmt_leftover_lock(int fd);
-
-/*
  * Whether `owner` still uses the memory whose file is `fd`. Numbers of processes are given again, and those of
  * another container mean nothing here: so a process counts only with the time at which it started, and
  * elsewhere the lock does. A process that became another program by exec has let go of it.

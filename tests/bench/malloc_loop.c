@@ -3,44 +3,17 @@
  * malloc_loop COUNT ROUNDS [DEPTH]: allocates and frees COUNT times in each round, DEPTH functions
  * below main, and rests between rounds, so that a recorder's writer can follow. Prints the processor
  * time, in nanoseconds, of one allocation and its free in the fastest round.
- *
- * The simulated device maps each block, and the kernel's 4 us for that, never twice the same, would
- * hide what is looked for. So the loop's own mmap hands one page out again and again. (On a real device
- * none of this is called.)
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 4096, REST_US = 50000 };
+#include "one_page.h"
 
-static __thread int in_loop;
-static void *page, *page_in_use;
-
-/* Exported (-rdynamic), so that the libraries' calls come here; mmap by its name for large files. */
-void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset)
-{
-	if (in_loop && length == BLOCK_BYTES && flags & MAP_NORESERVE && !page_in_use) {
-		if (!page)
-			page = (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
-		return page_in_use = page;
-	}
-	return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
-}
-
-int munmap(void *address, size_t length)
-{
-	if (address == page_in_use && address) {
-		page_in_use = NULL;
-		return 0;
-	}
-	return (int)syscall(SYS_munmap, address, length);
-}
+enum { REST_US = 50000 };
 
 static double now_ns(void)
 {

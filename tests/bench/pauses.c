@@ -2,45 +2,21 @@
 /*
  * pauses THREADS COUNT: each thread allocates and frees COUNT times without pause, and looks at the clock in between.
  * Prints, in nanoseconds of wall time of a pair of calls: the median, the 99.99th percentile, the longest.
- *
- * Each thread hands one page out again and again, in place of the simulated device's mmap (malloc_loop.c says why).
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { BLOCK_BYTES = 4096, MAX_THREADS = 64 };
+#include "one_page.h"
 
-static __thread int in_loop;
-static __thread void *page, *page_in_use;
+enum { MAX_THREADS = 64 };
+
 static int count;
 static long *times_ns; /* of all threads */
 static pthread_barrier_t start_line;
-
-void *mmap64(void *address, size_t length, int protection, int flags, int fd, off64_t offset)
-{
-	if (in_loop && length == BLOCK_BYTES && flags & MAP_NORESERVE && !page_in_use) {
-		if (!page)
-			page = (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
-		return page_in_use = page;
-	}
-	return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
-}
-
-int munmap(void *address, size_t length)
-{
-	if (address == page_in_use && address) {
-		page_in_use = NULL;
-		return 0;
-	}
-	return (int)syscall(SYS_munmap, address, length);
-}
 
 static long now_ns(void)
 {
