@@ -116,7 +116,7 @@ class Run(unittest.TestCase):
     def start(self, script):
         process = subprocess.Popen([self.program, "run", "--", "sh", "-c", script], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, cwd=self.folder, env=cli.PLAIN,
-                                   start_new_session=True)
+                                   start_new_session=True, preexec_fn=take_signals)
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
@@ -183,6 +183,12 @@ class Run(unittest.TestCase):
         done = subprocess.run(["sh", "-c", f"{line}echo $LD_PRELOAD \"$GPUMEMTRACE_OPTIONS\""], capture_output=True,
                               text=True, check=True, env={**cli.PLAIN, "LD_PRELOAD": "libm.so.6"})
         self.assertEqual(done.stdout, f"{self.library}:libm.so.6 output=%p *.gz\n")
+
+
+def take_signals():
+    """Under nohup or as a shell's background job, what is ignored would be so for the program too."""
+    for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1:
+        signal.signal(number, signal.SIG_DFL)
 
 
 def take_terminal(terminal):
