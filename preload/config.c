@@ -113,11 +113,13 @@ static int signal_of(enum option_index index)
 
 static void apply(void)
 {
-	uint64_t depth, verbosity;
+	uint64_t depth, verbosity, selftest;
 
 	gmt_text_parse_u64(values[OPTION_depth], &depth);
 	gmt_text_parse_u64(values[OPTION_verbosity], &verbosity);
+	gmt_text_parse_u64(values[OPTION_selftest], &selftest);
 	gmt_config.depth = (uint32_t)depth;
+	gmt_config.selftest = (uint32_t)selftest;
 	gmt_config.verbosity = (uint32_t)verbosity;
 	gmt_config.native_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "native");
 	gmt_config.python_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "python");

@@ -47,6 +47,7 @@ struct gmt_config {
 	uint32_t depth;
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool command; /* arguments and working folder of the program are kept */
+	uint32_t selftest; /* each so many native stacks are compared with the unwinder's; 0: none */
 	bool help;
 	enum gmt_mode mode;
 	struct gmt_window window;

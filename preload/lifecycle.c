@@ -12,7 +12,10 @@
 #include <unistd.h>
 
 #include "capture/native.h"
+#include "capture/own_stack.h"
 #include "capture/python.h"
+#include "capture/rules.h"
+#include "capture/walks.h"
 #include "config.h"
 #include "diag.h"
 #include "observe/environment.h"
@@ -56,6 +59,8 @@ static void look_for_unwinder(void)
 {
 	if (!gmt_config.native_stacks)
 		return;
+	gmt_own_stack_look(find_anywhere);
+	gmt_rules_init(find_anywhere);
 	switch (gmt_native_init()) {
 	case GMT_UNWINDER_LIBUNWIND:
 		break;
@@ -159,6 +164,8 @@ static void let_go_of_parent(void)
 	gmt_phase_reset();
 	gmt_heaps_forget_recording();
 	gmt_python_reset();
+	gmt_rules_reset();
+	gmt_walks_reset();
 	gmt_optimizer_forget_threads();
 }
 
@@ -171,9 +178,13 @@ static bool is_linked_to_cuda(void)
 /* The child of a vfork comes here too, in its parent's memory, and nothing of that is at its end. */
 static void end(bool is_driver_there)
 {
+	char line[128];
+
 	if (!gmt_session_has_begun() || gmt_process_is_another())
 		return;
 	look_for_refusals();
+	if (gmt_native_selftest(line, sizeof(line)))
+		gmt_session_note(line);
 	gmt_phase_end();
 	gmt_sampler_stop(is_driver_there);
 	gmt_session_end();
@@ -199,6 +210,7 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
 	gmt_exports_decide();
 	gmt_object_self();
+	gmt_own_stack_init();
 	gmt_libc_init();
 	gmt_real_look_around();
 	gmt_dlsym_init();

@@ -123,7 +123,12 @@ static bool same_entry(const struct gmt_depot_entry *entry, enum gmt_depot_kind 
 
 uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length)
 {
-	uint64_t hash = gmt_hash_bytes(kind, bytes, length);
+	return gmt_depot_intern_hashed(depot, kind, bytes, length, gmt_hash_bytes(kind, bytes, length));
+}
+
+uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
+	uint64_t hash)
+{
 	uint32_t tag = (uint32_t)(hash >> 32);
 	uint32_t slot = (uint32_t)hash % SLOT_COUNT;
 	uint32_t added = 0;

@@ -50,6 +50,10 @@ uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
  */
 uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length);
 
+/* The same, by a hash of the caller's own: all entries of that kind must have it. */
+uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
+	uint64_t hash);
+
 /* The entry of an id that gmt_depot_intern returned; its bytes follow it. */
 struct gmt_depot_entry *gmt_depot_get(const struct gmt_depot *depot, uint32_t id);
 

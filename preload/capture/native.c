@@ -9,10 +9,15 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "capture/hash.h"
+#include "capture/rules.h"
 #include "capture/unwinder_calls.h"
+#include "capture/walks.h"
 #include "config.h"
+#include "process.h"
 #include "routes/objects.h"
 #include "routes/real.h"
+#include "thread.h"
 
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
 enum { OWN_FRAMES = 8 };
@@ -22,6 +27,7 @@ static int (*backtrace_fast)(void **, int);
 static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of_frame)(struct _Unwind_Context *);
 static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not looked for */
+static _Atomic uint64_t compared, different; /* stacks, by the self-test */
 
 /* `name` in the folder of this library, where an installation may bring it along. */
 static void *open_beside(const char *name)
@@ -118,43 +124,142 @@ static int unwind(void **addresses, int limit)
 	return walk.count;
 }
 
-static bool is_own(const void *address)
+static bool is_own(uint64_t address)
 {
 	const struct gmt_object *self = gmt_object_self();
 
-	return (uint64_t)address >= self->start && (uint64_t)address < self->end;
+	return address >= self->start && address < self->end;
 }
 
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
+/* A stack as it goes into the depot. The addresses lie behind the head, which the caller has room for. */
+static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, uint32_t count, uint64_t hash, bool *ret_lost)
 {
-	struct {
-		struct gmt_depot_stack head;
-		uint64_t addresses[GMT_DEPTH_MAX + OWN_FRAMES];
-	} stack;
-	void **addresses = (void **)stack.addresses;
+	uint64_t head = (uint64_t)stack->generation << 32 | count << 1 | stack->truncated;
+	uint32_t id = gmt_depot_intern_hashed(depot, GMT_DEPOT_STACK, stack,
+		(uint32_t)(sizeof(*stack) + count * sizeof(*stack->addresses)),
+		gmt_hash_fold(hash ^ 0xa0761d6478bd642f, head ^ 0x8ebc6af09c88c6e3));
 
-	if (gmt_native_unwinder() == GMT_UNWINDER_NONE)
-		return 0;
+	*ret_lost |= id == 0;
+	return id;
+}
 
+/* What libunwind sees, without our own frames; `ret_stack` has room for `depth` and OWN_FRAMES. Returns how many. */
+static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
+{
+	uint64_t *addresses = ret_stack->addresses;
 	int limit = (int)depth + OWN_FRAMES;
-	int count = unwind(addresses, limit);
+	int count = unwind((void **)addresses, limit);
 	int own = 0;
 
 	while (own < count && is_own(addresses[own]))
 		own++;
 
 	uint32_t frames = (uint32_t)(count - own);
-	stack.head.truncated = frames > depth || count == limit;
+
+	ret_stack->truncated = frames > depth || count == limit;
 	if (frames > depth)
 		frames = depth;
-	if (!frames)
-		return 0;
-	stack.head.generation = generation;
 	if (own)
 		memmove(addresses, addresses + own, frames * sizeof(*addresses));
+	return frames;
+}
 
-	uint32_t id = gmt_depot_intern(depot, GMT_DEPOT_STACK, &stack,
-		(uint32_t)(sizeof(stack.head) + frames * sizeof(*addresses)));
-	*ret_lost |= id == 0;
-	return id;
+union stack_room {
+	struct gmt_depot_stack stack;
+	uint64_t words[1 + GMT_DEPTH_MAX + OWN_FRAMES];
+};
+
+__attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *depot, uint32_t depth,
+	uint32_t generation, bool *ret_lost)
+{
+	union stack_room room;
+	uint32_t count = unwind_stack(&room.stack, depth);
+
+	room.stack.generation = generation;
+	return count ? intern(depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count), ret_lost) : 0;
+}
+
+/* Whether libunwind sees these addresses. Newer ones tell the call's own, in front of where it returns to. */
+__attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addresses, uint32_t count, uint32_t depth)
+{
+	union stack_room room;
+	uint32_t seen = unwind_stack(&room.stack, depth), same = 0;
+
+	while (same < seen && same < count && addresses[same] - room.stack.addresses[same] <= 1)
+		same++;
+	atomic_fetch_add_explicit(&compared, 1, memory_order_relaxed);
+	if (same != seen || same != count)
+		atomic_fetch_add_explicit(&different, 1, memory_order_relaxed);
+}
+
+static struct gmt_walk *walk_of_thread(void)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	/* A child in its parent's memory would leave what it takes to the parent's thread. */
+	if (!thread->walk && gmt_rules.sets && !gmt_process_is_another())
+		thread->walk = gmt_walks_claim();
+	return thread->walk;
+}
+
+static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t generation, bool *ret_lost)
+{
+	uint32_t count = walk->end - walk->first;
+	struct gmt_depot_stack *stack;
+
+	if (walk->is_same && walk->id && walk->module_generation == generation)
+		return walk->id;
+	if (!count)
+		return 0;
+	stack = (struct gmt_depot_stack *)(void *)&walk->addresses[walk->first - 1];
+	stack->generation = generation;
+	stack->truncated = !walk->is_whole;
+	walk->module_generation = generation;
+	walk->id = intern(depot, stack, count, walk->hashes[walk->first], ret_lost);
+	return walk->id;
+}
+
+__attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
+	bool *ret_lost)
+{
+	struct gmt_walk *walk;
+
+	if (gmt_native_unwinder() == GMT_UNWINDER_NONE)
+		return 0;
+
+	/* Where this function returns to, and how its caller's frame will be then. */
+	const uint64_t *frame = __builtin_frame_address(0);
+	const struct gmt_object *self = gmt_object_self();
+	struct gmt_walk_start start = {
+		.ip = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0], .own_start = self->start, .own_end = self->end,
+	};
+
+	walk = walk_of_thread();
+	if (!walk || !gmt_walk_take(walk, &start, depth))
+		return capture_by_unwinder(depot, depth, generation, ret_lost);
+	if (gmt_config.selftest && ++walk->taken >= gmt_config.selftest) {
+		walk->taken = 0;
+		compare_with_unwinder(walk->addresses + walk->first, walk->end - walk->first, depth);
+	}
+	return intern_walk(walk, depot, generation, ret_lost);
+}
+
+void gmt_native_leave_thread(void)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (thread->walk)
+		gmt_walks_leave(thread->walk);
+	thread->walk = NULL;
+}
+
+bool gmt_native_selftest(char *ret_text, uint32_t bytes)
+{
+	unsigned long long count = atomic_load(&compared);
+
+	if (!count)
+		return false;
+	snprintf(ret_text, bytes, "selftest: %llu native stacks were compared with the unwinder's, %llu differ", count,
+		(unsigned long long)atomic_load(&different));
+	return true;
 }

@@ -3,7 +3,8 @@
 #define GMT_CAPTURE_NATIVE_H
 
 /*
- * Native stacks by libunwind's fast path, which is opened at run time with RTLD_LOCAL: linked, it
+ * Native stacks: by our own walk (capture/walk.h) where all frames of a stack have a simple rule and it is the
+ * thread's own; else by libunwind's fast path, which is opened at run time with RTLD_LOCAL: linked, it
  * would take the C++ unwinder's place for the whole process and make each exception of the host 14
  * times slower. Where there is no libunwind, the unwinder of libgcc does it, ten times slower.
  */
@@ -30,5 +31,11 @@ enum gmt_unwinder gmt_native_unwinder(void);
  * *ret_lost is set). `generation` is the module map's.
  */
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost);
+
+/* The calling thread ends: what it remembers of its stack is not needed any more. A later capture claims it anew. */
+void gmt_native_leave_thread(void);
+
+/* With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. */
+bool gmt_native_selftest(char *ret_text, uint32_t bytes);
 
 #endif

@@ -11,12 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/readable.h"
 #include "descriptor.h"
 
 enum {
-	NO_PIPE = 0x7ffffff0,    /* a number that no descriptor has */
-	NO_WAY = -1,             /* to change a signal mask: the kernel reads the mask and then refuses */
-	KERNEL_MASK_BYTES = 8,
+	NO_PIPE = 0x7ffffff0, /* a number that no descriptor has */
 };
 
 static bool has_probe;
@@ -44,15 +43,6 @@ void gmt_unwinder_calls_init(void *handle)
 	has_probe = names(handle, "gmtsysc");
 }
 
-/* No side effect and no descriptor: how a mask is to be changed is looked at after it was read. */
-static bool can_be_read(uintptr_t address)
-{
-	/* A part of a page, as all of it can be read or nothing. */
-	uintptr_t word = address & ~(uintptr_t)(KERNEL_MASK_BYTES - 1);
-
-	return syscall(SYS_rt_sigprocmask, NO_WAY, word, NULL, KERNEL_MASK_BYTES) == 0 || errno != EFAULT;
-}
-
 __attribute__((visibility("default"))) int gmtp2(int descriptors[2], int flags);
 
 /* In place of pipe2. */
@@ -76,7 +66,7 @@ long gmtsysc(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number != SYS_write || a != NO_PIPE)
 		return syscall(number, a, b, c, d, e, f);
-	if (can_be_read((uintptr_t)b))
+	if (gmt_is_readable((uintptr_t)b))
 		return c;
 	errno = EFAULT;
 	return -1;

@@ -12,6 +12,7 @@
 
 #include "base/intern.h"
 #include "base/vec.h"
+#include "capture/rules.h"
 #include "record/session.h"
 #include "routes/objects.h"
 
@@ -241,6 +242,11 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 		/* The loader counts its doings: when nothing came or went there is nothing to read. */
 		if (modules.rows.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
 			return 1;
+		/* Also what went by a way that is not ours (a dlclose that is bound to libc's own, libc itself). */
+		if (info->dlpi_subs != modules.subs) {
+			gmt_rules_pause();
+			gmt_rules_resume(true);
+		}
 		modules.adds = info->dlpi_adds;
 		modules.subs = info->dlpi_subs;
 	}

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/rules.h"
 #include "record/modules.h"
 #include "record/session.h"
 #include "routes/real.h"
@@ -21,11 +23,16 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 	if (gmt_session_is_on())
 		gmt_modules_scan();
 
+	gmt_rules_pause();
+
 	int result = gmt_real_dlclose(handle);
 	/* Most handles are not the last one to their object. */
-	if (gmt_modules_unload_count() != before) {
+	bool was_unloaded = gmt_modules_unload_count() != before;
+
+	if (was_unloaded) {
 		gmt_modules_unloaded();
 		gmt_real_forget_callers();
 	}
+	gmt_rules_resume(was_unloaded);
 	return result;
 }

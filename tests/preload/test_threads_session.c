@@ -111,6 +111,10 @@ bool gmt_python_is_unclear(void)
 
 static __thread uint64_t number_of_stack;
 
+void gmt_native_leave_thread(void)
+{
+}
+
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
 {
 	struct {

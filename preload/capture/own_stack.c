@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/own_stack.h"
+
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/readable.h"
+
+enum {
+	PAGE = 4096,
+	BLOCK = 16384,
+	LARGEST = 16 << 20, /* bounds how many pages are looked at */
+};
+
+static uintptr_t first_thread, first_top;
+
+static uintptr_t this_thread(void)
+{
+#ifdef __x86_64__
+	uintptr_t pointer;
+
+	/* The control block begins with its own address. */
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+#else
+	return 0;
+#endif
+}
+
+void gmt_own_stack_init(void)
+{
+	/* A library may be loaded later, and by another thread. */
+	if (syscall(SYS_gettid) == getpid())
+		first_thread = this_thread();
+}
+
+void gmt_own_stack_look(void *(*find)(const char *name))
+{
+	void **end = find("__libc_stack_end");
+
+	first_top = end ? (uintptr_t)*end : 0;
+}
+
+bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
+{
+	uintptr_t thread = this_thread();
+	uintptr_t top = thread == first_thread ? first_top : thread;
+	uintptr_t known = stack->top == top && stack->low ? stack->low : top;
+
+	if (!first_thread || here >= known || top - here > LARGEST || stack->not_before == here / BLOCK)
+		return false;
+	for (uintptr_t page = here & ~(uintptr_t)(PAGE - 1); page < known; page += PAGE) {
+		if (!gmt_is_readable(page)) {
+			stack->not_before = here / BLOCK;
+			return false;
+		}
+	}
+	stack->low = here & ~(uintptr_t)(PAGE - 1);
+	stack->top = top;
+	return true;
+}

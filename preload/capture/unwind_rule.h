@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_CAPTURE_UNWIND_RULE_H
+#define GMT_CAPTURE_UNWIND_RULE_H
+
+/*
+ * How to get from a return address to the caller's frame, for the frames that nearly all are: the canonical
+ * frame address (CFA) is the stack or the frame pointer plus a constant, the return address lies right below it, and
+ * the caller's frame pointer is at a constant place in the frame or still in its register. Offsets are whole words.
+ */
+
+#include <stdint.h>
+
+enum gmt_unwind_kind {
+	GMT_UNWIND_UNKNOWN, /* nobody has looked */
+	GMT_UNWIND_BY_SP,   /* CFA = stack pointer + cfa_words */
+	GMT_UNWIND_BY_FP,   /* CFA = frame pointer + cfa_words */
+	GMT_UNWIND_END,     /* the outermost frame: it returns to nowhere */
+	GMT_UNWIND_OTHER,   /* something else, or no table says: for libunwind */
+};
+
+struct gmt_unwind_rule {
+	uint8_t kind;        /* enum gmt_unwind_kind */
+	uint8_t saved_words; /* the caller's frame pointer is that far below the CFA; 0: in its register */
+	uint16_t cfa_words;
+};
+
+enum { GMT_UNWIND_WORD_BYTES = 8, GMT_UNWIND_RULE_BITS = 27 };
+
+/* A rule in GMT_UNWIND_RULE_BITS bits, and back. */
+static inline uint32_t gmt_unwind_rule_pack(struct gmt_unwind_rule rule)
+{
+	return (uint32_t)rule.cfa_words << 11 | (uint32_t)rule.saved_words << 3 | rule.kind;
+}
+
+static inline struct gmt_unwind_rule gmt_unwind_rule_unpack(uint32_t packed)
+{
+	return (struct gmt_unwind_rule){
+		.kind = packed & 7, .saved_words = (uint8_t)(packed >> 3), .cfa_words = (uint16_t)(packed >> 11),
+	};
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/walk.h"
+
+#include <string.h>
+
+#include "capture/hash.h"
+#include "capture/rules.h"
+
+/*
+ * Why a splice is exact.
+ *
+ * A frame is (ip, sp, fp). The rule of ip, which is one and the same as long as no object is unloaded (another generation
+ * drops all that is remembered), says where the next outer frame is: its sp is sp or fp plus a constant; its ip is what
+ * stands in the word below that; its fp is the same, or what stands in a word at a constant distance. So the next frame is
+ * a function of this one and of at most two words of the stack, and those two are what a remembered frame says of itself:
+ * its ip in the word below its sp, and fp_value at fp_slot.
+ *
+ * Let the remembered frames be R[0], R[1], ... R[n], each the next of the one before, and let all words of R[i + 1] to R[n]
+ * still hold the same. If the frame that the new walk has come to equals R[i] (ip, sp and fp), its next is R[i + 1]: the
+ * same function of the same frame and the same words. That equals R[i + 1], so its next is R[i + 2], and so on to R[n]. The
+ * new stack is what was walked, and R[i], ... R[n]. R[i] itself is taken from the new walk: the words that its inner
+ * neighbour has it in may be others than before.
+ *
+ * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read these
+ * words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of one stack
+ * (greenlets) need no care of their own. Frames without such a rule are never remembered: where one is met the whole stack
+ * is libunwind's.
+ *
+ * Words are read only at or above the stack pointer of now and below the top of the thread's own stack, where all is mapped
+ * (capture/own_stack.h).
+ */
+
+enum { ADDRESS_LOWEST = 0x4000 }; /* below, it is no code */
+
+/* Plain memory of this process, whatever it is for the compiler, and whatever sanitizers think of it. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t word_at(uint64_t address)
+{
+	return *(const volatile uint64_t *)address;
+}
+
+enum step { STEP_ON, STEP_END, STEP_FAILED };
+
+/* From a frame to the next outer one. */
+static inline enum step step(const struct gmt_walk_frame *frame, uint64_t top, struct gmt_walk_frame *ret_next)
+{
+	struct gmt_unwind_rule rule = gmt_rules_find(frame->ip);
+
+	if (rule.kind > GMT_UNWIND_BY_FP)
+		return rule.kind == GMT_UNWIND_END ? STEP_END : STEP_FAILED;
+
+	uint64_t base = rule.kind == GMT_UNWIND_BY_SP ? frame->sp : frame->fp;
+	uint64_t sp = base + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
+	uint64_t ip_slot = sp - GMT_UNWIND_WORD_BYTES;
+	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
+
+	/* Outwards on the same stack, by whole words; or the tables are wrong. */
+	if (ip_slot < frame->sp || sp > top || sp % GMT_UNWIND_WORD_BYTES)
+		return STEP_FAILED;
+	ret_next->sp = sp;
+	ret_next->ip = word_at(ip_slot);
+	if (rule.saved_words) {
+		if (fp_slot < frame->sp)
+			return STEP_FAILED;
+		ret_next->fp_slot = fp_slot;
+		ret_next->fp_value = ret_next->fp = word_at(fp_slot);
+	} else {
+		ret_next->fp_slot = ip_slot;
+		ret_next->fp_value = ret_next->ip;
+		ret_next->fp = frame->fp;
+	}
+	/* An end that no table tells of would have to be verified too. */
+	return ret_next->ip < ADDRESS_LOWEST ? STEP_FAILED : STEP_ON;
+}
+
+/* The innermost remembered frame from which on outwards nothing has changed. */
+static uint32_t verify(const struct gmt_walk *walk, uint64_t sp)
+{
+	uint32_t at = walk->end - 1;
+
+	/* What one frame says of itself makes the next inner one a frame that can be spliced to. fp_slot is the lower one. */
+	for (; at > walk->begin; at--) {
+		const struct gmt_walk_frame *frame = &walk->frames[at];
+
+		if (frame->fp_slot < sp || word_at(frame->sp - GMT_UNWIND_WORD_BYTES) != frame->ip ||
+			word_at(frame->fp_slot) != frame->fp_value)
+			break;
+	}
+	return at;
+}
+
+static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
+{
+	return ip >= start->own_start && ip < start->own_end;
+}
+
+static uint64_t hash_on(uint64_t outer, uint64_t address)
+{
+	return gmt_hash_fold(outer ^ 0x9e3779b97f4a7c15, address ^ 0xe7037ed1a0b428db);
+}
+
+uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count)
+{
+	uint64_t hash = 0;
+
+	while (count)
+		hash = hash_on(hash, addresses[--count]);
+	return hash;
+}
+
+/* What is told of frames [from, to), whose outer neighbours are right. */
+static void fill(struct gmt_walk *walk, uint32_t from, uint32_t to)
+{
+	uint64_t hash = walk->hashes[to];
+
+	for (uint32_t at = to; at-- > from;) {
+		walk->addresses[at] = walk->frames[at].ip;
+		walk->hashes[at] = hash = hash_on(hash, walk->frames[at].ip);
+	}
+}
+
+static void forget(struct gmt_walk *walk)
+{
+	walk->begin = walk->end = 0;
+	walk->is_same = false;
+}
+
+/* All of `fresh` is the stack. */
+static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, bool is_whole)
+{
+	/* In the middle of the room behind it, so that frames can be put before and behind it later. */
+	uint32_t begin = GMT_WALK_FRAMES - GMT_WALK_NEW_FRAMES / 8 - count;
+
+	memcpy(walk->frames + begin, walk->fresh, count * sizeof(*walk->fresh));
+	walk->begin = begin;
+	walk->first = begin + own;
+	walk->end = begin + count;
+	walk->is_whole = is_whole;
+	walk->hashes[walk->end] = 0;
+	fill(walk, walk->first, walk->end);
+}
+
+/*
+ * `fresh` and then frames [at, end) are the stack, at most `limit` of them and our own. False when it cannot be put
+ * together here: more is needed than what is remembered, and there is no room for it.
+ */
+static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint32_t own, uint32_t at,
+	uint32_t limit)
+{
+	uint32_t old_first = walk->first, end = walk->end;
+
+	/* One place before the first stays free (walk.h). */
+	if (count >= at)
+		return false;
+
+	uint32_t first = at - count + own;
+
+	while (own == count && first < end && is_own(start, walk->frames[first].ip))
+		first++;
+	/* What comes behind may be our own too. */
+	if (first == end)
+		return false;
+	if (end - first > limit) {
+		end = first + limit;
+		walk->is_whole = false;
+	}
+	while (!walk->is_whole && end - first < limit) {
+		if (end == GMT_WALK_FRAMES || step(&walk->frames[end - 1], walk->own_stack.top, &walk->frames[end]) != STEP_ON)
+			return false;
+		walk->is_whole = gmt_rules_find(walk->frames[end++].ip).kind == GMT_UNWIND_END;
+	}
+	/* With the one that they met in: it is the same frame, but what it says of itself stands where the new ones put it. */
+	memcpy(walk->frames + at - count, walk->fresh, (count + 1) * sizeof(*walk->fresh));
+	walk->begin = at - count;
+	walk->first = first;
+	if (end != walk->end) {
+		walk->end = end;
+		walk->hashes[end] = 0;
+		fill(walk, first, end);
+	} else {
+		/* Frames that were our own as long as nothing else stood before them have no hash. */
+		fill(walk, first, at > old_first ? at : old_first > first ? old_first : first);
+	}
+	return true;
+}
+
+/* Walks and splices where it can. `from`: the first remembered frame that may be spliced to; `end` for none. */
+static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
+{
+	uint64_t top = walk->own_stack.top;
+	struct gmt_walk_frame *frame = walk->fresh;
+	uint32_t count = 0, own = 0;
+
+	*frame = (struct gmt_walk_frame){ .ip = start->ip, .sp = start->sp, .fp = start->fp };
+	for (;;) {
+		while (from < walk->end && walk->frames[from].sp < frame->sp)
+			from++;
+		if (from < walk->end && walk->frames[from].sp == frame->sp && walk->frames[from].ip == frame->ip &&
+			walk->frames[from].fp == frame->fp) {
+			if (from == walk->begin && !count) {
+				walk->is_same = true;
+				return true;
+			}
+			return splice(walk, start, count, own, from, limit);
+		}
+		if (own == count && is_own(start, frame->ip))
+			own++;
+		count++;
+
+		enum step went = count == GMT_WALK_NEW_FRAMES ? STEP_FAILED : step(frame, top, frame + 1);
+
+		if (went == STEP_FAILED)
+			return false;
+		if (went == STEP_END || count - own == limit) {
+			take_fresh(walk, count, own, went == STEP_END);
+			return true;
+		}
+		frame++;
+	}
+}
+
+bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
+{
+	uint32_t generation;
+
+	if (!gmt_rules_begin(&generation) || !gmt_own_stack_holds(&walk->own_stack, start->sp)) {
+		forget(walk);
+		return false;
+	}
+	walk->is_same = false;
+	if (walk->generation != generation)
+		forget(walk);
+	walk->generation = generation;
+
+	uint32_t from = walk->begin < walk->end ? verify(walk, start->sp) : walk->end;
+
+	if (walk_from(walk, start, limit, from) || (from < walk->end && walk_from(walk, start, limit, walk->end)))
+		return true;
+	forget(walk);
+	return false;
+}

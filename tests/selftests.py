@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""What tests of the option selftest share."""
+import re
+import unittest
+
+NOTE = re.compile(r"selftest: (\d+) native stacks were compared with the unwinder's, (\d+) differ")
+
+
+class Selftest(unittest.TestCase):
+    def check(self, run, least):
+        """The run came to its end, at least so many stacks were compared, and none differs."""
+        self.assertEqual(run.code, 0, run.err)
+        found = [NOTE.fullmatch(row["text"]) for row in run.records("note")]
+        (match,) = (each for each in found if each)
+        compared, differ = (int(text) for text in match.groups())
+        self.assertGreaterEqual(compared, least)
+        self.assertEqual(differ, 0)

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * selftest WHAT TIMES [LIBRARY...]: allocates in stacks that change in one way, or at random in all, so that the recorder
+ * can compare what it remembers of them with what another unwinder sees.
+ *
+ *	calls       recursion, frames of many sizes, also of a size that is known when they run
+ *	exceptions  thrown over many frames, and calls from catch blocks
+ *	jumps       longjmp over many frames
+ *	signals     handlers on the program's stack and on one of their own
+ *	routines    makecontext, on stacks that come and go
+ *	libraries   that take each other's place
+ *	threads     that come and go, all of the above but signals in each
+ */
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <thread>
+#include <ucontext.h>
+
+extern "C" int selftest(int count, char **arguments);
+
+enum { STACK_BYTES = 65536, THREADS = 4, DEEPEST = 300 };
+
+static const char *const *libraries;
+static int library_count;
+static thread_local unsigned seed = 1;
+
+static unsigned any(unsigned count)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % count;
+}
+
+__attribute__((noinline)) static int allocate(void **block, size_t size_bytes)
+{
+	return cudaMalloc(block, size_bytes);
+}
+
+__attribute__((noinline)) static void once()
+{
+	void *block;
+
+	if (allocate(&block, 512) || cudaFree(block))
+		abort();
+}
+
+/* Not a tail call, and of any size. */
+__attribute__((noinline)) static int descend(int depth, void (*last)())
+{
+	volatile char *room = static_cast<volatile char *>(__builtin_alloca(any(4) ? 16 : 16 + any(2000)));
+
+	room[0] = 1;
+	if (!any(6))
+		once();
+	if (depth > 0)
+		descend(depth - 1, last);
+	else
+		last();
+	if (!any(6))
+		once();
+	return room[0];
+}
+
+__attribute__((noinline)) static int descend_plainly(int depth, void (*last)())
+{
+	if (depth > 0)
+		return descend_plainly(depth - 1, last) + 1;
+	last();
+	return 0;
+}
+
+static void deep(void (*last)())
+{
+	any(2) ? descend(static_cast<int>(any(any(20) ? 20 : DEEPEST)), last)
+	       : descend_plainly(static_cast<int>(any(any(20) ? 40 : DEEPEST)), last);
+}
+
+static void calls()
+{
+	deep(once);
+}
+
+static void exceptions()
+{
+	try {
+		deep([] { throw std::runtime_error("thrown"); });
+	} catch (const std::exception &) {
+		deep(once);
+	}
+}
+
+static thread_local jmp_buf back;
+
+static void jumps()
+{
+	if (!setjmp(back))
+		deep([] { longjmp(back, 1); });
+	else
+		deep(once);
+}
+
+static void on_signal(int)
+{
+	deep(once);
+}
+
+static void signals()
+{
+	static char room[STACK_BYTES * 4];
+	stack_t stack = {};
+	struct sigaction action = {};
+
+	stack.ss_sp = room;
+	stack.ss_size = sizeof(room);
+	sigaltstack(&stack, nullptr);
+	action.sa_handler = on_signal;
+	action.sa_flags = any(2) ? SA_ONSTACK : 0;
+	sigaction(SIGUSR1, &action, nullptr);
+	deep([] { raise(SIGUSR1); once(); });
+}
+
+static thread_local ucontext_t caller, routine;
+
+static void run_routine()
+{
+	once();
+	descend_plainly(5, once);
+	swapcontext(&routine, &caller);
+	once();
+}
+
+static void routines()
+{
+	size_t bytes = STACK_BYTES * (1 + any(3));
+	void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	getcontext(&routine);
+	routine.uc_stack.ss_sp = room;
+	routine.uc_stack.ss_size = bytes;
+	routine.uc_link = &caller;
+	makecontext(&routine, run_routine, 0);
+	swapcontext(&caller, &routine);
+	deep(once);
+	swapcontext(&caller, &routine);
+	munmap(room, bytes);
+	once();
+}
+
+static void open_and_close()
+{
+	void *library = dlopen(libraries[any(static_cast<unsigned>(library_count))], RTLD_NOW | RTLD_LOCAL);
+	int (*call)(int (*)(void **, size_t), size_t);
+
+	if (!library)
+		abort();
+	*reinterpret_cast<void **>(&call) = dlsym(library, "lives_allocate");
+	call(allocate, 1000);
+	dlclose(library);
+	once();
+}
+
+static void from_libraries()
+{
+	library_count ? deep(open_and_close) : calls();
+}
+
+static void any_but_signals()
+{
+	void (*const all[])() = { calls, exceptions, jumps, routines, from_libraries };
+
+	all[any(5)]();
+}
+
+static void threads()
+{
+	std::thread running[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		running[i] = std::thread([i] {
+			seed = static_cast<unsigned>(i) * 77 + 5;
+			for (int times = 0; times < 20; times++)
+				any_but_signals();
+		});
+	for (auto &thread : running)
+		thread.join();
+}
+
+/* Also called by a program of another kind, which opens this as a library. */
+extern "C" int selftest(int count, char **arguments)
+{
+	const struct {
+		const char *name;
+		void (*run)();
+	} modes[] = {
+		{ "calls", calls }, { "exceptions", exceptions }, { "jumps", jumps }, { "signals", signals },
+		{ "routines", routines }, { "libraries", from_libraries }, { "threads", threads },
+	};
+
+	if (count < 3)
+		return 2;
+	libraries = arguments + 3;
+	library_count = count - 3;
+	for (int times = atoi(arguments[2]); times > 0; times--)
+		for (const auto &mode : modes)
+			if (!strcmp(mode.name, arguments[1]) || (!strcmp(arguments[1], "all") && any(2)))
+				mode.run();
+	return 0;
+}
+
+int main(int count, char **arguments)
+{
+	return selftest(count, arguments);
+}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Over a whole run of PyTorch, what the recorder remembers of native stacks is what another unwinder sees, each time."""
+import os
+import subprocess
+import unittest
+
+import selftests
+import tap
+from snapshots import SIM_PYTHON, Recording, sim_python
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class TorchSelftest(selftests.Selftest):
+    def test_a_training_loop(self):
+        command, libraries = sim_python(os.path.join(HERE, "transformer_loop.py"), "2")
+        self.check(Recording(command, {"selftest": 1}, libraries=libraries), 10000)
+
+    def test_exceptions_signals_greenlets_routines_and_libraries_that_come_and_go(self):
+        command, libraries = sim_python(os.path.join(HERE, "selftest.py"), os.path.join(PROGRAMS, "libselftest.so"), "all", "40",
+                                        ONE, TWO)
+        asked = subprocess.run([os.path.join(os.path.dirname(SIM_PYTHON), "setup", "greenlet"), command[0]], capture_output=True,
+                               text=True)
+        if asked.returncode == 77:
+            self.skipTest("greenlet cannot be had: " + asked.stderr.strip())
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        self.check(Recording(command, {"selftest": 1}, {"PYTHONPATH": asked.stdout.splitlines()[-1]}, libraries=libraries), 5000)
+
+
+if __name__ == "__main__":
+    tap.main()
