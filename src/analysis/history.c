@@ -2,28 +2,10 @@
 #include "analysis/history.h"
 
 #include "analysis/history_captures.h"
+#include "analysis/history_steps.h"
 #include "base/pages.h"
 #include "model/clock.h"
 #include "model/landmarks.h"
-
-/* What an account does in the step that is going on. */
-struct running {
-	uint64_t peak_bytes;
-	struct gmt_history_part parts[GMT_PARTS];
-};
-
-/* A series while it is followed. */
-struct follower {
-	const struct gmt_step_series *steps;
-	struct gmt_history_series *series;
-	size_t cursor;  /* the step that is going on, or the next one */
-	bool inside;    /* it has begun */
-	GMT_VEC(struct running) accounts;
-	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
-	GMT_VEC(uint8_t) is_touched;  /* by site */
-	GMT_VEC(uint64_t) lows;       /* by touched site: least that it held since then */
-	GMT_VEC(uint32_t) log_sites;  /* by row of series->samples, until they are sorted */
-};
 
 /* Blocks of a site that ended one after the other, with no allocation between. */
 struct burst {
@@ -36,7 +18,7 @@ struct state {
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
 	struct gmt_history *history;
-	struct follower followers[GMT_TIMELINE_SERIES];
+	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
 	GMT_VEC(uint8_t) site_parts;
 	GMT_VEC(struct burst) bursts;
 	uint64_t allocations;
@@ -77,115 +59,10 @@ static bool make_room(struct state *state, const struct gmt_books *books)
 	/* What is new is zero. */
 	if (!GROW(&history->sites, sites) || !GROW(&state->site_parts, sites) || !GROW(&state->bursts, sites))
 		return false;
-	for (size_t i = 0; i < state->timeline->series_count; i++)
-		if (!GROW(&state->followers[i].is_touched, sites) || !GROW(&state->followers[i].lows, sites) ||
-			!GROW(&state->followers[i].accounts, accounts))
-			return false;
 #undef GROW
-	return true;
-}
-
-/* A site came to hold `live_bytes`, and `before_bytes` before. */
-static bool touch(struct follower *follower, uint32_t site, uint64_t before_bytes, uint64_t live_bytes)
-{
-	uint64_t *low = &follower->lows.items[site];
-
-	if (!follower->is_touched.items[site]) {
-		uint32_t *slot = gmt_vec_push(&follower->touched);
-
-		if (!slot)
+	for (size_t i = 0; i < state->timeline->series_count; i++)
+		if (!gmt_history_make_room(&state->followers[i], sites, accounts))
 			return false;
-		*slot = site;
-		*low = before_bytes;
-		follower->is_touched.items[site] = 1;
-	}
-	if (live_bytes < *low)
-		*low = live_bytes;
-	return true;
-}
-
-static void begin_step(struct follower *follower, const struct gmt_books *books)
-{
-	follower->inside = true;
-	for (size_t i = 0; i < follower->accounts.count; i++)
-		follower->accounts.items[i] = (struct running){
-			.peak_bytes = books->accounts.items[i].live_bytes,
-		};
-}
-
-static bool sample(struct follower *follower, const struct gmt_books *books)
-{
-	struct gmt_history_series *series = follower->series;
-	size_t *row = gmt_vec_push(&series->part_rows);
-
-	if (!row)
-		return false;
-	*row = series->parts.count;
-	for (size_t i = 0; i < follower->accounts.count; i++) {
-		if (!gmt_vec_reserve(&series->parts, GMT_PARTS))
-			return false;
-		for (int part = 0; part < GMT_PARTS; part++)
-			series->parts.items[series->parts.count++] = follower->accounts.items[i].parts[part];
-	}
-	for (size_t i = 0; i < follower->touched.count; i++) {
-		uint32_t site = follower->touched.items[i];
-		struct gmt_history_sample *slot = gmt_vec_push(&series->samples);
-		uint32_t *owner = gmt_vec_push(&follower->log_sites);
-
-		if (!slot || !owner)
-			return false;
-		*slot = (struct gmt_history_sample){
-			.sample = (uint32_t)series->sample_count,
-			.live_bytes = books->sites.items[site].live_bytes,
-			.low_bytes = follower->lows.items[site],
-		};
-		*owner = site;
-		follower->is_touched.items[site] = 0;
-	}
-	follower->touched.count = 0;
-	series->sample_count++;
-	return true;
-}
-
-static bool end_step(struct follower *follower, const struct gmt_books *books)
-{
-	struct gmt_history_series *series = follower->series;
-	size_t *first = gmt_vec_push(&series->step_rows);
-
-	if (!first)
-		return false;
-	if (!follower->inside)
-		begin_step(follower, books);
-	*first = series->steps.count;
-	for (size_t i = 0; i < follower->accounts.count; i++) {
-		struct gmt_history_step *row = gmt_vec_push(&series->steps);
-
-		if (!row)
-			return false;
-		*row = (struct gmt_history_step){
-			.peak_bytes = follower->accounts.items[i].peak_bytes,
-			.end_live_bytes = books->accounts.items[i].live_bytes,
-		};
-	}
-	if (follower->cursor % series->stride == 0 && !sample(follower, books))
-		return false;
-	follower->cursor++;
-	follower->inside = false;
-	series->step_count = follower->cursor;
-	return true;
-}
-
-/* Goes on to the step in which `stamp` lies. */
-static bool follow(struct follower *follower, const struct gmt_books *books, uint64_t stamp)
-{
-	const struct gmt_step_series *steps = follower->steps;
-
-	while (follower->cursor < steps->steps.count && steps->steps.items[follower->cursor].end < stamp)
-		if (!end_step(follower, books))
-			return false;
-	if (!follower->inside && follower->cursor < steps->steps.count &&
-		steps->steps.items[follower->cursor].begin < stamp)
-		begin_step(follower, books);
 	return true;
 }
 
@@ -214,7 +91,7 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 
 	(void)index;
 	for (size_t i = 0; i < state->timeline->series_count; i++)
-		if (!follow(&state->followers[i], &replay->books, event->stamp))
+		if (!gmt_history_follow(&state->followers[i], &replay->books, event->stamp))
 			return false;
 	return capture_before(state, &replay->books, event->stamp);
 }
@@ -235,11 +112,11 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 		state->site_parts.items[site] = (uint8_t)(1 + gmt_part_of(
 			state->traces->stack_landmarks.items[replay->site_stacks.items[site]]));
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		struct follower *follower = &state->followers[i];
-		struct running *running;
+		struct gmt_history_follower *follower = &state->followers[i];
+		struct gmt_history_running *running;
 		struct gmt_history_part *part;
 
-		if (!touch(follower, site, site_bytes - event->size_bytes, site_bytes))
+		if (!gmt_history_touch(follower, site, site_bytes - event->size_bytes, site_bytes))
 			return false;
 		if (!follower->inside || account >= follower->accounts.count)
 			continue;
@@ -276,7 +153,7 @@ static void note_burst(struct state *state, const struct gmt_books_block *block)
 		site->burst_blocks = burst->count;
 }
 
-static bool is_current(const struct follower *follower, uint64_t stamp)
+static bool is_current(const struct gmt_history_follower *follower, uint64_t stamp)
 {
 	return follower->inside && stamp > follower->steps->steps.items[follower->cursor].begin;
 }
@@ -284,7 +161,7 @@ static bool is_current(const struct follower *follower, uint64_t stamp)
 /* What is kept for a while and given up again shows by its ends, up to the last steps. */
 static void note_late_end(struct state *state, size_t series, const struct gmt_books_block *block)
 {
-	const struct follower *follower = &state->followers[series];
+	const struct gmt_history_follower *follower = &state->followers[series];
 	size_t steps = follower->steps->steps.count;
 	uint32_t step;
 
@@ -327,9 +204,9 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 		(trace->stack || trace->frames))
 		site->freed_trace_plus_1 = event->trace + 1;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		struct follower *follower = &state->followers[i];
+		struct gmt_history_follower *follower = &state->followers[i];
 
-		if (!touch(follower, block->site, site_bytes + block->size_bytes, site_bytes))
+		if (!gmt_history_touch(follower, block->site, site_bytes + block->size_bytes, site_bytes))
 			return false;
 		note_late_end(state, i, block);
 		if (account < follower->accounts.count && is_current(follower, block->stamp))
@@ -337,26 +214,6 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 				.left_bytes -= block->size_bytes;
 	}
 	return true;
-}
-
-/* Steps of what was folded had the peaks that the fold says: events of most of their blocks are gone. */
-static void set_past_step(struct follower *follower, const struct gmt_books *books, const struct gmt_past_step *past)
-{
-	struct gmt_history_series *series = follower->series;
-
-	for (size_t i = 0; i < follower->cursor; i++) {
-		size_t first = series->step_rows.items[i];
-		size_t end = i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
-
-		if (follower->steps->steps.items[i].end != past->stamp)
-			continue;
-		for (size_t account = 0; account < end - first && account < books->accounts.count; account++)
-			if (books->accounts.items[account].layer == past->layer &&
-				books->accounts.items[account].device == past->device)
-				series->steps.items[first + account] = (struct gmt_history_step){
-					.peak_bytes = past->peak_bytes, .end_live_bytes = past->live_bytes,
-				};
-	}
 }
 
 static bool folded(void *user, const struct gmt_replay *replay)
@@ -367,43 +224,11 @@ static bool folded(void *user, const struct gmt_replay *replay)
 	if (!make_room(state, &replay->books))
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		if (!follow(&state->followers[i], &replay->books, past->fold.stamp + 1))
+		if (!gmt_history_follow(&state->followers[i], &replay->books, past->fold.stamp + 1))
 			return false;
 		for (size_t j = 0; j < past->steps.count; j++)
-			set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
+			gmt_history_set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
 	}
-	return true;
-}
-
-/* Puts the samples of each site next to each other. */
-static bool sort_samples(struct state *state, size_t index)
-{
-	struct follower *follower = &state->followers[index];
-	struct gmt_history_series *series = follower->series;
-	GMT_VEC(struct gmt_history_sample) sorted = { 0 };
-	size_t first = 0;
-
-	if (!gmt_vec_reserve(&sorted, series->samples.count))
-		return false;
-	for (size_t i = 0; i < series->samples.count; i++)
-		state->history->sites.items[follower->log_sites.items[i]].sample_count[index]++;
-	for (size_t i = 0; i < state->history->sites.count; i++) {
-		struct gmt_history_site *site = &state->history->sites.items[i];
-
-		site->first_sample[index] = first;
-		first += site->sample_count[index];
-		site->sample_count[index] = 0;
-	}
-	for (size_t i = 0; i < series->samples.count; i++) {
-		struct gmt_history_site *site = &state->history->sites.items[follower->log_sites.items[i]];
-
-		sorted.items[site->first_sample[index] + site->sample_count[index]++] =
-			series->samples.items[i];
-	}
-	gmt_vec_fini(&series->samples);
-	series->samples.items = sorted.items;
-	series->samples.count = first;
-	series->samples.capacity = sorted.capacity;
 	return true;
 }
 
@@ -424,20 +249,20 @@ static bool finished(void *user, const struct gmt_replay *replay)
 	struct state *state = user;
 
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		struct follower *follower = &state->followers[i];
+		struct gmt_history_follower *follower = &state->followers[i];
 		size_t *row;
 
 		while (follower->cursor < follower->steps->steps.count &&
 			gmt_clock_time_ns(state->snapshot, follower->steps->steps.items[follower->cursor].end) <=
 				replay->end_time_ns)
-			if (!end_step(follower, &replay->books))
+			if (!gmt_history_end_step(follower, &replay->books))
 				return false;
 		row = gmt_vec_push(&follower->series->step_rows);
 		if (!row)
 			return false;
 		*row = follower->series->steps.count;
 		row = gmt_vec_push(&follower->series->part_rows);
-		if (!row || !sort_samples(state, i))
+		if (!row || !gmt_history_sort_samples(follower, state->history, i))
 			return false;
 		*row = follower->series->parts.count;
 	}
@@ -475,22 +300,6 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 	return GMT_OK;
 }
 
-struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account)
-{
-	size_t row = series->step_rows.items[step] + account;
-
-	return row < series->step_rows.items[step + 1] ? series->steps.items[row] :
-		(struct gmt_history_step){ 0 };
-}
-
-const struct gmt_history_part *gmt_history_parts_of(const struct gmt_history_series *series, size_t sample_number,
-	size_t account)
-{
-	size_t row = series->part_rows.items[sample_number] + account * GMT_PARTS;
-
-	return row < series->part_rows.items[sample_number + 1] ? &series->parts.items[row] : NULL;
-}
-
 void gmt_history_fini(struct gmt_history *history)
 {
 	struct state *state = history->state;
@@ -501,13 +310,8 @@ void gmt_history_fini(struct gmt_history *history)
 		gmt_vec_fini(&history->series[i].parts);
 		gmt_vec_fini(&history->series[i].part_rows);
 		gmt_vec_fini(&history->series[i].samples);
-		if (!state)
-			continue;
-		gmt_vec_fini(&state->followers[i].accounts);
-		gmt_vec_fini(&state->followers[i].touched);
-		gmt_vec_fini(&state->followers[i].is_touched);
-		gmt_vec_fini(&state->followers[i].lows);
-		gmt_vec_fini(&state->followers[i].log_sites);
+		if (state)
+			gmt_history_follower_fini(&state->followers[i]);
 	}
 	gmt_vec_fini(&history->sites);
 	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
