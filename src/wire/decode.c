@@ -77,36 +77,85 @@ static bool get_list(struct gmt_decoder *decoder, struct cursor *cursor, struct 
 	return true;
 }
 
-static bool get_cell(struct gmt_decoder *decoder, struct cursor *cursor, const struct gmt_field_info *field,
-	char *cell, uint64_t *before)
+/* Nearly all numbers of a file have one byte. */
+static inline bool get_number(struct cursor *cursor, uint64_t *ret_value)
 {
-	uint64_t value;
+	if (cursor->at < cursor->end && *cursor->at < 0x80) {
+		*ret_value = *cursor->at++;
+		return true;
+	}
+	return gmt_varint_get(&cursor->at, cursor->end, ret_value);
+}
 
-	if (field->encoding == 'S')
-		return get_slice(cursor, (struct gmt_slice *)cell);
-	if (field->encoding == 'L')
-		return get_list(decoder, cursor, (struct gmt_list *)cell);
-	if (!gmt_varint_get(&cursor->at, cursor->end, &value))
-		return false;
-	if (field->encoding == 'I')
-		value = gmt_unzigzag(value);
-	if (field->encoding == 'D')
-		value = *before += gmt_unzigzag(value);
-	if (!fits(field->size_bytes, field->encoding == 'I', value))
-		return false;
-	store_integer(cell, field->size_bytes, value);
+/* Compiled once for each encoding and size: a file is millions of these. */
+static inline __attribute__((always_inline)) bool get_numbers(struct cursor *column, char *cell, size_t row_bytes,
+	uint32_t count, char encoding, uint32_t size_bytes)
+{
+	uint64_t value, before = 0;
+
+	for (uint32_t i = 0; i < count; i++, cell += row_bytes) {
+		if (!get_number(column, &value))
+			return false;
+		if (encoding == 'I')
+			value = gmt_unzigzag(value);
+		if (encoding == 'D')
+			value = before += gmt_unzigzag(value);
+		if (!fits(size_bytes, encoding == 'I', value))
+			return false;
+		store_integer(cell, size_bytes, value);
+	}
 	return true;
+}
+
+static bool get_numbers_of(struct cursor *column, char *cell, size_t row_bytes, uint32_t count,
+	const struct gmt_field_info *field)
+{
+#define CASES(encoding) \
+	switch (field->size_bytes) { \
+	case 1: \
+		return get_numbers(column, cell, row_bytes, count, encoding, 1); \
+	case 2: \
+		return get_numbers(column, cell, row_bytes, count, encoding, 2); \
+	case 4: \
+		return get_numbers(column, cell, row_bytes, count, encoding, 4); \
+	default: \
+		return get_numbers(column, cell, row_bytes, count, encoding, 8); \
+	}
+	switch (field->encoding) {
+	case 'I':
+		CASES('I');
+	case 'D':
+		CASES('D');
+	default:
+		CASES('U');
+	}
+#undef CASES
+}
+
+/* Whether all rows have zero, as rows do anyway before they are decoded. */
+static bool is_zero(struct cursor column, uint32_t count)
+{
+	return (size_t)(column.end - column.at) == count && !*column.at &&
+		memcmp(column.at, column.at + 1, count - 1) == 0;
 }
 
 static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_info *record,
 	const struct gmt_field_info *field, struct cursor column, uint32_t count)
 {
 	char *cell = (char *)decoder->rows.items + field->offset;
-	uint64_t before = 0;
 
-	for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
-		if (!get_cell(decoder, &column, field, cell, &before))
-			return false;
+	if (field->encoding == 'S') {
+		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
+			if (!get_slice(&column, (struct gmt_slice *)cell))
+				return false;
+	} else if (field->encoding == 'L') {
+		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
+			if (!get_list(decoder, &column, (struct gmt_list *)cell))
+				return false;
+	} else {
+		return is_zero(column, count) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
+			column.at == column.end);
+	}
 	return column.at == column.end;
 }
 
