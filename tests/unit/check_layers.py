@@ -13,7 +13,7 @@ FOREIGN = {
     r"zlib\.h": r"src/wire/.*\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/model/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/capture/.*",
-    r"pthread\.h": r"(preload|simcuda)/.*",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/wire/feed\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 

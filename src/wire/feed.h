@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WIRE_FEED_H
+#define GMT_WIRE_FEED_H
+
+/*
+ * A source's blocks, decoded. In the flow: source -> decode -> feed -> load. A thread of its own inflates and
+ * decodes while the caller works on what came before, a few blocks ahead. Where there can be no thread, the
+ * caller's does it all. Memory follows the largest blocks.
+ */
+
+#include "base/status.h"
+#include "wire/format.h"
+#include "wire/source.h"
+
+struct gmt_feed;
+
+/* A block. `record` is NULL where this version does not know its kind; `rows` as gmt_decode_rows makes them. */
+struct gmt_feed_block {
+	const struct gmt_record_info *record;
+	const void *rows;
+	uint32_t count;
+	struct gmt_source_progress progress; /* with this block */
+};
+
+/* `source` is the feed's until it is closed, and the caller's again then. NULL when out of memory. */
+struct gmt_feed *gmt_feed_open(struct gmt_source *source);
+
+/* The next block, good until the next call; else as gmt_source_next and gmt_decode_rows say. */
+enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error);
+
+/* `feed` may be NULL. */
+void gmt_feed_close(struct gmt_feed *feed);
+
+#endif
