@@ -49,10 +49,12 @@ enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_
 	struct gmt_error *error)
 {
 	struct gmt_map apis = { 0 }, threads = { 0 };
-	bool done = true;
+	struct gmt_events_reader reader;
+	bool done = gmt_events_reader_init(&reader, &snapshot->events);
 
 	for (size_t i = 0; i < snapshot->events.count && done; i++)
-		done = count_event(ret_census, &apis, &threads, &snapshot->events.items[i]);
+		done = count_event(ret_census, &apis, &threads, gmt_events_at(&reader, i));
+	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&apis);
 	gmt_map_fini(&threads);
 	if (!done) {

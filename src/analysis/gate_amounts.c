@@ -108,14 +108,15 @@ static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_bo
 	bool found = false;
 
 	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, i);
-		const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(snapshot, event);
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+		struct gmt_snapshot_totals totals;
 
-		if (!totals || event->layer != account->layer || event->device != account->device)
+		if (event.layer != account->layer || event.device != account->device ||
+			!gmt_snapshot_totals(&event, &totals))
 			continue;
-		if (found && totals->allocated_bytes <= ret_totals->allocated_bytes)
+		if (found && totals.allocated_bytes <= ret_totals->allocated_bytes)
 			continue;
-		*ret_totals = *totals;
+		*ret_totals = totals;
 		found = true;
 	}
 	return found && ret_totals->allocated_bytes;

@@ -89,48 +89,47 @@ static bool is_invalid_free(const struct gmt_snapshot_event *event)
 	return event->kind == GMT_KIND_FREE_FAILED && (event->result == 1 || event->result == 17);
 }
 
-/* The last event before number `index` that ended, or began, a block at its address; NULL: none. */
-static const struct gmt_snapshot_event *event_before(const struct gmt_snapshot *snapshot, size_t index)
+/* The last event before number `index` that ended, or began, a block at its address; false: none. */
+static bool find_before(const struct gmt_snapshot *snapshot, size_t index, struct gmt_snapshot_event *ret_before)
 {
-	const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, index);
+	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index);
 
 	while (index-- > 0) {
-		const struct gmt_snapshot_event *other = gmt_snapshot_event(snapshot, index);
-
-		if (other->address == event->address && other->layer == event->layer &&
-			(other->kind == GMT_KIND_FREE || other->kind == GMT_KIND_ALLOC))
-			return other;
+		*ret_before = gmt_snapshot_event(snapshot, index);
+		if (ret_before->address == event.address && ret_before->layer == event.layer &&
+			(ret_before->kind == GMT_KIND_FREE || ret_before->kind == GMT_KIND_ALLOC))
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
 static void report_free(const struct gmt_judge *judge, uint32_t check, size_t index)
 {
 	const struct gmt_snapshot *snapshot = judge->input->snapshot;
 	const struct gmt_traces *traces = judge->input->traces;
-	const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, index);
-	const struct gmt_snapshot_event *before = event_before(snapshot, index);
+	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index), before;
+	bool has_before = find_before(snapshot, index, &before);
 	struct gmt_verdict *verdict = judge->verdict;
-	uint32_t stack = traces->stack_of_trace[event->trace];
+	uint32_t stack = traces->stack_of_trace[event.trace];
 	struct gmt_finding *finding = gmt_judge_find(judge, check, stack, gmt_traces_own_line(traces, stack),
 		GMT_SUPPRESSION_FREE);
 
 	if (!finding)
 		return;
 	finding->title = gmt_verdict_line(verdict, "%s, at %s (error %u)",
-		!before ? "an address was freed that was never allocated" :
-		before->kind == GMT_KIND_FREE ? "a block was freed for the second time" :
+		!has_before ? "an address was freed that was never allocated" :
+		before.kind == GMT_KIND_FREE ? "a block was freed for the second time" :
 		"a block was freed that cannot be freed this way",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, event->stamp)).text, event->result);
+		gmt_text_duration(gmt_clock_time_ns(snapshot, event.stamp)).text, event.result);
 	finding->blocks = 1;
-	if (!before)
+	if (!has_before)
 		return;
-	uint32_t first = traces->stack_of_trace[before->trace];
+	uint32_t first = traces->stack_of_trace[before.trace];
 	uint32_t count;
 	gmt_traces_stack(traces, first, &count);
 	gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s at %s%s%s",
-		before->kind == GMT_KIND_FREE ? "first freed" : "allocated",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, before->stamp)).text, count ? " by " : "",
+		before.kind == GMT_KIND_FREE ? "first freed" : "allocated",
+		gmt_text_duration(gmt_clock_time_ns(snapshot, before.stamp)).text, count ? " by " : "",
 		count ? gmt_judge_place(judge, first, gmt_traces_own_line(traces, first)) : ""));
 }
 
@@ -142,12 +141,12 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 	size_t found[SHOWN];
 
 	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, i);
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 
-		if (!is_invalid_free(event))
+		if (!is_invalid_free(&event))
 			continue;
 		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_FREE,
-				judge->input->traces->stack_of_trace[event->trace], 0)) {
+				judge->input->traces->stack_of_trace[event.trace], 0)) {
 			judge->verdict->suppressed_findings++;
 			continue;
 		}

@@ -38,7 +38,7 @@ static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site
 	const struct gmt_books_site *row = &maker->replay->books.sites.items[site];
 	const char *stacks = gmt_snapshot_option(maker->snapshot, "stacks");
 
-	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) && maker->snapshot->totals.count &&
+	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) && maker->snapshot->has_torch &&
 		row->alloc_count && row->total_bytes / row->alloc_count % (2 << 20) == 0;
 }
 

@@ -253,7 +253,7 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	struct gmt_ledger_watch *watch = user;
 
 	pass_answers(watch, replay->events < watch->snapshot->events.count ?
-		gmt_snapshot_event(watch->snapshot, replay->events)->stamp : UINT64_MAX);
+		gmt_snapshot_event(watch->snapshot, replay->events).stamp : UINT64_MAX);
 	watch->answers.count = watch->next_end;
 	for (size_t i = 0; i < watch->devices.count; i++)
 		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].now);

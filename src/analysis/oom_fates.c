@@ -149,17 +149,19 @@ static void given(struct finder *finder, const struct gmt_snapshot_event *event)
 bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapshot *snapshot, size_t count)
 {
 	struct finder finder = { .fates = ret_fates };
-	bool done = true;
+	struct gmt_events_reader reader;
+	bool done = gmt_events_reader_init(&reader, &snapshot->events);
 
 	/* What came of refusals that were folded, and who held what, nobody knows any more. */
 	for (size_t i = snapshot->past_events; i < count && done; i++) {
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(snapshot, i);
+		const struct gmt_snapshot_event *event = gmt_events_at(&reader, i);
 
 		if (gmt_oom_is_one(event))
 			done = refused(&finder, event, i);
 		else if (finder.open && event->kind == GMT_KIND_ALLOC)
 			given(&finder, event);
 	}
+	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&finder.threads);
 	gmt_vec_fini(&finder.chains);
 	return done;

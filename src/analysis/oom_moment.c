@@ -15,16 +15,16 @@ struct ranges {
 	GMT_VEC(struct range) items;
 };
 
-static void fill_cache(struct gmt_oom_row *row, const struct gmt_snapshot *snapshot,
-	const struct gmt_books_account *torch, const struct gmt_snapshot_event *event)
+static void fill_cache(struct gmt_oom_row *row, const struct gmt_books_account *torch,
+	const struct gmt_snapshot_event *event)
 {
-	const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(snapshot, event);
+	struct gmt_snapshot_totals totals;
 	uint64_t allocated;
 
-	if (totals) {
+	if (gmt_snapshot_totals(event, &totals)) {
 		row->has_cache = true;
-		row->reserved_bytes = totals->reserved_bytes;
-		allocated = totals->allocated_bytes;
+		row->reserved_bytes = totals.reserved_bytes;
+		allocated = totals.allocated_bytes;
 	} else if (torch && torch->has_totals) {
 		row->has_cache = true;
 		row->reserved_bytes = torch->told_reserved_bytes;
@@ -179,7 +179,7 @@ bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, c
 	row->holders_layer = row->layer;
 	row->live_bytes = own ? own->live_bytes : 0;
 	row->cuda_bytes = cuda ? cuda->live_bytes : 0;
-	fill_cache(row, ooms->snapshot, torch, event);
+	fill_cache(row, torch, event);
 	if (torch && torch->live_blocks)
 		own = torch;
 	if (own)

@@ -25,18 +25,18 @@ bool gmt_oom_would_fit(const struct gmt_oom_row *row)
 
 static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal)
 {
-	const struct gmt_snapshot_event *event = gmt_snapshot_event(ooms->snapshot, refusal->event);
+	struct gmt_snapshot_event event = gmt_snapshot_event(ooms->snapshot, refusal->event);
 	struct gmt_oom_row *row = gmt_vec_push(&ooms->rows);
 
 	if (!row)
 		return false;
 	*row = (struct gmt_oom_row){
 		.event = refusal->event,
-		.stamp = event->stamp,
-		.time_ns = gmt_clock_time_ns(ooms->snapshot, event->stamp),
-		.layer = event->layer,
-		.device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
-		.requested_bytes = event->size_bytes,
+		.stamp = event.stamp,
+		.time_ns = gmt_clock_time_ns(ooms->snapshot, event.stamp),
+		.layer = event.layer,
+		.device = gmt_space_side(event.space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event.device,
+		.requested_bytes = event.size_bytes,
 		.recovered = refusal->fate == GMT_OOM_RETRY,
 		.driver_refusals = refusal->parts,
 	};
@@ -59,7 +59,7 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 	for (; low < ooms->rows.count && ooms->rows.items[low].stamp == oom->stamp; low++) {
 		struct gmt_oom_row *row = &ooms->rows.items[low];
 
-		if (gmt_snapshot_event(ooms->snapshot, row->event)->thread != oom->thread ||
+		if (gmt_snapshot_event(ooms->snapshot, row->event).thread != oom->thread ||
 			row->device != oom->device || !oom->total_bytes)
 			continue;
 		row->has_driver = true;

@@ -40,10 +40,10 @@ static bool lies_in_call(struct adopter *adopter, uint32_t frames_id)
 	return *kind == CALL_STACK;
 }
 
-static bool adopt(struct adopter *adopter, struct gmt_snapshot_event *event, uint32_t call)
+static bool adopt(struct adopter *adopter, uint32_t of, uint32_t call, uint32_t *ret_trace)
 {
 	struct gmt_snapshot *snapshot = adopter->snapshot;
-	uint64_t key = (uint64_t)event->trace << 32 | call;
+	uint64_t key = (uint64_t)of << 32 | call;
 	uint64_t trace;
 
 	if (!gmt_map_find(&adopter->trace_ids, key, &trace)) {
@@ -52,18 +52,20 @@ static bool adopt(struct adopter *adopter, struct gmt_snapshot_event *event, uin
 		trace = snapshot->traces.count - 1;
 		if (!slot || !gmt_map_put(&adopter->trace_ids, key, trace))
 			return false;
-		*slot = snapshot->traces.items[event->trace];
+		*slot = snapshot->traces.items[of];
 		slot->caller = call;
 	}
-	event->trace = (uint32_t)trace;
+	*ret_trace = (uint32_t)trace;
 	return true;
 }
 
-static bool look_at(struct adopter *adopter, struct gmt_snapshot_event *event)
+/* *ret_trace: as the event has it, or where it was for a call. */
+static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *event, uint32_t *ret_trace)
 {
 	const struct gmt_snapshot_trace *trace = &adopter->snapshot->traces.items[event->trace];
 	uint32_t call;
 
+	*ret_trace = event->trace;
 	/* Most frees have no stack and say nothing. */
 	if (!trace->frames && !trace->stack)
 		return true;
@@ -71,7 +73,7 @@ static bool look_at(struct adopter *adopter, struct gmt_snapshot_event *event)
 		return !trace->frames || gmt_adoption_note(&adopter->adoption, event->thread, trace->frames,
 			lies_in_call(adopter, trace->frames));
 	call = gmt_adoption_caller(&adopter->adoption);
-	return !call || adopt(adopter, event, call);
+	return !call || adopt(adopter, event->trace, call, ret_trace);
 }
 
 /* *ret_any: there is a thread of autograd's. */
@@ -101,6 +103,38 @@ static bool begin_calls(struct adopter *adopter)
 	return true;
 }
 
+/* The events that the reader has, and are behind what was folded. */
+static bool look_at_rows(struct adopter *adopter, const struct gmt_events_reader *reader)
+{
+	struct gmt_snapshot *snapshot = adopter->snapshot;
+	uint32_t traces[GMT_EVENTS_CHUNK];
+	bool differ = false;
+
+	for (size_t i = 0; i < reader->count; i++) {
+		const struct gmt_snapshot_event *event = &reader->rows[i];
+
+		traces[i] = event->trace;
+		if (reader->first + i >= snapshot->past_events && !look_at(adopter, event, &traces[i]))
+			return false;
+		differ |= traces[i] != event->trace;
+	}
+	return !differ || gmt_events_set_traces(&snapshot->events, reader->first, traces);
+}
+
+static bool look_at_all(struct adopter *adopter)
+{
+	struct gmt_snapshot *snapshot = adopter->snapshot;
+	struct gmt_events_reader reader;
+	bool done = gmt_events_reader_init(&reader, &snapshot->events);
+
+	for (size_t i = 0; done && i < snapshot->events.count; i += reader.count) {
+		gmt_events_unpack(&reader, i);
+		done = look_at_rows(adopter, &reader);
+	}
+	gmt_events_reader_fini(&reader);
+	return done;
+}
+
 bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
 {
 	struct adopter adopter = { .snapshot = snapshot };
@@ -114,8 +148,7 @@ bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
 	done = gmt_vec_reserve(&adopter.stack_kinds, snapshot->frames.count + 1);
 	/* What survived a fold says itself for whom it was; the fold says which calls ran at its end. */
 	done = done && begin_calls(&adopter);
-	for (size_t i = snapshot->past_events; done && i < snapshot->events.count; i++)
-		done = look_at(&adopter, &snapshot->events.items[snapshot->order ? snapshot->order[i] : i]);
+	done = done && look_at_all(&adopter);
 	gmt_adoption_fini(&adopter.adoption);
 	gmt_map_fini(&adopter.trace_ids);
 	gmt_vec_fini(&adopter.stack_kinds);

@@ -43,6 +43,7 @@ struct finder {
 	const struct gmt_traces *traces;
 	const struct gmt_step_series *main;
 	uint64_t work_end;
+	struct gmt_events_reader reader;
 	GMT_VEC(uint32_t) stack_kinds; /* by stack: as above, from FIRST_CONTEXT on the context's index */
 	struct gmt_map context_ids;
 	GMT_VEC(struct context) contexts;
@@ -122,9 +123,9 @@ static bool kind_of(struct finder *finder, uint32_t stack, uint32_t *ret_kind)
  * The allocations that count, before the end of the work: PyTorch's blocks; with its backend
  * cudaMallocAsync these are the driver's.
  */
-static const struct gmt_snapshot_event *counting_event(const struct finder *finder, size_t index)
+static const struct gmt_snapshot_event *counting_event(struct finder *finder, size_t index)
 {
-	const struct gmt_snapshot_event *event = gmt_snapshot_event(finder->snapshot, index);
+	const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, index);
 
 	return event->kind == GMT_KIND_ALLOC &&
 		(event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL) &&
@@ -416,13 +417,16 @@ bool gmt_forward_steps(const struct gmt_snapshot *snapshot, const struct gmt_tra
 	struct finder finder = {
 		.snapshot = snapshot, .traces = traces, .main = main, .work_end = work_end,
 	};
+	bool counts = snapshot->has_torch || snapshot->has_pool; /* any event */
 	/* Zeroed; indexed by stack, never pushed to. */
-	bool done = gmt_vec_reserve(&finder.stack_kinds, traces->stacks.entries.count + 1) &&
-		count_contexts(&finder) && collect_runs(&finder) && sort_tokens(&finder);
+	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events) &&
+		gmt_vec_reserve(&finder.stack_kinds, traces->stacks.entries.count + 1) &&
+		(!counts || (count_contexts(&finder) && collect_runs(&finder))) && sort_tokens(&finder);
 
 	for (size_t r = 0; done && r < finder.runs.count; r++)
 		done = split_run(&finder, &finder.runs.items[r]);
 	done = done && make_steps(&finder, ret_series);
+	gmt_events_reader_fini(&finder.reader);
 	gmt_vec_fini(&finder.stack_kinds);
 	gmt_map_fini(&finder.context_ids);
 	gmt_vec_fini(&finder.contexts);

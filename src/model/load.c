@@ -4,24 +4,18 @@
 
 #include "base/intern.h"
 #include "base/pages.h"
-#include "books/books.h"
-#include "model/backward.h"
 #include "model/clock.h"
+#include "model/load_events.h"
 #include "model/order.h"
 #include "model/snapshot.h"
-#include "wire/decode.h"
+#include "wire/feed.h"
 #include "wire/source.h"
 
 /* What only loading needs. */
 struct loader {
 	struct gmt_snapshot *snapshot;
-	struct gmt_map trace_ids;   /* stack << 32 | frames to index in traces */
-	struct gmt_map caller_ids;  /* that index << 32 | caller to the trace that has both */
+	struct gmt_load_events events;
 	struct gmt_intern drop_keys; /* thread and reason; the id is the index in drops */
-	struct gmt_map clamp_ids;   /* thread to index in clamps */
-	GMT_VEC(uint64_t) clamps;   /* the last stamp of each thread */
-	uint32_t clamp_thread;      /* whose clamp was used last ... */
-	size_t clamp_index_plus_1;  /* ... and where it is */
 };
 
 /* Records that are kept as they are, each in its vector, by id where it has one. */
@@ -142,115 +136,6 @@ static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process
 	return true;
 }
 
-/* Index in traces; `caller` 0: nobody says for whom. */
-static bool trace_of(struct loader *loader, uint32_t stack, uint32_t frames, uint32_t caller, uint32_t *ret_trace)
-{
-	struct gmt_snapshot *snapshot = loader->snapshot;
-	struct gmt_map *ids = &loader->trace_ids;
-	uint64_t index, key = (uint64_t)stack << 32 | frames;
-
-	if (caller) {
-		uint32_t pair;
-
-		if (!trace_of(loader, stack, frames, 0, &pair))
-			return false;
-		ids = &loader->caller_ids;
-		key = (uint64_t)pair << 32 | caller;
-	}
-	if (!gmt_map_find(ids, key, &index)) {
-		struct gmt_snapshot_trace *trace = gmt_vec_push(&snapshot->traces);
-
-		index = snapshot->traces.count - 1;
-		if (!trace || !gmt_map_put(ids, key, index))
-			return false;
-		*trace = (struct gmt_snapshot_trace){ .stack = stack, .frames = frames, .caller = caller };
-	}
-	*ret_trace = (uint32_t)index;
-	return true;
-}
-
-/* A thread's clock never goes back, whatever processor it moves to: position orders within it. */
-static bool clamp_stamp(struct loader *loader, uint32_t thread, uint64_t *stamp)
-{
-	if (!loader->clamp_index_plus_1 || loader->clamp_thread != thread) {
-		uint64_t index;
-
-		if (!gmt_map_find(&loader->clamp_ids, thread, &index)) {
-			index = loader->clamps.count;
-			if (!gmt_vec_reserve(&loader->clamps, 1) ||
-				!gmt_map_put(&loader->clamp_ids, thread, index))
-				return false;
-			loader->clamps.items[loader->clamps.count++] = 0;
-		}
-		loader->clamp_thread = thread;
-		loader->clamp_index_plus_1 = index + 1;
-	}
-
-	uint64_t *last = &loader->clamps.items[loader->clamp_index_plus_1 - 1];
-	if (*stamp < *last)
-		*stamp = *last;
-	*last = *stamp;
-	return true;
-}
-
-static void see_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
-{
-	if (stamp > snapshot->last_stamp)
-		snapshot->last_stamp = stamp;
-}
-
-/* Kinds that say an offset where others say a stream. */
-static bool has_offset(unsigned kind)
-{
-	return kind == GMT_KIND_BIND || kind == GMT_KIND_BIND_ADDRESS || kind == GMT_KIND_UNBIND;
-}
-
-static bool load_event(struct loader *loader, const struct gmt_event *row)
-{
-	struct gmt_snapshot *snapshot = loader->snapshot;
-	struct gmt_snapshot_event event = {
-		.stamp = row->stamp, .address = row->address, .size_bytes = row->size_bytes,
-		.thread = row->thread, .result = row->result, .api = row->api, .device = row->device,
-		.kind = row->kind, .layer = row->layer, .space = row->space,
-	};
-
-	snapshot->seen_events++;
-	if (!gmt_layer_name(row->layer) || row->layer >= GMT_BOOKS_LAYERS || !gmt_kind_name(row->kind)) {
-		snapshot->unknown_events++;
-		return true;
-	}
-	/* UINT32_MAX: a fold says that it was for nobody. */
-	if (snapshot->events.count >= UINT32_MAX - 1 || !trace_of(loader, row->stack, row->frames,
-			row->caller == UINT32_MAX ? 0 : row->caller, &event.trace) ||
-		!clamp_stamp(loader, row->thread, &event.stamp))
-		return false;
-	if (row->layer == GMT_LAYER_TORCH) {
-		struct gmt_snapshot_totals *totals = gmt_vec_push(&snapshot->totals);
-
-		if (!totals)
-			return false;
-		totals->allocated_bytes = (uint64_t)row->allocated_bytes;
-		totals->reserved_bytes = (uint64_t)row->reserved_bytes;
-		event.more_plus_1 = (uint32_t)snapshot->totals.count;
-	} else if (row->object || row->context || has_offset(row->kind)) {
-		struct gmt_snapshot_object *object = gmt_vec_push(&snapshot->objects);
-
-		if (!object)
-			return false;
-		*object = (struct gmt_snapshot_object){
-			.object = row->object, .offset = row->stream, .context = row->context,
-		};
-		event.more_plus_1 = (uint32_t)snapshot->objects.count;
-	}
-
-	see_stamp(snapshot, event.stamp);
-
-	struct gmt_snapshot_event *slot = gmt_vec_push(&snapshot->events);
-	if (slot)
-		*slot = event;
-	return slot;
-}
-
 static bool load_drop(struct loader *loader, const struct gmt_drop *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
@@ -291,7 +176,7 @@ static bool load_clock(struct gmt_snapshot *snapshot, const struct gmt_clock *ro
 
 	if (clock)
 		*clock = (struct gmt_snapshot_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
-	see_stamp(snapshot, row->stamp);
+	gmt_load_see_stamp(snapshot, row->stamp);
 	return clock;
 }
 
@@ -315,13 +200,13 @@ static bool load_mark(struct gmt_snapshot *snapshot, const struct gmt_mark *row)
 		.name = gmt_map_find(&snapshot->name_ids, row->name, &index) ?
 			snapshot->names.items[index].text.text : "",
 	};
-	see_stamp(snapshot, row->stamp);
+	gmt_load_see_stamp(snapshot, row->stamp);
 	return true;
 }
 
 static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t events)
 {
-	see_stamp(snapshot, stamp);
+	gmt_load_see_stamp(snapshot, stamp);
 	snapshot->promised_events = events;
 	snapshot->counts_differ |= events != snapshot->seen_events;
 }
@@ -338,15 +223,14 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
 		slot = gmt_vec_push(&snapshot->past_traces);
-		if (!slot || !trace_of(loader, site->stack, site->frames, site->caller, slot))
+		if (!slot || !gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
 			return false;
 	}
 	if (kind == GMT_RECORD_FOLD) {
-		snapshot->past_events = snapshot->events.count;
 		snapshot->seen_events = fold->events;
 		snapshot->fold_why = gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
-		see_stamp(snapshot, fold->stamp);
-		if (!snapshot->fold_why)
+		gmt_load_see_stamp(snapshot, fold->stamp);
+		if (!snapshot->fold_why || !gmt_load_end_past(&loader->events))
 			return false;
 	}
 	return gmt_past_add(&snapshot->past, kind, row, 1);
@@ -367,7 +251,7 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	case GMT_RECORD_PROCESS:
 		return load_process(snapshot, (const struct gmt_process *)row);
 	case GMT_RECORD_EVENT:
-		return load_event(loader, (const struct gmt_event *)row);
+		return gmt_load_event(&loader->events, (const struct gmt_event *)row);
 	case GMT_RECORD_DROP:
 		return load_drop(loader, (const struct gmt_drop *)row);
 	case GMT_RECORD_NOTE:
@@ -389,22 +273,14 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	return true;
 }
 
-static enum gmt_status load_block(struct loader *loader, struct gmt_decoder *decoder,
-	const struct gmt_block *block, struct gmt_error *error)
+static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_block *block, struct gmt_error *error)
 {
-	const struct gmt_record_info *record = gmt_record_info(block->kind);
-	const void *rows;
-
-	if (!record) {
+	if (!block->record) {
 		loader->snapshot->unknown_blocks++;
 		return GMT_OK;
 	}
-
-	enum gmt_status status = gmt_decode_rows(decoder, block, &rows, error);
-	if (status)
-		return status;
-	for (uint32_t i = 0; i < block->rows; i++)
-		if (!load_row(loader, record, (const char *)rows + (size_t)i * record->row_bytes))
+	for (uint32_t i = 0; i < block->count; i++)
+		if (!load_row(loader, block->record, (const char *)block->rows + (size_t)i * block->record->row_bytes))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;
 }
@@ -412,31 +288,28 @@ static enum gmt_status load_block(struct loader *loader, struct gmt_decoder *dec
 static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *source,
 	const struct gmt_snapshot_load_options *options, struct gmt_error *error)
 {
-	struct gmt_decoder decoder = { 0 };
-	struct gmt_block block;
-	enum gmt_status status;
+	struct gmt_feed *feed = gmt_feed_open(source);
+	struct gmt_feed_block block;
+	enum gmt_status status = feed ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	for (;;) {
-		status = gmt_source_next(source, &block, error);
+	while (!status) {
+		status = gmt_feed_next(feed, &block, error);
 		if (!status)
-			status = load_block(loader, &decoder, &block, error);
-		if (status)
-			break;
-		if (options && options->progress) {
-			struct gmt_source_progress progress = gmt_source_progress(source);
-
-			options->progress(options->user, progress.read_bytes, progress.file_bytes);
-		}
+			status = load_block(loader, &block, error);
+		if (!status && options && options->progress)
+			options->progress(options->user, block.progress.read_bytes, block.progress.file_bytes);
 	}
+	gmt_feed_close(feed);
 	loader->snapshot->file_bytes = gmt_source_progress(source).file_bytes;
 	loader->snapshot->recovered = gmt_source_recovered(source);
-	gmt_decoder_fini(&decoder);
 	return status;
 }
 
 /* Decides what the end of reading means: all, a part, or nothing. */
-static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status status, struct gmt_error *error)
+static enum gmt_status judge(struct loader *loader, enum gmt_status status, struct gmt_error *error)
 {
+	struct gmt_snapshot *snapshot = loader->snapshot;
+
 	if (status != GMT_END && status != GMT_DAMAGED)
 		return status;
 	if (!snapshot->has_process) {
@@ -458,7 +331,7 @@ static enum gmt_status judge(struct gmt_snapshot *snapshot, enum gmt_status stat
 		snapshot->counts_differ = true;
 	gmt_clock_prepare(snapshot);
 	gmt_order_marks(snapshot);
-	if (!snapshot->damage || !gmt_order_events(snapshot) || !gmt_backward_adopt(snapshot))
+	if (!snapshot->damage || !gmt_load_finish_events(&loader->events))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;
 }
@@ -475,19 +348,16 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 		return status;
 	snapshot = gmt_pages_grow(NULL, 0, sizeof(*snapshot));
 	if (snapshot) {
-		loader.snapshot = snapshot;
+		loader.snapshot = loader.events.snapshot = snapshot;
 		snapshot->path = gmt_arena_copy(&snapshot->arena, path, strlen(path));
 	}
 	if (!snapshot || !snapshot->path) {
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	} else {
 		status = load_blocks(&loader, source, options, error);
-		status = judge(snapshot, status, error);
+		status = judge(&loader, status, error);
 	}
-	gmt_map_fini(&loader.trace_ids);
-	gmt_map_fini(&loader.caller_ids);
-	gmt_map_fini(&loader.clamp_ids);
-	gmt_vec_fini(&loader.clamps);
+	gmt_load_events_fini(&loader.events);
 	gmt_intern_fini(&loader.drop_keys);
 	gmt_source_close(source);
 	if (status)

@@ -6,11 +6,13 @@
 
 #include "base/pages.h"
 
-/*
- * A file is a sequence of blocks, each of one thread and so in order: a few thousand sorted runs.
- * Merging neighbouring runs, pass by pass, costs what the disorder costs, and is stable.
- */
+/* What threads had ready at one time; where that was more, there is more room from then on. */
+enum { FIRST_WINDOW_EVENTS = 1 << 16, MOST_WINDOW_EVENTS = 1 << 19 };
 
+/*
+ * A file is a sequence of blocks, each of one thread and so in order: a few sorted runs in a window. Merging
+ * neighbouring runs, pass by pass, costs what the disorder costs, and is stable.
+ */
 struct sorter {
 	const struct gmt_snapshot_event *events;
 	uint32_t count;
@@ -61,58 +63,217 @@ static uint32_t merge_pass(struct sorter *sorter)
 	return runs;
 }
 
-static bool is_sorted(const struct gmt_snapshot *snapshot)
+static bool is_sorted(const struct gmt_order *order)
 {
-	for (size_t i = 1; i < snapshot->events.count; i++)
-		if (i != snapshot->past_events &&
-			snapshot->events.items[i - 1].stamp > snapshot->events.items[i].stamp)
+	for (size_t i = order->sorted ? order->sorted : 1; i < order->window.count; i++)
+		if (order->window.items[i - 1].stamp > order->window.items[i].stamp)
 			return false;
 	return true;
 }
 
-/* Sorts [first, end) of from, with to as room; the result is in from. */
-static void sort(struct sorter *sorter, uint32_t first, uint32_t end)
+static bool sort_window(struct gmt_order *order)
 {
-	struct sorter part = {
-		.events = sorter->events, .count = end - first, .from = sorter->from + first, .to = sorter->to + first,
+	uint32_t count = (uint32_t)order->window.count;
+
+	if (is_sorted(order))
+		return true;
+	if (!gmt_vec_reserve(&order->from, count) || !gmt_vec_reserve(&order->to, count) ||
+		!gmt_vec_reserve(&order->spare, count))
+		return false;
+
+	struct sorter sorter = {
+		.events = order->window.items, .count = count, .from = order->from.items, .to = order->to.items,
 	};
-
+	for (uint32_t i = 0; i < count; i++)
+		sorter.from[i] = i;
 	for (uint32_t runs = 2; runs > 1;) {
-		runs = merge_pass(&part);
+		runs = merge_pass(&sorter);
 
-		uint32_t *merged = part.to;
-		part.to = part.from;
-		part.from = merged;
+		uint32_t *merged = sorter.to;
+		sorter.to = sorter.from;
+		sorter.from = merged;
 	}
-	if (part.from != sorter->from + first && part.count)
-		memcpy(part.to, part.from, part.count * sizeof(*part.to));
+	for (uint32_t i = 0; i < count; i++)
+		order->spare.items[i] = order->window.items[sorter.from[i]];
+	memcpy(order->window.items, order->spare.items, count * sizeof(*order->spare.items));
+	return true;
 }
 
-/* What survived a fold comes before all that is behind it in the file, whatever late stamps say. */
-bool gmt_order_events(struct gmt_snapshot *snapshot)
+/* The run that events from `stamp` on can go on with. */
+static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 {
-	size_t bytes = snapshot->events.count * sizeof(uint32_t);
-	struct sorter sorter = {
-		.events = snapshot->events.items, .count = (uint32_t)snapshot->events.count,
-	};
+	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
 
-	if (is_sorted(snapshot))
+	if (last && !order->is_new_part && last->last_stamp <= stamp)
+		return last;
+	if (last && !order->is_new_part && order->window_events < MOST_WINDOW_EVENTS)
+		order->window_events *= 2;
+	last = gmt_vec_push(&order->runs);
+	if (last)
+		last->is_first_of_part = order->is_new_part;
+	order->is_new_part = false;
+	return last;
+}
+
+/* Sorts the window and gives its first `count` events away. */
+static bool emit(struct gmt_order *order, size_t count)
+{
+	struct gmt_order_run *run;
+
+	if (!count)
 		return true;
-
-	sorter.from = gmt_pages_grow(NULL, 0, bytes);
-	sorter.to = gmt_pages_grow(NULL, 0, bytes);
-	if (!sorter.from || !sorter.to) {
-		gmt_pages_free(sorter.from, bytes);
-		gmt_pages_free(sorter.to, bytes);
+	if (!sort_window(order))
 		return false;
-	}
-	for (uint32_t i = 0; i < sorter.count; i++)
-		sorter.from[i] = i;
-	sort(&sorter, 0, (uint32_t)snapshot->past_events);
-	sort(&sorter, (uint32_t)snapshot->past_events, sorter.count);
-	snapshot->order = sorter.from;
-	gmt_pages_free(sorter.to, bytes);
+	run = run_for(order, order->window.items[0].stamp);
+	for (size_t i = 0; run && i < count; i++)
+		if (!gmt_events_push(&run->events, &order->window.items[i]))
+			return false;
+	if (!run)
+		return false;
+	run->last_stamp = order->window.items[count - 1].stamp;
+	order->window.count -= count;
+	order->sorted = order->window.count;
+	memmove(order->window.items, order->window.items + count, order->window.count * sizeof(*order->window.items));
 	return true;
+}
+
+bool gmt_order_push(struct gmt_order *order, const struct gmt_snapshot_event *event)
+{
+	struct gmt_snapshot_event *slot;
+
+	if (!order->window_events)
+		order->window_events = FIRST_WINDOW_EVENTS;
+	if (order->window.count >= order->window_events && !emit(order, order->window.count / 2))
+		return false;
+	slot = gmt_vec_push(&order->window);
+	if (slot)
+		*slot = *event;
+	return slot;
+}
+
+bool gmt_order_part(struct gmt_order *order)
+{
+	bool done = emit(order, order->window.count);
+
+	order->is_new_part = true;
+	return done;
+}
+
+/* A run that is merged, and how far. */
+struct source {
+	struct gmt_events_reader reader;
+	size_t place, count;
+	uint64_t stamp; /* of the event there */
+};
+
+/* Runs that are merged, as a heap by the stamp of their next event; equal stamps stand in the order of their runs. */
+struct merger {
+	GMT_VEC(struct source) sources;
+	GMT_VEC(size_t) heap; /* indices of sources that have more */
+};
+
+static bool comes_before(const struct merger *merger, size_t left, size_t right)
+{
+	const struct source *a = &merger->sources.items[left], *b = &merger->sources.items[right];
+
+	return a->stamp != b->stamp ? a->stamp < b->stamp : left < right;
+}
+
+/* Lets what stands at `at` sink to its place. */
+static void sink(struct merger *merger, size_t at)
+{
+	size_t *heap = merger->heap.items, moved = heap[at];
+
+	for (size_t child; (child = 2 * at + 1) < merger->heap.count; at = child) {
+		child += child + 1 < merger->heap.count && comes_before(merger, heap[child + 1], heap[child]);
+		if (!comes_before(merger, heap[child], moved))
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = moved;
+}
+
+static bool open_sources(struct merger *merger, const struct gmt_order *order, size_t first, size_t end)
+{
+	for (size_t run = first; run < end; run++) {
+		struct source *source = gmt_vec_push(&merger->sources);
+		size_t *slot = gmt_vec_push(&merger->heap);
+
+		if (!source || !slot || !gmt_events_reader_init(&source->reader, &order->runs.items[run].events))
+			return false;
+		source->count = order->runs.items[run].events.count;
+		source->stamp = gmt_events_at(&source->reader, 0)->stamp;
+		*slot = run - first;
+	}
+	for (size_t at = merger->heap.count; at-- > 0;)
+		sink(merger, at);
+	return true;
+}
+
+static bool merge_sources(struct merger *merger, struct gmt_events *to)
+{
+	while (merger->heap.count) {
+		struct source *source = &merger->sources.items[merger->heap.items[0]];
+
+		if (!gmt_events_push(to, gmt_events_at(&source->reader, source->place)))
+			return false;
+		if (++source->place < source->count)
+			source->stamp = gmt_events_at(&source->reader, source->place)->stamp;
+		else
+			merger->heap.items[0] = merger->heap.items[--merger->heap.count];
+		if (merger->heap.count)
+			sink(merger, 0);
+	}
+	return true;
+}
+
+/* Runs first to end are of one part. */
+static bool merge_runs(const struct gmt_order *order, size_t first, size_t end, struct gmt_events *to)
+{
+	struct merger merger = { 0 };
+	bool done = open_sources(&merger, order, first, end) && merge_sources(&merger, to);
+
+	for (size_t i = 0; i < merger.sources.count; i++)
+		gmt_events_reader_fini(&merger.sources.items[i].reader);
+	gmt_vec_fini(&merger.sources);
+	gmt_vec_fini(&merger.heap);
+	return done;
+}
+
+static bool merge_all(const struct gmt_order *order, struct gmt_events *to)
+{
+	bool done = true;
+
+	for (size_t first = 0, end; done && first < order->runs.count; first = end) {
+		for (end = first + 1; end < order->runs.count && !order->runs.items[end].is_first_of_part;)
+			end++;
+		done = merge_runs(order, first, end, to);
+	}
+	return done;
+}
+
+bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events)
+{
+	if (!emit(order, order->window.count))
+		return false;
+	if (order->runs.count > 1)
+		return merge_all(order, ret_events);
+	if (order->runs.count) {
+		*ret_events = order->runs.items[0].events;
+		order->runs.count = 0;
+	}
+	return true;
+}
+
+void gmt_order_fini(struct gmt_order *order)
+{
+	for (size_t i = 0; i < order->runs.count; i++)
+		gmt_events_fini(&order->runs.items[i].events);
+	gmt_vec_fini(&order->runs);
+	gmt_vec_fini(&order->window);
+	gmt_vec_fini(&order->spare);
+	gmt_vec_fini(&order->from);
+	gmt_vec_fini(&order->to);
 }
 
 static int by_stamp(const void *left, const void *right)

@@ -95,21 +95,24 @@ static bool look_at_event(struct search *search, const struct gmt_snapshot_event
 static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *snapshot)
 {
 	struct search search = { .owners = owners, .snapshot = snapshot };
+	struct gmt_events_reader reader;
 	bool done, asks = false;
 
 	/* Zeroed; indexed by trace, never pushed to. */
-	done = gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
+	done = gmt_events_reader_init(&reader, &snapshot->events) &&
+		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
 		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
 	for (uint32_t i = 0; i < snapshot->traces.count; i++)
-		asks |= lacks_native(snapshot, i);
+		asks |= lacks_native(snapshot, i) && snapshot->traces.items[i].gets;
 	for (size_t i = 0; asks && done && i < snapshot->events.count; i++)
-		done = look_at_event(&search, gmt_snapshot_event(snapshot, i));
+		done = look_at_event(&search, gmt_events_at(&reader, i));
 	for (size_t i = 0; i < search.got.count; i++)
 		judge_got(&search, &search.got.items[i]);
 	/* What has no stack at all may be of many places: it must all be segments. */
 	for (size_t i = 0; done && i < snapshot->traces.count; i++)
 		if (!snapshot->traces.items[i].frames && search.others.items[i])
 			owners->segment_traces.items[i] = false;
+	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&search.threads);
 	gmt_vec_fini(&search.got);
 	gmt_vec_fini(&search.others);

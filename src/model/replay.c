@@ -13,6 +13,7 @@ struct session {
 	const struct gmt_traces *traces;
 	const struct gmt_replay_options *options;
 	struct gmt_player player;
+	struct gmt_events_reader reader;
 	const struct gmt_snapshot_event *event; /* that is played ... */
 	size_t index;                           /* ... and where it is */
 	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
@@ -163,14 +164,15 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 
 static struct gmt_player_event event_of(const struct session *session, const struct gmt_snapshot_event *event)
 {
-	const struct gmt_snapshot_totals *totals = gmt_snapshot_totals(session->snapshot, event);
-	struct gmt_snapshot_object about = gmt_snapshot_object(session->snapshot, event);
+	struct gmt_snapshot_object about = gmt_snapshot_object(event);
+	struct gmt_snapshot_totals totals = { 0 };
+	bool has_totals = gmt_snapshot_totals(event, &totals);
 
 	return (struct gmt_player_event){
 		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
 		.object = about.object, .offset = about.offset, .context = about.context,
-		.allocated_bytes = totals ? totals->allocated_bytes : 0,
-		.reserved_bytes = totals ? totals->reserved_bytes : 0, .has_totals = totals,
+		.allocated_bytes = totals.allocated_bytes, .reserved_bytes = totals.reserved_bytes,
+		.has_totals = has_totals,
 		.place = session->traces->stack_of_trace[event->trace], .tag = event->trace,
 		.thread = event->thread, .result = event->result, .api = event->api, .device = event->device,
 		.kind = event->kind, .layer = event->layer, .space = event->space,
@@ -182,7 +184,7 @@ static bool play(struct session *session, size_t index)
 	struct gmt_player_event event;
 
 	session->index = index;
-	session->event = gmt_snapshot_event(session->snapshot, index);
+	session->event = gmt_events_at(&session->reader, index);
 	event = event_of(session, session->event);
 	TELL(session, before, session->event, index);
 	return gmt_player_play(&session->player, &event);
@@ -265,7 +267,7 @@ size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, middle)->stamp) <= until_ns)
+		if (gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, middle).stamp) <= until_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -283,11 +285,13 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
 		} },
 	};
-	bool done = play_all(&session, gmt_replay_count(snapshot, options->until_ns));
+	bool done = gmt_events_reader_init(&session.reader, &snapshot->events) &&
+		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
 	gmt_player_finish(&session.player);
 	gmt_player_fini(&session.player);
 	gmt_map_fini(&session.heap_names);
+	gmt_events_reader_fini(&session.reader);
 	if (!done) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/snapshot.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "base/pages.h"
 #include "model/clock.h"
 
-const struct gmt_snapshot_event *gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index)
+struct gmt_snapshot_event gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index)
 {
-	assert(index < snapshot->events.count);
-	return &snapshot->events.items[snapshot->order ? snapshot->order[index] : index];
+	return *gmt_events_at(snapshot->reader, index);
 }
 
 #define FIND(ids, vector, id) \
@@ -54,20 +52,19 @@ const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, 
 	FIND(stack_ids, stacks, id);
 }
 
-struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot *snapshot,
-	const struct gmt_snapshot_event *event)
+struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot_event *event)
 {
-	if (!event->more_plus_1 || event->layer == GMT_LAYER_TORCH)
+	if (event->layer == GMT_LAYER_TORCH)
 		return (struct gmt_snapshot_object){ 0 };
-	return snapshot->objects.items[event->more_plus_1 - 1];
+	return (struct gmt_snapshot_object){ event->more[0], event->more[1], event->context };
 }
 
-const struct gmt_snapshot_totals *gmt_snapshot_totals(const struct gmt_snapshot *snapshot,
-	const struct gmt_snapshot_event *event)
+bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals)
 {
-	if (!event->more_plus_1 || event->layer != GMT_LAYER_TORCH)
-		return NULL;
-	return &snapshot->totals.items[event->more_plus_1 - 1];
+	if (event->layer != GMT_LAYER_TORCH)
+		return false;
+	*ret_totals = (struct gmt_snapshot_totals){ event->more[0], event->more[1] };
+	return true;
 }
 
 const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char *key)
@@ -141,10 +138,10 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->pools);
 	gmt_vec_fini(&snapshot->calls);
 	gmt_vec_fini(&snapshot->unhooked);
-	gmt_vec_fini(&snapshot->objects);
-	gmt_pages_free(snapshot->order, snapshot->events.count * sizeof(*snapshot->order));
-	gmt_vec_fini(&snapshot->events);
-	gmt_vec_fini(&snapshot->totals);
+	gmt_events_fini(&snapshot->events);
+	if (snapshot->reader)
+		gmt_events_reader_fini(snapshot->reader);
+	gmt_pages_free(snapshot->reader, sizeof(*snapshot->reader));
 	gmt_vec_fini(&snapshot->traces);
 	gmt_arena_fini(&snapshot->arena);
 	gmt_pages_free(snapshot, sizeof(*snapshot));

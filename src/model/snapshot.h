@@ -18,22 +18,9 @@
 #include "base/status.h"
 #include "base/vec.h"
 #include "books/past.h"
+#include "model/events.h"
 #include "wire/format.h"
 #include "wire/source.h"
-
-/* An event without what only the encoding needs: 1 million must stay small. */
-struct gmt_snapshot_event {
-	uint64_t stamp; /* never before the thread's event before it */
-	uint64_t address;
-	uint64_t size_bytes;
-	uint32_t trace;  /* index in traces */
-	uint32_t thread; /* id */
-	uint32_t more_plus_1; /* index in totals (layer torch) or objects (all others); 0: none */
-	uint32_t result;
-	uint16_t api; /* id */
-	int16_t device;
-	uint8_t kind, layer, space;
-};
 
 /* What else an event of CUDA's is about: see the record's fields of these names. */
 struct gmt_snapshot_object {
@@ -53,6 +40,7 @@ struct gmt_snapshot_trace {
 	uint32_t stack;  /* id; 0: none */
 	uint32_t frames; /* id; 0: none */
 	uint32_t caller; /* Python stack of the thread that this one works for (model/backward.h); 0: none */
+	bool gets;       /* an event that got or mapped memory has it */
 };
 
 struct gmt_snapshot_drop {
@@ -111,10 +99,10 @@ struct gmt_snapshot {
 	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
 		stack_ids, name_ids;
 
-	GMT_VEC(struct gmt_snapshot_event) events; /* in the order of the file */
-	uint32_t *order;      /* indices of events in order of time; NULL: the file's order is it */
-	GMT_VEC(struct gmt_snapshot_totals) totals;
-	GMT_VEC(struct gmt_snapshot_object) objects;
+	struct gmt_events events; /* in order of time */
+	struct gmt_events_reader *reader; /* for gmt_snapshot_event */
+	bool has_torch; /* there are events of layer torch, ... */
+	bool has_pool;  /* ... and of space pool */
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/* What was folded (docs/folding.md), when past.has_fold: the first past_events events are the survivors. */
@@ -158,16 +146,14 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 /* `snapshot` may be NULL. */
 void gmt_snapshot_free(struct gmt_snapshot *snapshot);
 
-/* Event number `index` in order of time. */
-const struct gmt_snapshot_event *gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
+/* Event number `index` in order of time. Passes over many have a reader of their own (events.h). One thread. */
+struct gmt_snapshot_event gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
 
-/* What PyTorch reported with an event; NULL when it did not. */
-const struct gmt_snapshot_totals *gmt_snapshot_totals(const struct gmt_snapshot *snapshot,
-	const struct gmt_snapshot_event *event);
+/* What PyTorch reported with an event; false when it did not. */
+bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals);
 
 /* What else an event is about; all zeros when the file does not say. */
-struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot *snapshot,
-	const struct gmt_snapshot_event *event);
+struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot_event *event);
 
 /* By id; NULL when the file has none. */
 const struct gmt_device *gmt_snapshot_device(const struct gmt_snapshot *snapshot, uint32_t ordinal);

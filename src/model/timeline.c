@@ -185,14 +185,9 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static bool has_torch(const struct gmt_snapshot *snapshot)
-{
-	return snapshot->totals.count;
-}
-
 static const char *why_none(const struct gmt_snapshot *snapshot)
 {
-	if (!has_torch(snapshot))
+	if (!snapshot->has_torch)
 		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
 			"allocator was not used";
 	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)

@@ -49,8 +49,8 @@ static void write_device(const struct writer *writer, const struct gmt_oom_row *
 static void write_request(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	const struct gmt_report *report = writer->report;
-	const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, row->event);
-	const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
+	struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
+	const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
 	uint64_t step;
 
 	fprintf(writer->file, "At %s", gmt_text_duration(row->time_ns).text);

@@ -200,18 +200,18 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < replay->refusals.count; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, refusal->event);
-		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
-		bool is_host = gmt_space_side(event->space) == GMT_SIDE_HOST;
-		int32_t device = is_host ? GMT_DEVICE_HOST : event->device;
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		bool is_host = gmt_space_side(event.space) == GMT_SIDE_HOST;
+		int32_t device = is_host ? GMT_DEVICE_HOST : event.device;
 
 		gmt_json_begin_object(json);
-		render_where(event->layer, device, event->space, json);
-		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event->stamp));
-		gmt_json_key_u64(json, "size_bytes", event->size_bytes);
+		render_where(event.layer, device, event.space, json);
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
+		gmt_json_key_u64(json, "size_bytes", event.size_bytes);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
-		gmt_json_key_u64(json, "result", event->result);
-		gmt_owner_json(report->traces, replay->site_stacks.items[refusal->site], event->layer, device, json);
+		gmt_json_key_u64(json, "result", event.result);
+		gmt_owner_json(report->traces, replay->site_stacks.items[refusal->site], event.layer, device, json);
 		gmt_stack_json(report->traces, replay->site_stacks.items[refusal->site], json);
 		gmt_json_end_object(json);
 	}
@@ -226,17 +226,17 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < replay->refused_frees.count; i++) {
 		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, row->event);
-		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
-		uint32_t stack = report->traces->stack_of_trace[event->trace];
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		uint32_t stack = report->traces->stack_of_trace[event.trace];
 
 		gmt_json_begin_object(json);
-		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event->stamp));
-		gmt_json_key_u64(json, "address", event->address);
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
+		gmt_json_key_u64(json, "address", event.address);
 		gmt_json_key(json, "live");
 		gmt_json_bool(json, row->is_live);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
-		gmt_json_key_u64(json, "result", event->result);
+		gmt_json_key_u64(json, "result", event.result);
 		gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, stack));
 		gmt_stack_json(report->traces, stack, json);
 		gmt_json_end_object(json);

@@ -157,7 +157,10 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 
 static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
 {
-	return gmt_oom_is_one(gmt_snapshot_event(report->snapshot, report->replay->refusals.items[refusal].event));
+	struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot,
+		report->replay->refusals.items[refusal].event);
+
+	return gmt_oom_is_one(&event);
 }
 
 /* Those that made no sense; those for lack of memory have paragraphs. */
@@ -177,19 +180,19 @@ static void write_refusals(const struct writer *writer)
 	heading(writer, title);
 	for (size_t i = 0; i < replay->refusals.count; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, refusal->event);
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
 		uint32_t stack = replay->site_stacks.items[refusal->site];
 
 		if (is_lack_of_memory(report, i) || number++ + REFUSALS_SHOWN < count)
 			continue;
-		fprintf(writer->file, "  %10s  %s, ", gmt_text_size(event->size_bytes).text,
-			gmt_layer_name(event->layer));
-		if (gmt_space_side(event->space) == GMT_SIDE_HOST)
+		fprintf(writer->file, "  %10s  %s, ", gmt_text_size(event.size_bytes).text,
+			gmt_layer_name(event.layer));
+		if (gmt_space_side(event.space) == GMT_SIDE_HOST)
 			fputs("host", writer->file);
 		else
-			fprintf(writer->file, "GPU %d", event->device);
+			fprintf(writer->file, "GPU %d", event.device);
 		fprintf(writer->file, ", at %s  ",
-			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event->stamp)).text);
+			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
 		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
 		fputc('\n', writer->file);
 	}
@@ -210,15 +213,15 @@ static void write_refused_frees(const struct writer *writer)
 	heading(writer, title);
 	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
 		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(report->snapshot, row->event);
-		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event->api);
-		uint32_t stack = report->traces->stack_of_trace[event->trace];
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		uint32_t stack = report->traces->stack_of_trace[event.trace];
 
-		fprintf(writer->file, "  0x%" PRIx64 ", %s, by ", event->address,
+		fprintf(writer->file, "  0x%" PRIx64 ", %s, by ", event.address,
 			row->is_live ? "which is live" : "where nothing lives");
 		gmt_plain_text(&writer->plain, api ? api->name.text : "an unknown function");
-		fprintf(writer->file, ", error %u, at %s  ", event->result,
-			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event->stamp)).text);
+		fprintf(writer->file, ", error %u, at %s  ", event.result,
+			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
 		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
 		fputc('\n', writer->file);
 	}

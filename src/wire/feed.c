@@ -11,6 +11,8 @@
 
 enum {
 	PLACES = 4,
+	/* Smaller files are read before a thread would be there. */
+	THREAD_FROM_BYTES = 256 << 10,
 	/* No more lies ready, and no place keeps more: blocks that no recorder makes come one at a time. */
 	MOST_BYTES = 8 << 20,
 };
@@ -118,21 +120,29 @@ static void *work(void *argument)
 	return NULL;
 }
 
+/* Without a thread, where there can be none, it goes on as well. */
+static void start(struct gmt_feed *feed)
+{
+	sigset_t all, before;
+
+	/* Signals are the program's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	feed->has_thread = !pthread_create(&feed->thread, NULL, work, feed);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 struct gmt_feed *gmt_feed_open(struct gmt_source *source)
 {
 	struct gmt_feed *feed = gmt_pages_grow(NULL, 0, sizeof(*feed));
-	sigset_t all, before;
 
 	if (!feed)
 		return NULL;
 	feed->source = source;
 	pthread_mutex_init(&feed->lock, NULL);
 	pthread_cond_init(&feed->changed, NULL);
-	/* Signals are the program's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	feed->has_thread = !pthread_create(&feed->thread, NULL, work, feed);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (gmt_source_progress(source).file_bytes >= THREAD_FROM_BYTES)
+		start(feed);
 	return feed;
 }
 

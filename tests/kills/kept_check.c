@@ -30,19 +30,19 @@ static struct kept_thread *thread_of(struct kept_log *kept, uint32_t id, size_t 
 	return NULL;
 }
 
-/* The events as they stand in the file: blocks of a thread in its order. */
+/* A thread's events come in its order. */
 static int check_events(struct kept_log *kept, bool may_be_stopped)
 {
 	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = &snapshot->events.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		size_t index;
-		struct kept_thread *thread = event->layer == GMT_LAYER_CUDA && event->space == GMT_SPACE_DEVICE ?
-			thread_of(kept, event->thread, &index) : NULL;
+		struct kept_thread *thread = event.layer == GMT_LAYER_CUDA && event.space == GMT_SPACE_DEVICE ?
+			thread_of(kept, event.thread, &index) : NULL;
 
-		if (event->layer != GMT_LAYER_CUDA)
+		if (event.layer != GMT_LAYER_CUDA)
 			continue; /* what the driver takes for its context */
 		if (!thread)
-			return wrong("an event of nobody", i, event->thread);
+			return wrong("an event of nobody", i, event.thread);
 
 		uint64_t position = positions[index]++;
 		const struct kept_call *call = &thread->calls[position];
@@ -51,8 +51,8 @@ static int check_events(struct kept_log *kept, bool may_be_stopped)
 		/* The call that the kill was in has no note. */
 		if (position == thread->done)
 			continue;
-		if (event->address != call->address || event->size_bytes != call->size_bytes ||
-			event->kind != (call->size_bytes ? GMT_KIND_ALLOC : GMT_KIND_FREE))
+		if (event.address != call->address || event.size_bytes != call->size_bytes ||
+			event.kind != (call->size_bytes ? GMT_KIND_ALLOC : GMT_KIND_FREE))
 			return wrong("another event than was", index, position);
 	}
 	for (size_t index = 0; index < KEPT_THREADS; index++)
@@ -71,11 +71,11 @@ struct held {
 static bool was_given_on(struct kept_log *kept, const struct held *held)
 {
 	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = &snapshot->events.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		size_t index;
 
-		if (event->address == held->address && event->stamp > held->stamp && event->kind == GMT_KIND_ALLOC &&
-			event->layer == GMT_LAYER_CUDA && thread_of(kept, event->thread, &index) && index != held->thread)
+		if (event.address == held->address && event.stamp > held->stamp && event.kind == GMT_KIND_ALLOC &&
+			event.layer == GMT_LAYER_CUDA && thread_of(kept, event.thread, &index) && index != held->thread)
 			return true;
 	}
 	return false;
@@ -88,16 +88,16 @@ static size_t live_blocks(struct kept_log *kept)
 	size_t count = 0, live = 0;
 
 	for (size_t i = 0; i < snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = &snapshot->events.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		size_t index, at = 0;
 
-		if (event->layer != GMT_LAYER_CUDA || !thread_of(kept, event->thread, &index))
+		if (event.layer != GMT_LAYER_CUDA || !thread_of(kept, event.thread, &index))
 			continue;
-		while (at < count && (held[at].thread != index || held[at].address != event->address))
+		while (at < count && (held[at].thread != index || held[at].address != event.address))
 			at++;
-		if (event->kind == GMT_KIND_ALLOC && count < sizeof(held) / sizeof(*held))
-			held[count++] = (struct held){ index, event->address, event->stamp };
-		else if (event->kind == GMT_KIND_FREE && at < count)
+		if (event.kind == GMT_KIND_ALLOC && count < sizeof(held) / sizeof(*held))
+			held[count++] = (struct held){ index, event.address, event.stamp };
+		else if (event.kind == GMT_KIND_FREE && at < count)
 			held[at] = held[--count];
 	}
 	for (size_t i = 0; i < count; i++)

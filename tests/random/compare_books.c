@@ -231,10 +231,9 @@ static int by_space_and_address(const void *a, const void *b)
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
-static bool is_about(const struct comparison *comparison, const struct gmt_snapshot_event *event,
-	const struct fact *fact)
+static bool is_about(const struct gmt_snapshot_event *event, const struct fact *fact)
 {
-	struct gmt_snapshot_object about = gmt_snapshot_object(comparison->snapshot, event);
+	struct gmt_snapshot_object about = gmt_snapshot_object(event);
 
 	return event->address == fact->address || about.object == fact->address;
 }
@@ -243,18 +242,21 @@ static void print_events(const struct comparison *comparison, const struct fact 
 {
 	size_t shown[SHOWN_EVENTS], count = 0;
 
-	for (size_t i = comparison->event; i-- > 0 && count < SHOWN_EVENTS;)
-		if (is_about(comparison, gmt_snapshot_event(comparison->snapshot, i), fact))
+	for (size_t i = comparison->event; i-- > 0 && count < SHOWN_EVENTS;) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(comparison->snapshot, i);
+
+		if (is_about(&event, fact))
 			shown[count++] = i;
+	}
 	while (count-- > 0) {
-		const struct gmt_snapshot_event *event = gmt_snapshot_event(comparison->snapshot, shown[count]);
-		const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event->api);
-		struct gmt_snapshot_object about = gmt_snapshot_object(comparison->snapshot, event);
+		struct gmt_snapshot_event event = gmt_snapshot_event(comparison->snapshot, shown[count]);
+		const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event.api);
+		struct gmt_snapshot_object about = gmt_snapshot_object(&event);
 
 		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64 " device %d object %#" PRIx64
-			" offset %#" PRIx64 " context %u result %u\n", shown[count], event->thread, gmt_kind_name(event->kind),
-			gmt_space_name(event->space), api ? api->name.text : "?", event->address, event->size_bytes,
-			event->device, about.object, about.offset, about.context, event->result);
+			" offset %#" PRIx64 " context %u result %u\n", shown[count], event.thread, gmt_kind_name(event.kind),
+			gmt_space_name(event.space), api ? api->name.text : "?", event.address, event.size_bytes,
+			event.device, about.object, about.offset, about.context, event.result);
 	}
 }
 

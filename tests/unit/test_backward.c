@@ -31,7 +31,7 @@ static uint32_t native(void)
 /* The Python stack that event number `event` was given, by id; 0: none. */
 static uint32_t caller_of(size_t event)
 {
-	return recording.snapshot->traces.items[gmt_snapshot_event(recording.snapshot, event)->trace].caller;
+	return recording.snapshot->traces.items[gmt_snapshot_event(recording.snapshot, event).trace].caller;
 }
 
 static void autograds_threads_get_the_stack_of_the_call_that_runs(void **state)
@@ -70,7 +70,7 @@ static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backwar
 	ALLOC(&recording, .size_bytes = 3, .stack = in_backward);
 	ALLOC(&recording, .size_bytes = 4, .native = engine, .thread = AUTOGRAD);
 	recording_read(&recording);
-	stack = recording.traces.stack_of_trace[gmt_snapshot_event(recording.snapshot, 1)->trace];
+	stack = recording.traces.stack_of_trace[gmt_snapshot_event(recording.snapshot, 1).trace];
 	places = gmt_traces_stack(&recording.traces, stack, &count);
 	assert_true(recording.traces.stack_landmarks.items[stack] & GMT_LANDMARK_BIT(BACKWARD));
 	assert_string_equal(gmt_traces_string(&recording.traces,

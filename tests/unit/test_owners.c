@@ -234,15 +234,15 @@ static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 
 static uint32_t owner_of_event(const struct recording *recording, size_t event, int32_t device)
 {
-	const struct gmt_snapshot_event *row = gmt_snapshot_event(recording->snapshot, event);
+	struct gmt_snapshot_event row = gmt_snapshot_event(recording->snapshot, event);
 
-	return gmt_owners_find(&recording->traces.owners, recording->traces.stack_of_trace[row->trace], row->layer, device);
+	return gmt_owners_find(&recording->traces.owners, recording->traces.stack_of_trace[row.trace], row.layer, device);
 }
 
 static bool is_segment(const struct recording *recording, size_t event)
 {
 	return gmt_owners_is_segment(&recording->traces.owners,
-		recording->traces.stack_of_trace[gmt_snapshot_event(recording->snapshot, event)->trace]);
+		recording->traces.stack_of_trace[gmt_snapshot_event(recording->snapshot, event).trace]);
 }
 
 static void a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once(void **state)

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_EVENTS_H
+#define GMT_MODEL_EVENTS_H
+
+/*
+ * Events, packed: in chunks, column by column, each in as many bytes as what differs in the chunk needs. That is
+ * some 10 bytes for an event, where a structure has 64; and unpacking costs a few nanoseconds, so passes over
+ * all events are cheap. What is the same for many events is a shape, of which they have a number. One thread
+ * for each reader; nobody appends while others read.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "base/vec.h"
+
+/* An event, as readers see it. */
+struct gmt_snapshot_event {
+	uint64_t stamp; /* never before the thread's event before it */
+	uint64_t address;
+	uint64_t size_bytes;
+	uint64_t more[2]; /* layer torch: what PyTorch reported; others: what else it is about (see snapshot.h) */
+	uint32_t trace;  /* index in traces */
+	uint32_t thread; /* id */
+	uint32_t result;
+	uint16_t api; /* id */
+	uint16_t context;
+	int16_t device;
+	uint8_t kind, layer, space;
+};
+
+enum {
+	GMT_EVENTS_CHUNK = 1024, /* events of all chunks but the last */
+	GMT_EVENTS_COLUMNS = 7,
+	GMT_EVENTS_KNOWN_SHAPES = 64,
+};
+
+/* Value number i is base + (the number of `width` bytes at offset + i * width << shift). */
+struct gmt_events_column {
+	uint64_t base;
+	uint64_t offset; /* in the bytes of all chunks */
+	uint8_t width, shift;
+};
+
+struct gmt_events_chunk {
+	struct gmt_events_column columns[GMT_EVENTS_COLUMNS];
+};
+
+/* A shape that was met lately, by what it is made of. */
+struct gmt_events_known {
+	uint64_t key[2];
+	uint32_t shape_plus_1;
+};
+
+/* Zero-initialise to make one. */
+struct gmt_events {
+	size_t count;
+	GMT_VEC(struct gmt_events_chunk) chunks; /* full ones */
+	GMT_VEC(struct gmt_snapshot_event) tail; /* behind them, less than a chunk */
+	GMT_VEC(uint8_t) bytes;
+	struct gmt_intern shapes; /* keys of 16 bytes; ids are numbers of shapes */
+	struct gmt_events_known known[GMT_EVENTS_KNOWN_SHAPES];
+};
+
+/* Appends an event; its kind, layer and space are of those that this version knows. False when out of memory. */
+bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event);
+
+/* Gives the events from `first`, a multiple of GMT_EVENTS_CHUNK, on other traces: of a whole chunk, or the tail. */
+bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces);
+
+void gmt_events_fini(struct gmt_events *events);
+
+/* Reads events one after the other, or here and there. */
+struct gmt_events_reader {
+	const struct gmt_events *events;
+	size_t first, count; /* the events that rows has; none at first */
+	struct gmt_snapshot_event *rows;
+};
+
+/* False when out of memory; gmt_events_reader_fini in any case. Of events that no longer change. */
+bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events);
+
+/* For gmt_events_at. */
+void gmt_events_unpack(struct gmt_events_reader *reader, size_t index);
+
+/* Event number `index`, which is there; good until one of another chunk is asked for. */
+static inline const struct gmt_snapshot_event *gmt_events_at(struct gmt_events_reader *reader, size_t index)
+{
+	if (index - reader->first >= reader->count)
+		gmt_events_unpack(reader, index);
+	return &reader->rows[index - reader->first];
+}
+
+void gmt_events_reader_fini(struct gmt_events_reader *reader);
+
+#endif

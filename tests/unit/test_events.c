@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/map.h"
+#include "model/events.h"
+#include "model/order.h"
+
+static uint64_t random_state;
+
+static uint64_t draw(uint64_t below)
+{
+	random_state = gmt_hash_u64(random_state + 1);
+	return random_state % below;
+}
+
+/* Fields of all magnitudes, now and then the extremes. */
+static struct gmt_snapshot_event draw_event(uint64_t stamp)
+{
+	uint64_t magnitude = (uint64_t)1 << draw(64), extreme = draw(500) ? 0 : UINT64_MAX;
+
+	return (struct gmt_snapshot_event){
+		.stamp = stamp, .address = draw(magnitude) << 8 | extreme, .size_bytes = draw(5) * 512,
+		.more = { draw(magnitude), extreme }, .trace = (uint32_t)(draw(400) | extreme),
+		.thread = (uint32_t)(draw(3) | extreme), .result = (uint32_t)extreme, .api = (uint16_t)(draw(9) | extreme),
+		.context = (uint16_t)extreme, .device = (int16_t)(draw(3) - 2), .kind = (uint8_t)(1 + draw(20)),
+		.layer = (uint8_t)(1 + draw(6)), .space = (uint8_t)(draw(23) | extreme),
+	};
+}
+
+static void assert_same(const struct gmt_snapshot_event *a, const struct gmt_snapshot_event *b)
+{
+	assert_true(a->stamp == b->stamp && a->address == b->address && a->size_bytes == b->size_bytes &&
+		a->more[0] == b->more[0] && a->more[1] == b->more[1] && a->trace == b->trace &&
+		a->thread == b->thread && a->result == b->result && a->api == b->api && a->context == b->context &&
+		a->device == b->device && a->kind == b->kind && a->layer == b->layer && a->space == b->space);
+}
+
+static void packed_events_come_back_as_they_were(void **state)
+{
+	enum { COUNT = 5 * GMT_EVENTS_CHUNK + 17 };
+	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
+	struct gmt_events events = { 0 };
+	struct gmt_events_reader reader;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		all[i] = draw_event(i < 3000 ? i : UINT64_MAX - COUNT + i);
+		assert_true(gmt_events_push(&events, &all[i]));
+	}
+	assert_int_equal(events.count, COUNT);
+	assert_true(gmt_events_reader_init(&reader, &events));
+	for (size_t i = 0; i < COUNT; i++)
+		assert_same(gmt_events_at(&reader, i), &all[i]);
+	for (size_t i = COUNT; i-- > 0;)
+		assert_same(gmt_events_at(&reader, i), &all[i]);
+	gmt_events_reader_fini(&reader);
+	gmt_events_fini(&events);
+	free(all);
+}
+
+static void equal_chunks_take_next_to_nothing(void **state)
+{
+	struct gmt_snapshot_event event = { .stamp = 1, .address = UINT64_MAX, .thread = 7, .kind = 1, .layer = 1 };
+	struct gmt_events events = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 3 * GMT_EVENTS_CHUNK; i++) {
+		event.stamp += 256; /* a byte of each, and nothing of what is always the same */
+		assert_true(gmt_events_push(&events, &event));
+	}
+	assert_in_range(events.bytes.count, 1, 2 * 2 * GMT_EVENTS_CHUNK);
+	gmt_events_fini(&events);
+}
+
+static void traces_can_be_changed_in_chunks_and_behind_them(void **state)
+{
+	enum { COUNT = 2 * GMT_EVENTS_CHUNK + 5 };
+	struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .trace = 3 };
+	uint32_t traces[GMT_EVENTS_CHUNK];
+	struct gmt_events events = { 0 };
+	struct gmt_events_reader reader;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++)
+		assert_true(gmt_events_push(&events, &event));
+	for (uint32_t i = 0; i < GMT_EVENTS_CHUNK; i++)
+		traces[i] = 1000000 + i * i;
+	assert_true(gmt_events_set_traces(&events, GMT_EVENTS_CHUNK, traces));
+	assert_true(gmt_events_set_traces(&events, 2 * GMT_EVENTS_CHUNK, traces));
+	assert_true(gmt_events_reader_init(&reader, &events));
+	for (size_t i = 0; i < COUNT; i++)
+		assert_int_equal(gmt_events_at(&reader, i)->trace,
+			i < GMT_EVENTS_CHUNK ? 3 : traces[i % GMT_EVENTS_CHUNK]);
+	gmt_events_reader_fini(&reader);
+	gmt_events_fini(&events);
+}
+
+struct place {
+	uint64_t part, stamp, position;
+};
+
+static int by_time(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	if (a->stamp != b->stamp)
+		return a->stamp < b->stamp ? -1 : 1;
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Blocks of some threads in turn, none later than `reach` behind the others; a second part from `part` on. */
+static void check_order(size_t count, uint64_t reach, size_t part)
+{
+	struct place *expected = calloc(count, sizeof(*expected));
+	struct gmt_order order = { 0 };
+	struct gmt_events events = { 0 };
+	struct gmt_events_reader reader;
+	uint64_t stamp = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = i };
+
+		if (i % 100 == 0)
+			stamp = i / 3 + draw(reach);
+		event.stamp = stamp += draw(2);
+		if (i == part)
+			assert_true(gmt_order_part(&order));
+		assert_true(gmt_order_push(&order, &event));
+		expected[i] = (struct place){ i >= part, event.stamp, i };
+	}
+	assert_true(gmt_order_finish(&order, &events));
+	qsort(expected, count, sizeof(*expected), by_time);
+	assert_int_equal(events.count, count);
+	assert_true(gmt_events_reader_init(&reader, &events));
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(gmt_events_at(&reader, i)->address, expected[i].position);
+	gmt_events_reader_fini(&reader);
+	gmt_events_fini(&events);
+	gmt_order_fini(&order);
+	free(expected);
+}
+
+static void events_are_ordered_by_stamp_and_then_as_they_came(void **state)
+{
+	(void)state;
+	check_order(5, 10, 5);
+	check_order(300000, 2000, 300000);
+}
+
+static void events_far_from_their_place_are_ordered_too(void **state)
+{
+	(void)state;
+	check_order(700000, 1000000, 700000);
+}
+
+static void what_is_in_the_second_part_comes_behind_the_first(void **state)
+{
+	(void)state;
+	check_order(1000, 5000, 1);
+	check_order(400000, 100000, 170000);
+	check_order(1000, 5000, 1000);
+}
+
+static void no_events_are_in_order(void **state)
+{
+	struct gmt_order order = { 0 };
+	struct gmt_events events = { 0 };
+
+	(void)state;
+	assert_true(gmt_order_part(&order));
+	assert_true(gmt_order_finish(&order, &events));
+	assert_int_equal(events.count, 0);
+	gmt_order_fini(&order);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packed_events_come_back_as_they_were),
+		cmocka_unit_test(equal_chunks_take_next_to_nothing),
+		cmocka_unit_test(traces_can_be_changed_in_chunks_and_behind_them),
+		cmocka_unit_test(events_are_ordered_by_stamp_and_then_as_they_came),
+		cmocka_unit_test(events_far_from_their_place_are_ordered_too),
+		cmocka_unit_test(what_is_in_the_second_part_comes_behind_the_first),
+		cmocka_unit_test(no_events_are_in_order),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
