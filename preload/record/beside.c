@@ -42,6 +42,19 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 	return true;
 }
 
+/*
+ * Between its name and its lock a file looks like an orphan: another recorder that begins to fold in this folder may
+ * have locked it first, to remove it, or have removed it already. File systems without locks have no orphans.
+ */
+static bool is_locked(int fd, const char *path)
+{
+	struct stat about, named;
+
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return errno != EWOULDBLOCK;
+	return !fstat(fd, &about) && !lstat(path, &named) && named.st_dev == about.st_dev && named.st_ino == about.st_ino;
+}
+
 bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
 	uint32_t why_bytes)
 {
@@ -52,14 +65,19 @@ bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
 	/* What somebody has put there, or a file system where removing takes a while, costs another name. */
-	for (int number = 0; number < TRIES; number++) {
+	for (int number = 0; number < TRIES && fd < 0; number++) {
 		if (number)
 			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s%d", path, suffix, number);
 		else
 			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s", path, suffix);
 		fd = open(ret_beside->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0 || errno != EEXIST)
+		if (fd < 0 && errno != EEXIST)
 			break;
+		if (fd >= 0 && !is_locked(fd, ret_beside->path)) {
+			close(fd);
+			fd = -1;
+			errno = EBUSY;
+		}
 	}
 	if (fd < 0) {
 		snprintf(ret_why, why_bytes, "no temporary file can be made beside it: %s", strerror(errno));
@@ -67,7 +85,6 @@ bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_
 	}
 	ret_beside->fd = gmt_descriptor_move_high(fd);
 	ret_beside->is_open = true;
-	flock(ret_beside->fd, LOCK_EX | LOCK_NB);
 	gmt_file_identity_of(ret_beside->fd, &ret_beside->file);
 	return true;
 }
@@ -124,18 +141,18 @@ static bool is_temporary(const char *name)
 		strlen(ending + sizeof(suffix) - 1);
 }
 
-/* Our user's, and no process that lives has it locked. */
-static bool is_orphan(int folder, const char *name)
+/* Our user's, and no process that lives has it locked. The lock is held until it is gone: see is_locked. */
+static void remove_orphan(int folder, const char *name)
 {
-	struct stat about;
+	struct stat about, named;
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
-		return false;
-	bool is_so = !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-		!flock(fd, LOCK_EX | LOCK_NB);
+		return;
+	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB) &&
+		!fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) && named.st_dev == about.st_dev && named.st_ino == about.st_ino)
+		unlinkat(folder, name, 0);
 	close(fd);
-	return is_so;
 }
 
 /* What the kernel writes; libc's functions for folders take memory of the host's heap. */
@@ -162,8 +179,8 @@ void gmt_beside_remove_orphans(int of_fd, const struct gmt_file_identity *of)
 		for (long at = 0; at < got;) {
 			const struct entry *entry = (const struct entry *)(const void *)(entries + at);
 
-			if (is_temporary(entry->name) && is_orphan(folder, entry->name))
-				unlinkat(folder, entry->name, 0);
+			if (is_temporary(entry->name))
+				remove_orphan(folder, entry->name);
 			at += entry->length;
 		}
 	if (folder >= 0)

@@ -18,7 +18,9 @@ enum {
 
 static bool fail(struct gmt_rewrite *rewrite, const char *why)
 {
-	snprintf(rewrite->why, sizeof(rewrite->why), "%s", why);
+	/* What is there already stays: printing a text into itself leaves nothing of it. */
+	if (why != rewrite->why)
+		snprintf(rewrite->why, sizeof(rewrite->why), "%s", why);
 	gmt_rewrite_drop(rewrite);
 	return false;
 }
@@ -51,9 +53,10 @@ static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, const char
 }
 
 bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, const char *why)
+	uint64_t cut_stamp, const char *why, bool flushes)
 {
 	memset(rewrite, 0, sizeof(*rewrite));
+	rewrite->flushes = flushes;
 	rewrite->recording = recording;
 	rewrite->part_bytes = rewrite->copied_bytes = part_bytes;
 	if (!gmt_beside_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
@@ -144,6 +147,29 @@ static bool copy_some(struct gmt_rewrite *rewrite, uint64_t file_bytes)
 	return write_all(rewrite, bytes, (size_t)got);
 }
 
+/*
+ * A rename may reach the disk before the bytes do: after a loss of power there would be an empty file, and the old
+ * one, of a week, gone. So the new file is made to be on the disk first. That cannot be bounded in time, and
+ * no ring is emptied meanwhile; therefore it is done once for each fold, between two slices, when nearly all is
+ * written, and what is copied behind it is as safe as what is appended to any recording: a loss of power costs
+ * the end. Where it takes long, the next folds of the recording do without (rotate.c).
+ *
+ * That the disk did not take it is told here at the latest, by NFS and where space is allotted late: the old file stays
+ * then. Other errors say that this file system, or whoever filters our calls, has no such thing.
+ */
+static bool flush(struct gmt_rewrite *rewrite)
+{
+	uint64_t start_ns = gmt_clock_monotonic_ns();
+	bool is_lost = gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file) && fdatasync(rewrite->beside.fd) &&
+		(errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ESTALE);
+
+	if (is_lost)
+		return fail(rewrite, strerror(errno));
+	rewrite->is_flushed = true;
+	rewrite->flush_ns = gmt_clock_monotonic_ns() - start_ns;
+	return true;
+}
+
 enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
 	uint64_t budget_ns)
 {
@@ -159,10 +185,12 @@ enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t fi
 			goes_on = read_some(rewrite);
 		else if (rewrite->phase == GMT_REWRITE_FINISH)
 			goes_on = finish_some(rewrite);
-		else if (file_bytes - rewrite->copied_bytes <= READY_BYTES)
+		else if (file_bytes - rewrite->copied_bytes > READY_BYTES)
+			goes_on = copy_some(rewrite, file_bytes);
+		else if (!rewrite->flushes || rewrite->is_flushed)
 			return GMT_REWRITE_IS_READY;
 		else
-			goes_on = copy_some(rewrite, file_bytes);
+			return flush(rewrite) ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
 	} while (goes_on && gmt_clock_monotonic_ns() < deadline_ns);
 	return goes_on ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
 }

@@ -44,6 +44,9 @@ struct gmt_rewrite {
 	uint64_t copied_bytes;  /* where in the old file copying is */
 	uint64_t head_bytes;    /* of the new file, in front of what is copied */
 	uint64_t folded_events; /* that the new file has in totals only */
+	bool flushes;           /* the new file is to be on the disk before it takes the old one's place */
+	bool is_flushed;
+	uint64_t flush_ns;      /* what that took */
 	char why[256];          /* it failed */
 };
 
@@ -51,10 +54,10 @@ enum gmt_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT_REWRITE_
 
 /*
  * Begins: the first `part_bytes` are folded up to `cut_stamp`, for the reason `why`, which is written into the
- * file. Never while one is under way. False with the reason in rewrite->why.
+ * file. `flushes`: see rewrite->flushes. Never while one is under way. False with the reason in rewrite->why.
  */
 bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, const char *why);
+	uint64_t cut_stamp, const char *why, bool flushes);
 
 /*
  * Works for about `budget_ns`. `file_bytes` is how long the old file is now, `limit_bytes` what the new one may

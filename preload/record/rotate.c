@@ -19,6 +19,7 @@ enum {
 	SLICE_NS = 8000000,
 	SLACK_NS = 500000000,         /* what a call may take between its stamp and its publication */
 	RETRY_NS = 60000000,          /* times 1000 */
+	FLUSH_NS = 250000000,         /* a disk that takes longer is not waited for a second time */
 };
 
 static bool has_max_size(const struct gmt_rotate *rotate)
@@ -199,7 +200,8 @@ static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp)
 {
 	if (!rotate->folds && !rotate->told_failure)
 		gmt_beside_remove_orphans(rotate->recording->fd, &rotate->recording->file);
-	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, why_of(rotate))) {
+	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, why_of(rotate),
+		!rotate->is_flush_slow)) {
 		tell_failure(rotate);
 		return;
 	}
@@ -266,6 +268,9 @@ static void take_place(struct gmt_rotate *rotate)
 	uint64_t head_bytes = rotate->rewrite.head_bytes;
 
 	gmt_stream_sync(rotate->stream);
+	/* What the disk did not take, it may have once the new file was gone (gmt_rotate_make_room). */
+	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
+		return;
 	if (gmt_rewrite_take_place(&rotate->rewrite, rotate->stream))
 		go_on_in_new(rotate, head_bytes);
 	else
@@ -303,6 +308,11 @@ static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
 	enum gmt_rewrite_state state = gmt_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
 		new_bytes, budget_ns);
 
+	if (rotate->rewrite.flush_ns > FLUSH_NS && !rotate->is_flush_slow) {
+		rotate->is_flush_slow = true;
+		gmt_diag_tell("%s: the disk took %llu ms for a folded file; it is not waited for any more", rotate->recording->path,
+			(unsigned long long)(rotate->rewrite.flush_ns / 1000000));
+	}
 	if (state == GMT_REWRITE_FAILED)
 		tell_failure(rotate);
 	else if (state == GMT_REWRITE_IS_READY)
@@ -314,6 +324,19 @@ static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
 bool gmt_rotate_work(struct gmt_rotate *rotate)
 {
 	return rotate->rewrite.phase != GMT_REWRITE_NONE && work(rotate, SLICE_NS);
+}
+
+bool gmt_rotate_make_room(struct gmt_rotate *rotate)
+{
+	bool makes_room = rotate->rewrite.phase != GMT_REWRITE_NONE;
+
+	if (makes_room) {
+		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why), "the disk has no room for both files");
+		gmt_rewrite_drop(&rotate->rewrite);
+		tell_failure(rotate);
+		set_limits(rotate);
+	}
+	return makes_room;
 }
 
 /* Whatever of it is not done until then is given up. */

@@ -38,6 +38,7 @@ struct gmt_rotate {
 	uint32_t cut_under_way;      /* the cuts in front of it go with the fold that is under way */
 	uint64_t not_before_ns;      /* a fold failed: the next try */
 	bool told_failure, told_short;
+	bool is_flush_slow;          /* the disk has taken its time for a new file */
 	uint64_t folds;
 	struct gmt_rewrite rewrite;
 };
@@ -53,6 +54,12 @@ void gmt_rotate_synced(struct gmt_rotate *rotate, uint64_t stamp);
 
 /* A few milliseconds of what is to be done. True while there is more: then soon again. */
 bool gmt_rotate_work(struct gmt_rotate *rotate);
+
+/*
+ * The disk takes nothing: gives up the file beside, if there is one. True when there was: that may have made room,
+ * and is worth another try at once. From within anything that writes to the stream.
+ */
+bool gmt_rotate_make_room(struct gmt_rotate *rotate);
 
 /*
  * The recording ends, and the rings are still to be emptied. A fold that is under way is given up, unless events

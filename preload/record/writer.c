@@ -184,6 +184,9 @@ static bool wait_for_room(void *unused, int error_number)
 		atomic_store(is_stalled, false);
 		return true;
 	}
+	/* What is being folded can be folded another time. */
+	if (gmt_rotate_make_room(&writer.rotate))
+		return true;
 	if (!atomic_exchange(is_stalled, true))
 		gmt_fault(writer.recording->path, "%s; events that do not fit into memory are dropped until it takes some "
 			"again, the program goes on", strerror(error_number));

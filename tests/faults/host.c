@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +97,22 @@ static int ends_at_once(long code)
 	_exit((int)code);
 }
 
+/* Each child ends in order; some events in between. How many did not. */
+static int forks(long count)
+{
+	int failures = 0;
+
+	for (; count > 0; count--) {
+		pid_t child = fork();
+		int status;
+
+		if (!child)
+			exit(0);
+		failures += child < 0 || waitpid(child, &status, 0) != child || status || events(500);
+	}
+	return failures;
+}
+
 static int kills_itself(long number)
 {
 	return raise((int)number);
@@ -111,6 +128,7 @@ static const struct command {
 	{ "pause", pause_ms },
 	{ "close", closes },
 	{ "file-size-limit", file_size_limit },
+	{ "forks", forks },
 	{ "exit", ends },
 	{ "_exit", ends_at_once },
 	{ "signal", kills_itself },

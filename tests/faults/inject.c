@@ -3,8 +3,9 @@
  * Preloaded beside the recorder: makes calls fail that the recorder makes, and no others.
  *
  * FAULTS=function=ERROR[@FIRST[-LAST]],...  the FIRST to LAST call fails (all; from FIRST on). Besides names of errors:
- *     SHORT (half of it is written), HANG (for ever)
+ *     SHORT (half of it is written), HANG (for ever), SLOW (half a second)
  * FAULTS_FILE=TEXT    of calls about a file, only those whose path has TEXT in it
+ * FAULTS_BESIDE=TEXT  of calls about an open file, only those while another lies beside it, with TEXT behind its name
  * FAULTS_CLOCK=1      CLOCK_REALTIME goes a day forth and back at each look
  * FAULTS_DENY=call=ERROR,...  the kernel answers so to every thread from here on (seccomp)
  */
@@ -30,7 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_FAULTS = 8, MOST_DENIED = 16, SHORT = -1, HANG = -2 };
+enum { MOST_FAULTS = 8, MOST_DENIED = 16, SHORT = -1, HANG = -2, SLOW = -3 };
 
 #define EXPORT __attribute__((visibility("default")))
 #define IS_RECORDERS() is_recorders((uintptr_t)__builtin_return_address(0))
@@ -42,7 +43,7 @@ static const struct error {
 	{ "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT }, { "EIO", EIO }, { "ESTALE", ESTALE }, { "EINTR", EINTR },
 	{ "EFBIG", EFBIG }, { "EROFS", EROFS }, { "EAGAIN", EAGAIN }, { "ENOMEM", ENOMEM }, { "EPERM", EPERM },
 	{ "EACCES", EACCES }, { "ENOSYS", ENOSYS }, { "EOPNOTSUPP", EOPNOTSUPP }, { "EMFILE", EMFILE },
-	{ "EINVAL", EINVAL }, { "SHORT", SHORT }, { "HANG", HANG },
+	{ "EINVAL", EINVAL }, { "SHORT", SHORT }, { "HANG", HANG }, { "SLOW", SLOW },
 };
 
 static const struct call {
@@ -69,7 +70,7 @@ static struct fault {
 	_Atomic unsigned long seen;
 } faults[MOST_FAULTS];
 
-static const char *only_file;
+static const char *only_file, *only_beside;
 static bool steps_clock;
 static uintptr_t recorder_start, recorder_end;
 
@@ -151,6 +152,7 @@ __attribute__((constructor)) static void on_load(void)
 	const char *text = getenv("FAULTS"), *denied = getenv("FAULTS_DENY");
 
 	only_file = getenv("FAULTS_FILE");
+	only_beside = getenv("FAULTS_BESIDE");
 	steps_clock = getenv("FAULTS_CLOCK") != NULL;
 	dl_iterate_phdr(find_recorder, NULL);
 	for (struct fault *fault = faults; text && *text && fault < faults + MOST_FAULTS; fault++)
@@ -180,12 +182,13 @@ static int fault_of(const char *function, const char *path)
 
 static int fault_of_file(const char *function, int fd)
 {
-	char link[64], path[PATH_MAX] = "";
+	char link[64], path[PATH_MAX] = "", beside[PATH_MAX + 32];
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		path[0] = 0;
-	return fault_of(function, path);
+	snprintf(beside, sizeof(beside), "%s%.31s", path, only_beside ? only_beside : "");
+	return only_beside && access(beside, F_OK) ? 0 : fault_of(function, path);
 }
 
 #define FAIL_IF(error) \
@@ -222,6 +225,39 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t length)
 	else
 		FAIL_IF(failure);
 	return syscall(SYS_write, fd, bytes, length);
+}
+
+EXPORT ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset)
+{
+	if (IS_RECORDERS())
+		FAIL_IF(fault_of_file("pwrite", fd));
+	return syscall(SYS_pwrite64, fd, bytes, length, offset);
+}
+
+EXPORT ssize_t pread64(int fd, void *bytes, size_t length, off_t offset)
+{
+	if (IS_RECORDERS())
+		FAIL_IF(fault_of_file("pread", fd));
+	return syscall(SYS_pread64, fd, bytes, length, offset);
+}
+
+/* SLOW: it takes half a second. */
+EXPORT int fdatasync(int fd)
+{
+	int failure = IS_RECORDERS() ? fault_of_file("fdatasync", fd) : 0;
+
+	if (failure == SLOW)
+		usleep(500000);
+	else
+		FAIL_IF(failure);
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+EXPORT int rename(const char *from, const char *to)
+{
+	if (IS_RECORDERS())
+		FAIL_IF(fault_of("rename", from));
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 EXPORT int ftruncate64(int fd, off_t length)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What goes wrong while the recorder folds its own file: the old file stays whole, nothing is lost, and it is said."""
+import glob
+import os
+import unittest
+
+import tap
+from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
+
+EVENTS = 30000  # calls to each of two functions: more than a fold waits for
+FOLDED = "folded; "
+NOT_FOLDED = "older events could not be folded"
+
+
+def host(faults="", only=".fold", **more):
+    """It folds as often as it can. Faults are in what it does to the file beside."""
+    injected = {"FAULTS": faults, **({"FAULTS_FILE": only} if only else {})} if faults else {}
+    return Host(options={"stacks": "none", "mode": "window", "window": "1000", "overflow": "wait", "verbosity": "2"},
+                faults={**injected, **more.pop("also", {})}, **more)
+
+
+class Folds(Faults):
+    """Nothing is lost, whatever becomes of a fold."""
+
+    def check_whole(self, host, events):
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual((host.count_events(), host.dropped()), (events, 0))
+        self.assertTrue(host.report()["complete"])
+        self.assertEqual(glob.glob(os.path.join(host.folder, "*.fold*")), [])
+
+    def check_not_folded(self, host, events, words):
+        """It is said once, on stderr and in the file, and all events are in it."""
+        self.check_whole(host, events)
+        said = [line for line in host.said if NOT_FOLDED in line]
+        self.assertEqual(len(said), 1, host.said)
+        self.assertIn(words, said[0])
+        self.assertEqual(sum(NOT_FOLDED in note and words in note for note in host.notes()), 1, host.notes())
+        self.assertFalse(any(FOLDED in line for line in host.said), host.said)
+        self.assertNotIn("folded", host.report())
+
+    def test_what_the_disk_refuses_to_the_new_file_leaves_the_old_one_with_all_events(self):
+        hosts = []
+        for fault, words in (("write=ENOSPC", "No space"), ("write=EIO", "Input/output"), ("pwrite=ENOSPC", "No space"),
+                             ("pwrite=EDQUOT", "quota"), ("fdatasync=EIO", "Input/output"),
+                             ("fdatasync=ENOSPC", "No space"), ("fdatasync=ESTALE", "Stale"), ("rename=EACCES", "Permission"),
+                             ("rename=EIO", "Input/output"), ("open=EMFILE", "Too many open files")):
+            hosts.append((fault, words, host(fault)))
+        for fault, words, one in hosts:
+            with self.subTest(fault):
+                one(f"events {EVENTS}")
+                one.wait_for(NOT_FOLDED)
+                one(f"events {EVENTS}", "pause 1000")
+                one.end()
+                self.check_not_folded(one, 4 * EVENTS, words)
+
+    def test_an_old_file_that_cannot_be_read_stays_as_it_is(self):
+        one = host("pread=EIO", only=".gmt.gz")
+        one(f"events {EVENTS}")
+        one.wait_for(NOT_FOLDED)
+        one("events 10", "pause 1000")
+        one.end()
+        self.check_not_folded(one, 2 * EVENTS + 20, "Input/output")
+
+    def test_a_disk_that_is_full_because_of_the_new_file_takes_events_once_that_is_gone(self):
+        """The recording itself meets the full disk; without the file beside it there is room again."""
+        one = host("write=ENOSPC", only=".gmt.gz", also={"FAULTS_BESIDE": ".fold"})
+        one(f"events {EVENTS}")
+        one.wait_for(NOT_FOLDED)
+        one(f"events {EVENTS}", "pause 1000")
+        one.end()
+        self.check_not_folded(one, 4 * EVENTS, "the disk has no room for both files")
+
+    @needs_mounts
+    def test_on_a_disk_with_room_for_one_file_only_all_events_are_in_that(self):
+        with tmpfs("size=8m") as folder:
+            one = host(folder=folder)
+            one("events 1000", "pause 1000")
+            fill(folder, keep_bytes=1 << 20)
+            one(f"events {EVENTS}", "pause 1000")
+            one.end()
+            # Which of the two files met the end of the disk, and whether it did, is a matter of speed.
+            self.assertEqual((one.count_events(), one.dropped()), (2 * EVENTS + 2000, 0), one.said)
+            self.assertEqual(glob.glob(os.path.join(folder, "*.fold*")), [])
+
+    def test_where_files_cannot_be_flushed_they_are_folded_all_the_same(self):
+        for fault in "fdatasync=EINVAL", "fdatasync=EPERM":
+            with self.subTest(fault):
+                one = host(fault)
+                one(f"events {EVENTS}")
+                one.wait_for(FOLDED)
+                one.end()
+                self.check_whole(one, 2 * EVENTS)
+                self.assertIn("folded", one.report())
+
+    def test_a_disk_that_takes_long_is_waited_for_once(self):
+        one = host("fdatasync=SLOW")
+        for _ in range(6):
+            one(f"events {EVENTS}")
+        wait_until(lambda: sum(FOLDED in line for line in one.said) > 1, "a second fold")
+        one.end()
+        self.check_whole(one, 12 * EVENTS)
+        self.assertEqual(sum("is not waited for any more" in line for line in one.said), 1, one.said)
+
+    def test_forks_while_it_folds_leave_the_file_alone(self):
+        one = host()
+        for _ in range(4):
+            one("forks 40", "events 20000")
+        one.end()
+        self.check_whole(one, 4 * (2 * 500 * 40 + 40000))
+        self.assertGreater(sum(FOLDED in line for line in one.said), 1)
+
+    def test_ranks_that_fold_in_one_folder_at_the_same_time_keep_out_of_each_others_way(self):
+        first = host()
+        ranks = [first, *(host(folder=first.folder) for _ in range(3))]
+        for _ in range(3):
+            for one in ranks:
+                one.commands.append(f"events {EVENTS}")
+                one.process.stdin.write(f"events {EVENTS}\n")
+                one.process.stdin.flush()
+            for one in ranks:
+                one.out.append(one.process.stdout.readline())
+        for one in ranks:
+            one.end()
+            self.assertEqual(one.code, 0)
+            self.assertFalse(any(NOT_FOLDED in line for line in one.said), one.said)
+            self.assertTrue(any(FOLDED in line for line in one.said), one.said)
+        files = sorted(os.listdir(first.folder))
+        self.assertEqual(files, sorted([f"{one.process.pid}.gmt.gz" for one in ranks] +
+                                       [name for name in files if name in ("stderr", "plain")]))
+        for one in ranks:
+            path = os.path.join(first.folder, f"{one.process.pid}.gmt.gz")
+            (layer,) = (row for row in report(path)["devices"][0]["layers"] if row["layer"] == "cuda")
+            self.assertEqual(layer["alloc_count"] + layer["free_count"], 6 * EVENTS)
+
+
+if __name__ == "__main__":
+    tap.main()
