@@ -10,6 +10,11 @@
 
 enum { SHOWN = 10 };
 
+struct folded { /* a GMT_VEC */
+	size_t *items;
+	size_t count, capacity;
+};
+
 static void report_oom(const struct gmt_judge *judge, uint32_t check, const struct gmt_oom_row *row)
 {
 	struct gmt_verdict *verdict = judge->verdict;
@@ -41,12 +46,51 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 	}
 }
 
+/* Those of a site in the time that was folded: their number is all that is known. */
+static void report_folded(const struct gmt_judge *judge, uint32_t check, uint32_t stack, const struct gmt_past_site *site)
+{
+	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
+		gmt_traces_own_line(judge->input->traces, stack), GMT_SUPPRESSION_OOM);
+
+	if (!finding)
+		return;
+	finding->blocks = site->oom_count;
+	finding->title = gmt_verdict_line(judge->verdict, "%s request%s refused in the time that was folded (layer %s)",
+		gmt_text_count(site->oom_count).text, site->oom_count == 1 ? " was" : "s were",
+		gmt_layer_name(site->layer) ? gmt_layer_name(site->layer) : "unknown");
+}
+
+/* Puts what no suppression matches into `found`, as indices of past sites; takes the others from *count. */
+static void find_folded(const struct gmt_judge *judge, struct folded *found, uint64_t *count)
+{
+	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+
+	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->past.sites.count; i++) {
+		const struct gmt_past_site *site = &snapshot->past.sites.items[i];
+		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->past_traces.items[i]];
+		size_t *place;
+
+		if (!site->oom_count)
+			continue;
+		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_OOM, stack, 0)) {
+			judge->verdict->suppressed_findings++;
+			*count -= site->oom_count < *count ? site->oom_count : *count;
+			continue;
+		}
+		place = gmt_vec_push(found);
+		judge->verdict->out_of_memory |= !place;
+		if (place)
+			*place = i;
+	}
+}
+
 void gmt_judge_ooms(const struct gmt_judge *judge)
 {
 	const struct gmt_ooms *ooms = judge->input->ooms;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_OOM, NULL);
 	uint64_t limit = judge->gate->limits->max_ooms, count = ooms->failures;
 	GMT_VEC(const struct gmt_oom_row *) found = { 0 };
+	struct folded folded = { 0 };
 
 	for (size_t i = 0; i < ooms->rows.count; i++) {
 		const struct gmt_oom_row *row = &ooms->rows.items[i];
@@ -64,6 +108,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 		if (place)
 			*place = row;
 	}
+	find_folded(judge, &folded, &count);
 	check.state = count > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.measured = (double)count;
 	check.limit = (double)limit;
@@ -77,7 +122,14 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < SHOWN; i++)
 		report_oom(judge, number, found.items[i]);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < folded.count && i < SHOWN; i++) {
+		uint32_t trace = judge->input->snapshot->past_traces.items[folded.items[i]];
+
+		report_folded(judge, number, judge->input->traces->stack_of_trace[trace],
+			&judge->input->snapshot->past.sites.items[folded.items[i]]);
+	}
 	gmt_vec_fini(&found);
+	gmt_vec_fini(&folded);
 }
 
 /*

@@ -2,24 +2,19 @@
 #ifndef GMT_ANALYSIS_OOM_FATES_H
 #define GMT_ANALYSIS_OOM_FATES_H
 
-/* What became of each refusal for lack of memory (the rules are in ooms.h). A pure function of events. */
+/* What became of each refusal for lack of memory (books/fates.h; the rules are in ooms.h). A pure function of events. */
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "books/fates.h"
 #include "model/snapshot.h"
-
-enum gmt_oom_fate {
-	GMT_OOM_FAILED, /* reached the program */
-	GMT_OOM_RETRY,  /* PyTorch's next try succeeded */
-	GMT_OOM_PART,   /* one of the refusals before the one that has a row, or behind the first of a retry */
-};
 
 struct gmt_oom_refusal {
 	size_t event; /* number, in order of time */
 	uint32_t parts; /* refusals by the driver that this one stands for */
-	uint8_t fate; /* enum gmt_oom_fate */
+	uint8_t fate; /* enum gmt_fate */
 };
 
 struct gmt_oom_fates {

@@ -5,14 +5,9 @@
 #include "analysis/oom_moment.h"
 #include "model/clock.h"
 
-/* CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation. */
-enum { RESULT_OUT_OF_MEMORY = 2 };
-
 bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
 {
-	/* PyTorch reports no other refusals, and no codes. */
-	return event->kind == GMT_KIND_ALLOC_FAILED &&
-		(event->layer == GMT_LAYER_TORCH || event->result == RESULT_OUT_OF_MEMORY);
+	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_fates_is_one(event->layer, event->result);
 }
 
 bool gmt_oom_would_fit(const struct gmt_oom_row *row)
@@ -37,7 +32,7 @@ static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal
 		.layer = event.layer,
 		.device = gmt_space_side(event.space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event.device,
 		.requested_bytes = event.size_bytes,
-		.recovered = refusal->fate == GMT_OOM_RETRY,
+		.recovered = refusal->fate == GMT_FATE_RETRY,
 		.driver_refusals = refusal->parts,
 	};
 	return true;
@@ -74,25 +69,40 @@ static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_fates *fates)
 	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
 
 	for (size_t i = 0; i < fates->refusals.count; i++)
-		if (fates->refusals.items[i].fate != GMT_OOM_PART)
+		if (fates->refusals.items[i].fate != GMT_FATE_PART)
 			counts[fates->refusals.items[i].fate]++;
 	for (size_t i = 0; i < fates->refusals.count; i++) {
 		const struct gmt_oom_refusal *refusal = &fates->refusals.items[i];
 
-		if (refusal->fate == GMT_OOM_PART)
+		if (refusal->fate == GMT_FATE_PART)
 			continue;
 
 		uint64_t number = seen[refusal->fate]++;
-		if ((refusal->fate == GMT_OOM_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
+		if ((refusal->fate == GMT_FATE_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
 			if (!add_row(ooms, refusal))
 				return false;
 		} else {
 			ooms->left_out++;
 		}
 	}
-	ooms->failures = counts[GMT_OOM_FAILED];
-	ooms->retries = counts[GMT_OOM_RETRY];
+	ooms->failures = counts[GMT_FATE_FAILED];
+	ooms->retries = counts[GMT_FATE_RETRY];
 	return true;
+}
+
+/* Of those that were folded there are counts, by site. */
+static void add_folded(struct gmt_ooms *ooms, uint64_t until_ns)
+{
+	const struct gmt_past *past = &ooms->snapshot->past;
+
+	if (!past->has_fold || gmt_clock_time_ns(ooms->snapshot, past->fold.stamp) > until_ns)
+		return;
+	for (size_t i = 0; i < past->sites.count; i++)
+		ooms->folded_failures = gmt_books_sum(ooms->folded_failures, past->sites.items[i].oom_count);
+	ooms->folded_retries = past->fold.oom_retries;
+	ooms->failures = gmt_books_sum(ooms->failures, ooms->folded_failures);
+	ooms->retries = gmt_books_sum(ooms->retries, ooms->folded_retries);
+	ooms->left_out = gmt_books_sum(ooms->left_out, gmt_books_sum(ooms->folded_failures, ooms->folded_retries));
 }
 
 enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
@@ -109,6 +119,7 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 		gmt_ooms_fini(ret_ooms);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
+	add_folded(ret_ooms, until_ns);
 	for (size_t i = 0; i < snapshot->ooms.count; i++)
 		note_driver(ret_ooms, &snapshot->ooms.items[i]);
 	return GMT_OK;

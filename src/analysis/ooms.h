@@ -73,6 +73,7 @@ struct gmt_ooms {
 	uint64_t failures; /* that reached the program */
 	uint64_t retries;
 	uint64_t left_out; /* of both, without a row */
+	uint64_t folded_failures, folded_retries; /* of both, those in the time that was folded: they have no rows */
 	size_t next; /* row that the observer waits for */
 	struct gmt_allocator_memory memory; /* by then */
 };

@@ -20,6 +20,7 @@ enum gmt_status gmt_fold_open(const struct gmt_fold_options *options, struct gmt
 	if (!folder->options.max_waiting)
 		folder->options.max_waiting = DEFAULT_WAITING;
 	gmt_fold_play_init(folder);
+	gmt_fold_fates_init(folder);
 	folder->clock_stride = 1;
 	*ret_folder = folder;
 	return GMT_OK;
@@ -402,5 +403,6 @@ void gmt_fold_close(struct gmt_folder *folder)
 	gmt_vec_fini(&folder->devices);
 	gmt_vec_fini(&folder->out);
 	gmt_fold_moments_fini(folder);
+	gmt_fold_fates_fini(folder);
 	gmt_pages_free(folder, sizeof(*folder));
 }

@@ -220,8 +220,7 @@ static bool keep_refusal(struct gmt_folder *folder)
 static bool refused(void *user, const struct gmt_player_event *event, uint32_t site)
 {
 	(void)event;
-	(void)site;
-	return keep_refusal(user);
+	return keep_refusal(user) && gmt_fold_see_refused(user, site);
 }
 
 static bool refused_free(void *user, const struct gmt_player_event *event, bool is_live)
@@ -345,6 +344,7 @@ bool gmt_fold_play(struct gmt_folder *folder, struct gmt_event *event)
 	}
 	folder->current = event;
 	gmt_fold_before(folder, event, played.place, &before);
+	gmt_fold_see_given(folder, event);
 	return gmt_player_play(&folder->player, &played) && gmt_fold_after(folder, event, &before);
 }
 
@@ -361,6 +361,7 @@ static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t sit
 
 	folder->makers.items[site].thread = row->thread;
 	folder->makers.items[site].several = row->several;
+	folder->makers.items[site].ooms += row->oom_count;
 	return true;
 }
 
@@ -414,6 +415,7 @@ bool gmt_fold_restore(struct gmt_folder *folder)
 			(uint32_t)folder->past.calls.items[i + 1], true))
 			return false;
 	folder->merged_sites = (uint32_t)folder->past.fold.merged_sites;
+	folder->oom_retries += folder->past.fold.oom_retries;
 	return gmt_past_set_books(&folder->past, &folder->player, &names, &misfits) && restore_devices(folder) &&
 		gmt_fold_take_past_moments(folder);
 }

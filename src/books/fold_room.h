@@ -11,6 +11,7 @@
  */
 
 #include "books/adoption.h"
+#include "books/fates.h"
 #include "books/fold.h"
 #include "books/past.h"
 #include "books/player.h"
@@ -62,6 +63,13 @@ struct gmt_fold_maker {
 	uint32_t place;  /* the site's */
 	uint32_t thread; /* the first; 0: none yet */
 	bool several;    /* threads of other names did too */
+	uint64_t ooms;   /* its refusals for lack of memory that reached the program, as far as is known */
+};
+
+/* A refusal whose fate may be open. */
+struct gmt_fold_open {
+	uint64_t stamp;
+	uint32_t thread, site;
 };
 
 struct gmt_fold_device {
@@ -154,6 +162,12 @@ struct gmt_folder {
 	GMT_VEC(struct gmt_event) refusals; /* a ring */
 	uint64_t refused;
 
+	/* What became of them. */
+	struct gmt_fates fates;
+	GMT_VEC(struct gmt_fold_open) open_refusals;
+	GMT_VEC(uint64_t) open_list; /* as the fold row has it */
+	uint64_t oom_retries;
+
 	/* Moments. */
 	GMT_VEC(struct gmt_fold_device) devices;
 	GMT_VEC(struct gmt_mark) pending_marks, kept_marks;
@@ -188,6 +202,13 @@ bool gmt_fold_restore(struct gmt_folder *folder);
 uint32_t gmt_fold_survive(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place);
 void gmt_fold_forget(struct gmt_folder *folder, uint32_t survivor_plus_1);
 struct gmt_fold_device *gmt_fold_device(struct gmt_folder *folder, int16_t device);
+
+/* fold_fates.c: the current event was refused, and is booked; an allocation, before it is; at the cut. */
+void gmt_fold_fates_init(struct gmt_folder *folder);
+bool gmt_fold_see_refused(struct gmt_folder *folder, uint32_t site);
+void gmt_fold_see_given(struct gmt_folder *folder, const struct gmt_event *event);
+bool gmt_fold_close_fates(struct gmt_folder *folder);
+void gmt_fold_fates_fini(struct gmt_folder *folder);
 
 /* fold_memory.c, fold_graphs.c: around the play of an event that changes more than a block. */
 struct gmt_fold_before {

@@ -51,7 +51,7 @@ bool gmt_fold_begin_head(struct gmt_folder *folder)
 	folder->list_layer = 0;
 	folder->list_cursor = 0;
 	return gmt_fold_pass_moments(folder, cut == UINT64_MAX ? cut : cut + 1) && gmt_fold_list_memory(folder) &&
-		gmt_fold_list_graphs(folder) && list_refusals(folder);
+		gmt_fold_list_graphs(folder) && list_refusals(folder) && gmt_fold_close_fates(folder);
 }
 
 /* Blocks that live, a few at a time. */
@@ -319,6 +319,7 @@ static struct gmt_past_site site_row(const struct gmt_folder *folder, uint32_t i
 		.free_count = site->free_count, .refused_count = site->refused_count,
 		.peak_bytes = peak.bytes, .peak_blocks = peak.blocks,
 		.heap_peak_bytes = heap_peak.bytes, .heap_peak_blocks = heap_peak.blocks,
+		.oom_count = folder->makers.items[id].ooms,
 	};
 }
 
@@ -369,7 +370,8 @@ static bool write_fold(struct gmt_folder *folder)
 		.unknown_frees = anomalies->unknown_frees + folder->player.physical.unknown_handles,
 		.missed_frees = anomalies->missed_frees, .size_mismatches = anomalies->size_mismatches,
 		.refused_frees = anomalies->refused_frees, .impossible_sizes = anomalies->impossible_sizes,
-		.merged_sites = folder->merged_sites, .calls = { calls, count },
+		.merged_sites = folder->merged_sites, .calls = { calls, count }, .oom_retries = folder->oom_retries,
+		.open_ooms = { folder->open_list.items, (uint32_t)folder->open_list.count },
 	};
 	folder->folded_events = row.events > row.survivors ? row.events - row.survivors : 0;
 	return write(folder, GMT_RECORD_FOLD, &row, 1);

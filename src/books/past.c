@@ -19,13 +19,25 @@ static bool add_fold(struct gmt_past *past, const struct gmt_fold *row)
 			.impossible_sizes = row->impossible_sizes,
 		},
 	};
-	past->calls.count = 0;
-	if (!gmt_vec_reserve(&past->calls, row->calls.count))
+	past->fold.oom_retries = row->oom_retries;
+	past->calls.count = past->open_ooms.count = 0;
+	if (!gmt_vec_reserve(&past->calls, row->calls.count) || !gmt_vec_reserve(&past->open_ooms, row->open_ooms.count))
 		return false;
 	past->calls.count = row->calls.count;
 	if (row->calls.count)
 		memcpy(past->calls.items, row->calls.items, row->calls.count * sizeof(*past->calls.items));
+	past->open_ooms.count = row->open_ooms.count;
+	if (row->open_ooms.count)
+		memcpy(past->open_ooms.items, row->open_ooms.items, row->open_ooms.count * sizeof(*past->open_ooms.items));
 	return true;
+}
+
+bool gmt_past_is_open(const struct gmt_past *past, uint32_t thread, uint64_t stamp)
+{
+	for (size_t i = 0; i + 1 < past->open_ooms.count; i += 2)
+		if (past->open_ooms.items[i] == thread && past->open_ooms.items[i + 1] == stamp)
+			return true;
+	return false;
 }
 
 #define APPEND(vec, rows, number) \
@@ -279,4 +291,5 @@ void gmt_past_fini(struct gmt_past *past)
 	gmt_vec_fini(&past->steps);
 	gmt_vec_fini(&past->answers);
 	gmt_vec_fini(&past->calls);
+	gmt_vec_fini(&past->open_ooms);
 }

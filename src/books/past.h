@@ -23,9 +23,9 @@ struct gmt_past {
 	GMT_VEC(struct gmt_past_site) sites;
 	GMT_VEC(struct gmt_past_step) steps;
 	GMT_VEC(struct gmt_past_answer) answers;
-	GMT_VEC(uint64_t) calls; /* of the fold row */
+	GMT_VEC(uint64_t) calls, open_ooms; /* of the fold row */
 	struct gmt_fold_row {
-		uint64_t stamp, events, survivors, merged_sites;
+		uint64_t stamp, events, survivors, merged_sites, oom_retries;
 		struct gmt_books_anomalies anomalies;
 	} fold;
 	bool has_fold;
@@ -36,6 +36,9 @@ bool gmt_past_takes(uint32_t kind);
 
 /* Keeps rows of such a kind, but for the text of `fold`. False when out of memory. */
 bool gmt_past_add(struct gmt_past *past, uint32_t kind, const void *rows, uint32_t count);
+
+/* Whether a refusal among the survivors, by its thread and stamp, is one of which what follows tells what became of it. */
+bool gmt_past_is_open(const struct gmt_past *past, uint32_t thread, uint64_t stamp);
 
 /* How past rows get the numbers that the player's owner uses. */
 struct gmt_past_names {

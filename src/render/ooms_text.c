@@ -155,7 +155,7 @@ static void write_failure(const struct writer *writer, const struct gmt_oom_row 
 
 static void write_retries(const struct writer *writer, const struct gmt_oom_row *last)
 {
-	uint64_t count = writer->report->ooms->retries;
+	uint64_t count = writer->report->ooms->retries - writer->report->ooms->folded_retries;
 
 	if (count == 1)
 		fputs("Once the driver refused, and PyTorch freed its cache and got it: ", writer->file);
@@ -166,6 +166,20 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 		gmt_text_duration(last->time_ns).text);
 	write_place(writer, last->stack);
 	fputs(".", writer->file);
+}
+
+static void write_folded(const struct writer *writer, const struct gmt_oom_row *none)
+{
+	const struct gmt_ooms *ooms = writer->report->ooms;
+
+	(void)none;
+	fputs("In the time that was folded ", writer->file);
+	if (ooms->folded_failures)
+		fprintf(writer->file, "%s request%s failed%s", gmt_text_count(ooms->folded_failures).text,
+			ooms->folded_failures == 1 ? "" : "s", ooms->folded_retries ? ", and " : "");
+	if (ooms->folded_retries)
+		fprintf(writer->file, "PyTorch got %s by emptying its cache", gmt_text_count(ooms->folded_retries).text);
+	fputs("; who held what then is not known any more.", writer->file);
 }
 
 /* Bytes up to where a line may be broken: the next space that does not stand between number and unit. */
@@ -253,7 +267,7 @@ static bool write_failures(struct writer *writer, FILE *file)
 			return false;
 		if (number == 1 && count > LAST_SHOWN + 1)
 			fprintf(file, "  [%s more: see --json]\n",
-				gmt_text_count(ooms->failures - LAST_SHOWN - 1).text);
+				gmt_text_count(ooms->failures - ooms->folded_failures - LAST_SHOWN - 1).text);
 	}
 	return true;
 }
@@ -264,11 +278,12 @@ bool gmt_ooms_text(const struct gmt_report *report, const struct gmt_ooms_steps 
 	const struct gmt_oom_row *retry = NULL;
 	struct writer writer = { .report = report, .steps = steps };
 
-	if (!ooms->rows.count)
+	if (!ooms->rows.count && !ooms->folded_failures && !ooms->folded_retries)
 		return true;
 	write_heading(report, file);
 	for (size_t i = 0; i < ooms->rows.count; i++)
 		if (ooms->rows.items[i].recovered)
 			retry = &ooms->rows.items[i];
-	return write_failures(&writer, file) && (!retry || write_paragraph(&writer, write_retries, retry, file));
+	return write_failures(&writer, file) && (!retry || write_paragraph(&writer, write_retries, retry, file)) &&
+		((!ooms->folded_failures && !ooms->folded_retries) || write_paragraph(&writer, write_folded, NULL, file));
 }

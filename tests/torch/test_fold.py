@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Folded recordings of real PyTorch: a program that does the same each time has the same totals, however much is kept of it."""
+import collections
+import os
+import unittest
+
+import tap
+from snapshots import SIM_PYTHON, cli, records, report
+from test_exact import layers_of, own_file, record
+
+ROUND_STEPS = 6  # of five rounds: more events than a fold waits for
+WAYS = {"full": {}, "window": {"window": "1000"}, "aggregate": {}}
+NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "total_bytes")  # max_live_bytes of merged stacks is a bound
+
+
+def without_times(value):
+    """What two runs have in common: all but moments, and what a device said at one."""
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if not key.endswith(("_ns", "stamp"))}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def sites_of(found):
+    """What the blocks of each place in the program came to; of two builds of one stack, both."""
+    sites = collections.Counter()
+    for site in found["sites"]:
+        stack = tuple((frame["kind"], frame["function"], frame.get("file"), frame.get("line")) for frame in site["stack"])
+        sites[(site["layer"], site["space"], site["device"], stack, *(site[key] for key in NUMBERS))] += 1
+    return sites
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Fold(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.paths, cls.told, cls.runs = {}, {}, []
+        for mode, more in WAYS.items():
+            run, cls.told[mode] = record("transformer_loop.py", str(ROUND_STEPS), options={"mode": mode, **more})
+            cls.runs.append(run)
+            cls.paths[mode] = own_file(run)
+        cls.reports = {mode: report(path) for mode, path in cls.paths.items()}
+
+    def test_so_much_was_folded_that_it_shows(self):
+        full = self.reports["full"]
+        self.assertNotIn("folded", full)
+        for mode in "window", "aggregate":
+            found = self.reports[mode]
+            self.assertEqual(found["events"]["recorded"], full["events"]["recorded"])
+            self.assertTrue(found["complete"])
+            self.assertGreater(found["folded"]["events"], 30000)
+            self.assertLess(len(records(self.paths[mode], "event")), full["events"]["recorded"] - 30000)
+
+    def test_totals_and_peaks_are_what_pytorch_counted(self):
+        for mode, found in self.reports.items():
+            with self.subTest(mode):
+                (counts,) = self.told[mode]["devices"]
+                torch, cuda = (layers_of(found, 0)[layer] for layer in ("torch", "cuda"))
+                self.assertEqual(torch["peak_bytes"], counts["max_memory_allocated"])
+                self.assertEqual(cuda["peak_bytes"], counts["max_memory_reserved"])
+                self.assertEqual(torch["alloc_count"], counts["allocated_count"])
+
+    def test_each_site_is_what_it_is_in_a_run_with_all_events(self):
+        full = sites_of(self.reports["full"])
+        self.assertGreater(len(full), 50)
+        for mode in "window", "aggregate":
+            with self.subTest(mode):
+                self.assertEqual(sites_of(self.reports[mode]), full)
+
+    def test_devices_and_what_lives_are_what_they_are_in_a_run_with_all_events(self):
+        for mode in "window", "aggregate":
+            for part in "devices", "host", "heaps":
+                with self.subTest(mode=mode, part=part):
+                    self.assertEqual(without_times(self.reports[mode][part]), without_times(self.reports["full"][part]))
+
+    def test_the_ledger_at_the_peak_and_at_the_end_has_the_same_lines(self):
+        (full,) = self.reports["full"]["ledger"]
+        for mode in "window", "aggregate":
+            with self.subTest(mode):
+                self.assertEqual(without_times(self.reports[mode]["ledger"]), [without_times(full)])
+
+    def test_gpumemtrace_fold_makes_such_a_file_of_any_recording(self):
+        for mode, more in (("full", ()), ("full", ("--keep-events=5000",)), ("window", ())):
+            with self.subTest(mode=mode, more=more):
+                folded = self.paths[mode] + ".small.gmt.gz"
+                done = cli("fold", self.paths[mode], "-o", folded, *more)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                found, whole = report(folded), self.reports[mode]
+                self.assertEqual(sites_of(found), sites_of(whole))
+                for part in "devices", "host", "heaps", "ledger", "process", "complete", "anomalies":
+                    self.assertEqual(found[part], whole[part], part)
+                self.assertGreater(found["folded"]["events"], 30000)
+
+
+if __name__ == "__main__":
+    tap.main()
