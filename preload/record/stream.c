@@ -116,6 +116,17 @@ static void sync_point(struct gmt_stream *stream)
 	stream->synced_ns = gmt_clock_monotonic_ns();
 }
 
+/* What was pushed counts as if compression did nothing, until a sync point says how large it became. */
+static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
+{
+	if (has_room(stream, kind, bytes))
+		return true;
+	if (stream->part == GMT_STREAM_BATCH || gmt_sink_pushed_bytes(stream->sink) == stream->synced_bytes)
+		return false;
+	sync_point(stream);
+	return has_room(stream, kind, bytes);
+}
+
 static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
 {
 	if (!gmt_journal_has_room(&stream->journal, length))
@@ -141,7 +152,7 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	check(stream, status, &error);
 	if (status)
 		return;
-	if (stream->part != GMT_STREAM_NAMES && !has_room(stream, kind, length)) {
+	if (stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length)) {
 		stream->is_full = true;
 		return;
 	}
@@ -233,7 +244,9 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 		look_at(stream, &batch[i]);
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
-	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)))
+	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
+	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream)))
 		sync_point(stream);
 	if (stream->has_failed)
 		return false;

@@ -335,7 +335,8 @@ class Files(unittest.TestCase):
         events = sum(row["layer"] == CUDA for row in records(copy, "event"))
         # The end of the context is an event too, of which the program's books know nothing.
         self.assertIn(dropped["the file had reached max_size"] - (run.books["calls"] - events), (0, 1))
-        self.assertGreater(size, MIB // 8)
+        # Of the sixteen parts of the file one is kept for the end, and two may wait to be compressed.
+        self.assertGreater(size, MIB * 3 // 4)
         self.assertEqual(len(records(copy, "end")), 1)
 
 
