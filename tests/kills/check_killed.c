@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG [stopped|cut]: whether the snapshot has what the program itself noted down (kept_check.h).
- * Prints what is wrong, or the count of events.
+ * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: whether the snapshot has what the program itself noted
+ * down (kept_check.h). Prints what is wrong, or the count of events, and of a folded
+ * recording how many are in totals only.
  */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "kept_check.h"
 
+static bool read_published(char **arguments, const struct kept_log *kept, uint64_t ret_published[KEPT_THREADS])
+{
+	for (; *arguments; arguments++) {
+		uint64_t published;
+		uint32_t tid;
+		size_t i = 0;
+
+		if (sscanf(*arguments, "%" SCNu32 "=%" SCNu64, &tid, &published) != 2)
+			return false;
+		while (i < KEPT_THREADS && kept->threads[i].tid != tid)
+			i++;
+		if (i < KEPT_THREADS)
+			ret_published[i] = published;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	enum kept_how how = argc <= 3 ? KEPT_WHOLE : strcmp(argv[3], "cut") ? KEPT_STOPPED : KEPT_CUT;
+	enum kept_how how = argc <= 3 || !strcmp(argv[3], "whole") ? KEPT_WHOLE :
+		strcmp(argv[3], "cut") ? KEPT_STOPPED : KEPT_CUT;
+	uint64_t published[KEPT_THREADS] = { 0 };
 	struct gmt_snapshot *snapshot;
 	struct gmt_error error = { 0 };
 	int fd = argc > 2 ? open(argv[2], O_RDONLY) : -1;
@@ -22,10 +43,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	struct kept_log *kept = mmap(NULL, sizeof(*kept), PROT_READ, MAP_SHARED, fd, 0);
-	if (kept == MAP_FAILED)
+	if (kept == MAP_FAILED || (argc > 4 && !read_published(argv + 4, kept, published)))
 		return 2;
-	if (kept_check(snapshot, kept, how))
+	if (kept_check(snapshot, kept, how, argc > 4 ? published : NULL))
 		return 1;
-	printf("%zu\n", snapshot->events.count);
+	printf("%zu", snapshot->events.count);
+	if (snapshot->past.has_fold)
+		printf(" %" PRIu64, gmt_snapshot_folded(snapshot));
+	putchar('\n');
 	return 0;
 }

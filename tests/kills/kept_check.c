@@ -1,135 +1,146 @@
 /* SPDX-License-Identifier: MIT */
+#include "kept_check.h"
+
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "kept_check.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
+#include "kept_parts.h"
 
-enum { HELD_MOST = 128 };
-
-static struct gmt_snapshot *snapshot;
-static uint64_t positions[KEPT_THREADS];
-
-static int wrong(const char *what, uint64_t first, uint64_t second)
+int kept_wrong(const char *what, uint64_t first, uint64_t second)
 {
 	printf("%s (%" PRIu64 ", %" PRIu64 ")\n", what, first, second);
 	return 1;
 }
 
-static struct kept_thread *thread_of(struct kept_log *kept, uint32_t id, size_t *ret_index)
+static struct kept_part *part_of(struct kept_case *kept_case, uint32_t id, size_t *ret_index)
 {
-	const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, id);
+	const struct gmt_thread *thread = gmt_snapshot_thread(kept_case->snapshot, id);
 
 	for (*ret_index = 0; thread && *ret_index < KEPT_THREADS; ++*ret_index)
-		if (kept->threads[*ret_index].tid == thread->tid)
-			return &kept->threads[*ret_index];
+		if (kept_case->kept->threads[*ret_index].tid == thread->tid)
+			return &kept_case->parts[*ret_index];
 	return NULL;
 }
 
-/* A thread's events come in its order. */
-static int check_events(struct kept_log *kept, bool may_be_stopped)
+/* How many events each thread has in detail. */
+static int count_events(struct kept_case *kept_case)
 {
+	const struct gmt_snapshot *snapshot = kept_case->snapshot;
+
 	for (size_t i = 0; i < snapshot->events.count; i++) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		size_t index;
-		struct kept_thread *thread = event.layer == GMT_LAYER_CUDA && event.space == GMT_SPACE_DEVICE ?
-			thread_of(kept, event.thread, &index) : NULL;
+		struct kept_part *part = part_of(kept_case, event.thread, &index);
+		bool is_call = event.layer == GMT_LAYER_CUDA;
 
-		if (event.layer != GMT_LAYER_CUDA)
-			continue; /* what the driver takes for its context */
-		if (!thread)
-			return wrong("an event of nobody", i, event.thread);
-
-		uint64_t position = positions[index]++;
-		const struct kept_call *call = &thread->calls[position];
-		if (position > thread->done)
-			return wrong("an event that never was", index, position);
-		/* The call that the kill was in has no note. */
-		if (position == thread->done)
-			continue;
-		if (event.address != call->address || event.size_bytes != call->size_bytes ||
-			event.kind != (call->size_bytes ? GMT_KIND_ALLOC : GMT_KIND_FREE))
-			return wrong("another event than was", index, position);
+		if (is_call && (!part || event.space != GMT_SPACE_DEVICE))
+			return kept_wrong("an event of nobody", i, event.thread);
+		if (!is_call && part)
+			part->others++; /* what the driver takes for its context */
+		else if (is_call && i >= snapshot->past_events)
+			part->kept++;
 	}
-	for (size_t index = 0; index < KEPT_THREADS; index++)
-		if (positions[index] < kept->threads[index].done && !may_be_stopped)
-			return wrong("events are missing", positions[index], kept->threads[index].done);
 	return 0;
 }
 
-struct held {
-	size_t thread;
-	uint64_t address;
-	uint64_t stamp;
-};
-
-/* Whether another thread got that address later: then its holder had freed it, and was killed before it could say so. */
-static bool was_given_on(struct kept_log *kept, const struct held *held)
+/* Which of the thread's calls the recording has. */
+static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint64_t *published)
 {
-	for (size_t i = 0; i < snapshot->events.count; i++) {
+	bool has_fold = kept_case->snapshot->past.has_fold;
+
+	if (has_fold && (!published || how != KEPT_WHOLE))
+		return kept_wrong("folded", kept_case->snapshot->past_events, 0);
+	for (size_t i = 0; i < KEPT_THREADS; i++) {
+		struct kept_part *part = &kept_case->parts[i];
+		uint64_t done = kept_case->kept->threads[i].done;
+
+		part->total = published ? published[i] - part->others : part->kept;
+		part->folded = part->total - part->kept;
+		if (part->total > done + 1)
+			return kept_wrong("an event that never was", i, part->total);
+		if (part->total < done && how == KEPT_WHOLE)
+			return kept_wrong("events are missing", part->total, done);
+		if (part->kept > part->total || (part->folded && !has_fold))
+			return kept_wrong("other events than were published", part->total, part->kept);
+	}
+	return 0;
+}
+
+/* A thread's events come in its order. */
+static int check_events(struct kept_case *kept_case)
+{
+	const struct gmt_snapshot *snapshot = kept_case->snapshot;
+	uint64_t positions[KEPT_THREADS];
+
+	for (size_t i = 0; i < KEPT_THREADS; i++)
+		positions[i] = kept_case->parts[i].folded;
+	for (size_t i = snapshot->past_events; i < snapshot->events.count; i++) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		size_t index;
+		struct kept_part *part = part_of(kept_case, event.thread, &index);
 
-		if (event.address == held->address && event.stamp > held->stamp && event.kind == GMT_KIND_ALLOC &&
-			event.layer == GMT_LAYER_CUDA && thread_of(kept, event.thread, &index) && index != held->thread)
-			return true;
-	}
-	return false;
-}
-
-/* Each thread frees only its own, so what it holds follows from its own events, which are checked. */
-static size_t live_blocks(struct kept_log *kept)
-{
-	static struct held held[KEPT_THREADS * HELD_MOST];
-	size_t count = 0, live = 0;
-
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
-		size_t index, at = 0;
-
-		if (event.layer != GMT_LAYER_CUDA || !thread_of(kept, event.thread, &index))
+		if (event.layer != GMT_LAYER_CUDA)
 			continue;
-		while (at < count && (held[at].thread != index || held[at].address != event.address))
-			at++;
-		if (event.kind == GMT_KIND_ALLOC && count < sizeof(held) / sizeof(*held))
-			held[count++] = (struct held){ index, event.address, event.stamp };
-		else if (event.kind == GMT_KIND_FREE && at < count)
-			held[at] = held[--count];
+
+		const struct kept_thread *thread = &kept_case->kept->threads[index];
+		uint64_t position = positions[index]++, address = thread->calls[position].address;
+		bool is_alloc = thread->calls[position].size_bytes > 0;
+		/* The call that the kill was in has no address yet where it allocates. */
+		if (position == thread->done && is_alloc)
+			address = part->pending_address = event.address;
+		if (event.address != address || event.size_bytes != thread->calls[position].size_bytes ||
+			event.kind != (is_alloc ? GMT_KIND_ALLOC : GMT_KIND_FREE))
+			return kept_wrong("another event than was", index, position);
 	}
-	for (size_t i = 0; i < count; i++)
-		live += !was_given_on(kept, &held[i]);
-	return live;
+	return 0;
 }
 
-static int check_live(struct kept_log *kept)
+uint64_t kept_address(const struct kept_case *kept_case, size_t index, uint64_t call)
 {
-	struct gmt_replay replay = { 0 };
-	struct gmt_replay_options options = { .until_ns = UINT64_MAX };
-	struct gmt_traces traces = { 0 };
-	struct gmt_error error;
-	uint64_t live = 0, expected = live_blocks(kept);
+	const struct kept_thread *thread = &kept_case->kept->threads[index];
 
-	if (gmt_traces_init(&traces, snapshot, &(struct gmt_traces_options){ 0 }, &error) || gmt_replay_init(&replay, snapshot, &traces, &options, &error)) {
-		puts(error.text);
-		return 1;
-	}
-	for (size_t i = 0; i < replay.books.accounts.count; i++)
-		if (replay.books.accounts.items[i].layer == GMT_LAYER_CUDA)
-			live += replay.books.accounts.items[i].live_blocks;
-	gmt_replay_fini(&replay);
-	gmt_traces_fini(&traces);
-	return live == expected ? 0 : wrong("another live set than was", live, expected);
+	return call == thread->done && thread->calls[call].size_bytes ? kept_case->parts[index].pending_address :
+		thread->calls[call].address;
 }
 
-int kept_check(struct gmt_snapshot *loaded, struct kept_log *kept, enum kept_how how)
+size_t kept_hold(const struct kept_case *kept_case, size_t index, uint64_t calls, struct kept_held ret_held[KEPT_HELD],
+	struct kept_sums *sums)
 {
-	snapshot = loaded;
-	memset(positions, 0, sizeof(positions));
-	if (check_events(kept, how != KEPT_WHOLE))
+	const struct kept_thread *thread = &kept_case->kept->threads[index];
+	size_t count = 0, at;
+
+	for (uint64_t i = 0; i < calls; i++) {
+		const struct kept_call *call = &thread->calls[i];
+
+		if (call->size_bytes) {
+			if (count == KEPT_HELD)
+				return count + (size_t)kept_wrong("the program holds more than it may", index, i);
+			ret_held[count++] = (struct kept_held){ kept_address(kept_case, index, i), call->size_bytes,
+				i == thread->done ? UINT64_MAX : call->end_ns, index };
+			sums->allocs++;
+			sums->total_bytes += call->size_bytes;
+			sums->live_bytes += call->size_bytes;
+			continue;
+		}
+		for (at = 0; at < count && ret_held[at].address != call->address; at++)
+			;
+		sums->frees++;
+		sums->live_bytes -= ret_held[at].size_bytes;
+		ret_held[at] = ret_held[--count];
+	}
+	sums->live_blocks += count;
+	return count;
+}
+
+int kept_check(const struct gmt_snapshot *snapshot, const struct kept_log *kept, enum kept_how how,
+	const uint64_t *published)
+{
+	static struct kept_case kept_case;
+
+	kept_case = (struct kept_case){ .snapshot = snapshot, .kept = kept };
+	if (count_events(&kept_case) || set_totals(&kept_case, how, published) || check_events(&kept_case) ||
+		kept_check_past(&kept_case))
 		return 1;
-	return how == KEPT_CUT ? 0 : check_live(kept);
+	return how == KEPT_CUT ? 0 : kept_check_books(&kept_case);
 }

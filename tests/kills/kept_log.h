@@ -10,11 +10,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { KEPT_THREADS = 8, KEPT_CALLS = 1 << 20 };
+enum { KEPT_THREADS = 8, KEPT_CALLS = 1 << 20, KEPT_HELD = 64 /* blocks of a thread, at most */ };
 
+/* Noted in two parts: what is going to be called, and once it has returned the rest, with which it counts as done. */
 struct kept_call {
-	uint64_t address;
+	uint64_t address;    /* of an allocation in the second part */
 	uint64_t size_bytes; /* 0: a free */
+	uint64_t begin_ns;   /* CLOCK_MONOTONIC, around the call */
+	uint64_t end_ns;
 };
 
 struct kept_thread {

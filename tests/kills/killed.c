@@ -15,11 +15,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kept_log.h"
 
-enum { HELD = 64, BURST = 200 };
+enum { BURST = 200 };
 
 static struct kept_log *kept;
 static pthread_barrier_t begun;
@@ -33,11 +34,27 @@ static void allow_more(int number)
 	may_do += BURST;
 }
 
-static void note(struct kept_thread *thread, void *address, size_t bytes)
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void note_begin(struct kept_thread *thread, void *address, size_t bytes)
 {
 	uint64_t done = atomic_load_explicit(&thread->done, memory_order_relaxed);
 
-	thread->calls[done] = (struct kept_call){ (uint64_t)address, bytes };
+	thread->calls[done] = (struct kept_call){ (uint64_t)address, bytes, now_ns(), 0 };
+}
+
+static void note_end(struct kept_thread *thread, void *address)
+{
+	uint64_t done = atomic_load_explicit(&thread->done, memory_order_relaxed);
+
+	thread->calls[done].end_ns = now_ns();
+	thread->calls[done].address = (uint64_t)address;
 	atomic_store_explicit(&thread->done, done + 1, memory_order_release);
 }
 
@@ -45,23 +62,25 @@ static void *work(void *number)
 {
 	struct kept_thread *thread = &kept->threads[(size_t)number];
 	unsigned seed = (unsigned)(size_t)number + 1;
-	void *held[HELD] = { NULL };
+	void *held[KEPT_HELD] = { NULL };
 
 	atomic_store(&thread->tid, (uint32_t)syscall(SYS_gettid));
 	for (bool waited = false; !must_end && thread->done < KEPT_CALLS - 2; waited = true) {
 		while (waited && thread->done >= may_do)
 			usleep(1000);
 
-		unsigned slot = (unsigned)rand_r(&seed) % HELD;
+		unsigned slot = (unsigned)rand_r(&seed) % KEPT_HELD;
 		size_t bytes = 512 * (1 + (unsigned)rand_r(&seed) % 64);
 
 		if (held[slot]) {
+			note_begin(thread, held[slot], 0);
 			cudaFree(held[slot]);
-			note(thread, held[slot], 0);
+			note_end(thread, held[slot]);
 		}
+		note_begin(thread, NULL, bytes);
 		if (cudaMalloc(&held[slot], bytes))
 			abort();
-		note(thread, held[slot], bytes);
+		note_end(thread, held[slot]);
 		if (!waited)
 			pthread_barrier_wait(&begun);
 	}

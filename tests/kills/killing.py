@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What tests of kills share: a program at full event rate that notes down itself what it does, and its end."""
 import atexit
+import ctypes
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import leftovers
 from snapshots import CLI, SHIM, SIMCUDA
@@ -13,6 +15,8 @@ from snapshots import CLI, SHIM, SIMCUDA
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 KILLED = os.path.join(PROGRAMS, "killed")
 CHECK = os.path.join(PROGRAMS, "check-killed")
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+RING_EVENTS = 16384
 
 
 class Killed:
@@ -47,17 +51,39 @@ class Killed:
 
     def calls(self):
         """How many the program noted down, as kept_log.h lays it out."""
-        bytes_of_thread = 16 + (16 << 20)
+        bytes_of_thread = 16 + (32 << 20)
         with open(self.log, "rb") as file:
             def done(thread):
                 file.seek(thread * bytes_of_thread + 8)
                 return int.from_bytes(file.read(8), "little")
             return sum(done(thread) for thread in range(8))
 
-    def check(self, file=None, *stopped):
-        """Whether a whole file is what the program did; the word on what is wrong, or the count of events."""
-        done = subprocess.run([CHECK, file or self.file, self.log, *stopped], capture_output=True, text=True, timeout=120)
+    def check(self, file=None, how="whole", published=None):
+        """Whether a file is what the program did; the word on what is wrong, or the count of events."""
+        counts = [f"{tid}={count}" for tid, count in (published or {}).items()]
+        done = subprocess.run([CHECK, file or self.file, self.log, how, *counts], capture_output=True, text=True, timeout=120)
         return done.stdout.strip() + done.stderr
+
+    def wait_for_fold(self, seconds, is_over):
+        """Until a fold is under way, or its file has become the recording."""
+        inode, deadline = os.stat(self.file).st_ino, time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if os.stat(self.file).st_ino != inode if is_over else os.path.exists(self.file + ".fold"):
+                return
+            time.sleep(0.0002)
+
+    def hold_writer(self, until):
+        """Stops the recorder's thread, and that alone, until `until` is true. False where that may not be done."""
+        libc, tasks = ctypes.CDLL(None), f"/proc/{self.memory.pid}/task"
+        writer = next(int(task) for task in os.listdir(tasks) if name_of(f"{tasks}/{task}") == "gpumemtrace")
+        if libc.ptrace(PTRACE_SEIZE, writer, None, None):
+            return False
+        libc.ptrace(PTRACE_INTERRUPT, writer, None, None)
+        os.waitpid(writer, WALL)
+        while not until():
+            time.sleep(0.01)
+        libc.ptrace(PTRACE_DETACH, writer, None, None)
+        return True
 
     def clear(self):
         if self.process.poll() is None:
@@ -67,6 +93,11 @@ class Killed:
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.log):
             os.unlink(self.log)
+
+
+def name_of(task):
+    with open(os.path.join(task, "comm"), encoding="utf-8") as file:
+        return file.read().rstrip("\n")
 
 
 def cli(*arguments):

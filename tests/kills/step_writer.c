@@ -101,7 +101,7 @@ static int check_state(struct kept_log *kept)
 	if (gmt_snapshot_load(snapshot_path, &options, &snapshot, &error)) {
 		puts(error.text);
 	} else {
-		answer = kept_check(snapshot, kept, KEPT_WHOLE);
+		answer = kept_check(snapshot, kept, KEPT_WHOLE, NULL);
 		if (!gmt_snapshot_complete(snapshot)) {
 			puts("it is not complete");
 			answer = 1;

@@ -13,7 +13,7 @@ import time
 import unittest
 
 import tap
-from killing import PROGRAMS, Killed, cli
+from killing import PROGRAMS, RING_EVENTS, Killed, cli
 from snapshots import events, records
 
 LONG = os.environ.get("GMT_TEST_LONG")
@@ -21,42 +21,77 @@ ROUNDS = 1000 if LONG else 5
 STEP = os.path.join(PROGRAMS, "step-writer")
 
 
-def kill_once(seconds, options, place, is_full):
-    """What is wrong; None when nothing is."""
+class Counts:
+    """What the kills of a series met."""
+    folded = in_fold = not_begun = 0
+
+
+def check_counts(run, info, published, is_full, is_folded):
+    """What is wrong with how many events there are; None when nothing is."""
+    counts = {row["tid"]: row["events"] for row in info["threads"]}
+    # Of what is folded the check has the count of each thread, and the recording that of all.
+    if not is_folded and counts != published:
+        return f"published {published}, recovered {counts}"
+    if info["events"] != sum(published.values()):
+        return f"published {published}, recovered {info['events']}"
+    # With a full disk the rings fill up, and what comes then is lost, each event counted.
+    if not info["complete"] and not (is_full and info["dropped"]):
+        return f"incomplete: {info['remarks']}"
+    # The calls that the kill was in may have published their events, and have no note; a context is made once.
+    accounted, calls = info["events"] + info["dropped"], run.calls()
+    if not calls <= accounted <= calls + len(published) + 1:
+        return f"{calls} calls, {accounted} events recovered or counted as lost"
+    return None
+
+
+def kill_once(wait, options, place, is_full, threads=4):
+    """Kills when `wait`, called with the run, returns. What is wrong; None when nothing is."""
     # That the program may go on without an event is the other tests' matter, but for a disk that is full.
-    run = Killed(options=options if is_full else {"overflow": "wait", **options}, place=place)
+    run = Killed(options=options if is_full else {"overflow": "wait", **options}, place=place, threads=threads)
     try:
         if run.memory is None:
             return f"no memory: {run.ready} {run.process.poll()}"
-        time.sleep(seconds)
+        wait(run)
         run.kill()
         published = run.published()
         whole = os.path.join(tempfile.gettempdir(), f"whole.{os.getpid()}.gmt.gz")
+        Counts.in_fold += os.path.exists(run.file + ".fold")
         done = cli("recover", "-o", whole, run.file)
         if done.returncode or not os.path.exists(whole):
             return f"recover: {done.stdout}{done.stderr}"
         info = json.loads(cli("info", "--json", whole).stdout)
         # On a machine that is busy enough, and then it is counted: it says that nothing was published.
         if info["dropped"] and "to begin" in cli("dump", "--record=drop", whole).stdout:
+            Counts.not_begun += 1
             return None
-        found = run.check(whole, *(["stopped"] if is_full else []))
-        if not found.isdigit():
+        found = run.check(whole, "stopped" if is_full else "whole", None if is_full else published)
+        if not found.replace(" ", "").isdigit():
             return found
-        counts = {row["tid"]: row["events"] for row in info["threads"]}
-        if counts != published:
-            return f"published {published}, recovered {counts}"
-        # With a full disk the rings fill up, and what comes then is lost, each event counted.
-        if not info["complete"] and not (is_full and info["dropped"]):
-            return f"incomplete: {info['remarks']}"
-        # The calls that the kill was in may have published their events, and have no note.
-        accounted, calls = sum(counts.values()) + info["dropped"], run.calls()
-        if not calls <= accounted <= calls + len(counts):
-            return f"{calls} calls, {accounted} events recovered or counted as lost"
-        if os.path.exists(run.memory.path):
+        is_folded = " " in found
+        Counts.folded += is_folded
+        said = check_counts(run, info, published, is_full, is_folded)
+        if not said and os.path.exists(run.memory.path):
             return "the memory is still there"
-        return None
+        return said
     finally:
         run.clear()
+
+
+def moment(choose, folds):
+    """When to kill, as a text and a function that waits until then."""
+    # Most in the midst of the recording; some in its first moments.
+    seconds = choose.choice((0, choose.random() * 0.02, choose.random() * (2.0 if folds else 0.9)))
+    if not folds or choose.random() < 0.3:
+        return f"after {seconds:.4f} s", lambda run: time.sleep(seconds)
+
+    # While a fold goes on, or when its file has just become the recording.
+    is_over, number, later = choose.random() < 0.5, choose.choice((1, 1, 1, 2)), choose.random() * choose.choice((0, 0.001, 0.03))
+
+    def wait(run):
+        for _ in range(number):
+            run.wait_for_fold(3, is_over)
+        time.sleep(later)
+    return f"{later:.4f} s after {'the end' if is_over else 'the beginning'} of fold {number}", wait
 
 
 def series(count, *settings):
@@ -65,14 +100,17 @@ def series(count, *settings):
     choose = random.Random(seed)
     place = options.pop("place", None)
     is_full = bool(options.pop("full", ""))
+    folds = options.get("mode", "full") != "full"
     wrong = 0
     for number in range(count):
-        # Most in the midst of the recording; some in its first moments.
-        seconds = choose.choice((0, choose.random() * 0.02, choose.random() * 0.9))
-        said = kill_once(seconds, options, place, is_full)
+        when, wait = moment(choose, folds)
+        # What a single thread had at its peak is known to the byte.
+        said = kill_once(wait, options, place, is_full, choose.choice((1, 4, 4)) if folds else 4)
         if said:
             wrong += 1
-            print(f"seed {seed}, kill {number} after {seconds:.4f} s: {said}")
+            print(f"seed {seed}, kill {number} {when}: {said}", flush=True)
+    print(f"# {count} kills, {Counts.folded} of folded recordings, {Counts.in_fold} in a fold, {Counts.not_begun} not "
+          f"looked at because of a slow start", flush=True)
     return 1 if wrong else 0
 
 
@@ -109,15 +147,37 @@ class Start(unittest.TestCase):
         self.assertEqual(len(events(run.file)) + drop["count"], run.calls())
 
 
+class Bound(unittest.TestCase):
+    def test_full_rings_that_the_writer_finds_all_at_once_fit_into_a_small_file(self):
+        run = Killed(options={"overflow": "wait", "mode": "window", "window": "2000", "max_size": "1MiB"})
+        rings = run.memory.rings
+        if not run.hold_writer(lambda: all(published - consumed == RING_EVENTS for _, published, consumed, _ in rings())):
+            self.skipTest("needs the right to trace")
+        consumed = sum(ring[2] for ring in rings())
+        while sum(ring[2] for ring in rings()) < consumed + 4 * RING_EVENTS:
+            time.sleep(0.01)
+        run.kill()
+        self.assertEqual(cli("recover", run.file).returncode, 0)
+        # What cannot wait for the start of a recording is another matter.
+        self.assertEqual([row for row in records(run.file, "drop") if "to begin" not in row["reason"]], [])
+
+
 class Kills(unittest.TestCase):
     def check_series(self, done):
         if done is None:
             self.skipTest("needs the right to mount")
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        wrong = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+        self.assertEqual((done.returncode, wrong, done.stderr), (0, [], ""))
+        print(done.stdout, end="")
 
     def test_every_published_event_is_recovered_and_none_invented_whenever_the_kill_comes(self):
         done = subprocess.run([sys.executable, os.path.abspath(__file__), "series", str(ROUNDS)], capture_output=True,
                               text=True, timeout=7000)
+        self.check_series(done)
+
+    def test_also_while_older_events_are_folded(self):
+        done = subprocess.run([sys.executable, os.path.abspath(__file__), "series", str(ROUNDS), "mode=window", "window=2000"],
+                              capture_output=True, text=True, timeout=7000)
         self.check_series(done)
 
     def test_also_when_the_disk_is_full(self):

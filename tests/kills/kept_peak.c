@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "kept_parts.h"
+
+/* More or fewer bytes live from then on. */
+struct change {
+	uint64_t time_ns;
+	int64_t bytes;
+};
+
+/* Of one bound: when does what the threads did count at the latest, or at the earliest. */
+struct changes {
+	struct change *items;
+	size_t count;
+};
+
+static void add(struct changes *changes, uint64_t time_ns, int64_t bytes)
+{
+	changes->items[changes->count++] = (struct change){ time_ns, bytes };
+}
+
+/* At one moment, who frees comes first. */
+static int frees_first(const void *a, const void *b)
+{
+	const struct change *first = a, *second = b;
+
+	if (first->time_ns != second->time_ns)
+		return first->time_ns < second->time_ns ? -1 : 1;
+	return (first->bytes > second->bytes) - (first->bytes < second->bytes);
+}
+
+static int allocations_first(const void *a, const void *b)
+{
+	const struct change *first = a, *second = b;
+
+	return first->time_ns == second->time_ns ? frees_first(b, a) : frees_first(a, b);
+}
+
+static uint64_t highest(struct changes *changes, int (*compare)(const void *, const void *))
+{
+	int64_t live = 0, most = 0;
+
+	qsort(changes->items, changes->count, sizeof(*changes->items), compare);
+	for (size_t i = 0; i < changes->count; i++) {
+		live += changes->items[i].bytes;
+		most = live > most ? live : most;
+	}
+	return (uint64_t)most;
+}
+
+/*
+ * The recorder stamps a free before its call and an allocation behind it. So an allocation counts at some time
+ * between the two notes, and a free too: `least` has the allocations late and the frees early.
+ */
+static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *least, struct changes *most)
+{
+	struct { uint64_t address, size_bytes; } held[KEPT_HELD + 1] = { { 0 } };
+	size_t count = 0, at;
+
+	/* The call that the kill was in may have had its effect on others. */
+	for (uint64_t i = 0; i <= total && (i <= thread->done || i < total); i++) {
+		const struct kept_call *call = &thread->calls[i];
+		bool is_noted = i < thread->done;
+
+		if (call->size_bytes) {
+			if (i < total)
+				add(most, call->begin_ns, (int64_t)call->size_bytes);
+			if (i < total && is_noted)
+				add(least, call->end_ns, (int64_t)call->size_bytes);
+			if (is_noted && count < KEPT_HELD) {
+				held[count].address = call->address;
+				held[count++].size_bytes = call->size_bytes;
+			}
+			continue;
+		}
+		for (at = 0; at < count && held[at].address != call->address; at++)
+			;
+		if (at == count)
+			continue; /* nothing was begun */
+		add(least, call->begin_ns, -(int64_t)held[at].size_bytes);
+		if (i < total && is_noted)
+			add(most, call->end_ns, -(int64_t)held[at].size_bytes);
+		held[at] = held[--count];
+	}
+}
+
+bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes, uint64_t *ret_most_bytes)
+{
+	struct changes least = { 0 }, most = { 0 };
+	size_t calls = 0;
+	bool has_memory;
+
+	for (size_t i = 0; i < KEPT_THREADS; i++)
+		calls += kept_case->parts[i].total + 1;
+	least.items = malloc(calls * sizeof(*least.items));
+	most.items = malloc(calls * sizeof(*most.items));
+	has_memory = least.items && most.items;
+	for (size_t i = 0; i < KEPT_THREADS && has_memory; i++)
+		add_thread(&kept_case->kept->threads[i], kept_case->parts[i].total, &least, &most);
+	if (has_memory) {
+		*ret_least_bytes = highest(&least, frees_first);
+		*ret_most_bytes = highest(&most, allocations_first);
+	}
+	free(least.items);
+	free(most.items);
+	return has_memory;
+}
