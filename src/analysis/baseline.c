@@ -99,7 +99,7 @@ static const char *take_number(const char *at, const char *name, uint64_t *ret_n
 static const char *take_place(const char *at, const char *name, const char *none, int32_t *ret_number)
 {
 	const char *behind = take(take(at, name), none);
-	uint64_t number;
+	uint64_t number = 0;
 
 	if (behind) {
 		*ret_number = -1;
@@ -176,8 +176,9 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 		char *line = gmt_arena_copy(&ret_baseline->arena, at, length);
 
 		at += length + (at[length] == '\n');
-		if (line && length && line[length - 1] == '\r')
-			line[length - 1] = 0;
+		/* All of them: what is left of two would be taken for a key's own when the line is written again. */
+		while (line && length && line[length - 1] == '\r')
+			line[--length] = 0;
 		if (!line)
 			status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 		else if (number == 1)

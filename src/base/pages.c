@@ -42,9 +42,14 @@ static bool count_change(size_t old_bytes, size_t new_bytes)
 
 static void *resize(void *block, size_t old_bytes, size_t new_bytes)
 {
-	/* What the kernel would refuse is refused here too, not reported. */
-	char *grown = new_bytes <= PTRDIFF_MAX / 4 ? realloc(block, new_bytes ? new_bytes : 1) : NULL;
+	char *grown;
 
+	/* What the kernel would refuse is refused here too, not reported. */
+	if (new_bytes > PTRDIFF_MAX / 4)
+		return NULL;
+	if (!block)
+		return calloc(1, new_bytes ? new_bytes : 1); /* what is large is zeros already */
+	grown = realloc(block, new_bytes ? new_bytes : 1);
 	if (grown && new_bytes > old_bytes)
 		memset(grown + old_bytes, 0, new_bytes - old_bytes);
 	return grown;

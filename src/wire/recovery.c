@@ -61,6 +61,14 @@ enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct g
 	return recovery->no_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
 }
 
+bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_block *block)
+{
+	struct gmt_error error;
+	const void *rows;
+
+	return !gmt_record_info(block->kind) || !gmt_decode_rows(&recovery->decoder, block, &rows, &error);
+}
+
 void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length)
 {
 	if (!gmt_vec_reserve(&recovery->made, length)) {
@@ -159,10 +167,14 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 	const uint8_t *bytes;
 
 	while (gmt_recovery_next_entry(recovery, &recovery->at, &entry, &bytes)) {
-		if (entry.kind != GMT_JOURNAL_BLOCK || gmt_block_read(bytes, entry.length, &block) != entry.length)
+		if (entry.kind != GMT_JOURNAL_BLOCK)
 			continue;
 		if (recovery->to_skip) {
 			recovery->to_skip--;
+			continue;
+		}
+		if (gmt_block_read(bytes, entry.length, &block) != entry.length || !gmt_recovery_is_readable(recovery, &block)) {
+			recovery->damaged_blocks++;
 			continue;
 		}
 		gmt_recovery_add_bytes(recovery, bytes, entry.length);
@@ -304,6 +316,11 @@ static void make_end(struct gmt_recovery *recovery)
 		why ? ", and its file could not be written (" : "", why ? strerror(why) : "", why ? ")" : "",
 		recovery->result.events);
 	make_note(recovery, text);
+	if (recovery->damaged_blocks) {
+		snprintf(text, sizeof(text), "the recorder's memory was written over: %" PRIu64
+			" of its blocks cannot be read, and are left out", recovery->damaged_blocks);
+		make_note(recovery, text);
+	}
 	if (recovery->result.is_gap)
 		make_note(recovery, "a part of the file before those was lost: there is no telling how many events it had");
 	else

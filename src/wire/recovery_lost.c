@@ -53,7 +53,7 @@ void gmt_recovery_add_api(struct gmt_recovery *recovery, uint32_t id)
 }
 
 /* Whether the journal is going to give the file its first record. */
-static bool journal_has_process(const struct gmt_recovery *recovery)
+static bool journal_has_process(struct gmt_recovery *recovery)
 {
 	struct gmt_journal_entry entry;
 	struct gmt_block block;
@@ -61,7 +61,7 @@ static bool journal_has_process(const struct gmt_recovery *recovery)
 
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
 		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length &&
-			block.kind == GMT_RECORD_PROCESS)
+			block.kind == GMT_RECORD_PROCESS && gmt_recovery_is_readable(recovery, &block))
 			return true;
 	return false;
 }
@@ -91,7 +91,9 @@ void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 
 	if (!recovery->has_process && !journal_has_process(recovery)) {
 		for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length)
-			if (block.kind != GMT_RECORD_API) {
+			if (!gmt_recovery_is_readable(recovery, &block)) {
+				recovery->damaged_blocks++;
+			} else if (block.kind != GMT_RECORD_API) {
 				gmt_recovery_add_bytes(recovery, preamble + at, length);
 				recovery->has_process |= block.kind == GMT_RECORD_PROCESS;
 			}

@@ -54,6 +54,7 @@ struct gmt_recovery {
 	uint64_t next_event; /* of that slot's ring; 0 with slot_begun false */
 	bool slot_begun;
 	uint64_t events_left; /* more than the disk has bytes for cannot be */
+	uint64_t damaged_blocks; /* of the preamble and the journal: not handed out */
 	struct gmt_source_recovered result;
 
 	GMT_VEC(uint8_t) made; /* blocks behind each other, to be handed out */
@@ -68,6 +69,12 @@ struct gmt_recovery {
 
 /* Whether the file, or what was added to it, has the record of that kind and id. */
 bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind, uint32_t id);
+
+/*
+ * Whether it decodes, or is of a kind that this version does not know. A recorder makes no other; the reader would
+ * take one for the end of what is whole, and lose all that comes behind it. Ends what the decoder gave before.
+ */
+bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_block *block);
 
 /* Adds whole blocks. */
 void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length);

@@ -9,12 +9,16 @@
 
 #include <stdint.h>
 
+#include "base/sanitizer.h"
 #include "wire/definitions.h"
 #include "wire/format.h"
 #include "wire/ring_event.h"
 
-/* Events of a block: long enough to compress, short enough to stay in the cache. */
-enum { GMT_RING_ROWS_MAX = 4096 };
+/*
+ * Events of a block: long enough to compress, short enough to stay in the cache. With AddressSanitizer few: it
+ * clears all that it gives out, and room for 4,096 would be most of the time that a small recovery takes.
+ */
+enum { GMT_RING_ROWS_MAX = GMT_WITH_ASAN ? 64 : 4096 };
 
 /* Large: static or from pages.h, not on a stack. */
 struct gmt_ring_rows {

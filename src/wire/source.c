@@ -258,6 +258,26 @@ static enum gmt_status damaged(const struct gmt_source *source, const char *what
 
 #define CUT "it ends in the middle: the process was killed, or the file was cut"
 
+/* Into source->payload, as far as it is there: a few bytes that promise much cost no memory. */
+static enum gmt_status read_payload(struct gmt_source *source, size_t length, struct gmt_error *error)
+{
+	size_t got, want;
+
+	source->payload.count = 0;
+	do {
+		size_t done = source->payload.count;
+
+		want = done < IN_BYTES ? IN_BYTES : done;
+		if (want > length - done)
+			want = length - done;
+		if (!gmt_vec_reserve(&source->payload, want + 1))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		got = inflate_some(source, source->payload.items + done, want);
+		source->payload.count += got;
+	} while (got == want && source->payload.count < length);
+	return got == want ? GMT_OK : damaged(source, CUT, error);
+}
+
 static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
 {
 	uint8_t header[GMT_BLOCK_HEADER_BYTES];
@@ -271,11 +291,10 @@ static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block 
 	struct gmt_block block;
 	if (!gmt_block_read_header(header, &block))
 		return damaged(source, "a block in it has an impossible size", error);
-	source->payload.count = 0;
-	if (!gmt_vec_reserve(&source->payload, block.size_bytes + 1))
-		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	if (inflate_some(source, source->payload.items, block.size_bytes) < block.size_bytes)
-		return damaged(source, CUT, error);
+
+	enum gmt_status status = read_payload(source, block.size_bytes, error);
+	if (status)
+		return status;
 	block.payload = source->payload.items;
 	if (!gmt_block_is_whole(header, &block))
 		return damaged(source, "a block in it has a wrong checksum", error);

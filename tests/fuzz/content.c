@@ -12,6 +12,8 @@
 
 #include "wire/format.h"
 
+bool fuzz_is_thorough;
+
 enum { STORED_MOST = 65535 }; /* bytes of a stored piece of deflate */
 
 static void put_u32(uint8_t *at, uint32_t value)

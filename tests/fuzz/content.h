@@ -7,10 +7,14 @@
  * right and the compression is left out, so that no mutation is lost on them.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum { FUZZ_PATH_BYTES = 64 };
+
+/* A target that does a part for each input, to be fast, does all: for main.c's kept inputs. False at first. */
+extern bool fuzz_is_thorough;
 
 /* Puts header, lengths and checksums right, as far as the content has the shape of blocks. */
 void fuzz_repair(uint8_t *content, size_t size);

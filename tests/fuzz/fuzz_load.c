@@ -219,30 +219,64 @@ static const struct gmt_leaks_options every_definition = {
 	.definitions = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1, .age_steps = 1, .with_libraries = true,
 };
 
-/* False when nothing of it is readable. `ret_parts` is to be ended in any case. */
+/* What is done with a recording that was loaded. */
+enum { REPORT, WHERE, INFORM, JUDGE, ACTS };
+
+static void act(struct gmt_parts *parts, int what, int by)
+{
+	struct gmt_where_parts made = { 0 };
+
+	switch (what) {
+	case REPORT:
+		if (gmt_where_parts_init(&made, parts->snapshot, &parts->traces, &parts->timeline, &parts->replay,
+			&parts->history, &parts->sites, parts->until_ns, -1, GMT_SITES_BY_PEAK, NULL))
+			abort();
+		render(parts, &made);
+		gmt_where_parts_fini(&made);
+		break;
+	case WHERE:
+		where(parts, by);
+		break;
+	case INFORM:
+		inform(parts->snapshot, &parts->caveats);
+		break;
+	case JUDGE:
+		judge(parts);
+		break;
+	}
+}
+
+/* Read once: that is no part of what is tested here, and took as long as the rest. */
+static const struct gmt_owner_rules *owner_rules(void)
+{
+	static struct gmt_owner_rules rules;
+
+	if (!rules.rows.count && gmt_owner_rules_add_defaults(&rules, NULL))
+		abort();
+	return &rules;
+}
+
+/* `what` is one of the above, or ACTS for all. False when nothing of it is readable. `ret_parts` is to be ended in any case. */
 static bool report(const char *path, uint64_t until, enum gmt_traces_native native,
-	const struct gmt_leaks_options *leaks, int by, struct gmt_parts *ret_parts)
+	const struct gmt_leaks_options *leaks, int what, int by, struct gmt_parts *ret_parts)
 {
 	struct gmt_parts_options options = {
-		.traces = { .native = native }, .until = until, .leaks = *leaks,
+		.traces = { .native = native, .owner_rules = owner_rules() }, .until = until, .leaks = *leaks,
 	};
-	struct gmt_where_parts made = { 0 };
 
 	if (gmt_parts_load(path, &options, ret_parts))
 		return false;
 	check_sums(&ret_parts->replay.books);
-	if (gmt_where_parts_init(&made, ret_parts->snapshot, &ret_parts->traces, &ret_parts->timeline,
-		&ret_parts->replay, &ret_parts->history, &ret_parts->sites, ret_parts->until_ns, -1,
-		GMT_SITES_BY_PEAK, NULL))
-		abort();
-	render(ret_parts, &made);
-	where(ret_parts, by);
-	inform(ret_parts->snapshot, &ret_parts->caveats);
-	judge(ret_parts);
-	gmt_where_parts_fini(&made);
+	for (int i = 0; i < ACTS; i++)
+		if (what == ACTS || what == i)
+			act(ret_parts, i, by);
 	return true;
 }
 
+/*
+ * One variant of each for an input, always the same: all of them would be as many times slower, and what comes
+ * next is nearly the same input. A kept input goes through all of them, in main.c.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct gmt_parts whole = { 0 }, half = { 0 };
@@ -251,14 +285,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char path[FUZZ_PATH_BYTES];
 
 	fuzz_store(0, content, size, path);
-	/* One variant of each for an input, always the same: all of them would be as many times slower. */
 	choice = gmt_hash_bytes(content, size);
 	free(content);
-	if (report(path, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_parts_default_leaks, (int)(choice % GMT_TABLE_KEYS),
-			&whole) &&
-		choice >> 32 & 1 &&
+	if (report(path, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_parts_default_leaks,
+			fuzz_is_thorough ? ACTS : (int)(choice >> 8 & 3), (int)(choice % GMT_TABLE_KEYS), &whole) &&
+		(fuzz_is_thorough || (choice >> 32 & 7) == 0) &&
 		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL, &every_definition,
-			(int)((choice >> 16) % GMT_TABLE_KEYS), &half))
+			fuzz_is_thorough ? ACTS : (int)(choice >> 12 & 3), (int)((choice >> 16) % GMT_TABLE_KEYS), &half))
 		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_LINE + 1)));
 	gmt_parts_fini(&half);
 	gmt_parts_fini(&whole);

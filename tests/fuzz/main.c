@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "content.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_FILES = 4096, LONG_S = 600 };
 
@@ -164,8 +165,11 @@ int main(int argc, char **argv)
 		fputs("usage: fuzz_TARGET [-runs=N] [-seed=N] FOLDER|FILE...\n", stderr);
 		return 2;
 	}
+	fuzz_is_thorough = true;
 	for (size_t i = 0; i < seed_count; i++)
 		LLVMFuzzerTestOneInput(seeds[i].bytes, seeds[i].size);
+	fuzz_is_thorough = false;
+
 	const char *is_long = getenv("GMT_TEST_LONG");
 	time_t end = is_long && *is_long ? time(NULL) + LONG_S : 0;
 	for (uint64_t number = 0; end ? time(NULL) < end : number < runs; number++)
