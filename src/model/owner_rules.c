@@ -214,13 +214,28 @@ static bool fits(const char *pattern, const char *text, size_t length)
 	return !*pattern;
 }
 
+/*
+ * What is looked at of names that a recording may have made as long as it likes: no file system has longer paths, and
+ * nobody's pattern is about the hundredth parameter. Each part of a name is compared, so it would be quadratic.
+ */
+enum { PATH_MOST_BYTES = 4096, MOST_PARTS = 100 };
+
+static const char *end_of_path(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > PATH_MOST_BYTES ? path + length - PATH_MOST_BYTES : path;
+}
+
 /* The file's name, or with a `/` in the pattern the path, from its beginning or from behind any `/` of it. */
 static bool fits_path(const char *pattern, const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash;
 
 	if (!*path)
 		return false;
+	path = end_of_path(path);
+	slash = strrchr(path, '/');
 	if (!strchr(pattern, '/'))
 		return fits(pattern, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
 	for (const char *at = path;; at = slash + 1) {
@@ -235,11 +250,11 @@ static bool fits_path(const char *pattern, const char *path)
 /* The whole name, or as far as its template's arguments, or its parameters. */
 static bool fits_function(const char *pattern, const char *function)
 {
-	size_t length = strlen(function);
+	size_t length = strlen(function), parts = 0;
 
 	if (fits(pattern, function, length))
 		return true;
-	for (const char *at = function; (at = strpbrk(at, "(<")); at++)
+	for (const char *at = function; parts < MOST_PARTS && (at = strpbrk(at, "(<")); at++, parts++)
 		if (at > function && fits(pattern, function, (size_t)(at - function)))
 			return true;
 	return false;
@@ -262,7 +277,9 @@ const char *gmt_owner_package_of(const char *path)
 /* `package` is what lies below site-packages; the pattern is of its first folders, or of the file itself. */
 static bool fits_package(const char *pattern, const char *package)
 {
-	for (const char *at = package; at && *at; at++) {
+	size_t parts = 0;
+
+	for (const char *at = package; at && *at && parts < MOST_PARTS; at++, parts++) {
 		at = strpbrk(at, "/.");
 		if (fits(pattern, package, at ? (size_t)(at - package) : strlen(package)))
 			return true;

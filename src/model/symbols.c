@@ -20,11 +20,20 @@ struct opened {
 	bool lines_tried;
 };
 
-/* Modules sorted by start; max_end is the furthest end among this one and all before it. */
+/* Modules sorted by start. */
 struct place {
 	uint64_t start;
-	uint64_t max_end;
 	uint32_t module; /* index in the snapshot */
+};
+
+/*
+ * Of a piece of the places: a half of its parent's, in a heap from 1 on. Where thousands of libraries came and went
+ * at the same addresses, most pieces need no look.
+ */
+struct piece {
+	uint64_t max_end;
+	uint64_t max_rank; /* of rank_of */
+	uint32_t min_generation;
 };
 
 struct gmt_symbols {
@@ -34,6 +43,8 @@ struct gmt_symbols {
 	size_t module_count;
 	struct opened *opened; /* one for each module of the snapshot */
 	struct place *places;
+	struct piece *pieces;
+	size_t leaf_count; /* a power of two, not below module_count; leaf i is pieces[leaf_count + i] */
 };
 
 static int by_start(const void *left, const void *right)
@@ -45,20 +56,36 @@ static int by_start(const void *left, const void *right)
 	return (a->module > b->module) - (a->module < b->module);
 }
 
+/* The newer of two modules has the higher one. 0 is none's. */
+static uint64_t rank_of(const struct gmt_module *modules, uint32_t module)
+{
+	return (uint64_t)modules[module].generation << 32 | (module + 1);
+}
+
 static void sort_places(struct gmt_symbols *symbols)
 {
-	uint64_t max_end = 0;
+	const struct gmt_module *modules = symbols->snapshot->modules.items;
 
 	for (size_t i = 0; i < symbols->module_count; i++)
 		symbols->places[i] = (struct place){
-			.start = symbols->snapshot->modules.items[i].start, .module = (uint32_t)i,
+			.start = modules[i].start, .module = (uint32_t)i,
 		};
 	qsort(symbols->places, symbols->module_count, sizeof(*symbols->places), by_start);
-	for (size_t i = 0; i < symbols->module_count; i++) {
-		uint64_t end = symbols->snapshot->modules.items[symbols->places[i].module].end;
+	for (size_t i = 0; i < symbols->leaf_count; i++) {
+		uint32_t module = i < symbols->module_count ? symbols->places[i].module : 0;
 
-		max_end = end > max_end ? end : max_end;
-		symbols->places[i].max_end = max_end;
+		symbols->pieces[symbols->leaf_count + i] = i < symbols->module_count ?
+			(struct piece){ modules[module].end, rank_of(modules, module), modules[module].generation } :
+			(struct piece){ .min_generation = UINT32_MAX };
+	}
+	for (size_t i = symbols->leaf_count - 1; i; i--) {
+		const struct piece *left = &symbols->pieces[2 * i], *right = left + 1;
+
+		symbols->pieces[i] = (struct piece){
+			left->max_end > right->max_end ? left->max_end : right->max_end,
+			left->max_rank > right->max_rank ? left->max_rank : right->max_rank,
+			left->min_generation < right->min_generation ? left->min_generation : right->min_generation,
+		};
 	}
 }
 
@@ -75,12 +102,39 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
 	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
 	symbols->places = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->places));
-	if (!symbols->files || !symbols->opened || !symbols->places) {
+	for (symbols->leaf_count = 1; symbols->leaf_count < symbols->module_count;)
+		symbols->leaf_count *= 2;
+	symbols->pieces = gmt_pages_grow(NULL, 0, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
+	if (!symbols->files || !symbols->opened || !symbols->places || !symbols->pieces) {
 		gmt_symbols_close(symbols);
 		return NULL;
 	}
 	sort_places(symbols);
 	return symbols;
+}
+
+/*
+ * The highest rank among modules that hold the address, in a piece of `leaves` leaves from `first` on, as far as they
+ * lie before `end`; `best` when that is higher. The piece that promises more goes first.
+ */
+static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t first, size_t leaves, size_t end,
+	uint32_t generation, uint64_t address, uint64_t best)
+{
+	const struct piece *at = &symbols->pieces[piece];
+	size_t half = leaves / 2;
+	bool right_first;
+
+	if (first >= end || at->max_end <= address || at->min_generation > generation || at->max_rank <= best)
+		return best;
+	if (leaves == 1)
+		return at->max_rank;
+	right_first = symbols->pieces[2 * piece + 1].max_rank > symbols->pieces[2 * piece].max_rank;
+	for (int i = 0; i < 2; i++) {
+		bool right = (i == 0) == right_first;
+
+		best = search(symbols, 2 * piece + right, first + (right ? half : 0), half, end, generation, address, best);
+	}
+	return best;
 }
 
 /*
@@ -90,7 +144,6 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 static const struct gmt_module *find_module(const struct gmt_symbols *symbols, uint32_t generation,
 	uint64_t address)
 {
-	const struct gmt_module *modules = symbols->snapshot->modules.items, *best = NULL;
 	size_t low = 0, high = symbols->module_count;
 
 	while (low < high) {
@@ -101,15 +154,8 @@ static const struct gmt_module *find_module(const struct gmt_symbols *symbols, u
 		else
 			high = middle;
 	}
-	for (; low && symbols->places[low - 1].max_end > address; low--) {
-		const struct gmt_module *module = &modules[symbols->places[low - 1].module];
-
-		if (address < module->end && module->generation <= generation &&
-			(!best || module->generation > best->generation ||
-				(module->generation == best->generation && module > best)))
-			best = module;
-	}
-	return best;
+	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, low, generation, address, 0);
+	return best ? &symbols->snapshot->modules.items[(uint32_t)best - 1] : NULL;
 }
 
 struct candidate {
@@ -247,5 +293,6 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 	gmt_symbol_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
 	gmt_pages_free(symbols->places, (symbols->module_count + 1) * sizeof(*symbols->places));
+	gmt_pages_free(symbols->pieces, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
 	gmt_pages_free(symbols, sizeof(*symbols));
 }
