@@ -404,6 +404,7 @@ void gmt_recovery_free(struct gmt_recovery *recovery)
 	if (!recovery)
 		return;
 	gmt_map_fini(&recovery->ids);
+	gmt_map_fini(&recovery->api_ids);
 	gmt_vec_fini(&recovery->apis);
 	gmt_vec_fini(&recovery->made);
 	gmt_decoder_fini(&recovery->decoder);

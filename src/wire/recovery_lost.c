@@ -26,30 +26,36 @@ static void read_apis(struct gmt_recovery *recovery)
 	struct gmt_error error;
 	const void *rows;
 
+	if (recovery->apis_are_read)
+		return;
 	recovery->apis_are_read = true;
 	for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length) {
 		if (block.kind != GMT_RECORD_API || gmt_decode_rows(&recovery->preamble_decoder, &block, &rows, &error))
 			continue;
 		for (uint32_t i = 0; i < block.rows; i++) {
+			const struct gmt_api *row = &((const struct gmt_api *)rows)[i];
 			struct gmt_api *api = gmt_vec_push(&recovery->apis);
+			uint64_t before;
 
-			if (api)
-				*api = ((const struct gmt_api *)rows)[i];
+			if (!api || (!gmt_map_find(&recovery->api_ids, row->id, &before) &&
+				!gmt_map_put(&recovery->api_ids, row->id, recovery->apis.count - 1))) {
+				recovery->no_memory = true;
+				return;
+			}
+			*api = *row;
 		}
 	}
 }
 
 void gmt_recovery_add_api(struct gmt_recovery *recovery, uint32_t id)
 {
+	uint64_t index;
+
 	if (!id || gmt_recovery_is_defined(recovery, GMT_RECORD_API, id))
 		return;
-	if (!recovery->apis_are_read)
-		read_apis(recovery);
-	for (size_t i = 0; i < recovery->apis.count; i++)
-		if (recovery->apis.items[i].id == id) {
-			gmt_recovery_add_rows(recovery, GMT_RECORD_API, &recovery->apis.items[i], 1);
-			return;
-		}
+	read_apis(recovery);
+	if (gmt_map_find(&recovery->api_ids, id, &index))
+		gmt_recovery_add_rows(recovery, GMT_RECORD_API, &recovery->apis.items[index], 1);
 }
 
 /* Whether the journal is going to give the file its first record. */
@@ -91,7 +97,8 @@ void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 
 	if (!recovery->has_process && !journal_has_process(recovery)) {
 		for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length)
-			if (!gmt_recovery_is_readable(recovery, &block)) {
+			/* Events stand in the journal and in rings: what they come to would be counted as something else. */
+			if (block.kind == GMT_RECORD_EVENT || !gmt_recovery_is_readable(recovery, &block)) {
 				recovery->damaged_blocks++;
 			} else if (block.kind != GMT_RECORD_API) {
 				gmt_recovery_add_bytes(recovery, preamble + at, length);

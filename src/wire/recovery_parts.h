@@ -44,6 +44,7 @@ struct gmt_recovery {
 	uint64_t base_stamp;
 	struct gmt_recovery_position positions[GMT_LEFTOVER_RINGS];
 	GMT_VEC(struct gmt_api) apis; /* of the preamble */
+	struct gmt_map api_ids; /* id to the first of that id in apis */
 	bool apis_are_read;
 
 	enum gmt_recovery_phase phase;
