@@ -11,11 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/memory.h"
 #include "capture/native.h"
 #include "capture/own_stack.h"
 #include "capture/python.h"
 #include "capture/rules.h"
-#include "capture/walks.h"
 #include "config.h"
 #include "diag.h"
 #include "observe/environment.h"
@@ -165,7 +165,7 @@ static void let_go_of_parent(void)
 	gmt_heaps_forget_recording();
 	gmt_python_reset();
 	gmt_rules_reset();
-	gmt_walks_reset();
+	gmt_capture_memory_reset();
 	gmt_optimizer_forget_threads();
 }
 

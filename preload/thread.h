@@ -10,7 +10,7 @@
 #include "wire/ring_event.h"
 
 struct gmt_ring;
-struct gmt_walk;
+struct gmt_capture_memory;
 
 enum { GMT_THREAD_WAITING = 4 };
 
@@ -31,7 +31,7 @@ struct gmt_thread_state {
 	uint8_t refused;      /* no ring could be had: events until the next try */
 	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
 	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */
-	struct gmt_walk *walk; /* its last native stack (capture/walk.h); NULL: none yet */
+	struct gmt_capture_memory *memory; /* its last stacks (capture/memory.h); NULL: none yet */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;
 	uint64_t ring_began_ns; /* when it got that */

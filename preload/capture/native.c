@@ -10,14 +10,11 @@
 #include <unwind.h>
 
 #include "capture/hash.h"
-#include "capture/rules.h"
 #include "capture/unwinder_calls.h"
-#include "capture/walks.h"
+#include "capture/walk.h"
 #include "config.h"
-#include "process.h"
 #include "routes/objects.h"
 #include "routes/real.h"
-#include "thread.h"
 
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
 enum { OWN_FRAMES = 8 };
@@ -192,16 +189,6 @@ __attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addr
 		atomic_fetch_add_explicit(&different, 1, memory_order_relaxed);
 }
 
-static struct gmt_walk *walk_of_thread(void)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-
-	/* A child in its parent's memory would leave what it takes to the parent's thread. */
-	if (!thread->walk && gmt_rules.sets && !gmt_process_is_another())
-		thread->walk = gmt_walks_claim();
-	return thread->walk;
-}
-
 static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t generation, bool *ret_lost)
 {
 	uint32_t count = walk->end - walk->first;
@@ -220,10 +207,8 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 }
 
 __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
-	bool *ret_lost)
+	struct gmt_walk *walk, bool *ret_lost)
 {
-	struct gmt_walk *walk;
-
 	if (gmt_native_unwinder() == GMT_UNWINDER_NONE)
 		return 0;
 
@@ -234,7 +219,6 @@ __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, u
 		.ip = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0], .own_start = self->start, .own_end = self->end,
 	};
 
-	walk = walk_of_thread();
 	if (!walk || !gmt_walk_take(walk, &start, depth))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	if (gmt_config.selftest && ++walk->taken >= gmt_config.selftest) {
@@ -242,15 +226,6 @@ __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, u
 		compare_with_unwinder(walk->addresses + walk->first, walk->end - walk->first, depth);
 	}
 	return intern_walk(walk, depot, generation, ret_lost);
-}
-
-void gmt_native_leave_thread(void)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-
-	if (thread->walk)
-		gmt_walks_leave(thread->walk);
-	thread->walk = NULL;
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)

@@ -14,6 +14,8 @@
 
 #include "capture/depot.h"
 
+struct gmt_walk;
+
 enum gmt_unwinder { GMT_UNWINDER_NONE, GMT_UNWINDER_LIBGCC, GMT_UNWINDER_LIBUNWIND };
 
 /*
@@ -30,10 +32,8 @@ enum gmt_unwinder gmt_native_unwinder(void);
  * as a depot id of kind GMT_DEPOT_STACK; 0 when there is no unwinder, or the depot is full (then
  * *ret_lost is set). `generation` is the module map's.
  */
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost);
-
-/* The calling thread ends: what it remembers of its stack is not needed any more. A later capture claims it anew. */
-void gmt_native_leave_thread(void);
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
+	bool *ret_lost);
 
 /* With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. */
 bool gmt_native_selftest(char *ret_text, uint32_t bytes);

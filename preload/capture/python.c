@@ -9,11 +9,13 @@
 
 #include "capture/python_cache.h"
 #include "capture/python_code.h"
+#include "capture/python_deaths.h"
 #include "capture/python_layout.h"
 #include "capture/python_proof.h"
+#include "capture/python_trace.h"
 
 enum {
-	DEPTH_LIMIT = 1024, /* bounds what a capture needs of the host's stack: 4 KiB */
+	NEAR_FRAMES = 16, /* of the last stack that are looked at for one of the new */
 	GATES = 32,
 	END_WAIT_NS = 1000000000,
 	BOUND_SINCE_MINOR = 12, /* from 3.12 a thread's state is that of the interpreter that runs on it */
@@ -29,6 +31,7 @@ static _Atomic(char *) ender; /* the thread on which Python ends */
 /* Written by gmt_python_init before `state` says so, and never again. */
 static struct {
 	_Atomic int state; /* enum gmt_python_state */
+	_Atomic uint32_t epoch; /* of ids: another depot, another epoch */
 	atomic_flag proving;
 	struct gmt_python_layout layout;
 	struct gmt_python_cache *cache;
@@ -40,7 +43,7 @@ static struct {
 	void *(*main_interpreter)(void);
 	char version[32];
 	char why[160];
-} python = { .proving = ATOMIC_FLAG_INIT };
+} python = { .epoch = 1, .proving = ATOMIC_FLAG_INIT };
 
 static enum gmt_python_state state_now(void)
 {
@@ -132,6 +135,8 @@ static enum gmt_python_state look(gmt_python_find *find)
 	python.cache = gmt_python_cache_open();
 	if (!python.cache)
 		return refuse("no memory");
+	if (python.layout.code.stamp == GMT_PYTHON_NONE)
+		gmt_python_deaths_watch(find);
 
 	enum gmt_python_state state = prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
 
@@ -151,54 +156,137 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place)
+/* What tells a code object from another at the same address; the second form costs more and holds for longer. */
+static uint64_t quick_fingerprint(const char *code, uint64_t deaths)
+{
+	return deaths ? deaths : gmt_python_code_fingerprint(&python.layout, code);
+}
+
+static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint, uint64_t deaths)
 {
 	struct gmt_python_key key = {
-		.code = (uintptr_t)place->code,
-		.instr = (uint64_t)place->instr,
-		.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code),
+		.code = (uintptr_t)place->code, .instr = (uint64_t)place->instr, .fingerprint = fingerprint,
 	};
+	struct gmt_python_key lasting = key;
 	uint32_t id = gmt_python_cache_find(python.cache, &key);
 
+	if (id)
+		return id;
+	if (deaths) {
+		lasting.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code);
+		id = gmt_python_cache_find(python.cache, &lasting);
+	}
 	if (!id) {
 		id = gmt_python_code_intern(&python.layout, depot, place);
 		if (id)
-			gmt_python_cache_add(python.cache, &key, id);
+			gmt_python_cache_add(python.cache, &lasting, id);
 	}
+	if (id && deaths)
+		gmt_python_cache_add(python.cache, &key, id);
 	return id;
 }
 
-static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
+/* The place of `frame` among those of the last stack, from *at on; *at moves there. NULL when it was not near. */
+static const struct gmt_python_trace_place *find_place(const struct gmt_python_trace_stack *last, uint32_t *at,
+	const char *frame)
 {
-	union {
-		struct gmt_depot_frames stack;
-		uint32_t words[1 + DEPTH_LIMIT];
-	} room;
-	const char *frame = gmt_python_walk_start(&python.layout, thread);
+	for (uint32_t i = *at; i < last->count && i < *at + NEAR_FRAMES; i++)
+		if (last->places[i].frame == frame) {
+			*at = i;
+			return &last->places[i];
+		}
+	return NULL;
+}
+
+static bool is_same_place(const struct gmt_python_trace_place *a, const struct gmt_python_trace_place *b)
+{
+	return a->code == b->code && a->instr == b->instr && a->fingerprint == b->fingerprint;
+}
+
+/* Takes what is left from `*frame` on into `now`, of which some is there. False when the depot is full. */
+static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
+	const struct gmt_python_trace_stack *last, struct gmt_python_trace_stack *now)
+{
 	struct gmt_python_place place;
+	uint32_t at = now->count;
+
+	while (now->count < depth && gmt_python_walk_next(&python.layout, frame, &place)) {
+		struct gmt_python_trace_place *mine = &now->places[now->count];
+		const struct gmt_python_trace_place *theirs = find_place(last, &at, place.frame);
+		uint32_t id = 0;
+
+		*mine = (struct gmt_python_trace_place){ place.frame, place.code, place.instr, quick_fingerprint(place.code, deaths) };
+		if (theirs) {
+			id = is_same_place(theirs, mine) ? last->stack.items[at] / 2 : 0;
+			at++;
+		}
+		if (!id)
+			id = frame_id(depot, &place, mine->fingerprint, deaths);
+		if (!id)
+			return false;
+		now->stack.items[now->count++] = id * 2 + place.entry;
+	}
+	return true;
+}
+
+/* How many frames are, one by one, those of the last stack; *frame and *ret_next stand before the first that is not. */
+static uint32_t walk_same(const char **frame, uint32_t depth, uint64_t deaths, const struct gmt_python_trace_stack *last)
+{
 	uint32_t count = 0;
 
-	if (depth > DEPTH_LIMIT)
-		depth = DEPTH_LIMIT;
-	while (count < depth && gmt_python_walk_next(&python.layout, &frame, &place)) {
-		uint32_t id = frame_id(depot, &place);
+	while (count < last->count && count < depth) {
+		const struct gmt_python_trace_place *theirs = &last->places[count];
+		const char *next = *frame;
+		struct gmt_python_place place;
 
-		if (!id) {
-			*ret_lost = true;
-			return 0;
-		}
-		room.stack.items[count++] = id * 2 + place.entry;
+		if (!gmt_python_walk_next(&python.layout, &next, &place) || place.frame != theirs->frame ||
+			place.code != theirs->code || place.instr != theirs->instr ||
+			place.entry != (last->stack.items[count] & 1) ||
+			quick_fingerprint(place.code, deaths) != theirs->fingerprint)
+			break;
+		*frame = next;
+		count++;
 	}
-	if (!count)
-		return 0;
-	room.stack.truncated = count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
+	return count;
+}
 
-	uint32_t id = gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &room.stack,
-		(uint32_t)(offsetof(struct gmt_depot_frames, items) + count * sizeof(room.stack.items[0])));
+static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
+	bool *ret_lost)
+{
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last], *now = &trace->stacks[1 - trace->last];
+	const char *frame = gmt_python_walk_start(&python.layout, thread), *rest;
+	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed);
+	uint64_t deaths = gmt_python_deaths();
+	struct gmt_python_place place;
 
-	if (!id)
+	if (trace->epoch != epoch)
+		last->count = last->id = 0;
+	trace->epoch = epoch;
+	if (depth > GMT_PYTHON_TRACE_FRAMES)
+		depth = GMT_PYTHON_TRACE_FRAMES;
+	now->count = walk_same(&frame, depth, deaths, last);
+	rest = frame;
+
+	bool is_more = gmt_python_walk_next(&python.layout, &rest, &place);
+
+	if (last->id && now->count == last->count && is_more == last->stack.truncated && (!is_more || now->count == depth))
+		return last->id;
+	memcpy(now->places, last->places, now->count * sizeof(*now->places));
+	memcpy(now->stack.items, last->stack.items, now->count * sizeof(*now->stack.items));
+	if (!walk_on(&frame, depot, depth, deaths, last, now)) {
+		last->count = last->id = 0;
 		*ret_lost = true;
-	return id;
+		return 0;
+	}
+	if (!now->count)
+		return 0;
+	now->stack.truncated = now->count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
+	now->id = gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &now->stack,
+		(uint32_t)(offsetof(struct gmt_depot_frames, items) + now->count * sizeof(now->stack.items[0])));
+	trace->last = 1 - trace->last;
+	if (!now->id)
+		*ret_lost = true;
+	return now->id;
 }
 
 /*
@@ -230,7 +318,7 @@ bool gmt_python_is_unclear(void)
 	return thread && may_read_frames_of(thread) && is_unclear(thread);
 }
 
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
 {
 	enum gmt_python_state state = state_now();
 
@@ -250,7 +338,7 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_l
 
 	/* Sequentially consistent, as both steps of gmt_python_end: either it sees us inside, or we see that it was called. */
 	atomic_fetch_add(inside, 1);
-	uint32_t id = may_read_frames_of(thread) ? capture_thread(thread, depot, depth, ret_lost) : 0;
+	uint32_t id = may_read_frames_of(thread) ? capture_thread(thread, depot, depth, trace, ret_lost) : 0;
 	/* Pairs with the load in gmt_python_end. */
 	atomic_fetch_sub_explicit(inside, 1, memory_order_release);
 	return id;
@@ -282,6 +370,7 @@ void gmt_python_reset(void)
 {
 	if (python.cache)
 		gmt_python_cache_clear(python.cache);
+	atomic_fetch_add(&python.epoch, 1);
 	/* Who was inside or held it is not there any more. */
 	for (int i = 0; i < GATES; i++)
 		atomic_store(&gates[i].inside, 0);

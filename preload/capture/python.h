@@ -15,6 +15,10 @@
  * while the state is GMT_PYTHON_PENDING, the first call by a thread that holds the GIL makes the
  * comparison, through the public API.
  *
+ * Before 3.12 code objects have no number that tells one from the next at its address: we have them counted when they
+ * die, by a function in front of the one that frees them (capture/python_deaths.h). Nothing else of the interpreter is
+ * changed.
+ *
  * Known limits: a thread that is inside a second interpreter shows the stack of the first before 3.12;
  * while an interpreter ends, there are no stacks.
  */
@@ -23,6 +27,8 @@
 #include <stdint.h>
 
 #include "capture/depot.h"
+
+struct gmt_python_trace;
 
 enum gmt_python_state {
 	GMT_PYTHON_ABSENT,   /* this process has no interpreter (yet): ask again later, it is cheap */
@@ -42,9 +48,10 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 /*
  * The calling thread's Python stack, at most `depth` innermost frames (1024 are the most), as a depot
  * id of kind GMT_DEPOT_FRAMES; 0 when this thread runs no Python, or the depot is full (then *ret_lost
- * is set; otherwise it is left as it is).
+ * is set; otherwise it is left as it is). `trace` is the thread's own (capture/python_trace.h): the stack is
+ * remembered there, so that the next one looks up only what has changed.
  */
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost);
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost);
 
 /*
  * Whether the calling thread's frames cannot be told from another interpreter's: the process has several, and a Python

@@ -94,6 +94,7 @@ enum {
 
 /* A frame, as far as a stack needs it. */
 struct gmt_python_place {
+	const char *frame;
 	const char *code;
 	int64_t instr; /* byte of the code that is running; below 0: not begun */
 	bool entry;    /* the outermost of one run of the interpreter's loop */
@@ -156,7 +157,9 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 
 			if (layout->lines == GMT_PYTHON_LINES_RANGES)
 				instr *= 2; /* 3.10 counts instructions */
-			*ret_place = (struct gmt_python_place){ .code = code, .instr = instr, .entry = true, .complete = true };
+			*ret_place = (struct gmt_python_place){
+				.frame = at, .code = code, .instr = instr, .entry = true, .complete = true,
+			};
 			return true;
 		}
 
@@ -171,7 +174,7 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 		/* Not read back from `ret_place`: two bytes stored apart and loaded as one stall for 7 ns. */
 		if (is_complete || is_entry) {
 			*ret_place = (struct gmt_python_place){
-				.code = code, .instr = instr, .entry = is_entry, .complete = is_complete,
+				.frame = at, .code = code, .instr = instr, .entry = is_entry, .complete = is_complete,
 			};
 			return true;
 		}

@@ -124,6 +124,13 @@ static void forget(struct gmt_walk *walk)
 	walk->is_same = false;
 }
 
+void gmt_walk_init(struct gmt_walk *walk)
+{
+	walk->own_stack = (struct gmt_own_stack){ 0 };
+	walk->id = walk->taken = 0;
+	forget(walk);
+}
+
 /* All of `fresh` is the stack. */
 static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, bool is_whole)
 {

@@ -29,10 +29,9 @@ struct gmt_walk_frame {
 	uint64_t fp_slot, fp_value;
 };
 
-/* A thread's memory. One thread uses it at a time; all zero is empty. */
+/* A thread's memory. One thread uses it at a time. */
 struct gmt_walk {
 	struct gmt_own_stack own_stack;
-	uint32_t slot;        /* in capture/walks.c */
 	uint32_t begin, end;  /* of `frames`, innermost first; equal: nothing is remembered */
 	uint32_t first;       /* the innermost that is not our own */
 	uint32_t generation;  /* of the rules that they were found by */
@@ -46,6 +45,9 @@ struct gmt_walk {
 	struct gmt_walk_frame frames[GMT_WALK_FRAMES];
 	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES];
 };
+
+/* Empty, for a thread of which nothing is known. */
+void gmt_walk_init(struct gmt_walk *walk);
 
 /* Where a walk begins, and our own code, which is left out. */
 struct gmt_walk_start {

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "capture/memory.h"
 #include "capture/native.h"
 #include "capture/python.h"
 #include "capture/room.h"
@@ -95,11 +96,14 @@ static void capture(struct gmt_depot *depot, struct gmt_ring_event *event)
 	}
 
 	uint32_t generation = gmt_config.native_stacks ? gmt_modules_use() : 0;
+	struct gmt_capture_memory *memory = gmt_capture_memory_get();
 
 	if (generation)
-		event->stack = gmt_native_capture(depot, gmt_config.depth, generation, &lost);
-	if (gmt_config.python_stacks)
-		event->frames = gmt_python_capture(depot, gmt_config.depth, &lost);
+		event->stack = gmt_native_capture(depot, gmt_config.depth, generation, memory ? &memory->walk : NULL, &lost);
+	if (gmt_config.python_stacks && memory)
+		event->frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
+	else if (gmt_config.python_stacks)
+		lost = true;
 	if (gmt_config.python_stacks && !event->frames && !lost && gmt_python_is_unclear())
 		gmt_session_count_loss(GMT_LOSS_PYTHON);
 	if (lost)

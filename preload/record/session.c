@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/native.h"
+#include "capture/memory.h"
 #include "config.h"
 #include "diag.h"
 #include "process.h"
@@ -61,7 +61,7 @@ static void leave_ring(void *slot_plus_1)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	gmt_native_leave_thread();
+	gmt_capture_memory_leave();
 	if (thread->ring && thread->session == atomic_load(&number))
 		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/* Soon, so that the next thread finds this slot free instead of taking another one. */

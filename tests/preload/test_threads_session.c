@@ -111,12 +111,9 @@ bool gmt_python_is_unclear(void)
 
 static __thread uint64_t number_of_stack;
 
-void gmt_native_leave_thread(void)
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk, bool *ret_lost)
 {
-}
-
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
-{
+	(void)walk;
 	struct {
 		struct gmt_depot_stack head;
 		uint64_t addresses[4];
@@ -127,8 +124,9 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 	return id;
 }
 
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, bool *ret_lost)
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
 {
+	(void)trace;
 	struct {
 		struct gmt_depot_code head;
 		char text[8];

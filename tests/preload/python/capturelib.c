@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "capture/python.h"
+#include "capture/python_trace.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -31,6 +32,16 @@ EXPORT void test_end(void);
 EXPORT double test_bench(uint32_t depth, uint32_t captures);
 
 static struct gmt_depot *depot;
+
+/* The thread's; a pointer, as a library that is opened late has little room for such data. Never freed: the process ends. */
+static struct gmt_python_trace *trace_of_thread(void)
+{
+	static _Thread_local struct gmt_python_trace *trace;
+
+	if (!trace)
+		trace = calloc(1, sizeof(*trace));
+	return trace;
+}
 
 /* What test_find tells. */
 enum lie {
@@ -121,7 +132,7 @@ static uint32_t count_runs(void)
 uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost)
 {
 	bool is_lost = false;
-	uint32_t id = gmt_python_capture(depot, depth, &is_lost);
+	uint32_t id = gmt_python_capture(depot, depth, trace_of_thread(), &is_lost);
 
 	if (ret_lost)
 		*ret_lost = is_lost;
@@ -134,7 +145,7 @@ uint32_t test_take(void)
 {
 	bool is_lost = false;
 
-	return gmt_python_capture(depot, 1024, &is_lost);
+	return gmt_python_capture(depot, 1024, trace_of_thread(), &is_lost);
 }
 
 /* A capture with an exception on its way, as in a destructor; the exception then goes on. */
@@ -219,7 +230,7 @@ double test_bench(uint32_t depth, uint32_t captures)
 
 		clock_gettime(CLOCK_MONOTONIC, &from);
 		for (uint32_t i = 0; i < captures; i++)
-			gmt_python_capture(depot, depth, &is_lost);
+			gmt_python_capture(depot, depth, trace_of_thread(), &is_lost);
 		clock_gettime(CLOCK_MONOTONIC, &to);
 
 		double took = ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / captures;

@@ -75,6 +75,19 @@ class Stacks(Compared):
         list(map(lambda _: outer(), [1]))
         self.assertEqual([place[0] for place in found[0][:5]], [False, True, False, False, True])
 
+    @unittest.skipIf(sys.version_info < (3, 11), "each Python call is a run")
+    def test_one_frame_that_c_and_python_call_in_turns_from_one_place(self):
+        def leaf():
+            found.append(capture.decode(take())[1])
+
+        def caller(call):
+            call()
+
+        found = []
+        for call in [leaf, functools.partial(leaf)] * 6:
+            caller(call)
+        self.assertEqual([frames[1][0] for frames in found], [False, True] * 6)
+
     def test_generators(self):
         def numbers(left):
             self.check(here())

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_CAPTURE_MEMORY_H
+#define GMT_CAPTURE_MEMORY_H
+
+/*
+ * What a thread remembers of its last stacks. Given to each thread that takes some, for as long as it lives; it is
+ * found out who does not need it any more.
+ */
+
+#include <stddef.h>
+
+#include "capture/python_trace.h"
+#include "capture/walk.h"
+#include "thread.h"
+
+enum { GMT_CAPTURE_MEMORIES = 1024 }; /* threads at one time */
+
+struct gmt_capture_memory {
+	uint32_t slot; /* in memory.c */
+	struct gmt_walk walk;
+	struct gmt_python_trace trace;
+};
+
+/*
+ * Memory for the calling thread, empty; NULL when there is none left. It is the thread's until it says that it ends or
+ * the kernel knows it no more. A few system calls, no lock.
+ */
+struct gmt_capture_memory *gmt_capture_memory_claim(void);
+
+/* The calling thread ends: another one may have its memory. A capture after this claims some anew. */
+void gmt_capture_memory_leave(void);
+
+/* In the child of a fork: all of it is free. */
+void gmt_capture_memory_reset(void);
+
+/* The calling thread's; NULL when there is none left. */
+static inline struct gmt_capture_memory *gmt_capture_memory_get(void)
+{
+	struct gmt_capture_memory *memory = gmt_this_thread.memory;
+
+	return memory ? memory : gmt_capture_memory_claim();
+}
+
+#endif

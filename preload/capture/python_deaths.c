@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include "capture/python_deaths.h"
+
+#include <stddef.h>
+
+enum { TYPE_FREE = 48 }; /* in a type, behind its header, its name and two sizes; the same in all versions */
+
+_Atomic uint64_t gmt_python_death_count;
+
+static void (*their_free)(void *code);
+
+static void count_and_free(void *code)
+{
+	/* Before its memory can be anybody else's. */
+	atomic_fetch_add_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
+	their_free(code);
+}
+
+void gmt_python_deaths_watch(gmt_python_find *find)
+{
+	char *type = find("PyCode_Type");
+	void (*_Atomic *place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
+
+	if (!type || their_free || !*place)
+		return;
+	their_free = *place;
+	atomic_store_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
+	/* Pairs with nothing of theirs: they call it under the GIL, and the word is there before this one. */
+	atomic_store_explicit(place, count_and_free, memory_order_release);
+}
