@@ -142,7 +142,8 @@ class NoHarm(unittest.TestCase):
             for _ in range(5):
                 recording = run(how)
                 self.assertEqual(recording.code, 3, recording.err)
-                self.assertTrue(recording.report()["complete"])
+                said = recording.report()
+                self.assertTrue(said["complete"], (said["notes"], recording.records("drop"), recording.err))
 
     def test_a_process_that_allocates_nothing_gets_no_thread_and_no_nvml(self):
         recording = run("nothing")
