@@ -22,6 +22,7 @@ struct state {
 	GMT_VEC(uint8_t) site_parts;
 	GMT_VEC(struct burst) bursts;
 	uint64_t allocations;
+	uint64_t next_capture; /* no moment that is not captured yet lies before this stamp */
 };
 
 enum gmt_part gmt_part_of(uint32_t landmarks)
@@ -69,12 +70,17 @@ static bool make_room(struct state *state, const struct gmt_books *books)
 /* Captures the moments that lie before `stamp`. */
 static bool capture_before(struct state *state, const struct gmt_books *books, uint64_t stamp)
 {
+	if (stamp <= state->next_capture && stamp != UINT64_MAX)
+		return true;
+	state->next_capture = UINT64_MAX;
 	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
 		struct gmt_history_capture *row = &state->history->captures[moment];
 
 		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
 			!gmt_history_capture_now(row, books))
 			return false;
+		if (row->wanted && !row->taken && row->stamp < state->next_capture)
+			state->next_capture = row->stamp;
 	}
 	return true;
 }

@@ -41,7 +41,7 @@ bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapsh
 	struct gmt_events_reader reader;
 	bool done = gmt_events_reader_init(&reader, &snapshot->events);
 
-	for (size_t i = 0; i < count && done; i++) {
+	for (size_t i = 0; snapshot->has_refusals && i < count && done; i++) {
 		const struct gmt_snapshot_event *event = gmt_events_at(&reader, i);
 		struct gmt_fates_event given = of(event);
 

@@ -7,13 +7,6 @@
 
 enum { FIRST_CAPACITY = 256 };
 
-uint64_t gmt_hash_u64(uint64_t value)
-{
-	__uint128_t product = (__uint128_t)(value ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 uint64_t gmt_hash_bytes(const void *bytes, size_t length)
 {
 	const unsigned char *at = bytes;
@@ -34,28 +27,6 @@ uint64_t gmt_hash_bytes(const void *bytes, size_t length)
 	return gmt_hash_u64(hash);
 }
 
-/* The slot that holds `key`, or the free one where it belongs. The table has a free slot. */
-static size_t slot_of(const struct gmt_map *map, uint64_t key)
-{
-	size_t at = gmt_hash_u64(key) & (map->capacity - 1);
-
-	while (map->slots[at].value_plus_1 && map->slots[at].key != key)
-		at = (at + 1) & (map->capacity - 1);
-	return at;
-}
-
-bool gmt_map_find(const struct gmt_map *map, uint64_t key, uint64_t *ret_value)
-{
-	if (!map->count)
-		return false;
-
-	const struct gmt_map_slot *slot = &map->slots[slot_of(map, key)];
-	if (!slot->value_plus_1)
-		return false;
-	*ret_value = slot->value_plus_1 - 1;
-	return true;
-}
-
 static bool grow(struct gmt_map *map)
 {
 	struct gmt_map bigger = {
@@ -68,7 +39,7 @@ static bool grow(struct gmt_map *map)
 		return false;
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].value_plus_1)
-			bigger.slots[slot_of(&bigger, map->slots[i].key)] = map->slots[i];
+			*gmt_map_slot(&bigger, map->slots[i].key) = map->slots[i];
 	gmt_pages_free(map->slots, map->capacity * sizeof(*map->slots));
 	*map = bigger;
 	return true;
@@ -80,25 +51,17 @@ bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value)
 	if (map->count * 2 >= map->capacity && !grow(map))
 		return false;
 
-	struct gmt_map_slot *slot = &map->slots[slot_of(map, key)];
+	struct gmt_map_slot *slot = gmt_map_slot(map, key);
 	map->count += !slot->value_plus_1;
 	*slot = (struct gmt_map_slot){ .key = key, .value_plus_1 = value + 1 };
 	return true;
 }
 
-bool gmt_map_remove(struct gmt_map *map, uint64_t key, uint64_t *ret_value)
+void gmt_map_remove_slot(struct gmt_map *map, struct gmt_map_slot *slot)
 {
-	if (!map->count)
-		return false;
-
-	size_t hole = slot_of(map, key);
-	if (!map->slots[hole].value_plus_1)
-		return false;
-	if (ret_value)
-		*ret_value = map->slots[hole].value_plus_1 - 1;
+	size_t hole = (size_t)(slot - map->slots), mask = map->capacity - 1;
 
 	/* Pull back every follower that would no longer be found from its home across the hole. */
-	size_t mask = map->capacity - 1;
 	for (size_t at = (hole + 1) & mask; map->slots[at].value_plus_1; at = (at + 1) & mask) {
 		size_t home = gmt_hash_u64(map->slots[at].key) & mask;
 
@@ -109,6 +72,17 @@ bool gmt_map_remove(struct gmt_map *map, uint64_t key, uint64_t *ret_value)
 	}
 	map->slots[hole].value_plus_1 = 0;
 	map->count--;
+}
+
+bool gmt_map_remove(struct gmt_map *map, uint64_t key, uint64_t *ret_value)
+{
+	struct gmt_map_slot *slot = gmt_map_slot(map, key);
+
+	if (!slot || !slot->value_plus_1)
+		return false;
+	if (ret_value)
+		*ret_value = slot->value_plus_1 - 1;
+	gmt_map_remove_slot(map, slot);
 	return true;
 }
 

@@ -24,8 +24,37 @@ struct gmt_map {
 	size_t count;
 };
 
+/* Mixes all bits of `value` into all bits of the result. */
+static inline uint64_t gmt_hash_u64(uint64_t value)
+{
+	__uint128_t product = (__uint128_t)(value ^ 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* The slot that holds `key`, or the free one where it belongs; NULL in a table that never held anything. */
+static inline struct gmt_map_slot *gmt_map_slot(const struct gmt_map *map, uint64_t key)
+{
+	size_t at;
+
+	if (!map->slots)
+		return NULL;
+	at = gmt_hash_u64(key) & (map->capacity - 1);
+	while (map->slots[at].value_plus_1 && map->slots[at].key != key)
+		at = (at + 1) & (map->capacity - 1);
+	return &map->slots[at];
+}
+
 /* Finds the value of `key`; false when there is none. */
-bool gmt_map_find(const struct gmt_map *map, uint64_t key, uint64_t *ret_value);
+static inline bool gmt_map_find(const struct gmt_map *map, uint64_t key, uint64_t *ret_value)
+{
+	const struct gmt_map_slot *slot = gmt_map_slot(map, key);
+
+	if (!slot || !slot->value_plus_1)
+		return false;
+	*ret_value = slot->value_plus_1 - 1;
+	return true;
+}
 
 /* Sets `key` to `value` (below UINT64_MAX), replacing what was there; false when out of memory. */
 bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value);
@@ -33,10 +62,10 @@ bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value);
 /* Takes `key` out; false when it was not there. `ret_value` may be NULL. */
 bool gmt_map_remove(struct gmt_map *map, uint64_t key, uint64_t *ret_value);
 
-void gmt_map_fini(struct gmt_map *map);
+/* Takes out what is in a slot that gmt_map_slot found; other slots change. */
+void gmt_map_remove_slot(struct gmt_map *map, struct gmt_map_slot *slot);
 
-/* Mixes all bits of `value` into all bits of the result. */
-uint64_t gmt_hash_u64(uint64_t value);
+void gmt_map_fini(struct gmt_map *map);
 
 /* Hash of `length` bytes. Same on every machine and run. */
 uint64_t gmt_hash_bytes(const void *bytes, size_t length);

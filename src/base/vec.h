@@ -19,8 +19,9 @@
 
 /* Room for `extra` more items; false, and nothing changed, when out of memory. */
 #define gmt_vec_reserve(vec, extra) \
-	gmt_vec_reserve_bytes((void **)&(vec)->items, &(vec)->capacity, (vec)->count, (extra), \
-		sizeof(*(vec)->items))
+	((size_t)(extra) <= (vec)->capacity - (vec)->count || \
+		gmt_vec_reserve_bytes((void **)&(vec)->items, &(vec)->capacity, (vec)->count, (extra), \
+			sizeof(*(vec)->items)))
 
 /*
  * Appends an item and yields its address, or NULL when out of memory. It is zero where the vector never

@@ -228,22 +228,18 @@ static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint
 	account->live_blocks--;
 }
 
-/* Takes the block at `address` out of the table, to books->ended; false when there is none. */
-static bool close_block(struct gmt_books *books, struct gmt_map *blocks, uint64_t address)
+/* Takes the block of a slot out of the table, to books->ended. */
+static void close_block(struct gmt_books *books, struct gmt_map *blocks, struct gmt_map_slot *slot)
 {
-	uint64_t index;
-
-	books->has_ended = false;
-	if (!gmt_map_remove(blocks, address, &index))
-		return false;
-
+	uint64_t index = slot->value_plus_1 - 1;
 	struct gmt_books_block *block = &books->block_table.items[index];
+
+	gmt_map_remove_slot(blocks, slot);
 	books->ended = *block;
 	books->has_ended = true;
 	block->references = books->first_free_plus_1;
 	books->first_free_plus_1 = (uint32_t)index + 1;
 	book_free(books, &books->sites.items[books->ended.site], books->ended.size_bytes);
-	return true;
 }
 
 static struct gmt_books_block *find_block(struct gmt_books *books, const struct gmt_map *blocks, uint64_t address)
@@ -281,12 +277,14 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 	if (!gmt_vec_reserve(&books->block_table, 1) || books->block_table.count >= UINT32_MAX - 1)
 		return false;
 
-	struct gmt_books_block *older = find_block(books, blocks, address);
-	if (older && add_reference(books, older, site_id))
-		return true;
-	/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
-	if (older && close_block(books, blocks, address))
+	struct gmt_map_slot *older = gmt_map_slot(blocks, address);
+	if (older && older->value_plus_1) {
+		if (add_reference(books, &books->block_table.items[older->value_plus_1 - 1], site_id))
+			return true;
+		/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
+		close_block(books, blocks, older);
 		books->anomalies.missed_frees++;
+	}
 
 	index = books->first_free_plus_1 ? books->first_free_plus_1 - 1 : books->block_table.count;
 	if (!gmt_map_put(blocks, address, index))
@@ -322,23 +320,24 @@ uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, u
 	uint64_t size_bytes)
 {
 	struct gmt_map *blocks = keyspace(books, layer, space);
-	struct gmt_books_block *block = find_block(books, blocks, address);
+	struct gmt_map_slot *slot = gmt_map_slot(blocks, address);
 
 	assert(layer < GMT_BOOKS_LAYERS);
 	books->has_ended = false;
-	if (!block) {
+	if (!slot || !slot->value_plus_1) {
 		/* Every allocator takes a free of nothing and does nothing. */
 		books->anomalies.unknown_frees += address != 0;
 		return UINT32_MAX;
 	}
 
+	struct gmt_books_block *block = &books->block_table.items[slot->value_plus_1 - 1];
 	uint32_t site = block->site;
 	books->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
 	if (block->references > 1) {
 		block->references--;
 		return site;
 	}
-	close_block(books, blocks, address);
+	close_block(books, blocks, slot);
 	books->sites.items[site].free_count++;
 	books->accounts.items[books->sites.items[site].account].free_count++;
 	if (heap_of(books, &books->sites.items[site]))

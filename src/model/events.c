@@ -7,11 +7,13 @@
 
 #include "base/map.h"
 #include "base/pages.h"
+#include "model/events_file.h"
 
 enum column { STAMP, ADDRESS, SIZE, MORE_0, MORE_1, TRACE, SHAPE };
 
 /* Behind the last value: they are read by eight bytes. */
-enum { PAD_BYTES = 8, ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_snapshot_event) };
+enum { PAD_BYTES = 8, COLUMN_BYTES = GMT_EVENTS_CHUNK * sizeof(uint64_t) + PAD_BYTES };
+enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_snapshot_event) };
 
 /* What many events have in common, as bits without gaps: equal shapes have equal bytes. */
 struct shape {
@@ -83,13 +85,31 @@ static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, u
 /* Packs a column behind all that is there. */
 static bool add_column(struct gmt_events *events, struct gmt_events_column *column, const uint64_t *values)
 {
-	if (!gmt_vec_reserve(&events->bytes, GMT_EVENTS_CHUNK * sizeof(*values) + PAD_BYTES))
+	if (!gmt_vec_reserve(&events->bytes, COLUMN_BYTES))
 		return false;
 
 	uint8_t *to = events->bytes.items + events->bytes.count;
-	column->offset = events->bytes.count;
+	column->offset = events->file_bytes + events->bytes.count;
 	events->bytes.count += (size_t)(pack(column, values, to) - to);
 	return true;
+}
+
+/* Puts what is too much into the file. A disk that is full is no reason to give up: memory may have room. */
+static void spare_memory(struct gmt_events *events)
+{
+	size_t most_bytes = events->most_bytes ? events->most_bytes : GMT_EVENTS_MOST_BYTES;
+
+	if (events->bytes.count < most_bytes || events->has_no_file)
+		return;
+	if (!events->file)
+		events->file = gmt_events_file_open();
+	if (!events->file ||
+		!gmt_events_file_write(events->file, events->file_bytes, events->bytes.items, events->bytes.count)) {
+		events->has_no_file = true;
+		return;
+	}
+	events->file_bytes += events->bytes.count;
+	events->bytes.count = 0;
 }
 
 static bool pack_chunk(struct gmt_events *events)
@@ -123,6 +143,7 @@ static bool pack_chunk(struct gmt_events *events)
 		return false;
 	*slot = chunk;
 	events->tail.count = 0;
+	spare_memory(events);
 	return true;
 }
 
@@ -152,7 +173,15 @@ bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32
 	}
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++)
 		values[i] = traces[i];
-	return add_column(events, &events->chunks.items[number].columns[TRACE], values);
+	if (!add_column(events, &events->chunks.items[number].columns[TRACE], values))
+		return false;
+	spare_memory(events);
+	return true;
+}
+
+bool gmt_events_failed(const struct gmt_events *events)
+{
+	return events->file && gmt_events_file_failed(events->file);
 }
 
 void gmt_events_fini(struct gmt_events *events)
@@ -160,41 +189,57 @@ void gmt_events_fini(struct gmt_events *events)
 	gmt_vec_fini(&events->chunks);
 	gmt_vec_fini(&events->tail);
 	gmt_vec_fini(&events->bytes);
+	gmt_events_file_close(events->file);
+	events->file = NULL;
 	gmt_intern_fini(&events->shapes);
 }
 
 bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events)
 {
-	*ret_reader = (struct gmt_events_reader){ .events = events, .rows = gmt_pages_grow(NULL, 0, ROWS_BYTES) };
-	return ret_reader->rows;
+	*ret_reader = (struct gmt_events_reader){
+		.events = events, .rows = gmt_pages_grow(NULL, 0, ROWS_BYTES),
+		.column = gmt_pages_grow(NULL, 0, COLUMN_BYTES),
+	};
+	return ret_reader->rows && ret_reader->column;
 }
 
-#define UNPACK(rows, column, bytes, field) \
+/* Where the column is, until the next one is asked for. */
+static const uint8_t *find_column(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
+{
+	const struct gmt_events *events = reader->events;
+
+	if (column->offset >= events->file_bytes)
+		return events->bytes.items + (column->offset - events->file_bytes);
+	gmt_events_file_read(events->file, column->offset, reader->column, (size_t)column->width * GMT_EVENTS_CHUNK);
+	return reader->column;
+}
+
+#define UNPACK(reader, column, field) \
 	do { \
-		const uint8_t *at = (bytes) + (column)->offset; \
+		struct gmt_snapshot_event *rows = (reader)->rows; \
+		const uint8_t *at = find_column((reader), (column)); \
 		uint64_t base = (column)->base, value; \
+		for (size_t i = 0; !(column)->width && i < GMT_EVENTS_CHUNK; i++) \
+			rows[i].field = base; \
 		uint64_t mask = (column)->width == 8 ? UINT64_MAX : ((uint64_t)1 << (column)->width * 8) - 1; \
 		size_t width = (column)->width; \
 		unsigned shift = (column)->shift; \
-		for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width) { \
+		for (size_t i = 0; width && i < GMT_EVENTS_CHUNK; i++, at += width) { \
 			memcpy(&value, at, sizeof(value)); \
-			(rows)[i].field = base + ((le64toh(value) & mask) << shift); \
+			rows[i].field = base + ((le64toh(value) & mask) << shift); \
 		} \
 	} while (0)
 
-static void unpack_shapes(const struct gmt_events *events, const struct gmt_events_column *column,
-	struct gmt_snapshot_event *rows)
+static void unpack_shapes(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
 {
-	const uint8_t *at = events->bytes.items + column->offset;
+	const struct gmt_events *events = reader->events;
+	const uint8_t *at = find_column(reader, column);
 	uint64_t mask = ((uint64_t)1 << column->width * 8) - 1, value; /* numbers have 4 bytes at most */
 
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += column->width) {
-		struct shape shape;
-
 		memcpy(&value, at, sizeof(value));
 		value = column->base + ((le64toh(value) & mask) << column->shift);
-		memcpy(&shape, gmt_intern_get(&events->shapes, (uint32_t)value)->bytes, sizeof(shape));
-		set_shape(&rows[i], &shape);
+		set_shape(&reader->rows[i], events->shapes.entries.items[value].bytes);
 	}
 }
 
@@ -202,7 +247,6 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 {
 	const struct gmt_events *events = reader->events;
 	const struct gmt_events_column *columns;
-	const uint8_t *bytes = events->bytes.items;
 	size_t number = index / GMT_EVENTS_CHUNK;
 
 	assert(index < events->count);
@@ -214,17 +258,19 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 	}
 	reader->count = GMT_EVENTS_CHUNK;
 	columns = events->chunks.items[number].columns;
-	UNPACK(reader->rows, &columns[STAMP], bytes, stamp);
-	UNPACK(reader->rows, &columns[ADDRESS], bytes, address);
-	UNPACK(reader->rows, &columns[SIZE], bytes, size_bytes);
-	UNPACK(reader->rows, &columns[MORE_0], bytes, more[0]);
-	UNPACK(reader->rows, &columns[MORE_1], bytes, more[1]);
-	UNPACK(reader->rows, &columns[TRACE], bytes, trace);
-	unpack_shapes(events, &columns[SHAPE], reader->rows);
+	UNPACK(reader, &columns[STAMP], stamp);
+	UNPACK(reader, &columns[ADDRESS], address);
+	UNPACK(reader, &columns[SIZE], size_bytes);
+	UNPACK(reader, &columns[MORE_0], more[0]);
+	UNPACK(reader, &columns[MORE_1], more[1]);
+	UNPACK(reader, &columns[TRACE], trace);
+	unpack_shapes(reader, &columns[SHAPE]);
 }
 
 void gmt_events_reader_fini(struct gmt_events_reader *reader)
 {
 	gmt_pages_free(reader->rows, ROWS_BYTES);
+	gmt_pages_free(reader->column, COLUMN_BYTES);
 	reader->rows = NULL;
+	reader->column = NULL;
 }

@@ -5,8 +5,10 @@
 /*
  * Events, packed: in chunks, column by column, each in as many bytes as what differs in the chunk needs. That is
  * some 10 bytes for an event, where a structure has 64; and unpacking costs a few nanoseconds, so passes over
- * all events are cheap. What is the same for many events is a shape, of which they have a number. One thread
- * for each reader; nobody appends while others read.
+ * all events are cheap. What is the same for many events is a shape, of which they have a number. What is more than
+ * some tens of megabytes lies in a temporary file without a name (events_file.h), so that memory does not follow the
+ * number of events; where there can be none, all stays in memory. One thread for each reader; nobody appends while
+ * others read.
  */
 
 #include <stdbool.h>
@@ -35,18 +37,21 @@ enum {
 	GMT_EVENTS_CHUNK = 1024, /* events of all chunks but the last */
 	GMT_EVENTS_COLUMNS = 7,
 	GMT_EVENTS_KNOWN_SHAPES = 64,
+	GMT_EVENTS_MOST_BYTES = 64 << 20,
 };
 
 /* Value number i is base + (the number of `width` bytes at offset + i * width << shift). */
 struct gmt_events_column {
 	uint64_t base;
-	uint64_t offset; /* in the bytes of all chunks */
+	uint64_t offset; /* in the bytes of all chunks, those in the file first */
 	uint8_t width, shift;
 };
 
 struct gmt_events_chunk {
 	struct gmt_events_column columns[GMT_EVENTS_COLUMNS];
 };
+
+struct gmt_events_file;
 
 /* A shape that was met lately, by what it is made of. */
 struct gmt_events_known {
@@ -59,7 +64,11 @@ struct gmt_events {
 	size_t count;
 	GMT_VEC(struct gmt_events_chunk) chunks; /* full ones */
 	GMT_VEC(struct gmt_snapshot_event) tail; /* behind them, less than a chunk */
-	GMT_VEC(uint8_t) bytes;
+	GMT_VEC(uint8_t) bytes;  /* that are in memory */
+	struct gmt_events_file *file; /* with those before them; NULL: none */
+	uint64_t file_bytes;
+	size_t most_bytes; /* that stay in memory; 0: GMT_EVENTS_MOST_BYTES */
+	bool has_no_file;  /* there can be none */
 	struct gmt_intern shapes; /* keys of 16 bytes; ids are numbers of shapes */
 	struct gmt_events_known known[GMT_EVENTS_KNOWN_SHAPES];
 };
@@ -70,6 +79,9 @@ bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event 
 /* Gives the events from `first`, a multiple of GMT_EVENTS_CHUNK, on other traces: of a whole chunk, or the tail. */
 bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces);
 
+/* Whether a reader could not read back what lies in the file: it gave zeros instead. */
+bool gmt_events_failed(const struct gmt_events *events);
+
 void gmt_events_fini(struct gmt_events *events);
 
 /* Reads events one after the other, or here and there. */
@@ -77,6 +89,7 @@ struct gmt_events_reader {
 	const struct gmt_events *events;
 	size_t first, count; /* the events that rows has; none at first */
 	struct gmt_snapshot_event *rows;
+	uint8_t *column; /* one that lies in the file */
 };
 
 /* False when out of memory; gmt_events_reader_fini in any case. Of events that no longer change. */

@@ -91,6 +91,7 @@ bool gmt_load_event(struct gmt_load_events *loader, const struct gmt_event *row)
 	gmt_load_see_stamp(snapshot, event.stamp);
 	snapshot->has_torch |= is_torch;
 	snapshot->has_pool |= row->space == GMT_SPACE_POOL;
+	snapshot->has_refusals |= row->kind == GMT_KIND_ALLOC_FAILED;
 	snapshot->traces.items[event.trace].gets |= row->kind == GMT_KIND_ALLOC || row->kind == GMT_KIND_MAP;
 	loader->count++;
 	return gmt_order_push(&loader->order, &event);

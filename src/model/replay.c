@@ -296,6 +296,11 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
+	if (gmt_events_failed(&snapshot->events)) {
+		gmt_replay_fini(ret_replay);
+		return gmt_error_set(error, GMT_NO_FILE, "%s: the temporary file with its events cannot be read back",
+			snapshot->path);
+	}
 	return GMT_OK;
 }
 

@@ -102,7 +102,8 @@ struct gmt_snapshot {
 	struct gmt_events events; /* in order of time */
 	struct gmt_events_reader *reader; /* for gmt_snapshot_event */
 	bool has_torch; /* there are events of layer torch, ... */
-	bool has_pool;  /* ... and of space pool */
+	bool has_pool;  /* ... of space pool ... */
+	bool has_refusals; /* ... and refused requests */
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/* What was folded (docs/folding.md), when past.has_fold: the first past_events events are the survivors. */

@@ -94,53 +94,13 @@ const char *gmt_mark_source_name(unsigned source)
 	return NAME_OR_NULL(names, source);
 }
 
-static const struct space_traits {
-	uint8_t side, layer, realm, life;
-} spaces[GMT_SPACE_COUNT] = {
+const struct gmt_space_traits gmt_spaces[GMT_SPACE_COUNT] = {
+	[0] = { .layer = GMT_LAYER_CUDA },
 #define GMT_SPACE(number, NAME, name, in_side, in_layer, in_realm, in_life, meaning) \
 	[number] = { GMT_SIDE_##in_side, GMT_LAYER_##in_layer, GMT_REALM_##in_realm, GMT_LIFE_##in_life },
 #include "wire/spaces.def"
 #undef GMT_SPACE
 };
-
-static const struct space_traits *traits_of(unsigned space)
-{
-	static const struct space_traits unknown = { .layer = GMT_LAYER_CUDA };
-
-	return space < GMT_SPACE_COUNT && spaces[space].layer ? &spaces[space] : &unknown;
-}
-
-enum gmt_side gmt_space_side(unsigned space)
-{
-	return traits_of(space)->side;
-}
-
-enum gmt_layer gmt_space_layer(unsigned space)
-{
-	return traits_of(space)->layer;
-}
-
-enum gmt_realm gmt_space_realm(unsigned space)
-{
-	return traits_of(space)->realm;
-}
-
-enum gmt_life gmt_space_life(unsigned space)
-{
-	return traits_of(space)->life;
-}
-
-enum gmt_family gmt_layer_family(unsigned layer)
-{
-	switch (layer) {
-#define GMT_LAYER(number, NAME, name, family, meaning) \
-	case number: \
-		return GMT_FAMILY_##family;
-#include "wire/layers.def"
-#undef GMT_LAYER
-	}
-	return GMT_FAMILY_CUDA;
-}
 
 bool gmt_layer_is_got(unsigned layer)
 {

@@ -135,18 +135,55 @@ const char *gmt_space_name(unsigned space);
 const char *gmt_kind_name(unsigned kind);
 const char *gmt_mark_kind_name(unsigned kind);
 const char *gmt_mark_source_name(unsigned source);
+/* By space; number 0, which is none, tells of unknown ones. */
+struct gmt_space_traits {
+	uint8_t side, layer, realm, life;
+};
+extern const struct gmt_space_traits gmt_spaces[GMT_SPACE_COUNT];
+
 /* Unknown spaces count as the device's, have addresses and last as long as the process. */
-enum gmt_side gmt_space_side(unsigned space);
-enum gmt_layer gmt_space_layer(unsigned space);
-enum gmt_realm gmt_space_realm(unsigned space);
-enum gmt_life gmt_space_life(unsigned space);
+static inline const struct gmt_space_traits *gmt_space_traits(unsigned space)
+{
+	return &gmt_spaces[space < GMT_SPACE_COUNT && gmt_spaces[space].layer ? space : 0];
+}
+
+static inline enum gmt_side gmt_space_side(unsigned space)
+{
+	return gmt_space_traits(space)->side;
+}
+
+static inline enum gmt_layer gmt_space_layer(unsigned space)
+{
+	return gmt_space_traits(space)->layer;
+}
+
+static inline enum gmt_realm gmt_space_realm(unsigned space)
+{
+	return gmt_space_traits(space)->realm;
+}
+
+static inline enum gmt_life gmt_space_life(unsigned space)
+{
+	return gmt_space_traits(space)->life;
+}
+
 /*
  * Whether a layer's blocks are memory that the program got, and can leak: not what the driver takes for
  * itself, nor second sights of what is counted elsewhere.
  */
 bool gmt_layer_is_got(unsigned layer);
 /* Unknown layers have the driver's addresses. */
-enum gmt_family gmt_layer_family(unsigned layer);
+static inline enum gmt_family gmt_layer_family(unsigned layer)
+{
+	switch (layer) {
+#define GMT_LAYER(number, NAME, name, family, meaning) \
+	case number: \
+		return GMT_FAMILY_##family;
+#include "wire/layers.def"
+#undef GMT_LAYER
+	}
+	return GMT_FAMILY_CUDA;
+}
 enum gmt_stamp_when gmt_kind_stamp(unsigned kind);
 /* What a refused call of that kind is recorded as; 0: nothing is. */
 unsigned gmt_kind_failure(unsigned kind);

@@ -22,6 +22,7 @@ SLOWER_GOAL_PERCENT = 12
 BYTES_GOAL = 10
 STARTUP_GOAL_MS = 2
 REPORT_GOAL_SECONDS, REPORT_GOAL_MIB = 2, 300
+READER_GOAL_NS, READER_GOAL_MIB = 100, 381  # 10 million events in a second and 400 MB
 SAME_PERCENT = 5  # what "costs the same" allows for noise
 
 
@@ -137,6 +138,28 @@ def report(machine, quick, progress):
     return rows
 
 
+def reader(machine, quick, progress):
+    """What a report costs by the number of events, with the same sites and the same live blocks."""
+    rows = []
+    for millions in (1, 3) if quick else (1, 10, 30):
+        path = os.path.join(machine.folder, "events.gmt.gz")
+        name = f"{millions} million events"
+        progress(f"writing {name}")
+        machine.run([os.path.join(machine.build, "tests", "unit", "make_snapshot"), path, f"events={millions}000000",
+                     "threads=2", "sites=500", "depth=10", "live=5000", "level=1"])
+        progress(f"reading {name}")
+        taken = [time_and_memory([machine.cli, "report", path]) for _ in range(3 if quick else 5)]
+        os.unlink(path)
+        seconds, memory = ([sample[i] for sample in taken] for i in (0, 1))
+        goals = (READER_GOAL_NS, READER_GOAL_MIB) if millions == 10 else (None, None)
+        rows.append(Row("a report by events", name, "s", min(seconds), statistics.median(seconds), goal=goals[0],
+                        compared="an event", figure=min(seconds) / millions * 1000, figure_unit="ns",
+                        middle_figure=statistics.median(seconds) / millions * 1000, samples=seconds))
+        rows.append(Row("a report by events", f"memory at most for {name}", "MiB", max(memory),
+                        statistics.median(memory), goal=goals[1], samples=memory))
+    return rows
+
+
 def event_cost(machine, quick, progress):
     """Bursts that fit into a ring, with rests for the writer: what a thread pays, not what a core can write."""
     program = machine.compile("malloc_loop.c", "-rdynamic", *runtime_arguments(machine))
@@ -202,6 +225,7 @@ SECTIONS = {
     "exceptions": exceptions,
     "startup": startup,
     "report": report,
+    "reader": reader,
     "event": event_cost,
     "pauses": pauses,
 }

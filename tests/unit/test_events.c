@@ -41,14 +41,13 @@ static void assert_same(const struct gmt_snapshot_event *a, const struct gmt_sna
 		a->device == b->device && a->kind == b->kind && a->layer == b->layer && a->space == b->space);
 }
 
-static void packed_events_come_back_as_they_were(void **state)
+static void check_packing(size_t most_bytes, bool in_file)
 {
 	enum { COUNT = 5 * GMT_EVENTS_CHUNK + 17 };
 	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
-	struct gmt_events events = { 0 };
+	struct gmt_events events = { .most_bytes = most_bytes };
 	struct gmt_events_reader reader;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT; i++) {
 		all[i] = draw_event(i < 3000 ? i : UINT64_MAX - COUNT + i);
 		assert_true(gmt_events_push(&events, &all[i]));
@@ -59,9 +58,54 @@ static void packed_events_come_back_as_they_were(void **state)
 		assert_same(gmt_events_at(&reader, i), &all[i]);
 	for (size_t i = COUNT; i-- > 0;)
 		assert_same(gmt_events_at(&reader, i), &all[i]);
+	assert_true(in_file == (events.file != NULL) && !gmt_events_failed(&events));
+	assert_true(!in_file || events.bytes.count < most_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
 	free(all);
+}
+
+static void packed_events_come_back_as_they_were(void **state)
+{
+	(void)state;
+	check_packing(0, false);
+}
+
+static void what_is_too_much_for_memory_comes_back_from_a_file(void **state)
+{
+	(void)state;
+	check_packing(1, true);
+	check_packing(60000, true);
+}
+
+static void without_a_folder_for_files_all_stays_in_memory(void **state)
+{
+	(void)state;
+	setenv("TMPDIR", "/nowhere", 1);
+	check_packing(1, false);
+	unsetenv("TMPDIR");
+}
+
+static void what_cannot_be_read_back_is_said(void **state)
+{
+	struct gmt_snapshot_event event = { .kind = 1, .layer = 1 };
+	struct gmt_events events = { .most_bytes = 1 };
+	struct gmt_events_reader reader;
+
+	(void)state;
+	for (uint64_t i = 0; i < 3 * GMT_EVENTS_CHUNK; i++) {
+		event.address = i;
+		assert_true(gmt_events_push(&events, &event));
+	}
+	assert_true(gmt_events_reader_init(&reader, &events));
+	assert_int_equal(gmt_events_at(&reader, GMT_EVENTS_CHUNK + 5)->address, GMT_EVENTS_CHUNK + 5);
+	assert_false(gmt_events_failed(&events));
+	events.chunks.items[0].columns[1].offset = (uint64_t)1 << 40;
+	events.file_bytes = (uint64_t)1 << 41;
+	assert_int_equal(gmt_events_at(&reader, 5)->address, 0);
+	assert_true(gmt_events_failed(&events));
+	gmt_events_reader_fini(&reader);
+	gmt_events_fini(&events);
 }
 
 static void equal_chunks_take_next_to_nothing(void **state)
@@ -78,15 +122,14 @@ static void equal_chunks_take_next_to_nothing(void **state)
 	gmt_events_fini(&events);
 }
 
-static void traces_can_be_changed_in_chunks_and_behind_them(void **state)
+static void check_new_traces(size_t most_bytes)
 {
 	enum { COUNT = 2 * GMT_EVENTS_CHUNK + 5 };
 	struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .trace = 3 };
 	uint32_t traces[GMT_EVENTS_CHUNK];
-	struct gmt_events events = { 0 };
+	struct gmt_events events = { .most_bytes = most_bytes };
 	struct gmt_events_reader reader;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT; i++)
 		assert_true(gmt_events_push(&events, &event));
 	for (uint32_t i = 0; i < GMT_EVENTS_CHUNK; i++)
@@ -99,6 +142,13 @@ static void traces_can_be_changed_in_chunks_and_behind_them(void **state)
 			i < GMT_EVENTS_CHUNK ? 3 : traces[i % GMT_EVENTS_CHUNK]);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
+}
+
+static void traces_can_be_changed_in_chunks_and_behind_them(void **state)
+{
+	(void)state;
+	check_new_traces(0);
+	check_new_traces(1);
 }
 
 struct place {
@@ -185,6 +235,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packed_events_come_back_as_they_were),
+		cmocka_unit_test(what_is_too_much_for_memory_comes_back_from_a_file),
+		cmocka_unit_test(without_a_folder_for_files_all_stays_in_memory),
+		cmocka_unit_test(what_cannot_be_read_back_is_said),
 		cmocka_unit_test(equal_chunks_take_next_to_nothing),
 		cmocka_unit_test(traces_can_be_changed_in_chunks_and_behind_them),
 		cmocka_unit_test(events_are_ordered_by_stamp_and_then_as_they_came),

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/events_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/pages.h"
+
+struct gmt_events_file {
+	int fd;
+	bool failed;
+};
+
+static int open_in(const char *folder)
+{
+	char path[4096];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/gpumemtrace-XXXXXX", folder) >= (int)sizeof(path))
+		return -1;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+struct gmt_events_file *gmt_events_file_open(void)
+{
+	const char *folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	struct gmt_events_file *file;
+	int fd = -1;
+
+	/* Who names a folder wants no other. */
+	if (folders[0] && *folders[0])
+		fd = open_in(folders[0]);
+	else
+		for (size_t i = 1; i < sizeof(folders) / sizeof(*folders) && fd < 0; i++)
+			fd = open_in(folders[i]);
+	if (fd < 0)
+		return NULL;
+	file = gmt_pages_grow(NULL, 0, sizeof(*file));
+	if (file)
+		file->fd = fd;
+	else
+		close(fd);
+	return file;
+}
+
+bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const void *bytes, size_t length)
+{
+	for (const char *at = bytes; length;) {
+		ssize_t written = pwrite(file->fd, at, length, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		at += written;
+		offset += (uint64_t)written;
+		length -= (size_t)written;
+	}
+	return true;
+}
+
+void gmt_events_file_read(struct gmt_events_file *file, uint64_t offset, void *bytes, size_t length)
+{
+	for (char *at = bytes; length;) {
+		ssize_t got = pread(file->fd, at, length, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			memset(at, 0, length);
+			file->failed = true;
+			return;
+		}
+		at += got;
+		offset += (uint64_t)got;
+		length -= (size_t)got;
+	}
+}
+
+bool gmt_events_file_failed(const struct gmt_events_file *file)
+{
+	return file->failed;
+}
+
+void gmt_events_file_close(struct gmt_events_file *file)
+{
+	if (!file)
+		return;
+	close(file->fd);
+	gmt_pages_free(file, sizeof(*file));
+}
