@@ -12,6 +12,7 @@
 #include "tools/input.h"
 #include "tools/leftovers.h"
 #include "tools/say.h"
+#include "wire/leftover_owner.h"
 
 struct recover_options {
 	bool all, json, keep;
@@ -98,14 +99,13 @@ static int recover_memory(struct recoverer *recoverer, const char *path)
 {
 	struct gmt_leftover *leftover;
 	struct gmt_error error = { 0 };
-	struct stat about;
 
 	if (gmt_leftover_open(path, &leftover, &error))
 		return gmt_say_failure(&error);
 
 	const struct gmt_leftover_owner *owner = gmt_leftover_owner(leftover);
 	const char *why = gmt_leftovers_why_not(leftover);
-	bool is_there = !stat(owner->path, &about) && owner->file_inode == about.st_ino;
+	bool is_there = gmt_leftover_has_file(owner);
 	if (why || (!is_there && !recoverer->options->output)) {
 		if (why)
 			gmt_say_error("%s: cannot be used: %s", path, why);

@@ -37,7 +37,7 @@ static bool is_name(const char *name)
 static bool look_at(int folder, const char *name, struct leftover *ret_leftover)
 {
 	static struct gmt_leftover_owner owner;
-	struct stat about, output;
+	struct stat about;
 	char magic[sizeof(GMT_LEFTOVER_MAGIC) - 1] = "";
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	bool is_ours = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
@@ -56,7 +56,7 @@ static bool look_at(int folder, const char *name, struct leftover *ret_leftover)
 			.time_s = about.st_mtime,
 			.bytes = (uint64_t)about.st_blocks * 512,
 			.is_whole = is_whole,
-			.is_useless = !is_whole || stat(owner.path, &output) || output.st_ino != owner.file_inode,
+			.is_useless = !is_whole || !gmt_leftover_has_file(&owner),
 		};
 		snprintf(ret_leftover->name, sizeof(ret_leftover->name), "%s", name);
 	}

@@ -212,6 +212,7 @@ static void close_all(struct gmt_rewrite *rewrite)
 bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stream)
 {
 	struct gmt_recording *recording = rewrite->recording;
+	struct gmt_leftover_owner *owner = &recording->area->header->owner;
 	uint64_t file_bytes = gmt_sink_written_bytes(stream->sink);
 	uint64_t new_bytes = rewrite->head_bytes + file_bytes - rewrite->part_bytes;
 
@@ -220,8 +221,12 @@ bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stre
 			return false;
 	if (lseek(rewrite->beside.fd, (off_t)new_bytes, SEEK_SET) < 0)
 		return fail(rewrite, strerror(errno));
-	if (!gmt_beside_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
+	/* Killed in between, the memory must be known to belong to the one as well as to the other. */
+	atomic_store(&owner->is_moving, 1);
+	if (!gmt_beside_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why))) {
+		atomic_store(&owner->is_moving, 0);
 		return fail(rewrite, rewrite->why);
+	}
 	/*
 	 * From here on the new file is the recording. The number stays the same, and means the one or the other
 	 * at any time; where there is no other descriptor to be had, the temporary's own number is taken.
@@ -232,8 +237,9 @@ bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stre
 		rewrite->beside.is_open = false;
 	}
 	recording->file = rewrite->beside.file;
-	recording->area->header->owner.file_device = recording->file.device;
-	recording->area->header->owner.file_inode = recording->file.number;
+	owner->file_device = recording->file.device;
+	owner->file_inode = recording->file.number;
+	atomic_store(&owner->is_moving, 0);
 	gmt_sink_move(stream->sink, recording->fd, new_bytes);
 	gmt_beside_forget(&rewrite->beside);
 	close_all(rewrite);

@@ -35,7 +35,7 @@ enum gmt_slot_state { GMT_SLOT_FREE, GMT_SLOT_OWNED, GMT_SLOT_LEFT };
 /* Whose memory it is. */
 struct gmt_leftover_owner {
 	uint32_t pid;              /* as the process sees it */
-	uint32_t reserved;
+	_Atomic uint32_t is_moving; /* another file is just taking the place of its own: which one it is, the number does not say */
 	uint64_t pid_namespace;    /* inode of that namespace; 0: not known */
 	uint64_t start_ticks;      /* of the process: field 22 of /proc/PID/stat; 0: not known */
 	char boot_id[40];          /* of the machine; "": not known */

@@ -100,6 +100,14 @@ bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner)
 	return gmt_file_is_locked(fd);
 }
 
+bool gmt_leftover_has_file(const struct gmt_leftover_owner *owner)
+{
+	struct stat about;
+
+	return !stat(owner->path, &about) &&
+		(about.st_ino == owner->file_inode || atomic_load_explicit(&owner->is_moving, memory_order_acquire));
+}
+
 bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner)
 {
 	char here[40];

@@ -21,6 +21,9 @@ void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner);
  */
 bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner);
 
+/* Whether the file that `owner` writes is still where it was. */
+bool gmt_leftover_has_file(const struct gmt_leftover_owner *owner);
+
 /* Whether the machine is the one that `owner` ran on, and has not been started anew since. */
 bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner);
 

@@ -165,6 +165,17 @@ class Recover(unittest.TestCase):
         os.rename(run.file, run.file + ".moved")
         self.assertEqual([info(copy)["events"], info(run.file + ".moved")["events"]], [events, events])
 
+    def test_memory_is_known_to_belong_to_a_folded_file_that_has_just_taken_the_place(self):
+        for by_memory in False, True:
+            run = Killed(options={"mode": "window", "window": "2000", "overflow": "wait"},
+                         preload=[os.path.join(PROGRAMS, "libend-at-rename.so")])
+            self.assertEqual(run.wait(), -signal.SIGKILL)
+            run.memory = leftovers.of(run.file)
+            done = cli("recover", run.memory.path if by_memory else run.file)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(run.check(), r"^\d+")
+            self.assertFalse(os.path.exists(run.memory.path))
+
     def test_a_file_that_is_gone_is_written_anew_with_what_the_memory_has(self):
         for seconds in 0, 1.5:
             run = self.killed(seconds)
