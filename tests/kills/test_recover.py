@@ -13,7 +13,7 @@ import unittest
 
 import leftovers
 import tap
-from killing import KILLED, SHIM, SIMCUDA, Killed, cli
+from killing import KILLED, PROGRAMS, SHIM, SIMCUDA, Killed, cli
 
 BOOT_ID_OFFSET = leftovers.HEADER.size + 24
 
@@ -170,10 +170,10 @@ class Recover(unittest.TestCase):
             run = Killed(options={"mode": "window", "window": "2000", "overflow": "wait"},
                          preload=[os.path.join(PROGRAMS, "libend-at-rename.so")])
             self.assertEqual(run.wait(), -signal.SIGKILL)
-            run.memory = leftovers.of(run.file)
+            run.memory, published = leftovers.of(run.file), run.published()
             done = cli("recover", run.memory.path if by_memory else run.file)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertRegex(run.check(), r"^\d+")
+            self.assertRegex(run.check(run.file, "whole", published), r"^\d+ \d+$")
             self.assertFalse(os.path.exists(run.memory.path))
 
     def test_a_file_that_is_gone_is_written_anew_with_what_the_memory_has(self):
