@@ -2,8 +2,10 @@
 #include "capture/python_deaths.h"
 
 #include <stddef.h>
+#include <string.h>
 
-enum { TYPE_FREE = 48 }; /* in a type, behind its header, its name and two sizes; the same in all versions */
+/* In a type, behind its header: its name, two sizes, and who frees; the same in all versions, but for builds that trace. */
+enum { TYPE_NAME = 24, TYPE_FREE = 48 };
 
 _Atomic uint64_t gmt_python_death_count;
 
@@ -18,10 +20,13 @@ static void count_and_free(void *code)
 
 void gmt_python_deaths_watch(gmt_python_find *find)
 {
-	char *type = find("PyCode_Type");
+	char *type = find("PyCode_Type"), *name;
 	void (*_Atomic *place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
 
-	if (!type || their_free || !*place)
+	if (!type || their_free)
+		return;
+	memcpy(&name, type + TYPE_NAME, sizeof(name));
+	if (!name || (uintptr_t)name < 65536 || strcmp(name, "code") != 0 || !*place)
 		return;
 	their_free = *place;
 	atomic_store_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
