@@ -2,8 +2,6 @@
 #include "capture/own_stack.h"
 
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "capture/readable.h"
 
@@ -11,8 +9,10 @@ enum {
 	PAGE = 4096,
 	BLOCK = 16384,
 	LARGEST = 16 << 20, /* bounds how many pages are looked at */
+	NEAR_TOP = 1 << 20, /* the kernel lets no other mapping come so near to the first thread's stack */
 };
 
+static uintptr_t loading_thread, loading_stack;
 static uintptr_t first_thread, first_top;
 
 static uintptr_t this_thread(void)
@@ -30,9 +30,8 @@ static uintptr_t this_thread(void)
 
 void gmt_own_stack_init(void)
 {
-	/* A library may be loaded later, and by another thread. */
-	if (syscall(SYS_gettid) == getpid())
-		first_thread = this_thread();
+	loading_thread = this_thread();
+	loading_stack = (uintptr_t)__builtin_frame_address(0);
 }
 
 void gmt_own_stack_look(void *(*find)(const char *name))
@@ -40,6 +39,9 @@ void gmt_own_stack_look(void *(*find)(const char *name))
 	void **end = find("__libc_stack_end");
 
 	first_top = end ? (uintptr_t)*end : 0;
+	/* A library may be loaded later, and by another thread: which one it was is told by its stack. */
+	if (loading_stack < first_top && first_top - loading_stack < NEAR_TOP)
+		first_thread = loading_thread;
 }
 
 bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)

@@ -2,6 +2,7 @@
 /* Stands for PyTorch's CUDA allocator, for ctypes. */
 #include <glob.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,7 @@ EXPORT void fake_block(void);
 EXPORT void fake_block_and_stay(uint32_t time_us);
 EXPORT void fake_block_on_native_thread(void);
 EXPORT void fake_blocks_for_ever(void);
+EXPORT int has_had_a_block(void);
 EXPORT void fail_if_recorder_waits(void);
 
 void fake_block(void)
@@ -54,10 +56,19 @@ void fake_block_on_native_thread(void)
 		pthread_join(thread, NULL);
 }
 
+static _Atomic int had_a_block;
+
 void fake_blocks_for_ever(void)
 {
-	for (;;)
+	for (;;) {
 		fake_block();
+		had_a_block = 1;
+	}
+}
+
+int has_had_a_block(void)
+{
+	return had_a_block;
 }
 
 static int is_recorder_there(void)
