@@ -82,33 +82,35 @@ static void skip(struct cursor *cursor, uint64_t bytes)
 		cursor->at += bytes;
 }
 
-static uint64_t take_uleb(struct cursor *cursor)
+/* Seven bits a byte; afterwards *ret_bits is how many were there. */
+static uint64_t take_leb(struct cursor *cursor, unsigned *ret_bits)
 {
 	uint64_t value = 0, byte;
-	unsigned shift = 0;
 
+	*ret_bits = 0;
 	do {
 		byte = take(cursor, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
+		if (*ret_bits < 64)
+			value |= (byte & 0x7f) << *ret_bits;
+		*ret_bits += 7;
 	} while (byte & 0x80 && !cursor->failed);
 	return value;
 }
 
+static uint64_t take_uleb(struct cursor *cursor)
+{
+	unsigned bits;
+
+	return take_leb(cursor, &bits);
+}
+
 static int64_t take_sleb(struct cursor *cursor)
 {
-	uint64_t value = 0, byte;
-	unsigned shift = 0;
+	unsigned bits;
+	uint64_t value = take_leb(cursor, &bits);
 
-	do {
-		byte = take(cursor, 1);
-		if (shift < 64)
-			value |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80 && !cursor->failed);
-	if (byte & 0x40 && shift < 64)
-		value |= ~(uint64_t)0 << shift;
+	if (bits < 64 && value >> (bits - 1) & 1)
+		value |= ~(uint64_t)0 << bits;
 	return (int64_t)value;
 }
 

@@ -48,11 +48,11 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
  */
 static bool is_locked(int fd, const char *path)
 {
-	struct stat about, named;
+	struct gmt_file_identity file;
 
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return errno != EWOULDBLOCK;
-	return !fstat(fd, &about) && !lstat(path, &named) && named.st_dev == about.st_dev && named.st_ino == about.st_ino;
+	return gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(AT_FDCWD, path, &file);
 }
 
 bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
@@ -114,11 +114,9 @@ bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const str
 
 void gmt_beside_remove(struct gmt_beside *beside)
 {
-	struct stat about;
-
 	if (!beside->is_open)
 		return;
-	if (!lstat(beside->path, &about) && about.st_dev == beside->file.device && about.st_ino == beside->file.number)
+	if (gmt_file_identity_is_at(AT_FDCWD, beside->path, &beside->file))
 		unlink(beside->path);
 	gmt_beside_forget(beside);
 }
@@ -144,13 +142,14 @@ static bool is_temporary(const char *name)
 /* Our user's, and no process that lives has it locked. The lock is held until it is gone: see is_locked. */
 static void remove_orphan(int folder, const char *name)
 {
-	struct stat about, named;
+	struct gmt_file_identity file;
+	struct stat about;
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
 	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB) &&
-		!fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) && named.st_dev == about.st_dev && named.st_ino == about.st_ino)
+		gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(folder, name, &file))
 		unlinkat(folder, name, 0);
 	close(fd);
 }

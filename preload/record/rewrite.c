@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_bytes.h"
 #include "record/clock.h"
 
 enum {
@@ -112,18 +113,9 @@ static bool write_all(struct gmt_rewrite *rewrite, const char *bytes, size_t len
 {
 	uint64_t at = rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
 
-	while (length) {
-		ssize_t written = pwrite(rewrite->beside.fd, bytes, length, (off_t)at);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return fail(rewrite, strerror(written ? errno : ENOSPC));
-		bytes += written;
-		length -= (size_t)written;
-		at += (uint64_t)written;
-		rewrite->copied_bytes += (uint64_t)written;
-	}
+	if (!gmt_file_write_at(rewrite->beside.fd, at, bytes, length))
+		return fail(rewrite, strerror(errno));
+	rewrite->copied_bytes += length;
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/file_identity.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,14 @@ bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity)
 	struct gmt_file_identity now;
 
 	return gmt_file_identity_of(fd, &now) && now.device == identity->device && now.number == identity->number;
+}
+
+bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_identity *identity)
+{
+	struct stat about;
+
+	return !fstatat(at, path, &about, AT_SYMLINK_NOFOLLOW) && about.st_dev == identity->device &&
+		about.st_ino == identity->number;
 }
 
 void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity)

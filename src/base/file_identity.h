@@ -22,6 +22,9 @@ bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity);
 /* Whether `fd` still means that file. */
 bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity);
 
+/* Whether `path`, relative to the folder `at` (or AT_FDCWD), names that file itself, not a link to it. */
+bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_identity *identity);
+
 /* Closes `fd` if it still means that file, and sets it to -1. */
 void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/events_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file_bytes.h"
 #include "base/pages.h"
 
 struct gmt_events_file {
@@ -52,36 +52,15 @@ struct gmt_events_file *gmt_events_file_open(void)
 
 bool gmt_events_file_write(struct gmt_events_file *file, uint64_t offset, const void *bytes, size_t length)
 {
-	for (const char *at = bytes; length;) {
-		ssize_t written = pwrite(file->fd, at, length, (off_t)offset);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		at += written;
-		offset += (uint64_t)written;
-		length -= (size_t)written;
-	}
-	return true;
+	return gmt_file_write_at(file->fd, offset, bytes, length);
 }
 
 void gmt_events_file_read(struct gmt_events_file *file, uint64_t offset, void *bytes, size_t length)
 {
-	for (char *at = bytes; length;) {
-		ssize_t got = pread(file->fd, at, length, (off_t)offset);
+	size_t got = gmt_file_read_at(file->fd, offset, bytes, length);
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) {
-			memset(at, 0, length);
-			file->failed = true;
-			return;
-		}
-		at += got;
-		offset += (uint64_t)got;
-		length -= (size_t)got;
-	}
+	memset((char *)bytes + got, 0, length - got);
+	file->failed |= got < length;
 }
 
 bool gmt_events_file_failed(const struct gmt_events_file *file)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_bytes.h"
 #include "base/pages.h"
 #include "wire/leftover_owner.h"
 
@@ -36,18 +37,7 @@ struct gmt_leftover {
 
 static bool read_at(const struct gmt_leftover *leftover, uint64_t offset, void *to, size_t bytes)
 {
-	for (char *at = to; bytes;) {
-		ssize_t got = pread(leftover->fd, at, bytes, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		offset += (uint64_t)got;
-		bytes -= (size_t)got;
-	}
-	return true;
+	return gmt_file_read_at(leftover->fd, offset, to, bytes) == bytes;
 }
 
 static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t all)
