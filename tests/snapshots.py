@@ -38,7 +38,7 @@ def ended_by_pytorch(run):
         run.stderr.rstrip().endswith(PYTORCH_ABORT)
 
 
-def run_once_more(command, forget=lambda: None, **how):
+def run_past_aborts(command, forget=lambda: None, **how):
     """Runs a program, and again, a few times, where PyTorch ended it in its own way; `forget` is called before that."""
     for _ in range(RUNS):
         run = subprocess.run(command, capture_output=True, text=True, **how)
@@ -66,8 +66,8 @@ class Recording:
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
         # env(1) puts the preload on the program alone, not on what this test itself runs.
-        self.run = run_once_more(["env", f"LD_PRELOAD={preload}", *command], self.forget,
-                                 env=variables, cwd=self.folder, timeout=timeout)
+        self.run = run_past_aborts(["env", f"LD_PRELOAD={preload}", *command], self.forget,
+                                   env=variables, cwd=self.folder, timeout=timeout)
         self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
 
     def forget(self):

@@ -44,7 +44,7 @@ class Gate(unittest.TestCase):
         cls.git("commit", "-qm", message)
 
     def gate(self, *arguments):
-        for _ in range(4):
+        for _ in range(snapshots.RUNS):
             done = subprocess.run(["./gate.sh", *arguments], cwd=self.repository, env=self.environment,
                                   capture_output=True, text=True, timeout=300)
             # 128 + SIGABRT, as a shell and `run` pass it on.

@@ -6,7 +6,7 @@ import os
 import unittest
 
 import tap
-from snapshots import SHIM, SIM_PYTHON, Recording, records, run_once_more, sim_python
+from snapshots import SHIM, SIM_PYTHON, Recording, records, run_past_aborts, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "steps.py")
 STEP, TEARDOWN = 1, 7
@@ -152,7 +152,7 @@ class AutomaticSteps(unittest.TestCase):
         for way in "main_thread", "daemon":
             command, libraries = sim_python(SCRIPT, way)
             for _ in range(SHORT_RUNS):
-                ended = run_once_more(
+                ended = run_past_aborts(
                     ["env", f"LD_PRELOAD={SHIM}", *command], timeout=120,
                     env={**os.environ, "LD_LIBRARY_PATH": libraries, "GPUMEMTRACE_OPTIONS": "output=/dev/null"})
                 self.assertEqual(ended.returncode, 0, f"{way}: {ended.stderr}")

@@ -44,13 +44,9 @@ def block(build):
             subprocess.run(['cc', '-g', '-O1', '-fPIC', '-shared', '-o', library, SOURCE], check=True)
         python = symptoms.Studio(build, folder)
         variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', **DEVICE, 'LD_LIBRARY_PATH': python.libraries}
-        # PyTorch ends a program now and then by an abort of its own, recorded or not: then once more.
-        for _ in range(4):
-            (pathlib.Path(folder) / 'beside.gmt.gz').unlink(missing_ok=True)
-            done = subprocess.run([cli, 'run', '-q', '-o', 'beside.gmt.gz', '--', python.python, HERE / 'beside.py', *libraries],
-                                  env=variables, cwd=folder, check=False, timeout=300, stderr=subprocess.DEVNULL)
-            if not done.returncode:
-                break
+        symptoms.run_recorded(
+            [cli, 'run', '-q', '-o', 'beside.gmt.gz', '--', python.python, HERE / 'beside.py', *libraries],
+            pathlib.Path(folder) / 'beside.gmt.gz', env=variables, cwd=folder, timeout=300).check_returncode()
         for command, kept in COMMANDS:
             done = subprocess.run([cli, *shlex.split(command)], cwd=folder, capture_output=True, text=True, check=True)
             text += [f'$ gpumemtrace {command}', *symptoms.shorten(done.stdout.splitlines(), kept, command)]

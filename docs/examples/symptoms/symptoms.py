@@ -23,6 +23,16 @@ PAGE = ROOT / 'docs' / 'symptoms.md'
 BLOCK = re.compile(r'<!-- block: (?P<name>[a-z-]+) -->\n```\n(?P<text>.*?)^```\n', re.DOTALL | re.MULTILINE)
 
 
+def run_recorded(command, file, **how):
+    """Runs what records to `file`; again, a few times, where PyTorch aborts at its own end (docs/testing.md)."""
+    for _ in range(4):
+        file.unlink(missing_ok=True)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **how)
+        if 'terminate called without an active exception' not in done.stderr:
+            break
+    return done
+
+
 class Studio:
     """A folder with recordings, made as they are asked for."""
 
@@ -43,13 +53,8 @@ class Studio:
         variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
         output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
-        for _ in range(4):
-            (self.folder / f'{name}.gmt.gz').unlink(missing_ok=True)
-            done = subprocess.run([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
-                                  env=variables, cwd=path.parent, capture_output=True, text=True, timeout=600)
-            # PyTorch ends a program now and then so, recorded or not.
-            if 'terminate called without an active exception' not in done.stderr:
-                break
+        done = run_recorded([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
+                            self.folder / f'{name}.gmt.gz', env=variables, cwd=path.parent, timeout=600)
         if not (self.folder / f'{name}.gmt.gz').exists():
             raise RuntimeError(f'{name} was not recorded: {done.stderr}')
 
