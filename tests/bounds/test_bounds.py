@@ -133,7 +133,8 @@ class Bounds(unittest.TestCase):
         self.assertLess(run.books["memory_kib"], 64 * 1024)
         events = len(records(run.path, "event"))
         self.assertGreaterEqual(events, 20000)
-        self.assertLess(events, 500000)
+        # What a fold under way was given up for, and what came meanwhile: how many that is, is up to the machine.
+        self.assertLess(events * run.folds, 3 * run.books["calls"])
 
     def test_mode_aggregate_leaves_totals_and_what_lives(self):
         run = self.run_checked(400000, options={"mode": "aggregate"})
