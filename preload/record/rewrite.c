@@ -170,6 +170,9 @@ enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t fi
 
 	do {
 		if (gmt_rewrite_bytes(rewrite) > limit_bytes) {
+			rewrite->found_no_room = true;
+			if (!rewrite->head_bytes)
+				rewrite->head_bytes = gmt_rewrite_bytes(rewrite);
 			fail(rewrite, "there is no room for the new file within max_size");
 			return GMT_REWRITE_FAILED;
 		}

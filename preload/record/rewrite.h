@@ -47,6 +47,7 @@ struct gmt_rewrite {
 	bool flushes;           /* the new file is to be on the disk before it takes the old one's place */
 	bool is_flushed;
 	uint64_t flush_ns;      /* what that took */
+	bool found_no_room;     /* it failed within max_size; head_bytes is then what the head has at least */
 	char why[256];          /* it failed */
 };
 

@@ -38,17 +38,6 @@ static struct gmt_rotate_cut now_of(const struct gmt_rotate *rotate, uint64_t st
 	};
 }
 
-void gmt_rotate_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
-{
-	memset(rotate, 0, sizeof(*rotate));
-	rotate->recording = recording;
-	rotate->stream = stream;
-	rotate->mode = gmt_config.mode;
-	rotate->window = gmt_config.window;
-	rotate->max_size_bytes = gmt_config.max_size_bytes;
-	rotate->start = now_of(rotate, gmt_clock_start.stamp);
-}
-
 /* From `from` to `to`, in the window's unit. */
 static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *from,
 	const struct gmt_rotate_cut *to)
@@ -119,11 +108,11 @@ static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
 
 /*
  * The file may take half of max_size; what is kept of it then, a tenth. So the new file has room beside the old
- * one, whose end goes on growing (set_limits).
+ * one, whose end goes on growing (set_limits). Where a fold's result is large, the limit may come before that.
  */
 static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
 {
-	return has_max_size(rotate) && now->bytes > rotate->max_size_bytes / 2;
+	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
 }
 
 /* The oldest cut behind which little enough lies; cut_count: none. */
@@ -176,18 +165,32 @@ static uint64_t settled_stamp(const struct gmt_rotate *rotate, uint32_t cut)
 	return time_ns <= slack_ns ? gmt_clock_start.stamp : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
 }
 
-static void tell_failure(struct gmt_rotate *rotate)
+/*
+ * A fold failed. Where there was no room, the one that follows at once keeps as little as can be; otherwise it is tried again
+ * after a while, in which the file has left room for that one (set_limits).
+ */
+static void give_up(struct gmt_rotate *rotate)
 {
 	char note[GMT_RECORDING_NOTE_BYTES];
 
-	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_NS * 1000;
 	rotate->cut_under_way = 0;
+	if (rotate->rewrite.found_no_room) {
+		bool is_new = !rotate->is_tight;
+
+		rotate->is_tight = true;
+		if (rotate->head_bytes < rotate->rewrite.head_bytes)
+			rotate->head_bytes = rotate->rewrite.head_bytes;
+		if (is_new)
+			return;
+	}
+	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_NS * 1000;
 	if (rotate->told_failure)
 		return;
 	rotate->told_failure = true;
 	snprintf(note, sizeof(note), "older events could not be folded: %.160s; all stays as it is, up to max_size",
 		rotate->rewrite.why);
-	gmt_diag_warn("%s: %s", rotate->recording->path, note);
+	gmt_diag_warn("%s: older events could not be folded: %s; tried again in a minute", rotate->recording->path,
+		rotate->rewrite.why);
 	gmt_session_note(note);
 }
 
@@ -202,7 +205,7 @@ static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp)
 		gmt_beside_remove_orphans(rotate->recording->fd, &rotate->recording->file);
 	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, why_of(rotate),
 		!rotate->is_flush_slow)) {
-		tell_failure(rotate);
+		give_up(rotate);
 		return;
 	}
 	rotate->cut_under_way = cut + 1;
@@ -216,7 +219,7 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate
 	if (rotate->rewrite.phase != GMT_REWRITE_NONE || now->time_ns < rotate->not_before_ns)
 		return;
 	if (is_too_large(rotate, now)) {
-		uint32_t small = cut_for_size(rotate, now);
+		uint32_t small = rotate->is_tight && rotate->cut_count ? rotate->cut_count - 1 : cut_for_size(rotate, now);
 
 		if (small == rotate->cut_count)
 			return;
@@ -250,7 +253,8 @@ static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
 	uint64_t part_bytes = rotate->cuts[gone - 1].bytes;
 
 	rotate->start = rotate->cuts[gone - 1];
-	rotate->start.bytes = head_bytes;
+	rotate->start.bytes = rotate->head_bytes = head_bytes;
+	rotate->is_tight = false;
 	memmove(rotate->cuts, rotate->cuts + gone, (rotate->cut_count - gone) * sizeof(*rotate->cuts));
 	rotate->cut_count -= gone;
 	for (uint32_t i = 0; i < rotate->cut_count; i++)
@@ -274,7 +278,15 @@ static void take_place(struct gmt_rotate *rotate)
 	if (gmt_rewrite_take_place(&rotate->rewrite, rotate->stream))
 		go_on_in_new(rotate, head_bytes);
 	else
-		tell_failure(rotate);
+		give_up(rotate);
+}
+
+/* What a file that is not being folded leaves free, so that it can be. Nothing where that would not help. */
+static uint64_t room_for_fold(const struct gmt_rotate *rotate)
+{
+	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / SLACK_PARTS;
+
+	return head <= rotate->max_size_bytes / 2 ? head : 0;
 }
 
 /*
@@ -291,15 +303,27 @@ static uint64_t set_limits(struct gmt_rotate *rotate)
 	if (!has_max_size(rotate))
 		return UINT64_MAX;
 	if (rewrite->phase == GMT_REWRITE_NONE) {
-		rotate->stream->limit_bytes = max;
+		rotate->stream->limit_bytes = max - room_for_fold(rotate);
 		rotate->stream->is_full = false; /* until it turns out to be so again */
 		return 0;
 	}
 	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rewrite_bytes(rewrite) + max / SLACK_PARTS;
-	if (!rewrite->head_bytes && head < rotate->start.bytes)
-		head = rotate->start.bytes;
+	if (!rewrite->head_bytes && head < rotate->head_bytes + max / CUTS_OF_FILE)
+		head = rotate->head_bytes + max / CUTS_OF_FILE;
 	rotate->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
 	return max > now ? max - now : 0;
+}
+
+void gmt_rotate_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
+{
+	memset(rotate, 0, sizeof(*rotate));
+	rotate->recording = recording;
+	rotate->stream = stream;
+	rotate->mode = gmt_config.mode;
+	rotate->window = gmt_config.window;
+	rotate->max_size_bytes = gmt_config.max_size_bytes;
+	rotate->start = now_of(rotate, gmt_clock_start.stamp);
+	set_limits(rotate);
 }
 
 static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
@@ -314,7 +338,7 @@ static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
 			(unsigned long long)(rotate->rewrite.flush_ns / 1000000));
 	}
 	if (state == GMT_REWRITE_FAILED)
-		tell_failure(rotate);
+		give_up(rotate);
 	else if (state == GMT_REWRITE_IS_READY)
 		take_place(rotate);
 	set_limits(rotate);
@@ -333,7 +357,7 @@ bool gmt_rotate_make_room(struct gmt_rotate *rotate)
 	if (makes_room) {
 		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why), "the disk has no room for both files");
 		gmt_rewrite_drop(&rotate->rewrite);
-		tell_failure(rotate);
+		give_up(rotate);
 		set_limits(rotate);
 	}
 	return makes_room;

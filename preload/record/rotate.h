@@ -36,6 +36,8 @@ struct gmt_rotate {
 	struct gmt_rotate_cut cuts[GMT_ROTATE_CUTS]; /* the oldest first */
 	uint32_t cut_count;
 	uint32_t cut_under_way;      /* the cuts in front of it go with the fold that is under way */
+	uint64_t head_bytes;         /* at least so much will a fold's result have in front of what is copied */
+	bool is_tight;               /* the last fold found no room: the next one keeps as little as can be */
 	uint64_t not_before_ns;      /* a fold failed: the next try */
 	bool told_failure, told_short;
 	bool is_flush_slow;          /* the disk has taken its time for a new file */

@@ -304,10 +304,10 @@ void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *rea
 
 void gmt_stream_sync(struct gmt_stream *stream)
 {
-	/* How much more was lost is told each time that it has doubled: that takes room too. */
-	if (stream->told_lost_events && stream->lost_events < 2 * stream->told_lost_events)
+	/* While it is full, how much more was lost is told each time that it has doubled: that takes room too. */
+	if (stream->is_full && stream->told_lost_events && stream->lost_events < 2 * stream->told_lost_events)
 		return;
-	if (stream->lost_events) {
+	if (stream->lost_events > stream->told_lost_events) {
 		stream->told_lost_events = stream->lost_events;
 		gmt_facts_drop(&stream->facts, 0, "the file had reached max_size", stream->lost_events);
 	}

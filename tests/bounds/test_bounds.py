@@ -5,6 +5,7 @@ import glob
 import gzip
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -70,6 +71,11 @@ class Run:
             self.largest_bytes = max(self.largest_bytes, size)
             time.sleep(0.002)
 
+    def said(self):
+        """Until now, while it runs."""
+        with open(f"/proc/{self.process.pid}/fd/2", encoding="utf-8") as file:
+            return file.read()
+
     @property
     def folds(self):
         return self.err.count(": folded; ")
@@ -85,6 +91,15 @@ class Run:
             seen, before = seen + (number != before), number
             time.sleep(0.001)
         assert seen >= count, "nothing was folded"
+
+
+def wait_until_full(size_of):
+    """The file has not grown for two seconds."""
+    size, grew = 0, time.monotonic()
+    while time.monotonic() < grew + 2:
+        if size_of() != size:
+            size, grew = size_of(), time.monotonic()
+        time.sleep(0.01)
 
 
 def sites_of(found):
@@ -311,6 +326,27 @@ class Files(unittest.TestCase):
         with gzip.open(run.path) as file:
             self.assertTrue(file.read().startswith(b"GMTRACE\n"))
 
+    @unittest.skipUnless(LONG, "takes more than a minute: scripts/test --long")
+    def test_a_file_that_filled_up_while_it_could_not_be_folded_is_folded_later(self):
+        def deny(run):
+            run.wait_for_folds()
+            # The next fold finds no descriptor. It is tried again a minute later; until then the file fills up.
+            before = resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+            while run.process.poll() is None and "could not be folded" not in run.said():
+                time.sleep(0.1)
+            wait_until_full(lambda: os.stat(run.path).st_size)
+            resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, before)
+            run.wait_for_folds()
+        run = Run(self, 10**10, options={"mode": "window", "window": "20000", "max_size": "4MiB"}, meanwhile=deny)
+        self.assertEqual(run.code, 0, run.err)
+        self.assertIn("could not be folded", run.err)
+        self.assertLessEqual(run.largest_bytes, 4 * MIB)
+        # What was lost meanwhile is counted, and what came then is there.
+        self.assertEqual(len(records(run.path, "end")), 1)
+        self.assertIn("the file had reached max_size", {row["reason"] for row in records(run.path, "drop")})
+        self.assertGreater(len(records(run.path, "event")), 10000)
+
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
     def test_at_max_size_detail_ends_in_order_and_is_counted(self):
         def unlink(run):
@@ -320,11 +356,7 @@ class Files(unittest.TestCase):
             # Under another name it is written on; the one that it was opened by is gone, so it cannot be folded.
             os.link(run.path, os.path.join(run.folder, "other"))
             os.unlink(run.path)
-            size, grew = 0, time.monotonic()
-            while time.monotonic() < grew + 2:
-                if os.fstat(run.fd).st_size != size:
-                    size, grew = os.fstat(run.fd).st_size, time.monotonic()
-                time.sleep(0.01)
+            wait_until_full(lambda: os.fstat(run.fd).st_size)
         run = Run(self, 10**9, options={"max_size": "1MiB", "mode": "full"}, meanwhile=unlink)
         self.assertEqual(run.code, 0, run.err)
         size = os.fstat(run.fd).st_size
