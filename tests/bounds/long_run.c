@@ -39,7 +39,7 @@ struct site {
 	unsigned long long allocs, frees, total_bytes, live_bytes, live_blocks, peak_bytes, peak_blocks;
 };
 
-/* Waits awake for a while: with a sleep and a waking for each call, two threads are three times as slow as one. */
+/* Waits awake for a while before it sleeps: two threads would else put each other to sleep at each call. */
 static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static struct site sites[SITES];
 static struct slot {
