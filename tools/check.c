@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/gate.h"
+#include "model/symbols_cache.h"
 #include "model/symbols_pool.h"
 #include "render/check.h"
 #include "tools/input.h"
@@ -20,13 +21,14 @@ enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
 /* Returns the exit code of a file that cannot be judged. */
 static int judge_file(const char *path, const struct gmt_check_plan *plan, const struct gmt_gate *gate,
-	struct gmt_symbols_pool *pool, struct gmt_verdict *verdict)
+	struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
 {
 	struct gmt_parts_options options = {
 		.traces = {
 			.symbol_directories = plan->options.symbol_paths.items,
 			.symbol_directory_count = plan->options.symbol_paths.count,
 			.symbols_pool = pool,
+			.symbols_cache = cache,
 			.owner_rules = &plan->owner_rules,
 		},
 		.until = UINT64_MAX,
@@ -222,15 +224,17 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		.baseline = compares ? &plan->baseline : NULL, .new_baseline = updates ? &found : NULL,
 	};
 	struct gmt_symbols_pool *pool = gmt_symbols_pool_open();
+	struct gmt_symbols_cache *cache = plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	int unreadable = 0, code;
 
 	for (size_t i = 0; i < count; i++) {
-		int answer = judge_file(paths[i], plan, &gate, pool, &verdict);
+		int answer = judge_file(paths[i], plan, &gate, pool, cache, &verdict);
 
 		if (answer)
 			note_unreadable(&verdict, paths[i]);
 		unreadable = answer ? answer : unreadable;
 	}
+	gmt_symbols_cache_close(cache);
 	gmt_symbols_pool_close(pool);
 	if (compares)
 		gmt_gate_note_missing(&verdict, &plan->baseline);

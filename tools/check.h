@@ -19,7 +19,7 @@ struct gmt_check_options {
 	bool update_baseline;
 	struct gmt_option_texts suppressions;
 	bool no_default_suppressions, gen_suppressions;
-	bool json, strict;
+	bool json, strict, no_symbol_cache;
 	const char *junit, *sarif, *source_root, *output;
 	struct gmt_option_texts symbol_paths, owners;
 	uint64_t frames;

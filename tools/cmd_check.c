@@ -5,6 +5,7 @@
 #include "tools/output.h"
 #include "tools/owners.h"
 #include "tools/say.h"
+#include "tools/symbols.h"
 
 #define AT(field) offsetof(struct gmt_check_options, field)
 const struct gmt_option_row gmt_table_check[] = {
@@ -30,8 +31,7 @@ const struct gmt_option_row gmt_table_check[] = {
 	{ "source-root", 0, GMT_OPTION_TEXT, "DIR", AT(source_root),
 	  "the folder that places in SARIF and annotations are relative to (default: of the git repository that "
 	  "the program ran in)" },
-	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
-	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each finding (default: 8)" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },

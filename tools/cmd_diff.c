@@ -8,9 +8,10 @@
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/say.h"
+#include "tools/symbols.h"
 
 struct diff_options {
-	bool json, strict, exit_code;
+	bool json, strict, exit_code, no_symbol_cache;
 	uint64_t limit, frames;
 	int by, sort, color;
 	const char *threshold, *output;
@@ -32,8 +33,7 @@ const struct gmt_option_row gmt_table_diff[] = {
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "rows of each list (default: 20; JSON: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
 	  "lines of stack below each row (default: 6 by stack, else none)" },
-	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
-	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with every row" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when a recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
@@ -61,11 +61,13 @@ static void free_side(struct side *side)
 }
 
 /* Returns the exit code; 0 when the side is made. */
-static int make_side(struct side *side, const char *path, const struct diff_options *options)
+static int make_side(struct side *side, const char *path, const struct diff_options *options,
+	struct gmt_symbols_cache *symbols_cache)
 {
 	struct gmt_traces_options traces = {
 		.symbol_directories = options->symbol_paths.items,
 		.symbol_directory_count = options->symbol_paths.count,
+		.symbols_cache = symbols_cache,
 	};
 	struct gmt_replay_options replay = { .until_ns = GMT_REPLAY_TO_END };
 	struct gmt_error error = { 0 };
@@ -172,8 +174,11 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	code = check(&options, argc, argv, &threshold);
+
+	struct gmt_symbols_cache *symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	for (int side = 0; !code && side < GMT_DIFF_SIDES; side++)
-		code = make_side(&sides[side], argv[side], &options);
+		code = make_side(&sides[side], argv[side], &options, symbols_cache);
+	gmt_symbols_cache_close(symbols_cache);
 	if (!code)
 		code = compare(sides, &options, threshold);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)

@@ -10,9 +10,10 @@
 #include "tools/owners.h"
 #include "tools/parts.h"
 #include "tools/say.h"
+#include "tools/symbols.h"
 
 struct leaks_options {
-	bool json, strict;
+	bool json, strict, no_symbol_cache;
 	uint64_t warmup, age_steps, age_seconds, until, limit, frames;
 	int color;
 	const char *output;
@@ -33,8 +34,7 @@ const struct gmt_option_row gmt_table_leaks[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
 	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
-	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
-	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
@@ -147,6 +147,7 @@ struct teller {
 	const struct leaks_options *options;
 	const struct gmt_leaks_options *leaks;
 	const struct gmt_owner_rules *owners;
+	struct gmt_symbols_cache *symbols_cache;
 };
 
 static int leaks_of_file(const void *user, const char *path, struct gmt_json *json, FILE *file,
@@ -158,6 +159,7 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_json *js
 		.traces = {
 			.symbol_directories = teller->options->symbol_paths.items,
 			.symbol_directory_count = teller->options->symbol_paths.count,
+			.symbols_cache = teller->symbols_cache,
 			.owner_rules = teller->owners,
 		},
 		.until = teller->options->until,
@@ -182,7 +184,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	};
 	struct gmt_leaks_options leaks;
 	struct gmt_owner_rules owners = { 0 };
-	struct teller teller = { &options, &leaks, &owners };
+	struct teller teller = { .options = &options, .leaks = &leaks, .owners = &owners };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -196,10 +198,12 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
+	teller.symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
 			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
 			.schema = "gpumemtrace.leaks-list/1", .key = "files", .tell = leaks_of_file, .user = &teller });
+	gmt_symbols_cache_close(teller.symbols_cache);
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -9,10 +9,11 @@
 #include "tools/owners.h"
 #include "tools/parts.h"
 #include "tools/say.h"
+#include "tools/symbols.h"
 #include "tools/where_parts.h"
 
 struct report_options {
-	bool json, strict;
+	bool json, strict, no_symbol_cache;
 	uint64_t until, limit, frames;
 	int color, native, sort, by, section;
 	const char *output;
@@ -27,8 +28,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	  "JSON instead of text, with every site and whole stacks" },
 	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
 	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
-	{ "symbol-path", 0, GMT_OPTION_TEXTS, "DIR", AT(symbol_paths),
-	  "look for symbols in this folder too, by build-id; may be repeated" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
@@ -93,6 +93,7 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 struct reporter {
 	const struct report_options *options;
 	const struct gmt_owner_rules *owners;
+	struct gmt_symbols_cache *symbols_cache;
 };
 
 static int report_file(const void *user, const char *path, struct gmt_json *json, FILE *file,
@@ -107,6 +108,7 @@ static int report_file(const void *user, const char *path, struct gmt_json *json
 			.native = (enum gmt_traces_native)options->native,
 			.symbol_directories = options->symbol_paths.items,
 			.symbol_directory_count = options->symbol_paths.count,
+			.symbols_cache = reporter->symbols_cache,
 			.owner_rules = reporter->owners,
 		},
 		.until = options->until,
@@ -133,7 +135,7 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
 	};
 	struct gmt_owner_rules owners = { 0 };
-	struct reporter reporter = { &options, &owners };
+	struct reporter reporter = { .options = &options, .owners = &owners };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -145,10 +147,12 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 	}
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
+	reporter.symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
 			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
 			.schema = "gpumemtrace.reports/1", .key = "reports", .tell = report_file, .user = &reporter });
+	gmt_symbols_cache_close(reporter.symbols_cache);
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -11,7 +11,7 @@
 
 static uint64_t limit_bytes = UINT64_MAX;
 static _Atomic uint64_t used_bytes; /* counted while there is a limit */
-static _Atomic bool is_limit_met;
+static _Atomic bool is_limit_met, has_refused;
 
 void gmt_pages_set_limit(uint64_t bytes)
 {
@@ -21,6 +21,11 @@ void gmt_pages_set_limit(uint64_t bytes)
 bool gmt_pages_is_limit_met(void)
 {
 	return atomic_load_explicit(&is_limit_met, memory_order_relaxed);
+}
+
+bool gmt_pages_has_refused(void)
+{
+	return atomic_load_explicit(&has_refused, memory_order_relaxed);
 }
 
 /* Counts a change of size before it happens; false when it may not. */
@@ -111,15 +116,17 @@ static void give_back(void *block, size_t bytes)
 
 void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes)
 {
-	void *grown;
+	void *grown = NULL;
 
 	if (!block)
 		old_bytes = 0;
-	if (!count_change(old_bytes, new_bytes))
-		return NULL;
-	grown = resize(block, old_bytes, new_bytes);
+	if (count_change(old_bytes, new_bytes)) {
+		grown = resize(block, old_bytes, new_bytes);
+		if (!grown)
+			count_change(new_bytes, old_bytes);
+	}
 	if (!grown)
-		count_change(new_bytes, old_bytes);
+		atomic_store_explicit(&has_refused, true, memory_order_relaxed);
 	return grown;
 }
 

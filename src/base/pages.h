@@ -27,6 +27,9 @@ void gmt_pages_free(void *block, size_t bytes);
 /* All blocks together may have so many bytes from now on; there is no limit at first, and none in a recorder. */
 void gmt_pages_set_limit(uint64_t bytes);
 
+/* Whether any block was refused so far, by that limit or by the kernel. */
+bool gmt_pages_has_refused(void);
+
 /* Whether that limit, not the kernel, has refused a block. */
 bool gmt_pages_is_limit_met(void);
 

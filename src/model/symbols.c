@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "model/symbols_cache.h"
 #include "model/symbols_dwarf.h"
 #include "model/symbols_elf.h"
 #include "model/symbols_files.h"
@@ -18,6 +19,7 @@ struct opened {
 	struct gmt_elf *lines_file; /* the file with lines; may be the same one */
 	struct gmt_dwarf *lines;
 	bool lines_tried;
+	struct gmt_symbols_answers *answers; /* what is known of these files; NULL: nothing is kept of them */
 };
 
 /* Modules sorted by start. */
@@ -37,7 +39,8 @@ struct piece {
 };
 
 struct gmt_symbols {
-	struct gmt_symbols_pool *pool; /* NULL: none */
+	struct gmt_symbols_pool *pool;   /* NULL: none */
+	struct gmt_symbols_cache *cache; /* likewise */
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbol_files *files;
 	size_t module_count;
@@ -90,7 +93,7 @@ static void sort_places(struct gmt_symbols *symbols)
 }
 
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
-	size_t directory_count, struct gmt_symbols_pool *pool)
+	size_t directory_count, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache)
 {
 	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
 
@@ -98,6 +101,7 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 		return NULL;
 	symbols->snapshot = snapshot;
 	symbols->pool = pool;
+	symbols->cache = cache;
 	symbols->module_count = snapshot->modules.count;
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
 	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
@@ -225,16 +229,15 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 		opened->state = is_verified ? GMT_SYMBOLS_FOUND : GMT_SYMBOLS_UNVERIFIED;
 	else
 		opened->state = is_other ? GMT_SYMBOLS_OTHER_FILE : GMT_SYMBOLS_NO_FILE;
+	if (opened->functions)
+		opened->answers = gmt_symbols_cache_get(symbols->cache, opened->functions, opened->lines_file);
 }
 
-static void find_in_module(struct gmt_symbols *symbols, struct opened *opened,
-	struct gmt_symbols_answer *answer)
+static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answer)
 {
 	struct gmt_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
 	size_t count = 0;
 
-	if (opened->state == GMT_SYMBOLS_UNUSED)
-		open_module(symbols, answer->module, opened);
 	if (opened->lines_file && !opened->lines_tried) {
 		opened->lines_tried = true;
 		opened->lines = gmt_dwarf_open(gmt_elf_handle(opened->lines_file));
@@ -252,6 +255,23 @@ static void find_in_module(struct gmt_symbols *symbols, struct opened *opened,
 		gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
 	if (function)
 		answer->frames[answer->count - 1].function = function;
+}
+
+static void find_in_module(struct gmt_symbols *symbols, struct opened *opened, struct gmt_symbols_answer *answer)
+{
+	if (opened->state == GMT_SYMBOLS_UNUSED)
+		open_module(symbols, answer->module, opened);
+
+	size_t known = opened->answers ?
+		gmt_symbols_answers_find(opened->answers, answer->file_address, answer->frames) : 0;
+	if (known) {
+		answer->count = known;
+		return;
+	}
+	find_in_files(opened, answer);
+	/* Where there is no memory for it, the next run looks again. */
+	if (opened->answers)
+		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames, answer->count);
 }
 
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,

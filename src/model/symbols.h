@@ -16,6 +16,7 @@
 #include "model/symbols_pool.h"
 
 struct gmt_symbols;
+struct gmt_symbols_cache; /* model/symbols_cache.h */
 
 /* How it went with a module. */
 enum gmt_symbols_state {
@@ -43,11 +44,11 @@ struct gmt_symbols_answer {
 };
 
 /*
- * `snapshot`, `directories` and `pool` (NULL: none) stay the caller's and must outlive the result. NULL: out
+ * `snapshot`, `directories`, `pool` and `cache` (NULL: none) stay the caller's and must outlive the result. NULL: out
  * of memory.
  */
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
-	size_t directory_count, struct gmt_symbols_pool *pool);
+	size_t directory_count, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache);
 
 /* What is at return address `address` (so: at the call before it) of a stack of `generation`. */
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,

@@ -29,7 +29,8 @@ struct gmt_elf {
 	struct gmt_arena arena;
 	const char *path;
 	char build_id[BUILD_ID_MAX_BYTES * 2 + 1];
-	bool has_symtab, has_lines, functions_loaded;
+	bool has_symtab, has_lines, refers_further, functions_loaded;
+	struct gmt_elf_stamp stamp;
 	GMT_VEC(struct function) functions;
 };
 
@@ -77,7 +78,23 @@ static void survey(struct gmt_elf *elf)
 			elf->has_symtab = true;
 		if (header.sh_type == SHT_PROGBITS && name && strcmp(name, ".debug_line") == 0)
 			elf->has_lines = true;
+		if (name && strcmp(name, ".gnu_debugaltlink") == 0)
+			elf->refers_further = true;
 	}
+}
+
+static int64_t nanoseconds(const struct timespec *time)
+{
+	/* Whatever a file system says: it is compared, not counted with. */
+	return (int64_t)((uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec);
+}
+
+struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
+{
+	return (struct gmt_elf_stamp){
+		.size_bytes = (uint64_t)about->st_size, .modified_ns = nanoseconds(&about->st_mtim),
+		.changed_ns = nanoseconds(&about->st_ctim),
+	};
 }
 
 struct gmt_elf *gmt_elf_open(const char *path)
@@ -97,8 +114,14 @@ struct gmt_elf *gmt_elf_open(const char *path)
 		gmt_elf_close(elf);
 		return NULL;
 	}
+	elf->stamp = gmt_elf_stamp_of(&about);
 	survey(elf);
 	return elf;
+}
+
+const struct gmt_elf_stamp *gmt_elf_stamp(const struct gmt_elf *elf)
+{
+	return &elf->stamp;
 }
 
 const char *gmt_elf_build_id(const struct gmt_elf *elf)
@@ -119,6 +142,11 @@ bool gmt_elf_has_all_functions(const struct gmt_elf *elf)
 bool gmt_elf_has_lines(const struct gmt_elf *elf)
 {
 	return elf->has_lines;
+}
+
+bool gmt_elf_refers_further(const struct gmt_elf *elf)
+{
+	return elf->refers_further;
 }
 
 struct Elf *gmt_elf_handle(const struct gmt_elf *elf)

@@ -10,12 +10,25 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct Elf; /* libelf's */
 struct gmt_elf;
 
 /* Opens a regular file that is ELF; NULL when it is not, cannot be read, or memory is out. */
 struct gmt_elf *gmt_elf_open(const char *path);
+
+/* By which a file that changed is known. */
+struct gmt_elf_stamp {
+	uint64_t size_bytes;
+	int64_t modified_ns; /* of the Unix epoch */
+	int64_t changed_ns;  /* likewise, of the inode: nobody can set it */
+};
+
+struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about);
+
+/* As it was when the file was opened. */
+const struct gmt_elf_stamp *gmt_elf_stamp(const struct gmt_elf *elf);
 
 /* Lower-case hexadecimal; "" when the file has none. */
 const char *gmt_elf_build_id(const struct gmt_elf *elf);
@@ -27,6 +40,9 @@ bool gmt_elf_has_all_functions(const struct gmt_elf *elf);
 
 /* Whether it has DWARF with lines. */
 bool gmt_elf_has_lines(const struct gmt_elf *elf);
+
+/* Whether its DWARF is in part in another file (.gnu_debugaltlink), which may be there or not. */
+bool gmt_elf_refers_further(const struct gmt_elf *elf);
 
 /*
  * The symbol of the function at `address` (as in the file's symbol table), mangled, or NULL. Good

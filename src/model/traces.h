@@ -17,7 +17,8 @@
 #include "model/owners.h"
 #include "model/snapshot.h"
 
-struct gmt_symbols_pool; /* model/symbols_pool.h */
+struct gmt_symbols_cache; /* model/symbols_cache.h */
+struct gmt_symbols_pool;  /* model/symbols_pool.h */
 
 enum gmt_place_kind { GMT_PLACE_NATIVE, GMT_PLACE_PYTHON };
 
@@ -42,6 +43,7 @@ struct gmt_traces_options {
 	const char *const *symbol_directories;
 	size_t symbol_directory_count;
 	struct gmt_symbols_pool *symbols_pool; /* for several recordings after each other; NULL: none */
+	struct gmt_symbols_cache *symbols_cache; /* of former runs; NULL: none */
 	const struct gmt_owner_rules *owner_rules; /* NULL: the built-in ones */
 };
 
