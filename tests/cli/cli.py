@@ -21,6 +21,8 @@ import tap  # noqa: E402  (beside this folder)
 # What the user's own environment says about colours must not matter.
 PLAIN = {key: value for key, value in os.environ.items()
          if key not in ("NO_COLOR", "CLICOLOR_FORCE", "LD_PRELOAD", "GPUMEMTRACE_OPTIONS")}
+# Nor what the user's own runs kept of symbols.
+PLAIN["XDG_CACHE_HOME"] = os.path.join(FOLDER, "cache")
 main = tap.main
 
 
