@@ -3,6 +3,7 @@
 
 #include "render/dump.h"
 #include "tools/command.h"
+#include "tools/dump_choice.h"
 #include "tools/input.h"
 #include "tools/leftovers.h"
 #include "tools/say.h"
@@ -13,12 +14,17 @@
 struct dump_options {
 	bool json, strict;
 	struct gmt_option_texts records;
+	struct gmt_dump_choice choice;
 };
 
 #define AT(field) offsetof(struct dump_options, field)
 const struct gmt_option_row gmt_table_dump[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
 	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records), "only records of this kind; may be repeated" },
+	{ "from", 0, GMT_OPTION_NUMBER, "NS", AT(choice.from),
+	  "leave out what was before this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until), "leave out what was after this moment" },
+	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device), "leave out what is of another device or of the host" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the file is cut or damaged" },
 	{ 0 },
 };
@@ -69,12 +75,14 @@ static enum gmt_status dump_block(const struct dump_options *options, struct gmt
 	const void *rows;
 	enum gmt_status status;
 
-	if (!record || !is_wanted(options, record))
+	if (!record || !is_wanted(options, record) || !gmt_dump_choice_may_be_in(&options->choice, block, record))
 		return GMT_OK;
 	status = gmt_decode_rows(decoder, block, &rows, error);
 	for (uint32_t i = 0; !status && i < block->rows; i++) {
 		const char *row = (const char *)rows + (size_t)i * record->row_bytes;
 
+		if (!gmt_dump_choice_wants(&options->choice, record, row))
+			continue;
 		if (options->json)
 			gmt_dump_json(stdout, record, row);
 		else
@@ -122,7 +130,7 @@ static int dump_file(const char *path, const struct dump_options *options)
 
 int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 {
-	struct dump_options options = { 0 };
+	struct dump_options options = { .choice = { .from = UINT64_MAX, .until = UINT64_MAX, .device = UINT64_MAX } };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -134,5 +142,9 @@ int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 	for (size_t i = 0; i < options.records.count; i++)
 		if (!is_record(options.records.items[i]))
 			return unknown_record(options.records.items[i]);
-	return dump_file(argv[0], &options);
+	code = gmt_dump_choice_init(&options.choice, argv[0]);
+	if (!code)
+		code = dump_file(argv[0], &options);
+	gmt_dump_choice_fini(&options.choice);
+	return code;
 }

@@ -11,12 +11,7 @@ const struct gmt_leaks_options gmt_parts_default_leaks = {
 
 static uint64_t until_of(const struct gmt_parts_options *options, const struct gmt_snapshot *snapshot)
 {
-	const uint64_t first_epoch = 100000000000000000; /* March 1973; a recording of 3 years */
-
-	if (options->until == UINT64_MAX)
-		return GMT_REPLAY_TO_END;
-	return options->until < first_epoch ? options->until :
-		gmt_clock_time_of_epoch_ns(snapshot, options->until);
+	return options->until == UINT64_MAX ? GMT_REPLAY_TO_END : gmt_clock_time_of_option_ns(snapshot, options->until);
 }
 
 static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, struct gmt_error *error)

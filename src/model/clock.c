@@ -110,3 +110,10 @@ uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_
 	int64_t then = interpolate(snapshot, axes, epoch_ns);
 	return then > start ? (uint64_t)then - (uint64_t)start : 0;
 }
+
+uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64_t moment)
+{
+	const uint64_t first_epoch = 100000000000000000; /* March 1973; a recording of 3 years */
+
+	return moment < first_epoch || moment == UINT64_MAX ? moment : gmt_clock_time_of_epoch_ns(snapshot, moment);
+}

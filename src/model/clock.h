@@ -20,6 +20,12 @@ void gmt_clock_prepare(struct gmt_snapshot *snapshot);
 /* Nanoseconds between the start of the recording and `stamp`; 0 for earlier ones. */
 uint64_t gmt_clock_time_ns(const struct gmt_snapshot *snapshot, uint64_t stamp);
 
+/*
+ * The same for a moment as options say it: nanoseconds since the recording began already, or of the Unix epoch when 10^17
+ * or more. UINT64_MAX, which no option says, stays what it is.
+ */
+uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64_t moment);
+
 /* The same for a moment of the Unix epoch; 0 for moments before the start. */
 uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_t epoch_ns);
 
