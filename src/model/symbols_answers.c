@@ -208,6 +208,12 @@ static size_t lay_texts(struct maker *maker)
 	return bytes;
 }
 
+/* Returns the place behind; `bytes` may be NULL where there are none. */
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+{
+	return size ? (uint8_t *)mempcpy(at, bytes, size) : at;
+}
+
 static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
 {
 	size_t text_bytes = lay_texts(maker);
@@ -231,13 +237,13 @@ static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
 		.magic = magic, .address_count = (uint32_t)maker->addresses.count,
 		.frame_count = (uint32_t)maker->frames.count, .text_bytes = (uint32_t)text_bytes,
 	};
-	at = (uint8_t *)mempcpy(at, maker->addresses.items, addresses);
-	at = (uint8_t *)mempcpy(at, maker->frames.items, frames);
-	at = (uint8_t *)mempcpy(at, maker->key, strlen(maker->key) + 1);
+	at = put(at, maker->addresses.items, addresses);
+	at = put(at, maker->frames.items, frames);
+	at = put(at, maker->key, strlen(maker->key) + 1);
 	for (uint32_t i = 0; i < maker->texts.entries.count; i++) {
 		const struct gmt_interned *text = gmt_intern_get(&maker->texts, i);
 
-		at = (uint8_t *)mempcpy(at, text->bytes, text->length + 1);
+		at = put(at, text->bytes, text->length + 1);
 	}
 	bytes->count = size;
 	header->hash = hash_of(bytes->items, size);
@@ -254,7 +260,7 @@ static bool make(const struct gmt_symbols_answers *answers, const char *key, boo
 		done = append(&maker, answers, answers->kept.addresses[i].address);
 	for (size_t i = 0; done && i < answers->addresses.count; i++)
 		done = append(&maker, answers, answers->addresses.items[i].address);
-	if (done)
+	if (done && maker.addresses.count)
 		qsort(maker.addresses.items, maker.addresses.count, sizeof(*maker.addresses.items), by_address);
 	done = done && write_bytes(&maker, bytes);
 	gmt_intern_fini(&maker.texts);
