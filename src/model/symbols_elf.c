@@ -197,6 +197,55 @@ static int by_start(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+/* The lowest is the rank; the others are the start's, the lower ones first. */
+static uint32_t digit_of(const struct function *function, unsigned digit)
+{
+	return digit ? (uint32_t)(function->start >> ((digit - 1) * DIGIT_BITS)) & (DIGITS - 1) : function->rank;
+}
+
+/* In the order of one digit, and as before where it is equal. */
+static void sort_by_digit(const struct function *from, struct function *to, size_t count, unsigned digit)
+{
+	size_t places[DIGITS] = { 0 }, before = 0;
+
+	for (size_t i = 0; i < count; i++)
+		places[digit_of(&from[i], digit)]++;
+	for (size_t d = 0; d < DIGITS; d++) {
+		size_t equal = places[d];
+
+		places[d] = before;
+		before += equal;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[places[digit_of(&from[i], digit)]++] = from[i];
+}
+
+/* By start and rank. Digit by digit: comparing hundreds of thousands of names took half of a small report's time. */
+static void sort_functions(struct function *functions, size_t count)
+{
+	struct function *spare = gmt_pages_grow(NULL, 0, count * sizeof(*functions)), *from = functions, *to = spare;
+	uint64_t all = 0;
+
+	if (!spare) {
+		qsort(functions, count, sizeof(*functions), by_start);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		all |= functions[i].start;
+	for (unsigned digit = 0; !digit || ((digit - 1) * DIGIT_BITS < 64 && all >> ((digit - 1) * DIGIT_BITS)); digit++) {
+		struct function *sorted = to;
+
+		sort_by_digit(from, to, count, digit);
+		to = from;
+		from = sorted;
+	}
+	if (from != functions)
+		memcpy(functions, from, count * sizeof(*functions));
+	gmt_pages_free(spare, count * sizeof(*functions));
+}
+
 static void load_functions(struct gmt_elf *elf)
 {
 	/* .symtab has all that .dynsym has; a stripped file has only the latter. */
@@ -209,7 +258,7 @@ static void load_functions(struct gmt_elf *elf)
 		if (gelf_getshdr(section, &header) && header.sh_type == wanted)
 			add_functions(elf, section, &header);
 	if (elf->functions.count)
-		qsort(elf->functions.items, elf->functions.count, sizeof(*elf->functions.items), by_start);
+		sort_functions(elf->functions.items, elf->functions.count);
 }
 
 const char *gmt_elf_find_function(struct gmt_elf *elf, uint64_t address)
