@@ -24,6 +24,11 @@ enum {
 
 static const char half_written[] = ".new";
 
+static bool is_owner(const struct stat *about)
+{
+	return about->st_uid == geteuid();
+}
+
 /* Opens a folder in `at`, which must be this user's and closed to `others`. -1 when it is not, or is not there. */
 static int open_folder(int at, const char *name, mode_t others, bool makes)
 {
@@ -35,23 +40,36 @@ static int open_folder(int at, const char *name, mode_t others, bool makes)
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &about) || about.st_uid != geteuid() || (about.st_mode & others)) {
+	if (fstat(fd, &about) || !is_owner(&about) || (about.st_mode & others)) {
 		close(fd);
 		return -1;
 	}
 	return fd;
 }
 
+/* Makes the base, in a folder of this user's: root in another's home would leave folders there that the other cannot use. */
+static void make_base(const struct gmt_symbols_folder *folder)
+{
+	char parent[PATH_MAX];
+	struct stat about;
+
+	snprintf(parent, sizeof(parent), "%.*s/", (int)(strrchr(folder->base, '/') - folder->base), folder->base);
+	if (!stat(parent, &about) && is_owner(&about))
+		mkdir(folder->base, 0700);
+}
+
 static void open_all(struct gmt_symbols_folder *folder, bool makes)
 {
+	struct stat about;
 	int base, ours, symbols;
 
 	if (makes)
-		mkdir(folder->base, 0700);
+		make_base(folder);
 	/* What is below it is looked at; itself it may be a link to a larger disk. */
 	base = open(folder->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0)
 		return;
+	makes = makes && !fstat(base, &about) && is_owner(&about);
 	ours = open_folder(base, "gpumemtrace", 022, makes);
 	close(base);
 	if (ours < 0)
@@ -82,7 +100,7 @@ bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
 /* A plain file that is this user's alone. */
 static bool is_own(const struct stat *about)
 {
-	return S_ISREG(about->st_mode) && about->st_uid == geteuid() && !(about->st_mode & 077);
+	return S_ISREG(about->st_mode) && is_owner(about) && !(about->st_mode & 077);
 }
 
 /* Once a day is enough to know which were used least lately. A moment in the future is nobody's. */

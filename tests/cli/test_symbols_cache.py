@@ -163,6 +163,17 @@ class Cache(unittest.TestCase):
             self.assertEqual(self.tell(environment=environment), plain)
         self.assertFalse(os.path.exists(self.home) or os.path.exists(os.path.join(cli.FOLDER, "relative")))
 
+    @unittest.skipIf(os.geteuid(), "only root can be in another's home")
+    def test_in_anothers_home_nothing_is_made(self):
+        for made in [], [".cache"], [".cache", ".cache/gpumemtrace"], [".cache", ".cache/gpumemtrace", ".cache/gpumemtrace/symbols"]:
+            home = cli.place(f"another-{len(made)}")
+            for folder in ["", *made]:
+                os.mkdir(os.path.join(home, folder), 0o700)
+                os.chown(os.path.join(home, folder), 1, 1)
+            self.assertEqual(self.tell(environment={"XDG_CACHE_HOME": "", "HOME": home}), self.plain())
+            self.assertEqual(sorted(os.path.relpath(os.path.join(top, name), home) for top, folders, files in os.walk(home)
+                                    for name in folders + files), made)
+
     def test_without_xdg_it_lies_below_home(self):
         self.tell(environment={"XDG_CACHE_HOME": "", "HOME": cli.FOLDER})
         self.folder = os.path.join(cli.FOLDER, ".cache", "gpumemtrace", "symbols")
