@@ -181,7 +181,7 @@ class Cache(unittest.TestCase):
 
     def test_a_reader_without_memory_keeps_nothing(self):
         def limit():
-            resource.setrlimit(resource.RLIMIT_AS, (1 << 34, resource.RLIM_INFINITY))
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 46, resource.RLIM_INFINITY))
 
         self.assertEqual(self.tell(preexec_fn=limit), self.plain())
         self.assertEqual(self.kept(), {})
