@@ -50,7 +50,7 @@ enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_
 {
 	struct gmt_map apis = { 0 }, threads = { 0 };
 	struct gmt_events_reader reader;
-	bool done = gmt_events_reader_init(&reader, &snapshot->events);
+	bool done = gmt_events_reader_init(&reader, &snapshot->events, 0);
 
 	for (size_t i = 0; i < snapshot->events.count && done; i++)
 		done = count_event(ret_census, &apis, &threads, gmt_events_at(&reader, i));

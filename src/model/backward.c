@@ -125,7 +125,7 @@ static bool look_at_all(struct adopter *adopter)
 {
 	struct gmt_snapshot *snapshot = adopter->snapshot;
 	struct gmt_events_reader reader;
-	bool done = gmt_events_reader_init(&reader, &snapshot->events);
+	bool done = gmt_events_reader_init(&reader, &snapshot->events, GMT_EVENTS_TRACE);
 
 	for (size_t i = 0; done && i < snapshot->events.count; i += reader.count) {
 		gmt_events_unpack(&reader, i);

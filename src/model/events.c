@@ -15,6 +15,9 @@ enum column { STAMP, ADDRESS, SIZE, MORE_0, MORE_1, TRACE, SHAPE };
 enum { PAD_BYTES = 8, COLUMN_BYTES = GMT_EVENTS_CHUNK * sizeof(uint64_t) + PAD_BYTES };
 enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_snapshot_event) };
 
+/* A recorder's files have some tens of shapes. Those that a reader keeps as rows cost it a copy. */
+enum { KEPT_SHAPES = 256, SHAPES_BYTES = KEPT_SHAPES * sizeof(struct gmt_snapshot_event) };
+
 /* What many events have in common, as bits without gaps: equal shapes have equal bytes. */
 struct shape {
 	uint64_t key[2];
@@ -194,13 +197,13 @@ void gmt_events_fini(struct gmt_events *events)
 	gmt_intern_fini(&events->shapes);
 }
 
-bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events)
+bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events, unsigned fields)
 {
 	*ret_reader = (struct gmt_events_reader){
-		.events = events, .rows = gmt_pages_grow(NULL, 0, ROWS_BYTES),
-		.column = gmt_pages_grow(NULL, 0, COLUMN_BYTES),
+		.events = events, .fields = fields, .rows = gmt_pages_grow(NULL, 0, ROWS_BYTES),
+		.shapes = gmt_pages_grow(NULL, 0, SHAPES_BYTES), .column = gmt_pages_grow(NULL, 0, COLUMN_BYTES),
 	};
-	return ret_reader->rows && ret_reader->column;
+	return ret_reader->rows && ret_reader->shapes && ret_reader->column;
 }
 
 /* Where the column is, until the next one is asked for. */
@@ -214,63 +217,134 @@ static const uint8_t *find_column(const struct gmt_events_reader *reader, const 
 	return reader->column;
 }
 
-#define UNPACK(reader, column, field) \
-	do { \
-		struct gmt_snapshot_event *rows = (reader)->rows; \
-		const uint8_t *at = find_column((reader), (column)); \
-		uint64_t base = (column)->base, value; \
-		for (size_t i = 0; !(column)->width && i < GMT_EVENTS_CHUNK; i++) \
-			rows[i].field = base; \
-		uint64_t mask = (column)->width == 8 ? UINT64_MAX : ((uint64_t)1 << (column)->width * 8) - 1; \
-		size_t width = (column)->width; \
-		unsigned shift = (column)->shift; \
-		for (size_t i = 0; width && i < GMT_EVENTS_CHUNK; i++, at += width) { \
-			memcpy(&value, at, sizeof(value)); \
-			rows[i].field = base + ((le64toh(value) & mask) << shift); \
-		} \
-	} while (0)
+/* Compiled once for each width: a number is then one load, without a mask where it can be. */
+static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *at, size_t width)
+{
+	uint64_t value = 0;
 
-static void unpack_shapes(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
+	memcpy(&value, at, width == 3 ? 4 : width > 4 ? 8 : width); /* there is room behind the last one */
+	value = le64toh(value);
+	return width == 3 || (width > 4 && width < 8) ? value & (((uint64_t)1 << width * 8) - 1) : value;
+}
+
+/* Calls macro(width) with the column's width as a constant. */
+#define OF_WIDTH(column, macro) \
+	switch ((column)->width) { \
+	case 1: macro(1); break; \
+	case 2: macro(2); break; \
+	case 3: macro(3); break; \
+	case 4: macro(4); break; \
+	case 5: macro(5); break; \
+	case 6: macro(6); break; \
+	case 7: macro(7); break; \
+	case 8: macro(8); break; \
+	default: macro(0); break; \
+	}
+
+static inline __attribute__((always_inline)) void unpack_words(const struct gmt_events_column *column, const uint8_t *at,
+	size_t width, uint64_t *to)
+{
+	enum { STEP = sizeof(struct gmt_snapshot_event) / sizeof(*to) };
+	uint64_t base = column->base;
+	unsigned shift = column->shift;
+
+	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width)
+		to[i * STEP] = base + (number_at(at, width) << shift);
+}
+
+/* A column to the field at `to` of the first row. */
+static void unpack(const struct gmt_events_reader *reader, const struct gmt_events_column *column, uint64_t *to)
+{
+	const uint8_t *at = find_column(reader, column);
+
+#define UNPACK(width) unpack_words(column, at, width, to)
+	OF_WIDTH(column, UNPACK)
+#undef UNPACK
+}
+
+static inline __attribute__((always_inline)) void unpack_traces_of(const struct gmt_events_column *column,
+	const uint8_t *at, size_t width, struct gmt_snapshot_event *rows)
+{
+	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width)
+		rows[i].trace = (uint32_t)(column->base + (number_at(at, width) << column->shift));
+}
+
+static void unpack_traces(const struct gmt_events_reader *reader, const struct gmt_events_column *column)
+{
+	const uint8_t *at = find_column(reader, column);
+
+#define UNPACK(width) unpack_traces_of(column, at, width, reader->rows)
+	OF_WIDTH(column, UNPACK)
+#undef UNPACK
+}
+
+static const struct shape *shape_at(const struct gmt_events *events, uint64_t number)
+{
+	return (const struct shape *)(const void *)events->shapes.entries.items[number].bytes;
+}
+
+static inline __attribute__((always_inline)) void unpack_shapes_of(const struct gmt_events_reader *reader,
+	const struct gmt_events_column *column, const uint8_t *at, size_t width)
+{
+	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width) {
+		uint64_t number = column->base + (number_at(at, width) << column->shift);
+
+		if (number < reader->shape_count)
+			reader->rows[i] = reader->shapes[number];
+		else
+			set_shape(&reader->rows[i], shape_at(reader->events, number));
+	}
+}
+
+/* Whole rows: before all other columns. */
+static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_events_column *column)
 {
 	const struct gmt_events *events = reader->events;
 	const uint8_t *at = find_column(reader, column);
-	uint64_t mask = ((uint64_t)1 << column->width * 8) - 1, value; /* numbers have 4 bytes at most */
 
-	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += column->width) {
-		memcpy(&value, at, sizeof(value));
-		value = column->base + ((le64toh(value) & mask) << column->shift);
-		set_shape(&reader->rows[i], events->shapes.entries.items[value].bytes);
-	}
+	for (; reader->shape_count < KEPT_SHAPES && reader->shape_count < events->shapes.entries.count; reader->shape_count++)
+		set_shape(&reader->shapes[reader->shape_count], shape_at(events, reader->shape_count));
+#define UNPACK(width) unpack_shapes_of(reader, column, at, width)
+	OF_WIDTH(column, UNPACK)
+#undef UNPACK
 }
 
 void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 {
 	const struct gmt_events *events = reader->events;
 	const struct gmt_events_column *columns;
+	struct gmt_snapshot_event *rows = reader->rows;
 	size_t number = index / GMT_EVENTS_CHUNK;
 
 	assert(index < events->count);
 	reader->first = number * GMT_EVENTS_CHUNK;
 	if (number == events->chunks.count) {
 		reader->count = events->tail.count;
-		memcpy(reader->rows, events->tail.items, events->tail.count * sizeof(*reader->rows));
+		memcpy(rows, events->tail.items, events->tail.count * sizeof(*rows));
 		return;
 	}
 	reader->count = GMT_EVENTS_CHUNK;
 	columns = events->chunks.items[number].columns;
-	UNPACK(reader, &columns[STAMP], stamp);
-	UNPACK(reader, &columns[ADDRESS], address);
-	UNPACK(reader, &columns[SIZE], size_bytes);
-	UNPACK(reader, &columns[MORE_0], more[0]);
-	UNPACK(reader, &columns[MORE_1], more[1]);
-	UNPACK(reader, &columns[TRACE], trace);
 	unpack_shapes(reader, &columns[SHAPE]);
+	if (reader->fields & GMT_EVENTS_STAMP)
+		unpack(reader, &columns[STAMP], &rows->stamp);
+	if (reader->fields & GMT_EVENTS_ADDRESS)
+		unpack(reader, &columns[ADDRESS], &rows->address);
+	if (reader->fields & GMT_EVENTS_SIZE)
+		unpack(reader, &columns[SIZE], &rows->size_bytes);
+	if (reader->fields & GMT_EVENTS_MORE) {
+		unpack(reader, &columns[MORE_0], &rows->more[0]);
+		unpack(reader, &columns[MORE_1], &rows->more[1]);
+	}
+	if (reader->fields & GMT_EVENTS_TRACE)
+		unpack_traces(reader, &columns[TRACE]);
 }
 
 void gmt_events_reader_fini(struct gmt_events_reader *reader)
 {
 	gmt_pages_free(reader->rows, ROWS_BYTES);
+	gmt_pages_free(reader->shapes, SHAPES_BYTES);
 	gmt_pages_free(reader->column, COLUMN_BYTES);
-	reader->rows = NULL;
+	reader->rows = reader->shapes = NULL;
 	reader->column = NULL;
 }

@@ -84,16 +84,32 @@ bool gmt_events_failed(const struct gmt_events *events);
 
 void gmt_events_fini(struct gmt_events *events);
 
+/*
+ * What a pass looks at besides thread, result, api, context, device, kind, layer and space, which it always gets: each
+ * column less is a fifth less to do. Fields of others hold anything.
+ */
+enum gmt_events_fields {
+	GMT_EVENTS_STAMP = 1 << 0,
+	GMT_EVENTS_ADDRESS = 1 << 1,
+	GMT_EVENTS_SIZE = 1 << 2,
+	GMT_EVENTS_MORE = 1 << 3,
+	GMT_EVENTS_TRACE = 1 << 4,
+	GMT_EVENTS_ALL = (1 << 5) - 1,
+};
+
 /* Reads events one after the other, or here and there. */
 struct gmt_events_reader {
 	const struct gmt_events *events;
 	size_t first, count; /* the events that rows has; none at first */
 	struct gmt_snapshot_event *rows;
+	struct gmt_snapshot_event *shapes; /* the first ones, as rows */
+	size_t shape_count;
 	uint8_t *column; /* one that lies in the file */
+	unsigned fields; /* enum gmt_events_fields, or-ed */
 };
 
 /* False when out of memory; gmt_events_reader_fini in any case. Of events that no longer change. */
-bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events);
+bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events, unsigned fields);
 
 /* For gmt_events_at. */
 void gmt_events_unpack(struct gmt_events_reader *reader, size_t index);

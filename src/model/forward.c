@@ -215,9 +215,12 @@ static bool add_to_run(struct finder *finder, const struct gmt_snapshot_event *e
 
 static bool collect_runs(struct finder *finder)
 {
-	uint32_t kind;
+	uint32_t kind, evaluations = 0;
 
-	for (size_t i = 0; i < finder->snapshot->events.count; i++) {
+	for (size_t i = 0; i < finder->contexts.count; i++)
+		evaluations += finder->contexts.items[i].is_evaluation;
+	/* Nothing to collect, as in most training loops. */
+	for (size_t i = 0; evaluations && i < finder->snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = counting_event(finder, i);
 
 		if (!event)
@@ -411,17 +414,27 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 	return done;
 }
 
+/* Whether there can be calls at all: events of that kind, and a stack with a module's call. */
+static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces)
+{
+	uint32_t landmarks = 0;
+
+	for (size_t i = 0; i < traces->stacks.entries.count; i++)
+		landmarks |= traces->stack_landmarks.items[i];
+	return (snapshot->has_torch || snapshot->has_pool) && landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+}
+
 bool gmt_forward_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
 	const struct gmt_step_series *main, uint64_t work_end, struct gmt_step_series *ret_series)
 {
 	struct finder finder = {
 		.snapshot = snapshot, .traces = traces, .main = main, .work_end = work_end,
 	};
-	bool counts = snapshot->has_torch || snapshot->has_pool; /* any event */
 	/* Zeroed; indexed by stack, never pushed to. */
-	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events) &&
+	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events,
+		GMT_EVENTS_STAMP | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_vec_reserve(&finder.stack_kinds, traces->stacks.entries.count + 1) &&
-		(!counts || (count_contexts(&finder) && collect_runs(&finder))) && sort_tokens(&finder);
+		(!has_calls(snapshot, traces) || (count_contexts(&finder) && collect_runs(&finder))) && sort_tokens(&finder);
 
 	for (size_t r = 0; done && r < finder.runs.count; r++)
 		done = split_run(&finder, &finder.runs.items[r]);

@@ -103,7 +103,7 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 
 	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
 	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
-		gmt_events_reader_init(snapshot->reader, &snapshot->events) && gmt_backward_adopt(snapshot);
+		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) && gmt_backward_adopt(snapshot);
 }
 
 bool gmt_load_end_past(struct gmt_load_events *loader)

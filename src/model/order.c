@@ -199,7 +199,8 @@ static bool open_sources(struct merger *merger, const struct gmt_order *order, s
 		struct source *source = gmt_vec_push(&merger->sources);
 		size_t *slot = gmt_vec_push(&merger->heap);
 
-		if (!source || !slot || !gmt_events_reader_init(&source->reader, &order->runs.items[run].events))
+		if (!source || !slot ||
+			!gmt_events_reader_init(&source->reader, &order->runs.items[run].events, GMT_EVENTS_ALL))
 			return false;
 		source->count = order->runs.items[run].events.count;
 		source->stamp = gmt_events_at(&source->reader, 0)->stamp;

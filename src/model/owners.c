@@ -99,7 +99,8 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 	bool done, asks = false;
 
 	/* Zeroed; indexed by trace, never pushed to. */
-	done = gmt_events_reader_init(&reader, &snapshot->events) &&
+	done = gmt_events_reader_init(&reader, &snapshot->events,
+		GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
 		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
 	for (uint32_t i = 0; i < snapshot->traces.count; i++)

@@ -285,7 +285,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
 		} },
 	};
-	bool done = gmt_events_reader_init(&session.reader, &snapshot->events) &&
+	bool done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
 		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
 	gmt_player_finish(&session.player);

@@ -53,7 +53,7 @@ static void check_packing(size_t most_bytes, bool in_file)
 		assert_true(gmt_events_push(&events, &all[i]));
 	}
 	assert_int_equal(events.count, COUNT);
-	assert_true(gmt_events_reader_init(&reader, &events));
+	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
 	for (size_t i = 0; i < COUNT; i++)
 		assert_same(gmt_events_at(&reader, i), &all[i]);
 	for (size_t i = COUNT; i-- > 0;)
@@ -97,7 +97,7 @@ static void what_cannot_be_read_back_is_said(void **state)
 		event.address = i;
 		assert_true(gmt_events_push(&events, &event));
 	}
-	assert_true(gmt_events_reader_init(&reader, &events));
+	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
 	assert_int_equal(gmt_events_at(&reader, GMT_EVENTS_CHUNK + 5)->address, GMT_EVENTS_CHUNK + 5);
 	assert_false(gmt_events_failed(&events));
 	events.chunks.items[0].columns[1].offset = (uint64_t)1 << 40;
@@ -136,7 +136,7 @@ static void check_new_traces(size_t most_bytes)
 		traces[i] = 1000000 + i * i;
 	assert_true(gmt_events_set_traces(&events, GMT_EVENTS_CHUNK, traces));
 	assert_true(gmt_events_set_traces(&events, 2 * GMT_EVENTS_CHUNK, traces));
-	assert_true(gmt_events_reader_init(&reader, &events));
+	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
 	for (size_t i = 0; i < COUNT; i++)
 		assert_int_equal(gmt_events_at(&reader, i)->trace,
 			i < GMT_EVENTS_CHUNK ? 3 : traces[i % GMT_EVENTS_CHUNK]);
@@ -189,7 +189,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 	assert_true(gmt_order_finish(&order, &events));
 	qsort(expected, count, sizeof(*expected), by_time);
 	assert_int_equal(events.count, count);
-	assert_true(gmt_events_reader_init(&reader, &events));
+	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(gmt_events_at(&reader, i)->address, expected[i].position);
 	gmt_events_reader_fini(&reader);
