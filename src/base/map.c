@@ -45,16 +45,21 @@ static bool grow(struct gmt_map *map)
 	return true;
 }
 
-bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value)
+struct gmt_map_slot *gmt_map_slot_with_room(struct gmt_map *map, uint64_t key)
 {
 	/* At most half full: a search then looks at one or two slots. */
 	if (map->count * 2 >= map->capacity && !grow(map))
-		return false;
+		return NULL;
+	return gmt_map_slot(map, key);
+}
 
-	struct gmt_map_slot *slot = gmt_map_slot(map, key);
-	map->count += !slot->value_plus_1;
-	*slot = (struct gmt_map_slot){ .key = key, .value_plus_1 = value + 1 };
-	return true;
+bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value)
+{
+	struct gmt_map_slot *slot = gmt_map_slot_with_room(map, key);
+
+	if (slot)
+		gmt_map_fill(map, slot, key, value);
+	return slot;
 }
 
 void gmt_map_remove_slot(struct gmt_map *map, struct gmt_map_slot *slot)

@@ -59,6 +59,18 @@ static inline bool gmt_map_find(const struct gmt_map *map, uint64_t key, uint64_
 /* Sets `key` to `value` (below UINT64_MAX), replacing what was there; false when out of memory. */
 bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value);
 
+/*
+ * The slot that holds `key`, or the free one where it belongs, in a table that has room for one more; NULL when out of
+ * memory. What goes there is put by gmt_map_fill, before anything else changes.
+ */
+struct gmt_map_slot *gmt_map_slot_with_room(struct gmt_map *map, uint64_t key);
+
+static inline void gmt_map_fill(struct gmt_map *map, struct gmt_map_slot *slot, uint64_t key, uint64_t value)
+{
+	map->count += !slot->value_plus_1;
+	*slot = (struct gmt_map_slot){ .key = key, .value_plus_1 = value + 1 };
+}
+
 /* Takes `key` out; false when it was not there. `ret_value` may be NULL. */
 bool gmt_map_remove(struct gmt_map *map, uint64_t key, uint64_t *ret_value);
 

@@ -16,18 +16,23 @@ static uint64_t account_key(uint8_t layer, int16_t device)
 
 static bool get_account(struct gmt_books *books, uint8_t layer, int16_t device, uint32_t *ret_account)
 {
-	uint64_t id;
+	uint64_t id, key = account_key(layer, device);
 
-	if (!gmt_map_find(&books->account_ids, account_key(layer, device), &id)) {
+	/* Most events are of the account of the one before. */
+	if (books->last_account_key_plus_1 == key + 1) {
+		*ret_account = books->last_account;
+		return true;
+	}
+	if (!gmt_map_find(&books->account_ids, key, &id)) {
 		id = books->accounts.count;
-		if (!gmt_vec_reserve(&books->accounts, 1) ||
-			!gmt_map_put(&books->account_ids, account_key(layer, device), id))
+		if (!gmt_vec_reserve(&books->accounts, 1) || !gmt_map_put(&books->account_ids, key, id))
 			return false;
 		*gmt_vec_push(&books->accounts) = (struct gmt_books_account){
 			.layer = layer, .device = device,
 		};
 	}
-	*ret_account = (uint32_t)id;
+	*ret_account = books->last_account = (uint32_t)id;
+	books->last_account_key_plus_1 = key + 1;
 	return true;
 }
 
@@ -277,18 +282,20 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 	if (!gmt_vec_reserve(&books->block_table, 1) || books->block_table.count >= UINT32_MAX - 1)
 		return false;
 
-	struct gmt_map_slot *older = gmt_map_slot(blocks, address);
-	if (older && older->value_plus_1) {
-		if (add_reference(books, &books->block_table.items[older->value_plus_1 - 1], site_id))
+	struct gmt_map_slot *slot = gmt_map_slot_with_room(blocks, address);
+	if (!slot)
+		return false;
+	if (slot->value_plus_1) {
+		if (add_reference(books, &books->block_table.items[slot->value_plus_1 - 1], site_id))
 			return true;
 		/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
-		close_block(books, blocks, older);
+		close_block(books, blocks, slot);
 		books->anomalies.missed_frees++;
+		slot = gmt_map_slot(blocks, address);
 	}
 
 	index = books->first_free_plus_1 ? books->first_free_plus_1 - 1 : books->block_table.count;
-	if (!gmt_map_put(blocks, address, index))
-		return false;
+	gmt_map_fill(blocks, slot, address, index);
 	if (books->first_free_plus_1)
 		books->first_free_plus_1 = books->block_table.items[index].references;
 	else

@@ -123,6 +123,8 @@ struct gmt_books {
 	GMT_VEC(struct gmt_books_block) block_table;
 	uint32_t first_free_plus_1;
 	struct gmt_map account_ids;
+	uint32_t last_account; /* that was looked for, by its key */
+	uint64_t last_account_key_plus_1;
 	struct gmt_map space_ids;
 	GMT_VEC(struct gmt_books_account) accounts;
 	GMT_VEC(struct gmt_books_space) spaces;

@@ -10,13 +10,19 @@ static bool tell_ended(const struct gmt_player *player, const struct gmt_player_
 {
 	const struct gmt_books *books = player->books;
 	const struct gmt_books_site *site;
-	struct gmt_player_event of_block = *event;
+	struct gmt_player_event of_block;
+	uint8_t layer, space;
 
 	if (!books->has_ended)
 		return true;
 	site = &books->sites.items[books->ended.site];
-	of_block.layer = books->accounts.items[site->account].layer;
-	of_block.space = (uint8_t)books->spaces.items[site->space].space;
+	layer = books->accounts.items[site->account].layer;
+	space = (uint8_t)books->spaces.items[site->space].space;
+	if (layer == event->layer && space == event->space && address == event->address)
+		return TELL(player, ended, event, &books->ended);
+	of_block = *event;
+	of_block.layer = layer;
+	of_block.space = space;
 	of_block.address = address;
 	return TELL(player, ended, &of_block, &books->ended);
 }

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/replay.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "books/player.h"
 #include "model/clock.h"
+
+/* Whom one function is told to: those that have it. */
+struct listeners {
+	const struct gmt_replay_observer *items[GMT_REPLAY_OBSERVERS];
+	size_t count;
+};
+
+/* Whether threads have one name, as it was last found out. */
+struct namesakes {
+	uint32_t a, b;
+	bool are;
+};
+
+enum { NAMESAKES = 64 };
 
 /* One replay while it runs. */
 struct session {
@@ -14,36 +29,61 @@ struct session {
 	const struct gmt_replay_options *options;
 	struct gmt_player player;
 	struct gmt_events_reader reader;
-	const struct gmt_snapshot_event *event; /* that is played ... */
+	struct listeners before, ended, began, mapped, folded, finished;
+	const struct gmt_snapshot_event *event; /* that is played, ... */
+	struct gmt_player_event played;         /* ... as the player has it ... */
 	size_t index;                           /* ... and where it is */
+	struct namesakes namesakes[NAMESAKES];
 	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
 	bool knows_heap_names;
 };
 
+static void listen(struct session *session)
+{
+#define LISTEN(function) \
+	do { \
+		if (observer->function) \
+			session->function.items[session->function.count++] = observer; \
+	} while (0)
+	assert(session->options->observer_count <= GMT_REPLAY_OBSERVERS);
+	for (size_t i = 0; i < session->options->observer_count; i++) {
+		const struct gmt_replay_observer *observer = &session->options->observers[i];
+
+		LISTEN(before);
+		LISTEN(ended);
+		LISTEN(began);
+		LISTEN(mapped);
+		LISTEN(folded);
+		LISTEN(finished);
+	}
+#undef LISTEN
+}
+
 /* Calls a function of every observer that has it. */
 #define TELL(session, function, ...) \
 	do { \
-		for (size_t o = 0; o < (session)->options->observer_count; o++) { \
-			const struct gmt_replay_observer *observer = &(session)->options->observers[o]; \
-			if (observer->function && \
-				!observer->function(observer->user, (session)->replay, ##__VA_ARGS__)) \
+		for (size_t o = 0; o < (session)->function.count; o++) { \
+			const struct gmt_replay_observer *observer = (session)->function.items[o]; \
+			if (!observer->function(observer->user, (session)->replay, ##__VA_ARGS__)) \
 				return false; \
 		} \
 	} while (0)
 
-/* The event that is played, as the player has made it speak of one block. */
-static struct gmt_snapshot_event of_block(const struct session *session, const struct gmt_player_event *event)
+/* The event that is played, as the player has made it speak of one block; in most cases it is of that one alone. */
+static const struct gmt_snapshot_event *of_block(const struct session *session, const struct gmt_player_event *event,
+	struct gmt_snapshot_event *room)
 {
-	struct gmt_snapshot_event block = *session->event;
-
-	block.address = event->address;
-	block.size_bytes = event->size_bytes;
-	block.trace = event->tag;
-	block.device = event->device;
-	block.kind = event->kind;
-	block.layer = event->layer;
-	block.space = event->space;
-	return block;
+	if (event == &session->played)
+		return session->event;
+	*room = *session->event;
+	room->address = event->address;
+	room->size_bytes = event->size_bytes;
+	room->trace = event->tag;
+	room->device = event->device;
+	room->kind = event->kind;
+	room->layer = event->layer;
+	room->space = event->space;
+	return room;
 }
 
 static bool made_site(void *user, const struct gmt_player_event *event, uint32_t site)
@@ -68,42 +108,57 @@ static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint3
 		memcmp(left->name.text, right->name.text, left->name.length) == 0;
 }
 
+static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
+{
+	struct namesakes *pair = &session->namesakes[(a * 31 + b) % NAMESAKES];
+
+	if (pair->a != a || pair->b != b)
+		*pair = (struct namesakes){ a, b, have_one_name(session->snapshot, a, b) };
+	return pair->are;
+}
+
 static bool asked(void *user, const struct gmt_player_event *event, uint32_t site)
 {
-	const struct session *session = user;
+	struct session *session = user;
 	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
 
 	if (!maker->thread)
 		maker->thread = event->thread;
 	else if (maker->thread != event->thread && !maker->several)
-		maker->several = !have_one_name(session->snapshot, maker->thread, event->thread);
+		maker->several = !are_namesakes(session, maker->thread, event->thread);
 	return true;
 }
 
 static bool began(void *user, const struct gmt_player_event *event, uint32_t site)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event block = of_block(session, event);
+	struct gmt_snapshot_event room;
 
-	TELL(session, began, &block, site);
+	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+
+	TELL(session, began, of, site);
 	return true;
 }
 
 static bool ended(void *user, const struct gmt_player_event *event, const struct gmt_books_block *block)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event end = of_block(session, event);
+	struct gmt_snapshot_event room;
 
-	TELL(session, ended, &end, block);
+	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+
+	TELL(session, ended, of, block);
 	return true;
 }
 
 static bool mapped(void *user, const struct gmt_player_event *event, uint64_t number)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event memory = of_block(session, event);
+	struct gmt_snapshot_event room;
 
-	TELL(session, mapped, &memory, number);
+	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+
+	TELL(session, mapped, of, number);
 	return true;
 }
 
@@ -181,13 +236,11 @@ static struct gmt_player_event event_of(const struct session *session, const str
 
 static bool play(struct session *session, size_t index)
 {
-	struct gmt_player_event event;
-
 	session->index = index;
 	session->event = gmt_events_at(&session->reader, index);
-	event = event_of(session, session->event);
+	session->played = event_of(session, session->event);
 	TELL(session, before, session->event, index);
-	return gmt_player_play(&session->player, &event);
+	return gmt_player_play(&session->player, &session->played);
 }
 
 static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
@@ -285,7 +338,10 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
 		} },
 	};
-	bool done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
+	bool done;
+
+	listen(&session);
+	done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
 		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
 	gmt_player_finish(&session.player);

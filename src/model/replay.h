@@ -19,6 +19,8 @@
 
 #define GMT_REPLAY_TO_END UINT64_MAX
 
+enum { GMT_REPLAY_OBSERVERS = 8 }; /* at most */
+
 /* A request that was refused. */
 struct gmt_replay_refusal {
 	size_t event; /* in order of time */

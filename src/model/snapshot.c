@@ -52,21 +52,6 @@ const struct gmt_stack *gmt_snapshot_stack(const struct gmt_snapshot *snapshot, 
 	FIND(stack_ids, stacks, id);
 }
 
-struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot_event *event)
-{
-	if (event->layer == GMT_LAYER_TORCH)
-		return (struct gmt_snapshot_object){ 0 };
-	return (struct gmt_snapshot_object){ event->more[0], event->more[1], event->context };
-}
-
-bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals)
-{
-	if (event->layer != GMT_LAYER_TORCH)
-		return false;
-	*ret_totals = (struct gmt_snapshot_totals){ event->more[0], event->more[1] };
-	return true;
-}
-
 const char *gmt_snapshot_option(const struct gmt_snapshot *snapshot, const char *key)
 {
 	for (size_t i = 0; i < snapshot->options.count; i++)

@@ -151,10 +151,21 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot);
 struct gmt_snapshot_event gmt_snapshot_event(const struct gmt_snapshot *snapshot, size_t index);
 
 /* What PyTorch reported with an event; false when it did not. */
-bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals);
+static inline bool gmt_snapshot_totals(const struct gmt_snapshot_event *event, struct gmt_snapshot_totals *ret_totals)
+{
+	if (event->layer != GMT_LAYER_TORCH)
+		return false;
+	*ret_totals = (struct gmt_snapshot_totals){ event->more[0], event->more[1] };
+	return true;
+}
 
 /* What else an event is about; all zeros when the file does not say. */
-struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot_event *event);
+static inline struct gmt_snapshot_object gmt_snapshot_object(const struct gmt_snapshot_event *event)
+{
+	if (event->layer == GMT_LAYER_TORCH)
+		return (struct gmt_snapshot_object){ 0 };
+	return (struct gmt_snapshot_object){ event->more[0], event->more[1], event->context };
+}
 
 /* By id; NULL when the file has none. */
 const struct gmt_device *gmt_snapshot_device(const struct gmt_snapshot *snapshot, uint32_t ordinal);
