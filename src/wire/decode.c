@@ -84,7 +84,7 @@ static inline bool get_number(struct cursor *cursor, uint64_t *ret_value)
 		*ret_value = *cursor->at++;
 		return true;
 	}
-	return gmt_varint_get(&cursor->at, cursor->end, ret_value);
+	return gmt_varint_get_long(&cursor->at, cursor->end, ret_value);
 }
 
 /* Compiled once for each encoding and size: a file is millions of these. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/map.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 #include "wire/decode.h"
@@ -37,6 +38,27 @@ static void small_numbers_take_one_byte_and_all_come_back(void **state)
 	}
 	assert_int_equal(gmt_varint_put(bytes, 127) - bytes, 1);
 	assert_int_equal(gmt_zigzag((uint64_t)-1), 1);
+}
+
+/* Any bytes, of which most go on. */
+static void both_ways_to_read_a_number_give_the_same(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++) {
+		uint8_t bytes[2 * GMT_VARINT_MAX_BYTES];
+		size_t length = 0, longest = i % sizeof(bytes) + 1;
+		uint64_t one = 7, other = 7;
+
+		while (length < longest) {
+			random = gmt_hash_u64(random);
+			bytes[length++] = (uint8_t)(random % 8 ? random >> 8 | 0x80 : random >> 8);
+		}
+		const uint8_t *at = bytes, *fast = bytes, *end = bytes + length;
+		assert_int_equal(gmt_varint_get(&at, end, &one), gmt_varint_get_long(&fast, end, &other));
+		assert_true(at == fast && one == other);
+	}
 }
 
 static void values_of_options_are_words_numbers_with_units_and_sizes(void **state)
@@ -454,6 +476,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define WIRE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
 		WIRE_TEST(small_numbers_take_one_byte_and_all_come_back),
+		WIRE_TEST(both_ways_to_read_a_number_give_the_same),
 		WIRE_TEST(values_of_options_are_words_numbers_with_units_and_sizes),
 		WIRE_TEST(a_number_of_more_than_64_bits_is_refused),
 		WIRE_TEST(every_record_comes_back_as_it_was_written),
