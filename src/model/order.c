@@ -9,60 +9,6 @@
 /* What threads had ready at one time; where that was more, there is more room from then on. */
 enum { FIRST_WINDOW_EVENTS = 1 << 16, MOST_WINDOW_EVENTS = 1 << 19 };
 
-/*
- * A file is a sequence of blocks, each of one thread and so in order: a few sorted runs in a window. Merging
- * neighbouring runs, pass by pass, costs what the disorder costs, and is stable.
- */
-struct sorter {
-	const struct gmt_snapshot_event *events;
-	uint32_t count;
-	uint32_t *from;
-	uint32_t *to;
-};
-
-static uint64_t stamp_of(const struct sorter *sorter, uint32_t position)
-{
-	return sorter->events[sorter->from[position]].stamp;
-}
-
-/* Behind the run that begins at `start`. */
-static uint32_t run_end(const struct sorter *sorter, uint32_t start)
-{
-	uint32_t at = start + 1;
-
-	while (at < sorter->count && stamp_of(sorter, at - 1) <= stamp_of(sorter, at))
-		at++;
-	return at;
-}
-
-static void merge(struct sorter *sorter, uint32_t start, uint32_t middle, uint32_t end)
-{
-	uint32_t left = start, right = middle;
-
-	for (uint32_t out = start; out < end; out++) {
-		bool take_left = left < middle &&
-			(right >= end || stamp_of(sorter, left) <= stamp_of(sorter, right));
-
-		sorter->to[out] = sorter->from[take_left ? left++ : right++];
-	}
-}
-
-/* Merges pairs of runs; the number of runs that it found. */
-static uint32_t merge_pass(struct sorter *sorter)
-{
-	uint32_t runs = 0;
-
-	for (uint32_t start = 0; start < sorter->count;) {
-		uint32_t middle = run_end(sorter, start);
-		uint32_t end = middle < sorter->count ? run_end(sorter, middle) : middle;
-
-		merge(sorter, start, middle, end);
-		runs += middle < end ? 2 : 1;
-		start = end;
-	}
-	return runs;
-}
-
 static bool is_sorted(const struct gmt_order *order)
 {
 	for (size_t i = order->sorted ? order->sorted : 1; i < order->window.count; i++)
@@ -71,31 +17,81 @@ static bool is_sorted(const struct gmt_order *order)
 	return true;
 }
 
-static bool sort_window(struct gmt_order *order)
+static bool list_keys(struct gmt_order *order)
 {
-	uint32_t count = (uint32_t)order->window.count;
+	size_t count = order->window.count;
 
-	if (is_sorted(order))
-		return true;
-	if (!gmt_vec_reserve(&order->from, count) || !gmt_vec_reserve(&order->to, count) ||
-		!gmt_vec_reserve(&order->spare, count))
+	order->keys.count = order->merged.count = order->starts.count = 0;
+	if (!gmt_vec_reserve(&order->keys, count) || !gmt_vec_reserve(&order->merged, count))
 		return false;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t stamp = order->window.items[i].stamp;
 
-	struct sorter sorter = {
-		.events = order->window.items, .count = count, .from = order->from.items, .to = order->to.items,
-	};
-	for (uint32_t i = 0; i < count; i++)
-		sorter.from[i] = i;
-	for (uint32_t runs = 2; runs > 1;) {
-		runs = merge_pass(&sorter);
+		order->keys.items[i] = (struct gmt_order_key){ stamp, (uint32_t)i };
+		if (!i || order->keys.items[i - 1].stamp > stamp) {
+			uint32_t *start = gmt_vec_push(&order->starts);
 
-		uint32_t *merged = sorter.to;
-		sorter.to = sorter.from;
-		sorter.from = merged;
+			if (!start)
+				return false;
+			*start = (uint32_t)i;
+		}
 	}
-	for (uint32_t i = 0; i < count; i++)
-		order->spare.items[i] = order->window.items[sorter.from[i]];
-	memcpy(order->window.items, order->spare.items, count * sizeof(*order->spare.items));
+	uint32_t *end = gmt_vec_push(&order->starts);
+	if (end)
+		*end = (uint32_t)count;
+	return end;
+}
+
+/* Which of the two comes next is anybody's guess: no branch asks. */
+static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle, const struct gmt_order_key *end,
+	struct gmt_order_key *to)
+{
+	const struct gmt_order_key *right = middle;
+
+	while (left < middle && right < end) {
+		size_t is_right = right->stamp < left->stamp;
+		const struct gmt_order_key *next = is_right ? right : left;
+
+		*to++ = *next;
+		right += is_right;
+		left += 1 - is_right;
+	}
+	memcpy(to, left, (size_t)(middle - left) * sizeof(*to));
+	memcpy(to + (middle - left), right, (size_t)(end - right) * sizeof(*to));
+}
+
+/*
+ * A file is a sequence of blocks, each of one thread and so in order: a few sorted runs in a window. Merging
+ * neighbouring runs, pass by pass, costs what the disorder costs, and is stable.
+ */
+static bool sort_keys(struct gmt_order *order)
+{
+	struct gmt_order_key *from, *to;
+	uint32_t *starts;
+	size_t runs;
+
+	if (!list_keys(order))
+		return false;
+	from = order->keys.items;
+	to = order->merged.items;
+	starts = order->starts.items;
+	for (runs = order->starts.count - 1; runs > 1; runs = (runs + 1) / 2) {
+		uint32_t end = starts[runs];
+
+		for (size_t i = 0; i < runs; i += 2) {
+			uint32_t middle = starts[i + 1], last = i + 1 < runs ? starts[i + 2] : middle;
+
+			merge(from + starts[i], from + middle, from + last, to + starts[i]);
+			starts[i / 2] = starts[i];
+		}
+		starts[(runs + 1) / 2] = end;
+
+		struct gmt_order_key *merged = to;
+		to = from;
+		from = merged;
+	}
+	if (from != order->keys.items)
+		memcpy(order->keys.items, from, order->window.count * sizeof(*from));
 	return true;
 }
 
@@ -115,25 +111,56 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 	return last;
 }
 
-/* Sorts the window and gives its first `count` events away. */
-static bool emit(struct gmt_order *order, size_t count)
+/* Gives the first `count` events of a window away that is in order. */
+static bool emit_sorted(struct gmt_order *order, size_t count)
 {
-	struct gmt_order_run *run;
+	const struct gmt_snapshot_event *window = order->window.items;
+	struct gmt_order_run *run = run_for(order, window[0].stamp);
 
-	if (!count)
-		return true;
-	if (!sort_window(order))
-		return false;
-	run = run_for(order, order->window.items[0].stamp);
 	for (size_t i = 0; run && i < count; i++)
-		if (!gmt_events_push(&run->events, &order->window.items[i]))
+		if (!gmt_events_push(&run->events, &window[i]))
 			return false;
 	if (!run)
 		return false;
-	run->last_stamp = order->window.items[count - 1].stamp;
+	run->last_stamp = window[count - 1].stamp;
+	memmove(order->window.items, window + count, (order->window.count - count) * sizeof(*window));
+	return true;
+}
+
+/* Likewise of one that is not; what stays is put in order. */
+static bool emit_by_keys(struct gmt_order *order, size_t count)
+{
+	const struct gmt_snapshot_event *window = order->window.items;
+	const struct gmt_order_key *keys;
+	struct gmt_order_run *run;
+	size_t left = order->window.count - count;
+
+	if (!sort_keys(order) || !gmt_vec_reserve(&order->spare, left))
+		return false;
+	keys = order->keys.items;
+	run = run_for(order, keys[0].stamp);
+	for (size_t i = 0; run && i < count; i++)
+		if (!gmt_events_push(&run->events, &window[keys[i].place]))
+			return false;
+	if (!run)
+		return false;
+	run->last_stamp = keys[count - 1].stamp;
+	for (size_t i = 0; i < left; i++)
+		order->spare.items[i] = window[keys[count + i].place];
+	if (left)
+		memcpy(order->window.items, order->spare.items, left * sizeof(*window));
+	return true;
+}
+
+/* Gives the first `count` events of the window away, in order. */
+static bool emit(struct gmt_order *order, size_t count)
+{
+	if (!count)
+		return true;
+	if (!(is_sorted(order) ? emit_sorted(order, count) : emit_by_keys(order, count)))
+		return false;
 	order->window.count -= count;
 	order->sorted = order->window.count;
-	memmove(order->window.items, order->window.items + count, order->window.count * sizeof(*order->window.items));
 	return true;
 }
 
@@ -273,8 +300,9 @@ void gmt_order_fini(struct gmt_order *order)
 	gmt_vec_fini(&order->runs);
 	gmt_vec_fini(&order->window);
 	gmt_vec_fini(&order->spare);
-	gmt_vec_fini(&order->from);
-	gmt_vec_fini(&order->to);
+	gmt_vec_fini(&order->keys);
+	gmt_vec_fini(&order->merged);
+	gmt_vec_fini(&order->starts);
 }
 
 static int by_stamp(const void *left, const void *right)

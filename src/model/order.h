@@ -21,6 +21,12 @@
 #include "model/events.h"
 #include "model/snapshot.h"
 
+/* What an event in the window is sorted by, and its place there. */
+struct gmt_order_key {
+	uint64_t stamp;
+	uint32_t place;
+};
+
 struct gmt_order_run {
 	struct gmt_events events;
 	uint64_t last_stamp;
@@ -32,7 +38,8 @@ struct gmt_order {
 	GMT_VEC(struct gmt_snapshot_event) window; /* in order up to `sorted` */
 	size_t sorted, window_events;
 	bool is_new_part;
-	GMT_VEC(uint32_t) from, to; /* places in the window, for sorting it */
+	GMT_VEC(struct gmt_order_key) keys, merged; /* for sorting the window */
+	GMT_VEC(uint32_t) starts; /* of runs in keys, and its end */
 	GMT_VEC(struct gmt_snapshot_event) spare;
 	GMT_VEC(struct gmt_order_run) runs;
 };
