@@ -65,24 +65,48 @@ static bool find_shape(struct gmt_events *events, const struct gmt_snapshot_even
 	return true;
 }
 
+/* Calls macro(width) with the column's width as a constant. */
+#define OF_WIDTH(column, macro) \
+	switch ((column)->width) { \
+	case 1: macro(1); break; \
+	case 2: macro(2); break; \
+	case 3: macro(3); break; \
+	case 4: macro(4); break; \
+	case 5: macro(5); break; \
+	case 6: macro(6); break; \
+	case 7: macro(7); break; \
+	case 8: macro(8); break; \
+	default: macro(0); break; \
+	}
+
+/* Compiled once for each width. */
+static inline __attribute__((always_inline)) void pack_words(const struct gmt_events_column *column, const uint64_t *values,
+	size_t width, uint8_t *to)
+{
+	for (size_t i = 0; width && i < GMT_EVENTS_CHUNK; i++, to += width) {
+		uint64_t value = htole64((values[i] - column->base) >> column->shift);
+
+		memcpy(to, &value, width == 3 ? 4 : width > 4 ? 8 : width); /* the next one overwrites what is too much */
+	}
+}
+
 /* Packs a column at `to`, which has room for 8 bytes each; returns the address behind it. */
 static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, uint8_t *to)
 {
-	uint64_t least = values[0], bits = 0;
+	uint64_t least = values[0], most = values[0], bits = 0;
 
-	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++)
+	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++) {
 		least = values[i] < least ? values[i] : least;
-	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++)
-		bits |= values[i] - least;
+		most = values[i] > most ? values[i] : most;
+		bits |= values[i] ^ values[0]; /* as many zeros below as all differences have */
+	}
 	column->base = least;
 	column->shift = bits ? (uint8_t)__builtin_ctzll(bits) : 0;
-	column->width = bits ? (uint8_t)((64 - __builtin_clzll(bits) - column->shift + 7) / 8) : 0;
-	for (size_t i = 0; column->width && i < GMT_EVENTS_CHUNK; i++, to += column->width) {
-		uint64_t value = htole64((values[i] - least) >> column->shift);
-
-		memcpy(to, &value, sizeof(value)); /* the next one overwrites what is too much */
-	}
-	return to;
+	column->width = bits ? (uint8_t)((64 - __builtin_clzll(most - least) - column->shift + 7) / 8) : 0;
+#define PACK(width) pack_words(column, values, width, to)
+	OF_WIDTH(column, PACK)
+#undef PACK
+	return to + (size_t)column->width * GMT_EVENTS_CHUNK;
 }
 
 /* Packs a column behind all that is there. */
@@ -164,6 +188,24 @@ bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event 
 	return true;
 }
 
+size_t gmt_events_take_back(struct gmt_events *events, struct gmt_events_reader *reader)
+{
+	size_t first = (events->count - (events->count > 0)) / GMT_EVENTS_CHUNK * GMT_EVENTS_CHUNK, count;
+
+	if (!events->count || (!events->tail.count &&
+			events->chunks.items[events->chunks.count - 1].columns[0].offset < events->file_bytes))
+		return 0;
+	gmt_events_unpack(reader, first);
+	count = reader->count;
+	reader->count = 0;
+	if (events->tail.count)
+		events->tail.count = 0;
+	else
+		events->bytes.count = events->chunks.items[--events->chunks.count].columns[0].offset - events->file_bytes;
+	events->count -= count;
+	return count;
+}
+
 bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces)
 {
 	size_t number = first / GMT_EVENTS_CHUNK;
@@ -226,20 +268,6 @@ static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *a
 	value = le64toh(value);
 	return width == 3 || (width > 4 && width < 8) ? value & (((uint64_t)1 << width * 8) - 1) : value;
 }
-
-/* Calls macro(width) with the column's width as a constant. */
-#define OF_WIDTH(column, macro) \
-	switch ((column)->width) { \
-	case 1: macro(1); break; \
-	case 2: macro(2); break; \
-	case 3: macro(3); break; \
-	case 4: macro(4); break; \
-	case 5: macro(5); break; \
-	case 6: macro(6); break; \
-	case 7: macro(7); break; \
-	case 8: macro(8); break; \
-	default: macro(0); break; \
-	}
 
 static inline __attribute__((always_inline)) void unpack_words(const struct gmt_events_column *column, const uint8_t *at,
 	size_t width, uint64_t *to)

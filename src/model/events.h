@@ -79,6 +79,14 @@ bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event 
 /* Gives the events from `first`, a multiple of GMT_EVENTS_CHUNK, on other traces: of a whole chunk, or the tail. */
 bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces);
 
+struct gmt_events_reader;
+
+/*
+ * Takes the last events out again: of a chunk, or the tail. They are reader->rows, until it is used again; how many they
+ * are, or 0: there are none, or they lie in the file. Of events whose traces were not set; `reader` is of all fields.
+ */
+size_t gmt_events_take_back(struct gmt_events *events, struct gmt_events_reader *reader);
+
 /* Whether a reader could not read back what lies in the file: it gave zeros instead. */
 bool gmt_events_failed(const struct gmt_events *events);
 

@@ -95,6 +95,65 @@ static bool sort_keys(struct gmt_order *order)
 	return true;
 }
 
+/* The least stamp of the window. */
+static uint64_t least_stamp(const struct gmt_order *order)
+{
+	uint64_t least = order->window.items[0].stamp;
+
+	/* What is in order up to `sorted` has its least one first. */
+	for (size_t i = order->sorted ? order->sorted : 1; i < order->window.count; i++)
+		if (order->window.items[i].stamp < least)
+			least = order->window.items[i].stamp;
+	return least;
+}
+
+/* Takes events of the run that are later than `least` to the window, in front of all that is there. */
+static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
+	struct gmt_events_reader *reader)
+{
+	size_t room = order->window.count < MOST_WINDOW_EVENTS ? MOST_WINDOW_EVENTS - order->window.count : 0;
+	size_t at, count, before = order->window.count;
+
+	if (room > run->events.count)
+		room = run->events.count;
+	if (!gmt_vec_reserve(&order->window, room))
+		return false;
+
+	struct gmt_snapshot_event *window = order->window.items;
+	memmove(window + room, window, before * sizeof(*window));
+	for (at = room; at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least; at -= count) {
+		count = gmt_events_take_back(&run->events, reader);
+		if (!count)
+			break;
+		memcpy(window + at - count, reader->rows, count * sizeof(*window));
+		run->last_stamp = run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
+	}
+	memmove(window, window + at, (room - at + before) * sizeof(*window));
+	order->window.count += room - at;
+	order->sorted = 0;
+	return true;
+}
+
+/*
+ * Events were given away that others belong in front of: takes them back, where that is not too many. Else a run of its
+ * own begins, and all events are packed a second time.
+ */
+static bool take_back(struct gmt_order *order)
+{
+	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
+	struct gmt_events_reader reader = { 0 };
+	uint64_t least = least_stamp(order);
+	bool done;
+
+	if (!last || order->is_new_part || last->last_stamp <= least)
+		return true;
+	if (order->window_events < MOST_WINDOW_EVENTS)
+		order->window_events *= 2;
+	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) && take_back_from(order, last, least, &reader);
+	gmt_events_reader_fini(&reader);
+	return done;
+}
+
 /* The run that events from `stamp` on can go on with. */
 static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 {
@@ -102,8 +161,6 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 
 	if (last && !order->is_new_part && last->last_stamp <= stamp)
 		return last;
-	if (last && !order->is_new_part && order->window_events < MOST_WINDOW_EVENTS)
-		order->window_events *= 2;
 	last = gmt_vec_push(&order->runs);
 	if (last)
 		last->is_first_of_part = order->is_new_part;
@@ -152,11 +209,18 @@ static bool emit_by_keys(struct gmt_order *order, size_t count)
 	return true;
 }
 
-/* Gives the first `count` events of the window away, in order. */
-static bool emit(struct gmt_order *order, size_t count)
+/* Gives the first half of the window away, or all of it, in order; nothing where it has room again. */
+static bool emit(struct gmt_order *order, bool all)
 {
-	if (!count)
+	size_t count;
+
+	if (!order->window.count)
 		return true;
+	if (!take_back(order))
+		return false;
+	if (!all && order->window.count < order->window_events)
+		return true;
+	count = all ? order->window.count : order->window.count / 2;
 	if (!(is_sorted(order) ? emit_sorted(order, count) : emit_by_keys(order, count)))
 		return false;
 	order->window.count -= count;
@@ -170,7 +234,7 @@ bool gmt_order_push(struct gmt_order *order, const struct gmt_snapshot_event *ev
 
 	if (!order->window_events)
 		order->window_events = FIRST_WINDOW_EVENTS;
-	if (order->window.count >= order->window_events && !emit(order, order->window.count / 2))
+	if (order->window.count >= order->window_events && !emit(order, false))
 		return false;
 	slot = gmt_vec_push(&order->window);
 	if (slot)
@@ -180,7 +244,7 @@ bool gmt_order_push(struct gmt_order *order, const struct gmt_snapshot_event *ev
 
 bool gmt_order_part(struct gmt_order *order)
 {
-	bool done = emit(order, order->window.count);
+	bool done = emit(order, true);
 
 	order->is_new_part = true;
 	return done;
@@ -282,7 +346,7 @@ static bool merge_all(const struct gmt_order *order, struct gmt_events *to)
 
 bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events)
 {
-	if (!emit(order, order->window.count))
+	if (!emit(order, true))
 		return false;
 	if (order->runs.count > 1)
 		return merge_all(order, ret_events);

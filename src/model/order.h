@@ -11,8 +11,8 @@
  *	its stamps say; gmt_order_finish(&order, &events)
  *
  * Threads write a file in turn, so an event is never far from its place: what is looked through is a window of
- * the file. Where a file is in greater disorder, runs are made and put together at the end. Memory follows the
- * window and the packed events. One thread; false means out of memory.
+ * the file. Where a file is in greater disorder, what was packed too early is taken back; where that is too much, runs
+ * are made and put together at the end. Memory follows the window and the packed events. One thread; false means out of memory.
  */
 
 #include <stdbool.h>

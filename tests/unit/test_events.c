@@ -211,6 +211,36 @@ static void events_far_from_their_place_are_ordered_too(void **state)
 	check_order(700000, 1000000, 700000);
 }
 
+/* Two threads that the file has one behind the other, with equal stamps now and then. */
+static void what_was_given_away_too_early_is_taken_back(void **state)
+{
+	enum { COUNT = 300000 };
+	struct gmt_order order = { 0 };
+	struct gmt_events events = { 0 };
+	struct gmt_events_reader reader;
+
+	(void)state;
+	for (uint64_t i = 0; i < COUNT; i++) {
+		uint64_t half = COUNT / 2, number = i < half ? 2 * i : 2 * (i - half) + 1;
+		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4 };
+
+		assert_true(gmt_order_push(&order, &event));
+	}
+	assert_int_equal(order.runs.count, 1); /* no second one, that would have to be merged */
+	assert_true(gmt_order_finish(&order, &events));
+	assert_int_equal(events.count, COUNT);
+	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
+	for (uint64_t i = 0; i < COUNT; i++) {
+		/* Of four with one stamp, those of the first thread come first. */
+		static const uint64_t places[] = { 0, 2, 1, 3 };
+
+		assert_int_equal(gmt_events_at(&reader, i)->address, i / 4 * 4 + places[i % 4]);
+	}
+	gmt_events_reader_fini(&reader);
+	gmt_events_fini(&events);
+	gmt_order_fini(&order);
+}
+
 static void what_is_in_the_second_part_comes_behind_the_first(void **state)
 {
 	(void)state;
@@ -242,6 +272,7 @@ int main(void)
 		cmocka_unit_test(traces_can_be_changed_in_chunks_and_behind_them),
 		cmocka_unit_test(events_are_ordered_by_stamp_and_then_as_they_came),
 		cmocka_unit_test(events_far_from_their_place_are_ordered_too),
+		cmocka_unit_test(what_was_given_away_too_early_is_taken_back),
 		cmocka_unit_test(what_is_in_the_second_part_comes_behind_the_first),
 		cmocka_unit_test(no_events_are_in_order),
 	};
