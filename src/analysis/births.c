@@ -32,10 +32,19 @@ static struct gmt_births_row *step_row(struct gmt_births *births, uint32_t accou
 	const struct gmt_timeline *timeline = births->timeline;
 	uint32_t step = 0, series = 0;
 
+	/* Most blocks are made in the step of the one before. */
+	if (births->step_begin < stamp && stamp <= births->step_end)
+		return get_row(&births->steps, account, 0, births->step_number);
 	while (series < timeline->series_count && !gmt_series_find(&timeline->series[series], stamp, &step))
 		series++;
 	if (series == timeline->series_count)
 		return get_row(&births->steps, account, GMT_BIRTHS_NO_SERIES, 0);
+	/* In a later series only what no earlier one has: that is asked again. */
+	if (!series) {
+		births->step_begin = timeline->series[series].steps.items[step].begin;
+		births->step_end = timeline->series[series].steps.items[step].end;
+		births->step_number = step;
+	}
 	return get_row(&births->steps, account, series, step);
 }
 

@@ -53,6 +53,8 @@ struct gmt_births {
 	GMT_VEC(struct gmt_births_thread) threads;
 	struct gmt_map thread_ids;
 	size_t next_phase;           /* the first that has not begun */
+	uint64_t step_begin, step_end; /* of the last step of the first series that was asked for; 0, 0: none yet */
+	uint32_t step_number;
 	struct gmt_map block_phases[GMT_BOOKS_LAYERS]; /* address to number, of blocks made in one */
 };
 
