@@ -41,8 +41,11 @@ static struct gmt_births_row *step_row(struct gmt_births *births, uint32_t accou
 		return get_row(&births->steps, account, GMT_BIRTHS_NO_SERIES, 0);
 	/* In a later series only what no earlier one has: that is asked again. */
 	if (!series) {
-		births->step_begin = timeline->series[series].steps.items[step].begin;
-		births->step_end = timeline->series[series].steps.items[step].end;
+		const struct gmt_step *found = &timeline->series[0].steps.items[step];
+
+		/* Of steps that overlap, the earlier one has what both could have. */
+		births->step_begin = step && found[-1].end > found->begin ? found[-1].end : found->begin;
+		births->step_end = found->end;
 		births->step_number = step;
 	}
 	return get_row(&births->steps, account, series, step);
