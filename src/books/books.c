@@ -458,6 +458,7 @@ void gmt_books_fini(struct gmt_books *books)
 		gmt_map_fini(&books->blocks[i]);
 	gmt_vec_fini(&books->block_table);
 	gmt_map_fini(&books->account_ids);
+	books->last_account_key_plus_1 = 0;
 	gmt_map_fini(&books->space_ids);
 	gmt_vec_fini(&books->accounts);
 	gmt_vec_fini(&books->spaces);
