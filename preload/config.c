@@ -124,6 +124,8 @@ static void apply(void)
 	gmt_config.native_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "native");
 	gmt_config.python_stacks = is(OPTION_stacks, "all") || is(OPTION_stacks, "python");
 	gmt_config.free_stacks = is(OPTION_free_stacks, "on");
+	gmt_config.unwind = is(OPTION_unwind, "libunwind") ? GMT_UNWIND_WAY_LIBUNWIND :
+		is(OPTION_unwind, "frame-pointers") ? GMT_UNWIND_WAY_FRAME_POINTERS : GMT_UNWIND_WAY_AUTO;
 	gmt_config.overflow = is(OPTION_overflow, "drop") ? GMT_OVERFLOW_DROP :
 		is(OPTION_overflow, "wait") ? GMT_OVERFLOW_WAIT : GMT_OVERFLOW_BLOCK;
 	gmt_config.exports = is(OPTION_exports, "on");

@@ -17,6 +17,9 @@ enum {
 	GMT_OUTPUT_BYTES = 4096,
 };
 
+/* How native stacks are walked (capture/native.h). */
+enum gmt_unwind_way { GMT_UNWIND_WAY_AUTO, GMT_UNWIND_WAY_LIBUNWIND, GMT_UNWIND_WAY_FRAME_POINTERS };
+
 /* What a thread does whose ring is full. */
 enum gmt_overflow {
 	GMT_OVERFLOW_DROP,  /* drop at once */
@@ -32,6 +35,7 @@ struct gmt_config {
 	bool native_stacks;
 	bool python_stacks;
 	bool free_stacks;
+	enum gmt_unwind_way unwind;
 	enum gmt_overflow overflow;
 	bool exports;
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */

@@ -8,6 +8,12 @@
 /* Registers by DWARF's numbers. All others are of no interest: no rule that we keep needs them. */
 enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
+/* No frame is larger than any stack, and where to return to is near what is known of a frame. */
+enum { LARGEST_FRAME_BYTES = 16 << 20, FARTHEST_RETURN_BYTES = 65536 };
+
+/* RBX, the frame and stack pointer and R12 to R15, by number: what a call keeps, so that a CFA can be known by it. */
+enum { KEPT_REGISTERS = 1 << 3 | 1 << REGISTER_FP | 1 << REGISTER_SP | 0xf << 12 };
+
 enum { REMEMBERED = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 };
 
 /* Encodings of addresses: how they are written, and what they are relative to. */
@@ -55,10 +61,11 @@ struct common {
 	int64_t data_unit;
 	uint8_t encoding; /* of addresses in its functions' entries */
 	bool has_data;
+	bool is_signal; /* a frame that the kernel made */
 	struct cursor instructions;
 };
 
-static const struct gmt_unwind_rule other = { .kind = GMT_UNWIND_OTHER };
+static const struct gmt_unwind_rule other = { .kind = GMT_UNWIND_OTHER }, none = { .kind = GMT_UNWIND_NONE };
 
 static uint64_t take(struct cursor *cursor, uint64_t bytes)
 {
@@ -212,7 +219,7 @@ static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 	return take_address(&cursor, SORTED_TABLE, tables->header);
 }
 
-/* What stands behind a 'z': only the encoding is of interest. False where we do not know a letter, or it is a signal's. */
+/* What stands behind a 'z': only the encoding is of interest. False where it is damaged, or a letter that we do not know. */
 static bool read_augmentation(const char *letters, struct cursor *cursor, struct common *ret_common)
 {
 	for (; *letters; letters++) {
@@ -230,6 +237,9 @@ static bool read_augmentation(const char *letters, struct cursor *cursor, struct
 			take_formatted(cursor, encoding & FORMAT_MASK);
 			break;
 		}
+		case 'S':
+			ret_common->is_signal = true;
+			break;
 		default:
 			return false;
 		}
@@ -410,6 +420,23 @@ static bool run(struct cursor *cursor, const struct common *common, uint64_t hea
 	return !cursor->failed;
 }
 
+static bool is_within(int64_t offset, int64_t bytes)
+{
+	return offset >= -bytes && offset <= bytes;
+}
+
+/* What is not simple: whether it may be so all the same. libunwind believes whatever stands there. */
+static struct gmt_unwind_rule not_simple(const struct state *state)
+{
+	bool is_likely = (!state->cfa_is_plain ||
+		(state->cfa_register < 16 && KEPT_REGISTERS >> state->cfa_register & 1 &&
+			is_within(state->cfa_offset, LARGEST_FRAME_BYTES))) &&
+		(state->back.where != AT_OFFSET || is_within(state->back.offset, FARTHEST_RETURN_BYTES)) &&
+		(state->fp.where != AT_OFFSET || is_within(state->fp.offset, LARGEST_FRAME_BYTES));
+
+	return is_likely ? other : none;
+}
+
 static struct gmt_unwind_rule simplify(const struct state *state)
 {
 	uint64_t cfa_bytes = (uint64_t)state->cfa_offset, saved_bytes = 0;
@@ -420,12 +447,12 @@ static struct gmt_unwind_rule simplify(const struct state *state)
 		state->sp.where != SAME || state->back.where != AT_OFFSET || state->back.offset != -GMT_UNWIND_WORD_BYTES ||
 		cfa_bytes % GMT_UNWIND_WORD_BYTES || cfa_bytes < GMT_UNWIND_WORD_BYTES ||
 		cfa_bytes / GMT_UNWIND_WORD_BYTES > UINT16_MAX)
-		return other;
+		return not_simple(state);
 	if (state->fp.where != SAME) {
 		saved_bytes = -(uint64_t)state->fp.offset;
 		if (state->fp.where != AT_OFFSET || saved_bytes % GMT_UNWIND_WORD_BYTES ||
 			saved_bytes < 2 * GMT_UNWIND_WORD_BYTES || saved_bytes / GMT_UNWIND_WORD_BYTES > UINT8_MAX)
-			return other;
+			return not_simple(state);
 	}
 	return (struct gmt_unwind_rule){
 		.kind = state->cfa_register == REGISTER_SP ? GMT_UNWIND_BY_SP : GMT_UNWIND_BY_FP,
@@ -439,7 +466,7 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 	uint64_t start = find_entry(tables, address);
 
 	if (!start)
-		return other;
+		return none;
 
 	struct cursor cursor = entry_at(tables, start);
 	uint64_t id_at = cursor.at;
@@ -449,7 +476,7 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 
 	/* Without a distance it is no function's entry. */
 	if (cursor.failed || !distance || !read_common(tables, id_at - distance, &common))
-		return other;
+		return none;
 
 	uint64_t first = take_address(&cursor, common.encoding, tables->header);
 	uint64_t size_bytes = take_formatted(&cursor, common.encoding & FORMAT_MASK);
@@ -457,11 +484,11 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 	if (common.has_data)
 		skip(&cursor, take_uleb(&cursor));
 	if (cursor.failed || address < first || address - first >= size_bytes)
-		return other;
+		return none;
 	if (!run(&common.instructions, &common, tables->header, first, address, &initial, &initial))
-		return other;
+		return none;
 	state = initial;
 	if (!run(&cursor, &common, tables->header, first, address, &state, &initial))
-		return other;
-	return simplify(&state);
+		return none;
+	return common.is_signal ? other : simplify(&state);
 }

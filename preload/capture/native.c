@@ -10,11 +10,19 @@
 #include <unwind.h>
 
 #include "capture/hash.h"
+#include "capture/rules.h"
 #include "capture/unwinder_calls.h"
 #include "capture/walk.h"
 #include "config.h"
 #include "routes/objects.h"
 #include "routes/real.h"
+
+/* Where compilers keep frame pointers, and rules are not read from tables. */
+#ifdef __aarch64__
+enum { WALKS_BY_FRAME_POINTERS = true };
+#else
+enum { WALKS_BY_FRAME_POINTERS = false };
+#endif
 
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
 enum { OWN_FRAMES = 8 };
@@ -131,13 +139,21 @@ static bool is_own(uint64_t address)
 /* A stack as it goes into the depot. The addresses lie behind the head, which the caller has room for. */
 static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, uint32_t count, uint64_t hash, bool *ret_lost)
 {
-	uint64_t head = (uint64_t)stack->generation << 32 | count << 1 | stack->truncated;
+	uint64_t head = (uint64_t)stack->generation << 32 | count << 2 | stack->truncated;
 	uint32_t id = gmt_depot_intern_hashed(depot, GMT_DEPOT_STACK, stack,
 		(uint32_t)(sizeof(*stack) + count * sizeof(*stack->addresses)),
 		gmt_hash_fold(hash ^ 0xa0761d6478bd642f, head ^ 0x8ebc6af09c88c6e3));
 
 	*ret_lost |= id == 0;
 	return id;
+}
+
+/* Whether it is not known who calls the code that is returned to there. */
+static bool is_unknown_code(uint64_t address)
+{
+	uint32_t generation;
+
+	return gmt_rules_begin(&generation) && gmt_rules_find(address).kind == GMT_UNWIND_NONE;
 }
 
 /* What libunwind sees, without our own frames; `ret_stack` has room for `depth` and OWN_FRAMES. Returns how many. */
@@ -153,7 +169,8 @@ static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
 
 	uint32_t frames = (uint32_t)(count - own);
 
-	ret_stack->truncated = frames > depth || count == limit;
+	ret_stack->truncated = frames > depth || count == limit ? GMT_WALK_CUT
+		: count && is_unknown_code(addresses[count - 1]) ? GMT_WALK_STOPPED : GMT_WALK_WHOLE;
 	if (frames > depth)
 		frames = depth;
 	if (own)
@@ -170,7 +187,7 @@ __attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *
 	uint32_t generation, bool *ret_lost)
 {
 	union stack_room room;
-	uint32_t count = unwind_stack(&room.stack, depth);
+	uint32_t count = gmt_native_unwinder() == GMT_UNWINDER_NONE ? 0 : unwind_stack(&room.stack, depth);
 
 	room.stack.generation = generation;
 	return count ? intern(depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count), ret_lost) : 0;
@@ -185,7 +202,8 @@ __attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addr
 	while (same < seen && same < count && addresses[same] - room.stack.addresses[same] <= 1)
 		same++;
 	atomic_fetch_add_explicit(&compared, 1, memory_order_relaxed);
-	if (same != seen || same != count)
+	/* By frame pointers, a stack may end before the tables do. */
+	if (same != count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS))
 		atomic_fetch_add_explicit(&different, 1, memory_order_relaxed);
 }
 
@@ -200,7 +218,7 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 		return 0;
 	stack = (struct gmt_depot_stack *)(void *)&walk->addresses[walk->first - 1];
 	stack->generation = generation;
-	stack->truncated = !walk->is_whole;
+	stack->truncated = walk->ends;
 	walk->module_generation = generation;
 	walk->id = intern(depot, stack, count, walk->hashes[walk->first], ret_lost);
 	return walk->id;
@@ -209,19 +227,22 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
 	struct gmt_walk *walk, bool *ret_lost)
 {
-	if (gmt_native_unwinder() == GMT_UNWINDER_NONE)
-		return 0;
+	bool is_by_name = gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS;
 
 	/* Where this function returns to, and how its caller's frame will be then. */
 	const uint64_t *frame = __builtin_frame_address(0);
 	const struct gmt_object *self = gmt_object_self();
 	struct gmt_walk_start start = {
-		.ip = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0], .own_start = self->start, .own_end = self->end,
+		.ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = frame[0],
+		.own_start = self->start, .own_end = self->end,
+		.by_frame_pointers = is_by_name || WALKS_BY_FRAME_POINTERS,
 	};
 
-	if (!walk || !gmt_walk_take(walk, &start, depth))
+	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth) ||
+		(WALKS_BY_FRAME_POINTERS && walk->ends == GMT_WALK_STOPPED && !is_by_name))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
-	if (gmt_config.selftest && ++walk->taken >= gmt_config.selftest) {
+	/* Over code without tables the unwinder guesses too. */
+	if (gmt_config.selftest && !walk->is_unsure && gmt_native_unwinder() != GMT_UNWINDER_NONE && ++walk->taken >= gmt_config.selftest) {
 		walk->taken = 0;
 		compare_with_unwinder(walk->addresses + walk->first, walk->end - walk->first, depth);
 	}

@@ -7,6 +7,10 @@
  * thread's own; else by libunwind's fast path, which is opened at run time with RTLD_LOCAL: linked, it
  * would take the C++ unwinder's place for the whole process and make each exception of the host 14
  * times slower. Where there is no libunwind, the unwinder of libgcc does it, ten times slower.
+ *
+ * The option `unwind` decides. On AArch64, where compilers keep frame pointers, the walk goes by these, and libunwind
+ * takes the stacks whose chain breaks off. Asked for by name, frame pointers are all that is gone by: code that
+ * keeps none lacks its caller, and a chain that breaks off is the end of a stack.
  */
 
 #include <stdbool.h>
@@ -29,13 +33,16 @@ enum gmt_unwinder gmt_native_unwinder(void);
 
 /*
  * The calling thread's native stack, at most `depth` frames, from the caller of the hooked function,
- * as a depot id of kind GMT_DEPOT_STACK; 0 when there is no unwinder, or the depot is full (then
+ * as a depot id of kind GMT_DEPOT_STACK; 0 when it needs an unwinder and there is none, or the depot is full (then
  * *ret_lost is set). `generation` is the module map's.
  */
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
 	bool *ret_lost);
 
-/* With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. */
+/*
+ * With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. Those
+ * by frame pointers need only be the beginning of what the unwinder sees: libraries without them end many.
+ */
 bool gmt_native_selftest(char *ret_text, uint32_t bytes);
 
 #endif

@@ -23,6 +23,12 @@ static uintptr_t this_thread(void)
 	/* The control block begins with its own address. */
 	__asm__("movq %%fs:0, %0" : "=r"(pointer));
 	return pointer;
+#elif defined(__aarch64__)
+	uintptr_t pointer;
+
+	/* Behind the control block, with what is the thread's own above it. */
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+	return pointer;
 #else
 	return 0;
 #endif

@@ -7,9 +7,9 @@
  * at any time. Other stacks (a signal's, a routine's of makecontext) may go while the thread lives, and have bounds that
  * nobody knows.
  *
- * glibc keeps a thread's control block at the upper end of its stack, and says where that of the first thread ends. So
- * only the lower bound is looked for: each page from the stack pointer up to the known part must be readable. Another
- * stack is not connected to it so, as a guard page lies below a thread's stack.
+ * glibc keeps a thread's control block at the upper end of its stack, on x86-64 as on AArch64, and says where that of the
+ * first thread ends. So only the lower bound is looked for: each page from the stack pointer up to the known part must be
+ * readable. Another stack is not connected to it so, as a guard page lies below a thread's stack.
  */
 
 #include <stdbool.h>

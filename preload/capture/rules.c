@@ -27,8 +27,11 @@ struct found_object {
 
 static int (*find_object)(void *address, struct found_object *ret_found);
 
+/* What is known of an object's tables. */
+enum tables { TABLES_ABSENT, TABLES_FOUND, TABLES_ELSEWHERE /* perhaps, where we do not look: for libunwind */ };
+
 /* The segment of [headers, +count) that holds all of .eh_frame_hdr is where the tables are looked for. */
-static bool find_tables(const ElfW(Phdr) *headers, unsigned count, uint64_t bias, struct gmt_eh_frame *ret_tables)
+static enum tables find_tables(const ElfW(Phdr) *headers, unsigned count, uint64_t bias, struct gmt_eh_frame *ret_tables)
 {
 	const ElfW(Phdr) *tables = NULL;
 
@@ -43,13 +46,13 @@ static bool find_tables(const ElfW(Phdr) *headers, unsigned count, uint64_t bias
 			ret_tables->start = bias + segment->p_vaddr;
 			ret_tables->end = ret_tables->start + segment->p_filesz;
 			ret_tables->header = bias + tables->p_vaddr;
-			return gmt_is_readable(ret_tables->header);
+			return gmt_is_readable(ret_tables->header) ? TABLES_FOUND : TABLES_ABSENT;
 		}
 	}
-	return false;
+	return TABLES_ABSENT;
 }
 
-static bool tables_of(const struct found_object *object, struct gmt_eh_frame *ret_tables)
+static enum tables tables_of(const struct found_object *object, struct gmt_eh_frame *ret_tables)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(const void *)object->start;
 
@@ -58,15 +61,16 @@ static bool tables_of(const struct found_object *object, struct gmt_eh_frame *re
 		header->e_ident[EI_MAG1] != ELFMAG1 || header->e_ident[EI_MAG2] != ELFMAG2 ||
 		header->e_ident[EI_MAG3] != ELFMAG3 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
 		header->e_phoff > PAGE || header->e_phoff + header->e_phnum * sizeof(ElfW(Phdr)) > PAGE)
-		return false;
+		return TABLES_ELSEWHERE;
 	return find_tables((const ElfW(Phdr) *)(const void *)(object->start + header->e_phoff), header->e_phnum,
 		object->map->l_addr, ret_tables);
 }
 
 struct search {
 	uint64_t address;
-	struct gmt_eh_frame *tables;
-	bool is_object, has_tables;
+	struct gmt_eh_frame *ret_tables;
+	enum tables tables;
+	bool is_object;
 };
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
@@ -81,7 +85,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 			search->address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz;
 	}
 	if (search->is_object)
-		search->has_tables = find_tables(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, search->tables);
+		search->tables = find_tables(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr, search->ret_tables);
 	return search->is_object;
 }
 
@@ -89,17 +93,18 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 static bool find_rule(uint64_t address, struct gmt_unwind_rule *ret_rule)
 {
 	struct gmt_eh_frame tables;
-	struct search search = { .address = address, .tables = &tables };
+	struct search search = { .address = address, .ret_tables = &tables };
 	struct found_object object;
 
 	if (find_object) {
 		search.is_object = find_object((void *)address, &object) == 0;
-		search.has_tables = search.is_object && tables_of(&object, &tables);
+		if (search.is_object)
+			search.tables = tables_of(&object, &tables);
 	} else {
 		gmt_objects_visit(look_at, &search);
 	}
-	*ret_rule = search.has_tables ? gmt_eh_frame_rule(&tables, address)
-				      : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_OTHER };
+	*ret_rule = search.tables == TABLES_FOUND ? gmt_eh_frame_rule(&tables, address)
+		: (struct gmt_unwind_rule){ .kind = search.tables == TABLES_ELSEWHERE ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE };
 	return search.is_object;
 }
 

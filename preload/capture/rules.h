@@ -4,7 +4,7 @@
 
 /*
  * Remembers the unwind rule of each return address that was ever on a stack, for all threads. In the flow: walk ->
- * rules -> (tables of the loaded object, once). x86-64 only; elsewhere every rule is GMT_UNWIND_OTHER.
+ * rules -> (tables of the loaded object, once). x86-64 only; elsewhere there are none (gmt_rules.sets).
  *
  * No locks: an entry is one word, which holds the whole address and the whole rule, so it is read and replaced at once.
  * Only addresses in loaded objects are remembered, and they are right for as long as the object is loaded. When one
@@ -85,11 +85,14 @@ enum { GMT_RULES_TAG_SHIFT = 64 - (GMT_RULES_ADDRESS_BITS - GMT_RULES_SET_BITS) 
 
 _Static_assert((int)GMT_UNWIND_RULE_BITS <= (int)GMT_RULES_TAG_SHIFT, "an entry has room for both");
 
-/* The rule for the frame that is returned to at that address. After gmt_rules_begin. No lock, no memory. */
+/*
+ * The rule for the frame that is returned to at that address; GMT_UNWIND_NONE also where no loaded object is. After
+ * gmt_rules_begin, or for code that is never unloaded. No lock, no memory.
+ */
 static inline struct gmt_unwind_rule gmt_rules_find(uint64_t return_address)
 {
 	if (return_address >> GMT_RULES_ADDRESS_BITS)
-		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_OTHER };
+		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_NONE };
 
 	uint64_t mixed = gmt_rules_mix(return_address), tag = gmt_rules_tag(mixed);
 	_Atomic uint64_t *set = gmt_rules_set(mixed);

@@ -6,6 +6,8 @@
  * How to get from a return address to the caller's frame, for the frames that nearly all are: the canonical
  * frame address (CFA) is the stack or the frame pointer plus a constant, the return address lies right below it, and
  * the caller's frame pointer is at a constant place in the frame or still in its register. Offsets are whole words.
+ *
+ * Code that keeps frame pointers has one such rule throughout, on x86-64 and on AArch64: GMT_UNWIND_FRAMED_WORDS.
  */
 
 #include <stdint.h>
@@ -15,7 +17,8 @@ enum gmt_unwind_kind {
 	GMT_UNWIND_BY_SP,   /* CFA = stack pointer + cfa_words */
 	GMT_UNWIND_BY_FP,   /* CFA = frame pointer + cfa_words */
 	GMT_UNWIND_END,     /* the outermost frame: it returns to nowhere */
-	GMT_UNWIND_OTHER,   /* something else, or no table says: for libunwind */
+	GMT_UNWIND_OTHER,   /* something else that a table says: for libunwind */
+	GMT_UNWIND_NONE,    /* no table says, or only one that is damaged: not for libunwind, which would believe it */
 };
 
 struct gmt_unwind_rule {
@@ -25,6 +28,9 @@ struct gmt_unwind_rule {
 };
 
 enum { GMT_UNWIND_WORD_BYTES = 8, GMT_UNWIND_RULE_BITS = 27 };
+
+/* The caller's frame pointer is where the frame pointer points, and where to return to right above it. */
+enum { GMT_UNWIND_FRAMED_WORDS = 2 };
 
 /* A rule in GMT_UNWIND_RULE_BITS bits, and back. */
 static inline uint32_t gmt_unwind_rule_pack(struct gmt_unwind_rule rule)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture/hash.h"
+#include "capture/readable.h"
 #include "capture/rules.h"
 
 /*
@@ -38,38 +39,80 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
 	return *(const volatile uint64_t *)address;
 }
 
-enum step { STEP_ON, STEP_END, STEP_FAILED };
+enum step { STEP_ON, STEP_BLIND, STEP_END, STEP_FAILED, STEP_STOPPED };
+
+static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
+{
+	return ip >= start->own_start && ip < start->own_end;
+}
+
+/* Our own code has tables where there are rules, and frame pointers where there are none. */
+static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start, const struct gmt_walk_frame *frame)
+{
+	static const struct gmt_unwind_rule framed = {
+		.kind = GMT_UNWIND_BY_FP, .cfa_words = GMT_UNWIND_FRAMED_WORDS, .saved_words = GMT_UNWIND_FRAMED_WORDS,
+	};
+
+	if (!start->by_frame_pointers || (gmt_rules.sets && is_own(start, frame->ip)))
+		return gmt_rules_find(frame->ip);
+	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
+}
+
+/* Over code that no table tells of: if its frame pointer is one, it leads outwards on the same stack. */
+__attribute__((noinline)) static enum step step_blindly(const struct gmt_walk_frame *frame, uint64_t top,
+	struct gmt_walk_frame *ret_next)
+{
+	enum { BYTES = GMT_UNWIND_FRAMED_WORDS * GMT_UNWIND_WORD_BYTES };
+
+	if (frame->fp < frame->sp || frame->fp % GMT_UNWIND_WORD_BYTES || frame->fp > top - BYTES)
+		return STEP_STOPPED;
+	*ret_next = (struct gmt_walk_frame){
+		.ip = gmt_walk_code(word_at(frame->fp + GMT_UNWIND_WORD_BYTES)), .sp = frame->fp + BYTES,
+		.fp = word_at(frame->fp),
+	};
+	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_BLIND;
+}
+
+/*
+ * A rule leads off the stack. Code that goes on with another stack keeps its own in the frame pointer: libunwind
+ * follows it there. All else are tables that are wrong, which it would follow too.
+ */
+__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, unsigned kind, uint64_t sp)
+{
+	return !start->by_frame_pointers && kind == GMT_UNWIND_BY_FP && sp % GMT_UNWIND_WORD_BYTES == 0 &&
+		gmt_is_readable(sp - GMT_UNWIND_WORD_BYTES) ? STEP_FAILED : STEP_STOPPED;
+}
 
 /* From a frame to the next outer one. */
-static inline enum step step(const struct gmt_walk_frame *frame, uint64_t top, struct gmt_walk_frame *ret_next)
+static inline enum step step(const struct gmt_walk_start *start, const struct gmt_walk_frame *frame, uint64_t top,
+	struct gmt_walk_frame *ret_next)
 {
-	struct gmt_unwind_rule rule = gmt_rules_find(frame->ip);
+	struct gmt_unwind_rule rule = rule_of(start, frame);
 
 	if (rule.kind > GMT_UNWIND_BY_FP)
-		return rule.kind == GMT_UNWIND_END ? STEP_END : STEP_FAILED;
+		return rule.kind == GMT_UNWIND_END ? STEP_END
+			: rule.kind == GMT_UNWIND_NONE ? step_blindly(frame, top, ret_next) : STEP_FAILED;
 
 	uint64_t base = rule.kind == GMT_UNWIND_BY_SP ? frame->sp : frame->fp;
 	uint64_t sp = base + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 	uint64_t ip_slot = sp - GMT_UNWIND_WORD_BYTES;
 	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
 
-	/* Outwards on the same stack, by whole words; or the tables are wrong. */
-	if (ip_slot < frame->sp || sp > top || sp % GMT_UNWIND_WORD_BYTES)
-		return STEP_FAILED;
+	/* Outwards on the same stack, by whole words; the frame pointer may be anything. */
+	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
+		return step_off(start, rule.kind, sp);
 	ret_next->sp = sp;
-	ret_next->ip = word_at(ip_slot);
+	ret_next->ip = gmt_walk_code(word_at(ip_slot));
 	if (rule.saved_words) {
-		if (fp_slot < frame->sp)
-			return STEP_FAILED;
 		ret_next->fp_slot = fp_slot;
 		ret_next->fp_value = ret_next->fp = word_at(fp_slot);
 	} else {
 		ret_next->fp_slot = ip_slot;
-		ret_next->fp_value = ret_next->ip;
+		ret_next->fp_value = word_at(ip_slot);
 		ret_next->fp = frame->fp;
 	}
 	/* An end that no table tells of would have to be verified too. */
-	return ret_next->ip < ADDRESS_LOWEST ? STEP_FAILED : STEP_ON;
+	return ret_next->ip < ADDRESS_LOWEST ? start->by_frame_pointers ? STEP_STOPPED : STEP_FAILED : STEP_ON;
 }
 
 /* The innermost remembered frame from which on outwards nothing has changed. */
@@ -81,16 +124,11 @@ static uint32_t verify(const struct gmt_walk *walk, uint64_t sp)
 	for (; at > walk->begin; at--) {
 		const struct gmt_walk_frame *frame = &walk->frames[at];
 
-		if (frame->fp_slot < sp || word_at(frame->sp - GMT_UNWIND_WORD_BYTES) != frame->ip ||
+		if (frame->fp_slot < sp || gmt_walk_code(word_at(frame->sp - GMT_UNWIND_WORD_BYTES)) != frame->ip ||
 			word_at(frame->fp_slot) != frame->fp_value)
 			break;
 	}
 	return at;
-}
-
-static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
-{
-	return ip >= start->own_start && ip < start->own_end;
 }
 
 static uint64_t hash_on(uint64_t outer, uint64_t address)
@@ -121,7 +159,7 @@ static void fill(struct gmt_walk *walk, uint32_t from, uint32_t to)
 static void forget(struct gmt_walk *walk)
 {
 	walk->begin = walk->end = 0;
-	walk->is_same = false;
+	walk->is_same = walk->is_unsure = false;
 }
 
 void gmt_walk_init(struct gmt_walk *walk)
@@ -132,7 +170,7 @@ void gmt_walk_init(struct gmt_walk *walk)
 }
 
 /* All of `fresh` is the stack. */
-static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, bool is_whole)
+static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_walk_end ends)
 {
 	/* In the middle of the room behind it, so that frames can be put before and behind it later. */
 	uint32_t begin = GMT_WALK_FRAMES - GMT_WALK_NEW_FRAMES / 8 - count;
@@ -141,7 +179,7 @@ static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, bool
 	walk->begin = begin;
 	walk->first = begin + own;
 	walk->end = begin + count;
-	walk->is_whole = is_whole;
+	walk->ends = (uint8_t)ends;
 	walk->hashes[walk->end] = 0;
 	fill(walk, walk->first, walk->end);
 }
@@ -168,12 +206,14 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		return false;
 	if (end - first > limit) {
 		end = first + limit;
-		walk->is_whole = false;
+		walk->ends = GMT_WALK_CUT;
 	}
-	while (!walk->is_whole && end - first < limit) {
-		if (end == GMT_WALK_FRAMES || step(&walk->frames[end - 1], walk->own_stack.top, &walk->frames[end]) != STEP_ON)
+	while (walk->ends == GMT_WALK_CUT && end - first < limit) {
+		if (end == GMT_WALK_FRAMES ||
+			step(start, &walk->frames[end - 1], walk->own_stack.top, &walk->frames[end]) != STEP_ON)
 			return false;
-		walk->is_whole = gmt_rules_find(walk->frames[end++].ip).kind == GMT_UNWIND_END;
+		if (rule_of(start, &walk->frames[end++]).kind == GMT_UNWIND_END)
+			walk->ends = GMT_WALK_WHOLE;
 	}
 	/* With the one that they met in: it is the same frame, but what it says of itself stands where the new ones put it. */
 	memcpy(walk->frames + at - count, walk->fresh, (count + 1) * sizeof(*walk->fresh));
@@ -190,51 +230,87 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	return true;
 }
 
+/*
+ * How far a walk has come that did not meet what is remembered. Frames from `blind` on (0: all) were found over code that
+ * no table tells of, and count only once one comes that a table does tell of.
+ */
+struct progress {
+	uint32_t count, own, blind;
+	bool is_unsure;
+};
+
+/* A walk is at its end. False when it is none of ours. */
+static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, const struct progress *progress, enum step went,
+	uint32_t limit)
+{
+	uint32_t count = progress->blind ? progress->blind : progress->count;
+
+	if (went == STEP_FAILED || (went == STEP_STOPPED && count == progress->own))
+		return false;
+	take_fresh(walk, count, progress->own, went == STEP_END ? GMT_WALK_WHOLE
+		: went == STEP_STOPPED || count - progress->own < limit ? GMT_WALK_STOPPED : GMT_WALK_CUT);
+	walk->is_unsure = progress->is_unsure || (went == STEP_STOPPED && !start->by_frame_pointers);
+	return true;
+}
+
 /* Walks and splices where it can. `from`: the first remembered frame that may be spliced to; `end` for none. */
 static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
 {
-	uint64_t top = walk->own_stack.top;
 	struct gmt_walk_frame *frame = walk->fresh;
-	uint32_t count = 0, own = 0;
+	struct progress now = { 0 };
 
 	*frame = (struct gmt_walk_frame){ .ip = start->ip, .sp = start->sp, .fp = start->fp };
-	for (;;) {
+	for (;; frame++) {
 		while (from < walk->end && walk->frames[from].sp < frame->sp)
 			from++;
 		if (from < walk->end && walk->frames[from].sp == frame->sp && walk->frames[from].ip == frame->ip &&
 			walk->frames[from].fp == frame->fp) {
-			if (from == walk->begin && !count) {
+			if (from == walk->begin && !now.count) {
 				walk->is_same = true;
 				return true;
 			}
-			return splice(walk, start, count, own, from, limit);
+			return splice(walk, start, now.count, now.own, from, limit);
 		}
-		if (own == count && is_own(start, frame->ip))
-			own++;
-		count++;
+		if (now.own == now.count && is_own(start, frame->ip))
+			now.own++;
+		now.count++;
 
-		enum step went = count == GMT_WALK_NEW_FRAMES ? STEP_FAILED : step(frame, top, frame + 1);
+		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_FAILED
+			: step(start, frame, walk->own_stack.top, frame + 1);
 
-		if (went == STEP_FAILED)
-			return false;
-		if (went == STEP_END || count - own == limit) {
-			take_fresh(walk, count, own, went == STEP_END);
-			return true;
+		if (went == STEP_BLIND) {
+			now.blind = now.blind ? now.blind : now.count;
+			now.is_unsure = true;
+			from = walk->end;
+		} else if (went != STEP_STOPPED) {
+			now.blind = 0;
 		}
-		frame++;
+		if (went >= STEP_END || now.count - now.own == limit)
+			return end_walk(walk, start, &now, went, limit);
 	}
+}
+
+/* Whether this stack may be walked now; and of which generation the rules are. */
+static bool begin_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t *ret_generation)
+{
+	/* Our own code stays, and so do the rules for it. */
+	if (start->by_frame_pointers)
+		*ret_generation = 0;
+	else if (!gmt_rules_begin(ret_generation))
+		return false;
+	return gmt_own_stack_holds(&walk->own_stack, start->sp);
 }
 
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
 
-	if (!gmt_rules_begin(&generation) || !gmt_own_stack_holds(&walk->own_stack, start->sp)) {
+	if (!begin_walk(walk, start, &generation)) {
 		forget(walk);
 		return false;
 	}
 	walk->is_same = false;
-	if (walk->generation != generation)
+	if (walk->generation != generation || walk->is_unsure)
 		forget(walk);
 	walk->generation = generation;
 

@@ -5,6 +5,7 @@
 /*
  * Walks the calling thread's native stack by rules (capture/rules.h), and remembers it: the next walk goes only as far
  * as the frames are new, and takes the rest from memory once it has been verified. In the flow: native -> walk -> rules.
+ * Or by frame pointers, where all code is said to keep them; no table is asked then.
  *
  * Nothing is ever written to the stack, and only what is surely the thread's own stack is read (capture/own_stack.h).
  */
@@ -29,13 +30,21 @@ struct gmt_walk_frame {
 	uint64_t fp_slot, fp_value;
 };
 
+/* Why there is nothing behind the last frame of a stack. */
+enum gmt_walk_end {
+	GMT_WALK_WHOLE,   /* it is the thread's outermost */
+	GMT_WALK_CUT,     /* there are more than were asked for */
+	GMT_WALK_STOPPED, /* who called it is not known: no table tells, and its frame pointer leads nowhere */
+};
+
 /* A thread's memory. One thread uses it at a time. */
 struct gmt_walk {
 	struct gmt_own_stack own_stack;
 	uint32_t begin, end;  /* of `frames`, innermost first; equal: nothing is remembered */
 	uint32_t first;       /* the innermost that is not our own */
 	uint32_t generation;  /* of the rules that they were found by */
-	bool is_whole;        /* the last one is the thread's outermost; else there are more */
+	uint8_t ends;         /* enum gmt_walk_end */
+	bool is_unsure;       /* what it was found by may be another thing next time: to be forgotten */
 	bool is_same;         /* as the stack that was taken before */
 	uint32_t id;          /* the caller's: what the stack that was taken before is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
@@ -49,15 +58,34 @@ struct gmt_walk {
 /* Empty, for a thread of which nothing is known. */
 void gmt_walk_init(struct gmt_walk *walk);
 
-/* Where a walk begins, and our own code, which is left out. */
+/* Where a walk begins; our own code, which is left out; and by what to walk. */
 struct gmt_walk_start {
 	uint64_t ip, sp, fp;
 	uint64_t own_start, own_end;
+	bool by_frame_pointers; /* and not by rules: the same in all walks of a process */
 };
+
+/* Where code returns to, without the signature that AArch64 may put into it. */
+static inline uint64_t gmt_walk_code(uint64_t word)
+{
+#ifdef __aarch64__
+	register uint64_t link __asm__("x30") = word;
+
+	/* xpaclri, which older processors take for nothing. */
+	__asm__("hint #7" : "+r"(link));
+	return link;
+#else
+	return word;
+#endif
+}
 
 /*
  * Takes the stack from `start` outwards: afterwards frames [first, end) are the first `limit` (at most GMT_DEPTH_MAX)
- * frames that are not ours. False when this stack cannot be walked by rules alone; nothing is remembered then.
+ * frames that are not ours. False when this stack cannot be walked so; nothing is remembered then.
+ *
+ * Code that no table tells of is walked over by its frame pointer, where that leads on to code that a table does tell of;
+ * else the stack ends with it (GMT_WALK_STOPPED). Such a frame pointer may be that of a caller further out, if
+ * the code has none of its own: frames in between are missing then.
  */
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
 

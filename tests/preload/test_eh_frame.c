@@ -18,6 +18,7 @@ enum { PAGE = 4096, DAMAGES = 3000, QUERIES = 40 };
 __asm__(".text\n"
 	".globl table_plain, table_pushed, table_framed, table_popped, table_after, table_end, table_expression, table_undefined\n"
 	".globl table_signal, table_odd_return, table_odd_pointer, table_other_register, table_deep, table_pointer_expression\n"
+	".globl table_lost_register, table_far_frame, table_far_return\n"
 	"plain: .cfi_startproc\n"
 	"table_plain: nop\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n"
 	"table_pushed: nop\n movq %rsp, %rbp\n .cfi_def_cfa_register 6\n"
@@ -41,12 +42,18 @@ __asm__(".text\n"
 	"table_other_register: nop\n .cfi_endproc\n"
 	"pointer_expression: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x77, 0x10\n .cfi_escape 0x10, 0x03, 0x02, 0x77, 0x08\n"
 	"table_pointer_expression: nop\n .cfi_endproc\n"
+	"lost_register: .cfi_startproc\n .cfi_def_cfa_register 10\n" /* which a call does not keep */
+	"table_lost_register: nop\n .cfi_endproc\n"
+	"far_frame: .cfi_startproc\n .cfi_def_cfa_offset 1000000000\n"
+	"table_far_frame: nop\n .cfi_endproc\n"
+	"far_return: .cfi_startproc\n .cfi_offset 16, -8000000\n"
+	"table_far_return: nop\n .cfi_endproc\n"
 	"deep: .cfi_startproc\n .cfi_def_cfa_offset 80000\n .cfi_offset 3, -24\n .cfi_offset 6, -32\n"
 	"table_deep: nop\n .cfi_endproc\n");
 
 extern char table_plain[], table_pushed[], table_framed[], table_popped[], table_after[], table_end[], table_expression[],
 	table_undefined[], table_signal[], table_odd_return[], table_odd_pointer[], table_other_register[], table_deep[],
-	table_pointer_expression[];
+	table_pointer_expression[], table_lost_register[], table_far_frame[], table_far_return[];
 
 static struct gmt_eh_frame own;
 
@@ -92,13 +99,21 @@ static void each_instruction_of_a_function_has_its_rule(void **state)
 static void what_is_not_simple_is_said_to_be_so(void **state)
 {
 	(void)state;
-	const char *const others[] = { table_expression, table_undefined, table_undefined + 1, table_signal, table_odd_return,
+	const char *const others[] = { table_expression, table_undefined, table_signal, table_odd_return,
 		table_odd_pointer, table_other_register, table_pointer_expression };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		check(others[i], GMT_UNWIND_OTHER, 0, 0);
-	assert_int_equal(gmt_eh_frame_rule(&own, 0).kind, GMT_UNWIND_OTHER);
-	assert_int_equal(gmt_eh_frame_rule(&own, UINT64_MAX).kind, GMT_UNWIND_OTHER);
+}
+
+static void what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwinder(void **state)
+{
+	(void)state;
+	const char *const nothing[] = { table_undefined + 1, table_lost_register, table_far_frame, table_far_return, NULL,
+		(const char *)UINTPTR_MAX };
+
+	for (size_t i = 0; i < sizeof(nothing) / sizeof(*nothing); i++)
+		check(nothing[i], GMT_UNWIND_NONE, 0, 0);
 }
 
 /* A copy between pages that cannot be touched; its functions are as far from where they were as it is. */
@@ -149,7 +164,7 @@ static void damaged_tables_are_not_read_beyond_their_end(void **state)
 static void a_rule_is_packed_and_back(void **state)
 {
 	(void)state;
-	for (unsigned kind = GMT_UNWIND_BY_SP; kind <= GMT_UNWIND_OTHER; kind++)
+	for (unsigned kind = GMT_UNWIND_BY_SP; kind <= GMT_UNWIND_NONE; kind++)
 		for (unsigned words = 0; words <= UINT16_MAX; words += 257) {
 			struct gmt_unwind_rule rule = { (uint8_t)kind, (uint8_t)(words % 256), (uint16_t)words };
 			uint32_t packed = gmt_unwind_rule_pack(rule);
@@ -165,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_instruction_of_a_function_has_its_rule),
 		cmocka_unit_test(what_is_not_simple_is_said_to_be_so),
+		cmocka_unit_test(what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwinder),
 		cmocka_unit_test(damaged_tables_are_not_read_beyond_their_end),
 		cmocka_unit_test(a_rule_is_packed_and_back),
 	};
