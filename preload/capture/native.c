@@ -169,8 +169,8 @@ static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
 
 	uint32_t frames = (uint32_t)(count - own);
 
-	ret_stack->truncated = frames > depth || count == limit ? GMT_WALK_CUT
-		: count && is_unknown_code(addresses[count - 1]) ? GMT_WALK_STOPPED : GMT_WALK_WHOLE;
+	ret_stack->truncated = frames > depth || count == limit ? GMT_STACK_CUT
+		: count && is_unknown_code(addresses[count - 1]) ? GMT_STACK_STOPPED : GMT_STACK_WHOLE;
 	if (frames > depth)
 		frames = depth;
 	if (own)
@@ -239,7 +239,7 @@ __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, u
 	};
 
 	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth) ||
-		(WALKS_BY_FRAME_POINTERS && walk->ends == GMT_WALK_STOPPED && !is_by_name))
+		(WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && !is_by_name))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	/* Over code without tables the unwinder guesses too. */
 	if (gmt_config.selftest && !walk->is_unsure && gmt_native_unwinder() != GMT_UNWINDER_NONE && ++walk->taken >= gmt_config.selftest) {

@@ -170,7 +170,7 @@ void gmt_walk_init(struct gmt_walk *walk)
 }
 
 /* All of `fresh` is the stack. */
-static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_walk_end ends)
+static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends)
 {
 	/* In the middle of the room behind it, so that frames can be put before and behind it later. */
 	uint32_t begin = GMT_WALK_FRAMES - GMT_WALK_NEW_FRAMES / 8 - count;
@@ -206,14 +206,14 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		return false;
 	if (end - first > limit) {
 		end = first + limit;
-		walk->ends = GMT_WALK_CUT;
+		walk->ends = GMT_STACK_CUT;
 	}
-	while (walk->ends == GMT_WALK_CUT && end - first < limit) {
+	while (walk->ends == GMT_STACK_CUT && end - first < limit) {
 		if (end == GMT_WALK_FRAMES ||
 			step(start, &walk->frames[end - 1], walk->own_stack.top, &walk->frames[end]) != STEP_ON)
 			return false;
 		if (rule_of(start, &walk->frames[end++]).kind == GMT_UNWIND_END)
-			walk->ends = GMT_WALK_WHOLE;
+			walk->ends = GMT_STACK_WHOLE;
 	}
 	/* With the one that they met in: it is the same frame, but what it says of itself stands where the new ones put it. */
 	memcpy(walk->frames + at - count, walk->fresh, (count + 1) * sizeof(*walk->fresh));
@@ -247,8 +247,8 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 
 	if (went == STEP_FAILED || (went == STEP_STOPPED && count == progress->own))
 		return false;
-	take_fresh(walk, count, progress->own, went == STEP_END ? GMT_WALK_WHOLE
-		: went == STEP_STOPPED || count - progress->own < limit ? GMT_WALK_STOPPED : GMT_WALK_CUT);
+	take_fresh(walk, count, progress->own, went == STEP_END ? GMT_STACK_WHOLE
+		: went == STEP_STOPPED || count - progress->own < limit ? GMT_STACK_STOPPED : GMT_STACK_CUT);
 	walk->is_unsure = progress->is_unsure || (went == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "capture/own_stack.h"
+#include "wire/format.h"
 
 enum {
 	GMT_WALK_FRAMES = 1152, /* room for a stack of GMT_DEPTH_MAX, twice and a bit, so that it rarely has to be moved */
@@ -30,20 +31,13 @@ struct gmt_walk_frame {
 	uint64_t fp_slot, fp_value;
 };
 
-/* Why there is nothing behind the last frame of a stack. */
-enum gmt_walk_end {
-	GMT_WALK_WHOLE,   /* it is the thread's outermost */
-	GMT_WALK_CUT,     /* there are more than were asked for */
-	GMT_WALK_STOPPED, /* who called it is not known: no table tells, and its frame pointer leads nowhere */
-};
-
 /* A thread's memory. One thread uses it at a time. */
 struct gmt_walk {
 	struct gmt_own_stack own_stack;
 	uint32_t begin, end;  /* of `frames`, innermost first; equal: nothing is remembered */
 	uint32_t first;       /* the innermost that is not our own */
 	uint32_t generation;  /* of the rules that they were found by */
-	uint8_t ends;         /* enum gmt_walk_end */
+	uint8_t ends;         /* enum gmt_stack_end */
 	bool is_unsure;       /* what it was found by may be another thing next time: to be forgotten */
 	bool is_same;         /* as the stack that was taken before */
 	uint32_t id;          /* the caller's: what the stack that was taken before is called, 0: nothing */
@@ -84,7 +78,7 @@ static inline uint64_t gmt_walk_code(uint64_t word)
  * frames that are not ours. False when this stack cannot be walked so; nothing is remembered then.
  *
  * Code that no table tells of is walked over by its frame pointer, where that leads on to code that a table does tell of;
- * else the stack ends with it (GMT_WALK_STOPPED). Such a frame pointer may be that of a caller further out, if
+ * else the stack ends with it (GMT_STACK_STOPPED). Such a frame pointer may be that of a caller further out, if
  * the code has none of its own: frames in between are missing then.
  */
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);

@@ -283,6 +283,16 @@ static bool is_internal(const struct merger *merger, const struct resolved *reso
 	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
 }
 
+/* Says in a frame's place what is known of those that are not there. */
+static bool append_mark(struct merger *merger, const char *text)
+{
+	struct gmt_place place = { .kind = GMT_PLACE_NATIVE };
+	uint32_t id;
+
+	return gmt_intern_text(&merger->traces->strings, text, &place.function) && intern_place(merger, &place, &id) &&
+		append(merger, &id, 1);
+}
+
 /* Fills merger->merged. `frames` may be NULL, `stack` too. */
 static bool merge(struct merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames)
 {
@@ -324,7 +334,10 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 	if (stack && !stack->truncated && evals)
 		unmatched += merger->python.count - python_at;
 	merger->traces->mismatches += unmatched != 0;
-	return append_python(merger, &python_at, true);
+	if (!append_python(merger, &python_at, true))
+		return false;
+	return !stack || stack->truncated != GMT_STACK_STOPPED || (has_python && merger->native == GMT_TRACES_NONE) ||
+		append_mark(merger, GMT_TRACES_STOPPED);
 }
 
 /*

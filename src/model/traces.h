@@ -31,6 +31,9 @@ struct gmt_place {
 	uint32_t module;
 };
 
+/* A native frame of no module that stands behind the outermost one of which it is not known who called it. */
+#define GMT_TRACES_STOPPED "[the caller of this is not known]"
+
 /* Which native frames stay. */
 enum gmt_traces_native {
 	GMT_TRACES_TRIMMED, /* all but those inside the Python interpreter */

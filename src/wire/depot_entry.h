@@ -21,7 +21,7 @@ enum gmt_depot_kind {
 /* A native stack. */
 struct gmt_depot_stack {
 	uint32_t generation; /* of the module map; equal addresses of another generation are another stack */
-	uint32_t truncated;  /* as records.def, `stack` says */
+	uint32_t truncated;  /* enum gmt_stack_end */
 	uint64_t addresses[]; /* leaf first */
 };
 

@@ -63,6 +63,13 @@ enum gmt_record_kind {
 #undef GMT_RECORD_END
 };
 
+/* Why there is nothing behind the last frame of a stack: `truncated` of `stack` and `frames`. */
+enum gmt_stack_end {
+	GMT_STACK_WHOLE,   /* it is the thread's outermost */
+	GMT_STACK_CUT,     /* there are more than were asked for */
+	GMT_STACK_STOPPED, /* who called it is not known */
+};
+
 enum gmt_layer {
 #define GMT_LAYER(number, NAME, ...) GMT_LAYER_##NAME = number,
 #include "wire/layers.def"

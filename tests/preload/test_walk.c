@@ -175,7 +175,7 @@ static void check(uint32_t limit, int has_odd)
 		return;
 	}
 	assert_false(has_odd);
-	assert_int_equal(walk.ends, count <= limit ? GMT_WALK_WHOLE : GMT_WALK_CUT);
+	assert_int_equal(walk.ends, count <= limit ? GMT_STACK_WHOLE : GMT_STACK_CUT);
 	if (count > limit)
 		count = limit;
 	assert_int_equal(walk.end - walk.first, count);
@@ -311,7 +311,7 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 			assert_int_equal(gmt_walk_take(&walk, &start, 512), !is_other);
 			if (is_other)
 				continue;
-			assert_int_equal(walk.ends, GMT_WALK_STOPPED);
+			assert_int_equal(walk.ends, GMT_STACK_STOPPED);
 			assert_int_equal(walk.end - walk.first, 1);
 			assert_int_equal(walk.addresses[walk.first], start.ip);
 		}
@@ -355,13 +355,13 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 			assert_true(gmt_walk_take(&walk, &start, 512));
 			assert_true(walk.is_unsure && !walk.is_same);
 			if (!keeps) {
-				assert_int_equal(walk.ends, GMT_WALK_STOPPED);
+				assert_int_equal(walk.ends, GMT_STACK_STOPPED);
 				assert_int_equal(walk.end - walk.first, 2);
 				assert_int_equal(walk.addresses[walk.first + 1], frames[known + 1].ip);
 				stopped++;
 				continue;
 			}
-			assert_int_equal(walk.ends, GMT_WALK_WHOLE);
+			assert_int_equal(walk.ends, GMT_STACK_WHOLE);
 			assert_int_equal(walk.end - walk.first, depth);
 			for (uint32_t i = 0; i < depth; i++)
 				assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
@@ -410,7 +410,7 @@ static void stacks_by_frame_pointers_are_those_that_are_there(void **state)
 			start.by_frame_pointers = true;
 			for (int again = 0; again < 2; again++) {
 				assert_true(gmt_walk_take(&walk, &start, 512));
-				assert_int_equal(walk.ends, is_broken ? GMT_WALK_STOPPED : GMT_WALK_WHOLE);
+				assert_int_equal(walk.ends, is_broken ? GMT_STACK_STOPPED : GMT_STACK_WHOLE);
 				assert_int_equal(walk.end - walk.first, depth);
 				for (uint32_t i = 0; i < depth; i++)
 					assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
@@ -433,7 +433,7 @@ static void frame_pointers_that_lead_off_the_stack_end_it(void **state)
 		struct gmt_walk_start start = { .ip = 0x400000, .sp = inside, .fp = pointers[at], .by_frame_pointers = true };
 
 		assert_true(gmt_walk_take(&walk, &start, 512));
-		assert_int_equal(walk.ends, GMT_WALK_STOPPED);
+		assert_int_equal(walk.ends, GMT_STACK_STOPPED);
 		assert_int_equal(walk.end - walk.first, 1);
 	}
 }

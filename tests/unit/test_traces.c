@@ -93,7 +93,7 @@ static void begin(void)
 
 /* An event with these stacks. `frames` are record items; counts of 0 are no stack. */
 static void put_trace(const uint64_t *addresses, uint32_t address_count, const uint64_t *frames,
-	uint32_t frame_count, bool truncated)
+	uint32_t frame_count, unsigned truncated)
 {
 	uint32_t id = ++next_stack;
 
