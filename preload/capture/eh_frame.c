@@ -8,12 +8,6 @@
 /* Registers by DWARF's numbers. All others are of no interest: no rule that we keep needs them. */
 enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
-/* No frame is larger than any stack, and where to return to is near what is known of a frame. */
-enum { LARGEST_FRAME_BYTES = 16 << 20, FARTHEST_RETURN_BYTES = 65536 };
-
-/* RBX, the frame and stack pointer and R12 to R15, by number: what a call keeps, so that a CFA can be known by it. */
-enum { KEPT_REGISTERS = 1 << 3 | 1 << REGISTER_FP | 1 << REGISTER_SP | 0xf << 12 };
-
 enum { REMEMBERED = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 };
 
 /* Encodings of addresses: how they are written, and what they are relative to. */
@@ -35,24 +29,27 @@ enum {
 	ARGUMENTS_SIZE = 0x2e, OFFSET_EXTENDED_NEGATIVE = 0x2f,
 };
 
+/* Of expressions, those of a function that has aligned its frame: what is near the frame pointer, and the word there. */
+enum { BY_FP = 0x70 + REGISTER_FP, WORD_THERE = 0x06 };
+
 /* What is read next, and whether all so far was there. */
 struct cursor {
 	uint64_t at, end;
 	bool failed;
 };
 
-enum where { SAME, AT_OFFSET, NOWHERE, ELSEWHERE };
+enum where { SAME, AT_OFFSET, AT_FP, NOWHERE, ELSEWHERE };
 
 struct place {
 	enum where where;
-	int64_t offset; /* from the CFA */
+	int64_t offset; /* from the CFA, or from the frame pointer */
 };
 
 /* How registers are found at one instruction. */
 struct state {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	bool cfa_is_plain;
+	enum where cfa; /* SAME: the register and the offset; AT_FP: the word at the offset from the frame pointer */
 	struct place fp, sp, back;
 };
 
@@ -65,7 +62,7 @@ struct common {
 	struct cursor instructions;
 };
 
-static const struct gmt_unwind_rule other = { .kind = GMT_UNWIND_OTHER }, none = { .kind = GMT_UNWIND_NONE };
+static const struct gmt_unwind_rule none = { .kind = GMT_UNWIND_NONE };
 
 static uint64_t take(struct cursor *cursor, uint64_t bytes)
 {
@@ -318,7 +315,24 @@ static void define_cfa(struct state *state, uint64_t number, int64_t offset)
 {
 	state->cfa_register = number;
 	state->cfa_offset = offset;
-	state->cfa_is_plain = true;
+	state->cfa = SAME;
+}
+
+/* An expression: AT_FP where it is the place at a distance from the frame pointer, or the word there. */
+static struct place take_expression(struct cursor *cursor, bool is_word)
+{
+	uint64_t bytes = take_uleb(cursor);
+	struct cursor inside = *cursor;
+	struct place place = { .where = ELSEWHERE };
+
+	skip(cursor, bytes);
+	inside.end = cursor->at;
+	if (!cursor->failed && take(&inside, 1) == BY_FP) {
+		place.offset = take_sleb(&inside);
+		if ((!is_word || take(&inside, 1) == WORD_THERE) && inside.at == inside.end && !inside.failed)
+			place.where = AT_FP;
+	}
+	return place;
 }
 
 /* Instructions about one register, or about the CFA. */
@@ -327,6 +341,7 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 {
 	bool has_register = code != DEFINE_CFA_OFFSET && code != DEFINE_CFA_OFFSET_SIGNED && code != DEFINE_CFA_EXPRESSION;
 	uint64_t number = has_register ? take_uleb(cursor) : 0;
+	struct place place;
 
 	switch (code) {
 	case OFFSET_EXTENDED:
@@ -355,8 +370,8 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 		break;
 	case EXPRESSION:
 	case VALUE_EXPRESSION:
-		skip(cursor, take_uleb(cursor));
-		set_place(state, number, ELSEWHERE, 0);
+		place = take_expression(cursor, false);
+		set_place(state, number, code == EXPRESSION ? place.where : ELSEWHERE, place.offset);
 		break;
 	case DEFINE_CFA:
 		define_cfa(state, number, (int64_t)take_uleb(cursor));
@@ -374,8 +389,9 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 		state->cfa_offset = times((uint64_t)take_sleb(cursor), common->data_unit);
 		break;
 	case DEFINE_CFA_EXPRESSION:
-		skip(cursor, take_uleb(cursor));
-		state->cfa_is_plain = false;
+		place = take_expression(cursor, true);
+		state->cfa = place.where;
+		state->cfa_offset = place.offset;
 		break;
 	default:
 		cursor->failed = true;
@@ -420,44 +436,38 @@ static bool run(struct cursor *cursor, const struct common *common, uint64_t hea
 	return !cursor->failed;
 }
 
-static bool is_within(int64_t offset, int64_t bytes)
+/* In whole words, from 1; 0 where it is none. */
+static uint64_t words_of(uint64_t bytes)
 {
-	return offset >= -bytes && offset <= bytes;
+	return bytes % GMT_UNWIND_WORD_BYTES ? 0 : bytes / GMT_UNWIND_WORD_BYTES;
 }
 
-/* What is not simple: whether it may be so all the same. libunwind believes whatever stands there. */
-static struct gmt_unwind_rule not_simple(const struct state *state)
+static struct gmt_unwind_rule simplify(const struct state *state, bool is_signal)
 {
-	bool is_likely = (!state->cfa_is_plain ||
-		(state->cfa_register < 16 && KEPT_REGISTERS >> state->cfa_register & 1 &&
-			is_within(state->cfa_offset, LARGEST_FRAME_BYTES))) &&
-		(state->back.where != AT_OFFSET || is_within(state->back.offset, FARTHEST_RETURN_BYTES)) &&
-		(state->fp.where != AT_OFFSET || is_within(state->fp.offset, LARGEST_FRAME_BYTES));
-
-	return is_likely ? other : none;
-}
-
-static struct gmt_unwind_rule simplify(const struct state *state)
-{
-	uint64_t cfa_bytes = (uint64_t)state->cfa_offset, saved_bytes = 0;
+	bool is_aligned = state->cfa == AT_FP && state->fp.where == AT_FP && state->fp.offset == 0;
+	uint64_t cfa_words = words_of((uint64_t)state->cfa_offset * (is_aligned ? -(uint64_t)1 : 1)), saved_words = 0;
 
 	if (state->back.where == NOWHERE)
 		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
-	if (!state->cfa_is_plain || (state->cfa_register != REGISTER_SP && state->cfa_register != REGISTER_FP) ||
-		state->sp.where != SAME || state->back.where != AT_OFFSET || state->back.offset != -GMT_UNWIND_WORD_BYTES ||
-		cfa_bytes % GMT_UNWIND_WORD_BYTES || cfa_bytes < GMT_UNWIND_WORD_BYTES ||
-		cfa_bytes / GMT_UNWIND_WORD_BYTES > UINT16_MAX)
-		return not_simple(state);
+	/* The kernel's frames are found by expressions, and all registers are in them. */
+	if (is_signal)
+		return (struct gmt_unwind_rule){ .kind = state->cfa == ELSEWHERE ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE };
+	if (state->sp.where != SAME || state->back.where != AT_OFFSET || state->back.offset != -GMT_UNWIND_WORD_BYTES ||
+		!cfa_words || cfa_words > GMT_UNWIND_CFA_WORDS)
+		return none;
+	if (is_aligned)
+		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_WORD, .cfa_words = (uint32_t)cfa_words };
+	if (state->cfa != SAME || (state->cfa_register != REGISTER_SP && state->cfa_register != REGISTER_FP))
+		return none;
 	if (state->fp.where != SAME) {
-		saved_bytes = -(uint64_t)state->fp.offset;
-		if (state->fp.where != AT_OFFSET || saved_bytes % GMT_UNWIND_WORD_BYTES ||
-			saved_bytes < 2 * GMT_UNWIND_WORD_BYTES || saved_bytes / GMT_UNWIND_WORD_BYTES > UINT8_MAX)
-			return not_simple(state);
+		saved_words = words_of(-(uint64_t)state->fp.offset);
+		if (state->fp.where != AT_OFFSET || saved_words < 2 || saved_words > UINT8_MAX)
+			return none;
 	}
 	return (struct gmt_unwind_rule){
 		.kind = state->cfa_register == REGISTER_SP ? GMT_UNWIND_BY_SP : GMT_UNWIND_BY_FP,
-		.saved_words = (uint8_t)(saved_bytes / GMT_UNWIND_WORD_BYTES),
-		.cfa_words = (uint16_t)(cfa_bytes / GMT_UNWIND_WORD_BYTES),
+		.saved_words = (uint8_t)saved_words,
+		.cfa_words = (uint32_t)cfa_words,
 	};
 }
 
@@ -471,7 +481,7 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 	struct cursor cursor = entry_at(tables, start);
 	uint64_t id_at = cursor.at;
 	uint64_t distance = take(&cursor, 4);
-	struct state initial = { .cfa_is_plain = false }, state;
+	struct state initial = { .cfa = ELSEWHERE }, state;
 	struct common common;
 
 	/* Without a distance it is no function's entry. */
@@ -490,5 +500,5 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 	state = initial;
 	if (!run(&cursor, &common, tables->header, first, address, &state, &initial))
 		return none;
-	return common.is_signal ? other : simplify(&state);
+	return simplify(&state, common.is_signal);
 }

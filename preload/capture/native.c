@@ -241,8 +241,9 @@ __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, u
 	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth) ||
 		(WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && !is_by_name))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
-	/* Over code without tables the unwinder guesses too. */
-	if (gmt_config.selftest && !walk->is_unsure && gmt_native_unwinder() != GMT_UNWINDER_NONE && ++walk->taken >= gmt_config.selftest) {
+	/* Over code without tables the unwinder goes in a way of its own. */
+	if (gmt_config.selftest && !walk->is_blind && gmt_native_unwinder() != GMT_UNWINDER_NONE &&
+		++walk->taken >= gmt_config.selftest) {
 		walk->taken = 0;
 		compare_with_unwinder(walk->addresses + walk->first, walk->end - walk->first, depth);
 	}

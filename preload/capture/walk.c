@@ -24,8 +24,8 @@
  *
  * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read these
  * words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of one stack
- * (greenlets) need no care of their own. Frames without such a rule are never remembered: where one is met the whole stack
- * is libunwind's.
+ * (greenlets) need no care of their own. Stacks with a frame that has another rule, or none, are walked anew each time;
+ * where it is one that the kernel made, the whole stack is libunwind's.
  *
  * Words are read only at or above the stack pointer of now and below the top of the thread's own stack, where all is mapped
  * (capture/own_stack.h).
@@ -39,7 +39,12 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
 	return *(const volatile uint64_t *)address;
 }
 
-enum step { STEP_ON, STEP_BLIND, STEP_END, STEP_FAILED, STEP_STOPPED };
+enum step {
+	STEP_ON,
+	STEP_ONCE,  /* on, and not to be remembered */
+	STEP_BLIND, /* likewise, over code that no table tells of */
+	STEP_END, STEP_FAILED, STEP_STOPPED,
+};
 
 static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 {
@@ -73,6 +78,23 @@ __attribute__((noinline)) static enum step step_blindly(const struct gmt_walk_fr
 	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_BLIND;
 }
 
+/* Out of a function that has aligned its frame: three words say where to, not two. */
+__attribute__((noinline)) static enum step step_by_word(const struct gmt_walk_frame *frame, struct gmt_unwind_rule rule,
+	uint64_t top, struct gmt_walk_frame *ret_next)
+{
+	uint64_t slot = frame->fp - (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
+
+	if (frame->fp % GMT_UNWIND_WORD_BYTES || slot < frame->sp || slot > frame->fp || frame->fp >= top)
+		return STEP_STOPPED;
+	ret_next->sp = word_at(slot);
+	/* Its own frame pointer lies in between. */
+	if (ret_next->sp % GMT_UNWIND_WORD_BYTES || ret_next->sp > top || ret_next->sp < frame->fp + GMT_UNWIND_WORD_BYTES * 2)
+		return STEP_STOPPED;
+	ret_next->ip = word_at(ret_next->sp - GMT_UNWIND_WORD_BYTES);
+	ret_next->fp = word_at(frame->fp);
+	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_ONCE;
+}
+
 /*
  * A rule leads off the stack. Code that goes on with another stack keeps its own in the frame pointer: libunwind
  * follows it there. All else are tables that are wrong, which it would follow too.
@@ -91,7 +113,8 @@ static inline enum step step(const struct gmt_walk_start *start, const struct gm
 
 	if (rule.kind > GMT_UNWIND_BY_FP)
 		return rule.kind == GMT_UNWIND_END ? STEP_END
-			: rule.kind == GMT_UNWIND_NONE ? step_blindly(frame, top, ret_next) : STEP_FAILED;
+			: rule.kind == GMT_UNWIND_NONE ? step_blindly(frame, top, ret_next)
+			: rule.kind == GMT_UNWIND_BY_WORD ? step_by_word(frame, rule, top, ret_next) : STEP_FAILED;
 
 	uint64_t base = rule.kind == GMT_UNWIND_BY_SP ? frame->sp : frame->fp;
 	uint64_t sp = base + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
@@ -159,7 +182,7 @@ static void fill(struct gmt_walk *walk, uint32_t from, uint32_t to)
 static void forget(struct gmt_walk *walk)
 {
 	walk->begin = walk->end = 0;
-	walk->is_same = walk->is_unsure = false;
+	walk->is_same = walk->is_unsure = walk->is_blind = false;
 }
 
 void gmt_walk_init(struct gmt_walk *walk)
@@ -236,7 +259,7 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
  */
 struct progress {
 	uint32_t count, own, blind;
-	bool is_unsure;
+	bool is_unsure, is_blind; /* as of a walk */
 };
 
 /* A walk is at its end. False when it is none of ours. */
@@ -249,6 +272,8 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 		return false;
 	take_fresh(walk, count, progress->own, went == STEP_END ? GMT_STACK_WHOLE
 		: went == STEP_STOPPED || count - progress->own < limit ? GMT_STACK_STOPPED : GMT_STACK_CUT);
+	walk->is_blind = progress->is_blind ||
+		(went == STEP_STOPPED && rule_of(start, &walk->fresh[count - 1]).kind == GMT_UNWIND_NONE);
 	walk->is_unsure = progress->is_unsure || (went == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
 }
@@ -280,10 +305,13 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 
 		if (went == STEP_BLIND) {
 			now.blind = now.blind ? now.blind : now.count;
-			now.is_unsure = true;
-			from = walk->end;
+			now.is_blind = true;
 		} else if (went != STEP_STOPPED) {
 			now.blind = 0;
+		}
+		if (went == STEP_BLIND || went == STEP_ONCE) {
+			now.is_unsure = true;
+			from = walk->end;
 		}
 		if (went >= STEP_END || now.count - now.own == limit)
 			return end_walk(walk, start, &now, went, limit);

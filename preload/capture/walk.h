@@ -39,6 +39,7 @@ struct gmt_walk {
 	uint32_t generation;  /* of the rules that they were found by */
 	uint8_t ends;         /* enum gmt_stack_end */
 	bool is_unsure;       /* what it was found by may be another thing next time: to be forgotten */
+	bool is_blind;        /* it has come to code that no table tells of */
 	bool is_same;         /* as the stack that was taken before */
 	uint32_t id;          /* the caller's: what the stack that was taken before is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */

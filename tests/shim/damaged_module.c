@@ -28,12 +28,14 @@ int damaged_varying(call *back, int depth)
 	return (depth ? damaged_varying(back, depth - 1) : back()) + room[0] * 0 + 1;
 }
 
-/* Its frame is found by an expression. */
+/* Its frame is aligned, and found by a word in it. */
 int damaged_aligned(call *back, int depth)
 {
 	_Alignas(64) volatile char room[64] = { 1 };
+	volatile char *more = __builtin_alloca((size_t)depth * 40 + 16);
 
 	take(room);
+	take(more);
 	return (depth ? damaged_aligned(back, depth - 1) : back()) + room[0];
 }
 

@@ -75,10 +75,30 @@ __attribute__((noinline)) static int descend_plainly(int depth, void (*last)())
 	return 0;
 }
 
+/* A frame that is aligned and of any size is found by a word in it. */
+__attribute__((noinline)) static int descend_aligned(int depth, void (*last)())
+{
+	alignas(64) volatile char room[64];
+	volatile char *more = static_cast<volatile char *>(__builtin_alloca(16 + any(300)));
+
+	room[0] = more[0] = 1;
+	if (!any(6))
+		once();
+	if (depth > 0)
+		any(2) ? descend_aligned(depth - 1, last) : descend_plainly(depth - 1, last);
+	else
+		last();
+	return room[0] + more[0];
+}
+
 static void deep(void (*last)())
 {
-	any(2) ? descend(static_cast<int>(any(any(20) ? 20 : DEEPEST)), last)
-	       : descend_plainly(static_cast<int>(any(any(20) ? 40 : DEEPEST)), last);
+	if (!any(3))
+		descend_aligned(static_cast<int>(any(20)), last);
+	else if (any(2))
+		descend(static_cast<int>(any(any(20) ? 20 : DEEPEST)), last);
+	else
+		descend_plainly(static_cast<int>(any(any(20) ? 40 : DEEPEST)), last);
 }
 
 static void calls()
