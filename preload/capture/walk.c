@@ -31,7 +31,10 @@
  * (capture/own_stack.h).
  */
 
-enum { ADDRESS_LOWEST = 0x4000 }; /* below, it is no code */
+enum {
+	ADDRESS_LOWEST = 0x4000,     /* below, it is no code */
+	NEAR_STACK_BYTES = 65536, /* no other stack is so near */
+};
 
 /* Plain memory of this process, whatever it is for the compiler, and whatever sanitizers think of it. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t word_at(uint64_t address)
@@ -43,7 +46,7 @@ enum step {
 	STEP_ON,
 	STEP_ONCE,  /* on, and not to be remembered */
 	STEP_BLIND, /* likewise, over code that no table tells of */
-	STEP_END, STEP_FAILED, STEP_STOPPED,
+	STEP_END, STEP_NOWHERE, STEP_FAILED, STEP_STOPPED,
 };
 
 static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
@@ -96,13 +99,17 @@ __attribute__((noinline)) static enum step step_by_word(const struct gmt_walk_fr
 }
 
 /*
- * A rule leads off the stack. Code that goes on with another stack keeps its own in the frame pointer: libunwind
- * follows it there. All else are tables that are wrong, which it would follow too.
+ * A rule leads off the stack. Code that goes on with another stack keeps a frame on its own, which the frame pointer
+ * tells of: libunwind follows it there. All else are tables that are wrong, which it would follow too.
  */
-__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, unsigned kind, uint64_t sp)
+__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, const struct gmt_walk_frame *frame,
+	struct gmt_unwind_rule rule, uint64_t top)
 {
-	return !start->by_frame_pointers && kind == GMT_UNWIND_BY_FP && sp % GMT_UNWIND_WORD_BYTES == 0 &&
-		gmt_is_readable(sp - GMT_UNWIND_WORD_BYTES) ? STEP_FAILED : STEP_STOPPED;
+	bool is_near = frame->fp - (frame->sp - NEAR_STACK_BYTES) < top - frame->sp + 2 * NEAR_STACK_BYTES;
+
+	return !start->by_frame_pointers && rule.kind == GMT_UNWIND_BY_FP && rule.cfa_words == GMT_UNWIND_FRAMED_WORDS &&
+		rule.saved_words == GMT_UNWIND_FRAMED_WORDS && frame->fp % GMT_UNWIND_WORD_BYTES == 0 && !is_near &&
+		gmt_is_readable(frame->fp + GMT_UNWIND_WORD_BYTES) ? STEP_FAILED : STEP_STOPPED;
 }
 
 /* From a frame to the next outer one. */
@@ -123,7 +130,7 @@ static inline enum step step(const struct gmt_walk_start *start, const struct gm
 
 	/* Outwards on the same stack, by whole words; the frame pointer may be anything. */
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
-		return step_off(start, rule.kind, sp);
+		return step_off(start, frame, rule, top);
 	ret_next->sp = sp;
 	ret_next->ip = gmt_walk_code(word_at(ip_slot));
 	if (rule.saved_words) {
@@ -135,7 +142,7 @@ static inline enum step step(const struct gmt_walk_start *start, const struct gm
 		ret_next->fp = frame->fp;
 	}
 	/* An end that no table tells of would have to be verified too. */
-	return ret_next->ip < ADDRESS_LOWEST ? start->by_frame_pointers ? STEP_STOPPED : STEP_FAILED : STEP_ON;
+	return ret_next->ip >= ADDRESS_LOWEST ? STEP_ON : ret_next->ip ? STEP_STOPPED : STEP_NOWHERE;
 }
 
 /* The innermost remembered frame from which on outwards nothing has changed. */
@@ -270,11 +277,11 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 
 	if (went == STEP_FAILED || (went == STEP_STOPPED && count == progress->own))
 		return false;
-	take_fresh(walk, count, progress->own, went == STEP_END ? GMT_STACK_WHOLE
+	take_fresh(walk, count, progress->own, went == STEP_END || went == STEP_NOWHERE ? GMT_STACK_WHOLE
 		: went == STEP_STOPPED || count - progress->own < limit ? GMT_STACK_STOPPED : GMT_STACK_CUT);
 	walk->is_blind = progress->is_blind ||
 		(went == STEP_STOPPED && rule_of(start, &walk->fresh[count - 1]).kind == GMT_UNWIND_NONE);
-	walk->is_unsure = progress->is_unsure || (went == STEP_STOPPED && !start->by_frame_pointers);
+	walk->is_unsure = progress->is_unsure || went == STEP_NOWHERE || (went == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
 }
 
