@@ -7,11 +7,16 @@ NOTE = re.compile(r"selftest: (\d+) native stacks were compared with the unwinde
 
 
 class Selftest(unittest.TestCase):
+    @staticmethod
+    def compared(run):
+        """How many stacks were compared, and how many differ."""
+        found = [NOTE.fullmatch(row["text"]) for row in run.records("note")]
+        (match,) = (each for each in found if each)
+        return tuple(int(text) for text in match.groups())
+
     def check(self, run, least):
         """The run came to its end, at least so many stacks were compared, and none differs."""
         self.assertEqual(run.code, 0, run.err)
-        found = [NOTE.fullmatch(row["text"]) for row in run.records("note")]
-        (match,) = (each for each in found if each)
-        compared, differ = (int(text) for text in match.groups())
+        compared, differ = self.compared(run)
         self.assertGreaterEqual(compared, least)
         self.assertEqual(differ, 0)

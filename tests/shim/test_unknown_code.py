@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Native stacks through code without unwind tables, with damaged ones, and by frame pointers: what can be known is told."""
+import os
+import unittest
+
+import selftests
+import tap
+from snapshots import Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+PROGRAM = os.path.join(PROGRAMS, "unknown-code")
+ALLOC = 1
+WHOLE, CUT, STOPPED = 0, 1, 2
+MARK = "[the caller of this is not known]"
+
+
+@unittest.skipUnless(os.uname().machine == "x86_64", "the code is written for x86-64")
+class UnknownCode(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.recording = Recording([PROGRAM])
+        cls.kinds = {int(size): kind for size, kind in (line.split() for line in cls.recording.out.splitlines())}
+        cls.ends = {row["id"]: row["truncated"] for row in cls.recording.records("stack")}
+        # Each size is allocated once: from a site of its own, or from one with others of the same stack.
+        cls.stack_of_size = {event["size_bytes"]: event["stack"] for event in cls.recording.events() if event["kind"] == ALLOC}
+        cls.functions = {}
+        for site in cls.recording.report()["sites"]:
+            names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
+            cls.functions.setdefault(names[1], []).append(names)
+
+    def sizes(self, kind):
+        found = [size for size, each in self.kinds.items() if each == kind]
+        self.assertTrue(found)
+        return found
+
+    def test_the_program_runs_to_its_end_and_every_block_has_a_stack(self):
+        self.assertEqual(self.recording.code, 0, self.recording.err)
+        self.assertEqual(set(self.stack_of_size), set(self.kinds))
+        self.assertNotIn(0, self.stack_of_size.values())
+
+    def test_code_that_keeps_a_frame_pointer_is_walked_over(self):
+        for kind in ("framed", "nested"):
+            for size in self.sizes(kind):
+                self.assertEqual(self.ends[self.stack_of_size[size]], WHOLE, kind)
+
+    def test_code_that_keeps_none_ends_the_stack_or_leads_to_a_caller_further_out(self):
+        ends = [self.ends[self.stack_of_size[size]] for size in self.sizes("clobbered")]
+        self.assertEqual(set(ends) - {WHOLE, STOPPED}, set())
+        self.assertGreater(ends.count(STOPPED), len(ends) / 2)
+
+    def test_all_frames_that_are_shown_are_there_in_this_order(self):
+        stacks = [names for sites in self.functions.values() for names in sites]
+        self.assertTrue(stacks)
+        seen = set()
+        for names in stacks:
+            self.assertEqual(names[0], "allocate")
+            self.assertTrue(names[1].startswith("0x"), names)
+            rest = [name for name in names[2:] if not name.startswith("0x")]
+            order = ["run_code", "run_all", "main"]
+            own = [name for name in rest if name in order]
+            self.assertEqual(own, [name for name in order if name in own], names)
+            self.assertEqual(names.count(MARK), names[-1] == MARK)
+            seen.add(tuple(own))
+        self.assertIn(("run_code", "run_all", "main"), seen)
+        self.assertIn(("run_code", "run_all"), seen)
+        self.assertIn((), seen)
+
+    def test_libunwind_and_frame_pointers_survive_it_too(self):
+        for way in ("libunwind", "frame-pointers"):
+            run = Recording([PROGRAM], {"unwind": way})
+            self.assertEqual(run.code, 0, run.err)
+            self.assertEqual(len([1 for event in run.events() if event["kind"] == ALLOC]), len(self.kinds))
+
+
+class DamagedTables(unittest.TestCase):
+    def test_tables_that_are_damaged_in_a_thousand_ways_are_survived(self):
+        times = 1000
+        for seed in (1, 2, 3):
+            run = Recording([os.path.join(PROGRAMS, "damaged-tables"), os.path.join(PROGRAMS, "libdamaged-module.so"),
+                             "./copy.so", str(times), str(seed)])
+            self.assertEqual((run.code, run.out), (0, f"{times}\n"), run.err)
+            allocations = [event for event in run.events() if event["kind"] == ALLOC]
+            self.assertEqual(len(allocations), 4 * times)
+            stacks = {row["id"]: row for row in run.records("stack")}
+            taken = [stacks[event["stack"]] for event in allocations]
+            # The caller, which has tables as they should be, and at least where that returns to.
+            self.assertEqual(len({stack["items"][0] for stack in taken}), 1)
+            self.assertGreaterEqual(min(len(stack["items"]) for stack in taken), 2)
+            ends = [stack["truncated"] for stack in taken]
+            self.assertTrue(ends.count(WHOLE) and ends.count(STOPPED), "nothing was damaged, or everything")
+
+
+class FramePointers(selftests.Selftest):
+    def test_stacks_by_frame_pointers_are_what_the_unwinder_sees(self):
+        for mode in ("calls", "exceptions", "jumps", "routines"):
+            run = Recording([os.path.join(PROGRAMS, "selftest-framed"), mode, "200"],
+                            {"selftest": 1, "unwind": "frame-pointers"})
+            self.check(run, 300)
+            # Not by chance: the stacks are deep.
+            self.assertGreater(max(len(row["items"]) for row in run.records("stack")), 20)
+
+    def test_a_program_without_frame_pointers_is_told_from_one_that_has_them(self):
+        run = Recording([os.path.join(PROGRAMS, "selftest-frameless"), "calls", "200"],
+                        {"selftest": 1, "unwind": "frame-pointers"})
+        self.assertEqual(run.code, 0, run.err)
+        self.assertGreater(self.compared(run)[1], 100)
+
+
+if __name__ == "__main__":
+    tap.main()
