@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shim for AArch64: it builds without a warning, and its dlsym works under qemu as it does here."""
+"""The shim for AArch64: it builds without a warning, and its dlsym and its walk over stacks work under qemu as they do here."""
 import json
 import os
 import re
@@ -85,17 +85,27 @@ def build_program(compiler, folder):
     return path
 
 
+def build_walk(compiler, folder, *arguments):
+    """The walk by frame pointers with its test, for one architecture."""
+    path = os.path.join(folder, "walk")
+    sources = [os.path.join(PRELOAD, "capture", f"{name}.c") for name in ("walk", "own_stack", "readable", "rules", "eh_frame")]
+    subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
+                    "-fno-optimize-sibling-calls", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", *arguments,
+                    "-o", path, os.path.join(HERE, "walk.c"), *sources, "-pthread"], check=True)
+    return path
+
+
 def run_program(command, environment=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/",
                           env={**os.environ, **(environment or {})})
 
 
 class Case(unittest.TestCase):
-    def check(self, run):
+    def check(self, run, sentences=9):
         """Each sentence of the program is one that it proves or disproves."""
         failed = [line for line in run.stdout.splitlines() if line.startswith(("not ok", "#"))]
         self.assertEqual(failed, [], run.stderr)
-        self.assertEqual((run.returncode, len(re.findall("^ok ", run.stdout, re.M))), (0, 9), run.stderr)
+        self.assertEqual((run.returncode, len(re.findall("^ok ", run.stdout, re.M))), (0, sentences), run.stderr)
 
 
 class Here(Case):
@@ -105,6 +115,12 @@ class Here(Case):
             self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program]))
             self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program, "off"],
                                    {"GPUMEMTRACE_OPTIONS": "exports=off"}))
+
+    def test_the_walk_by_frame_pointers_sees_each_frame_on_this_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Compilers for other machines may leave them out, and most C libraries do: there the chain ends anywhere.
+            self.check(run_program([build_walk(os.environ.get("CC", "cc"), folder, "-fno-omit-frame-pointer",
+                                               "-DSEES_THE_END=0", "-DIS_SIGNED=0")]), 5)
 
 
 @needs_compiler
@@ -160,6 +176,12 @@ class AArch64(Case):
     @needs_qemu
     def test_the_dlsym_stub_keeps_its_promises_under_qemu(self):
         self.check(self.emulate())
+
+    @needs_qemu
+    def test_the_walk_by_frame_pointers_sees_each_frame_to_the_end_under_qemu(self):
+        for protection, arguments in (("none", ["-DIS_SIGNED=0"]), ("standard", ["-DIS_SIGNED=1"])):
+            program = build_walk(CROSS, self.folder.name, "-DSEES_THE_END=1", f"-mbranch-protection={protection}", *arguments)
+            self.check(run_program([QEMU, "-cpu", "max", "-L", SYSROOT, program]), 5)
 
     @needs_qemu
     def test_exports_off_strikes_the_names_out_under_qemu(self):
