@@ -15,6 +15,7 @@
 #include "capture/native.h"
 #include "capture/own_stack.h"
 #include "capture/python.h"
+#include "capture/python_selftest.h"
 #include "capture/rules.h"
 #include "config.h"
 #include "diag.h"
@@ -125,6 +126,7 @@ void gmt_lifecycle_reach_driver(void)
 		return;
 	gmt_process_watch();
 	gmt_config_warn();
+	gmt_python_selftest_every = gmt_config.selftest;
 	look_for_unwinder();
 	look_around();
 	dlerror(); /* ours, not the program's */
@@ -184,6 +186,8 @@ static void end(bool is_driver_there)
 		return;
 	look_for_refusals();
 	if (gmt_native_selftest(line, sizeof(line)))
+		gmt_session_note(line);
+	if (gmt_python_selftest(line, sizeof(line)))
 		gmt_session_note(line);
 	gmt_phase_end();
 	gmt_sampler_stop(is_driver_there);

@@ -3,20 +3,21 @@
 import re
 import unittest
 
-NOTE = re.compile(r"selftest: (\d+) native stacks were compared with the unwinder's, (\d+) differ")
+NATIVE = re.compile(r"selftest: (\d+) native stacks were compared with the unwinder's, (\d+) differ")
+PYTHON = re.compile(r"selftest: (\d+) Python stacks were compared with the interpreter's frames, (\d+) differ")
 
 
 class Selftest(unittest.TestCase):
     @staticmethod
-    def compared(run):
+    def compared(run, note=NATIVE):
         """How many stacks were compared, and how many differ."""
-        found = [NOTE.fullmatch(row["text"]) for row in run.records("note")]
+        found = [note.fullmatch(row["text"]) for row in run.records("note")]
         (match,) = (each for each in found if each)
         return tuple(int(text) for text in match.groups())
 
-    def check(self, run, least):
+    def check(self, run, least, note=NATIVE):
         """The run came to its end, at least so many stacks were compared, and none differs."""
         self.assertEqual(run.code, 0, run.err)
-        compared, differ = self.compared(run)
+        compared, differ = self.compared(run, note)
         self.assertGreaterEqual(compared, least)
         self.assertEqual(differ, 0)

@@ -12,6 +12,7 @@
 #include "capture/python_deaths.h"
 #include "capture/python_layout.h"
 #include "capture/python_proof.h"
+#include "capture/python_selftest.h"
 #include "capture/python_trace.h"
 
 enum {
@@ -339,6 +340,11 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 	/* Sequentially consistent, as both steps of gmt_python_end: either it sees us inside, or we see that it was called. */
 	atomic_fetch_add(inside, 1);
 	uint32_t id = may_read_frames_of(thread) ? capture_thread(thread, depot, depth, trace, ret_lost) : 0;
+	if (gmt_python_selftest_every && id && ++trace->taken >= gmt_python_selftest_every) {
+		trace->taken = 0;
+		gmt_python_selftest_compare(&python.layout, thread, depot,
+			depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
+	}
 	/* Pairs with the load in gmt_python_end. */
 	atomic_fetch_sub_explicit(inside, 1, memory_order_release);
 	return id;

@@ -34,6 +34,7 @@ struct gmt_python_trace_stack {
 struct gmt_python_trace {
 	uint32_t epoch; /* ids of another one mean nothing any more */
 	uint32_t last;  /* of `stacks`; the other is where a new one is made */
+	uint32_t taken; /* since one was compared (capture/python_selftest.h) */
 	struct gmt_python_trace_stack stacks[2];
 };
 

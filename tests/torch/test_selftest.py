@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Over a whole run of PyTorch, what the recorder remembers of native stacks is what another unwinder sees, each time."""
+"""
+Over a whole run of PyTorch, what the recorder remembers of native stacks is what another unwinder sees, each time, and what it
+remembers of Python stacks is what the interpreter's frames say.
+"""
 import os
 import subprocess
 import unittest
 
 import selftests
 import tap
-from snapshots import SIM_PYTHON, Recording, sim_python
+from snapshots import SIM_PYTHON, Recording, cli, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -17,7 +20,17 @@ ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "t
 class TorchSelftest(selftests.Selftest):
     def test_a_training_loop(self):
         command, libraries = sim_python(os.path.join(HERE, "transformer_loop.py"), "2")
-        self.check(Recording(command, {"selftest": 1}, libraries=libraries), 10000)
+        run = Recording(command, {"selftest": 1}, libraries=libraries)
+        self.check(run, 10000)
+        self.check(run, 10000, selftests.PYTHON)
+
+    def test_generators_coroutines_exceptions_threads_and_code_that_comes_and_goes(self):
+        command, libraries = sim_python(os.path.join(HERE, "python_selftest.py"), "60")
+        run = Recording(command, {"selftest": 1}, libraries=libraries)
+        self.check(run, 5000, selftests.PYTHON)
+        self.check(run, 5000)
+        shown = cli("info", run.file)
+        self.assertRegex(shown.stdout, selftests.PYTHON)
 
     def test_exceptions_signals_greenlets_routines_and_libraries_that_come_and_go(self):
         command, libraries = sim_python(os.path.join(HERE, "selftest.py"), os.path.join(PROGRAMS, "libselftest.so"), "all", "40",
@@ -27,7 +40,9 @@ class TorchSelftest(selftests.Selftest):
         if asked.returncode == 77:
             self.skipTest("greenlet cannot be had: " + asked.stderr.strip())
         self.assertEqual(asked.returncode, 0, asked.stderr)
-        self.check(Recording(command, {"selftest": 1}, {"PYTHONPATH": asked.stdout.splitlines()[-1]}, libraries=libraries), 5000)
+        run = Recording(command, {"selftest": 1}, {"PYTHONPATH": asked.stdout.splitlines()[-1]}, libraries=libraries)
+        self.check(run, 5000)
+        self.check(run, 5000, selftests.PYTHON)
 
 
 if __name__ == "__main__":
