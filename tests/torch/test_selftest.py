@@ -22,7 +22,7 @@ class TorchSelftest(selftests.Selftest):
         command, libraries = sim_python(os.path.join(HERE, "transformer_loop.py"), "2")
         run = Recording(command, {"selftest": 1}, libraries=libraries)
         self.check(run, 10000)
-        self.check(run, 10000, selftests.PYTHON)
+        self.check(run, 4000, selftests.PYTHON)
 
     def test_generators_coroutines_exceptions_threads_and_code_that_comes_and_goes(self):
         command, libraries = sim_python(os.path.join(HERE, "python_selftest.py"), "60")

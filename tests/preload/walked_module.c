@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiled with several WALKED_BYTES: the same code at the same addresses, with frames of another size. */
+__attribute__((visibility("default"))) int walked(int (*back)(void *where));
+
+int walked(int (*back)(void *where))
+{
+	volatile char room[WALKED_BYTES];
+
+	room[0] = 1;
+	return back(__builtin_return_address(0)) + room[0];
+}
