@@ -71,8 +71,8 @@ static void look_for_unwinder(void)
 		gmt_session_note("native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
 		break;
 	case GMT_UNWINDER_NONE:
-		gmt_diag_warn("no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks have no native frames");
-		gmt_session_note("there are no native stacks: neither libunwind.so.8 nor libgcc_s.so.1 was found");
+		gmt_diag_warn("no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks that need them have no native frames");
+		gmt_session_note("native stacks that need an unwinder are missing: neither libunwind.so.8 nor libgcc_s.so.1 was found");
 		break;
 	}
 }
