@@ -32,7 +32,7 @@ struct gmt_place {
 };
 
 /* A native frame of no module that stands behind the outermost one of which it is not known who called it. */
-#define GMT_TRACES_STOPPED "[the caller of this is not known]"
+#define GMT_TRACES_STOPPED "[unknown-caller]"
 
 /* Which native frames stay. */
 enum gmt_traces_native {

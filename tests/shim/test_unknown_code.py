@@ -11,7 +11,7 @@ PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PROGRAM = os.path.join(PROGRAMS, "unknown-code")
 ALLOC = 1
 WHOLE, CUT, STOPPED = 0, 1, 2
-MARK = "[the caller of this is not known]"
+MARK = "[unknown-caller]"
 
 
 @unittest.skipUnless(os.uname().machine == "x86_64", "the code is written for x86-64")

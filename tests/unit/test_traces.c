@@ -210,6 +210,29 @@ static void a_native_stack_that_was_cut_is_no_riddle(void **state)
 	end();
 }
 
+static void a_stack_whose_walk_stopped_says_so_at_its_end(void **state)
+{
+	uint64_t native[] = { fake_operator(), fake_eval() };
+	uint64_t frames[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY };
+
+	(void)state;
+	begin();
+	put_trace(native, 1, NULL, 0, GMT_STACK_STOPPED);
+	put_trace(native, COUNT(native), frames, COUNT(frames), GMT_STACK_STOPPED);
+	put_trace(native, 1, NULL, 0, GMT_STACK_WHOLE);
+	finish(GMT_TRACES_TRIMMED, NULL);
+	assert_string_equal(functions(0), "at::_ops::mm::call " GMT_TRACES_STOPPED);
+	assert_string_equal(functions(1), "at::_ops::mm::call f1 f2 " GMT_TRACES_STOPPED);
+	assert_string_equal(functions(2), "at::_ops::mm::call");
+	assert_int_equal(traces.mismatches, 0);
+	gmt_traces_fini(&traces);
+
+	/* It is about the native half. */
+	make_traces(GMT_TRACES_NONE, NULL);
+	assert_string_equal(functions(1), "f1 f2");
+	end();
+}
+
 static void one_half_alone_is_the_whole_stack(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval() },
@@ -425,6 +448,7 @@ int main(void)
 		TRACES_TEST(each_frame_of_the_interpreter_becomes_the_python_frames_it_ran),
 		TRACES_TEST(halves_that_do_not_fit_are_kept_whole_and_counted),
 		TRACES_TEST(a_native_stack_that_was_cut_is_no_riddle),
+		TRACES_TEST(a_stack_whose_walk_stopped_says_so_at_its_end),
 		TRACES_TEST(one_half_alone_is_the_whole_stack),
 		TRACES_TEST(stacks_that_read_the_same_are_one),
 		TRACES_TEST(inlined_functions_are_frames_with_their_own_lines),
