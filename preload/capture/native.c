@@ -27,6 +27,9 @@ enum { WALKS_BY_FRAME_POINTERS = false };
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
 enum { OWN_FRAMES = 8 };
 
+/* Of a stack that is too deep, a quarter of what is kept is its outer end. */
+enum { OUTER_PART = 4 };
+
 /* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
 static int (*backtrace_fast)(void **, int);
 static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
@@ -224,6 +227,24 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 	return walk->id;
 }
 
+/* A stack that is deeper than the limit: of its frames some at both ends, if the outer one is found. */
+__attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk, const struct gmt_walk_start *start,
+	struct gmt_depot *depot, uint32_t generation, bool *ret_lost)
+{
+	union stack_room room;
+	struct gmt_depot_stack *stack = &room.stack;
+	uint32_t count = walk->end - walk->first, outer = count / OUTER_PART;
+
+	if (!outer || !gmt_walk_outermost(walk, start, outer, stack->addresses + count - outer))
+		return intern_walk(walk, depot, generation, ret_lost);
+	memcpy(stack->addresses, walk->addresses + walk->first, (count - outer) * sizeof(*stack->addresses));
+	/* In place of one more, or the stack would have more than are asked for. */
+	stack->addresses[count - outer - 1] = 0;
+	stack->generation = generation;
+	stack->truncated = GMT_STACK_WHOLE;
+	return intern(depot, stack, count, gmt_walk_hash(stack->addresses, count), ret_lost);
+}
+
 __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
 	struct gmt_walk *walk, bool *ret_lost)
 {
@@ -247,7 +268,8 @@ __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, u
 		walk->taken = 0;
 		compare_with_unwinder(walk->addresses + walk->first, walk->end - walk->first, depth);
 	}
-	return intern_walk(walk, depot, generation, ret_lost);
+	return walk->ends == GMT_STACK_CUT ? intern_both_ends(walk, &start, depot, generation, ret_lost)
+		: intern_walk(walk, depot, generation, ret_lost);
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)

@@ -356,3 +356,28 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	forget(walk);
 	return false;
 }
+
+bool gmt_walk_outermost(const struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses)
+{
+	struct gmt_walk_frame frames[2] = { walk->frames[walk->end - 1] };
+
+	for (uint32_t beyond = 0; beyond < GMT_WALK_FARTHEST; beyond++) {
+		enum step went = step(start, &frames[beyond % 2], walk->own_stack.top, &frames[(beyond + 1) % 2]);
+
+		if (went == STEP_ON || went == STEP_ONCE) {
+			ret_addresses[beyond % count] = frames[(beyond + 1) % 2].ip;
+			continue;
+		}
+		if ((went != STEP_END && went != STEP_NOWHERE) || beyond < count)
+			return false;
+		/* The innermost of them stands where the next one would have been put. */
+		for (uint32_t turns = beyond % count; turns; turns--) {
+			uint64_t first = ret_addresses[0];
+
+			memmove(ret_addresses, ret_addresses + 1, (count - 1) * sizeof(*ret_addresses));
+			ret_addresses[count - 1] = first;
+		}
+		return true;
+	}
+	return false;
+}

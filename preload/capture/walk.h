@@ -19,6 +19,7 @@
 enum {
 	GMT_WALK_FRAMES = 1152, /* room for a stack of GMT_DEPTH_MAX, twice and a bit, so that it rarely has to be moved */
 	GMT_WALK_NEW_FRAMES = 544, /* the most of one stack */
+	GMT_WALK_FARTHEST = 32768, /* frames beyond them: bounds what a stack costs */
 };
 
 /*
@@ -83,6 +84,12 @@ static inline uint64_t gmt_walk_code(uint64_t word)
  * the code has none of its own: frames in between are missing then.
  */
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
+
+/*
+ * Of a stack that was cut (gmt_walk::ends), the outermost `count` frames beyond those that were taken: fills `ret_addresses`, innermost
+ * first. False when there are fewer, or the end is not found among the next GMT_WALK_FARTHEST.
+ */
+bool gmt_walk_outermost(const struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses);
 
 /* The hash of a stack of `count` addresses, innermost first; as in gmt_walk::hashes. */
 uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count);

@@ -74,6 +74,14 @@ static bool intern_place(struct merger *merger, const struct gmt_place *place, u
 	return gmt_owners_add_place(&traces->owners, &frame);
 }
 
+/* A frame's place that says what is known of frames that are not there. */
+static bool mark_place(struct merger *merger, const char *text, uint32_t *ret_place)
+{
+	struct gmt_place place = { .kind = GMT_PLACE_NATIVE };
+
+	return gmt_intern_text(&merger->traces->strings, text, &place.function) && intern_place(merger, &place, ret_place);
+}
+
 /* A name for an address without one, which addr2line understands. */
 static bool name_unknown(struct merger *merger, const struct gmt_symbols_answer *answer, uint32_t *ret_string)
 {
@@ -182,7 +190,7 @@ static bool resolve_all(struct merger *merger)
 		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
 
 		for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++)
-			if (!resolve(merger, stack->generation, stack->items.items[i], &id))
+			if (stack->items.items[i] && !resolve(merger, stack->generation, stack->items.items[i], &id))
 				return false;
 	}
 	return true;
@@ -234,6 +242,13 @@ static bool list_python(struct merger *merger, const struct gmt_frames *frames)
 		merger->landmarks |= landmarks_within(merger, slot->place);
 		slot->is_entry = item & 1;
 	}
+	if (frames && frames->truncated) {
+		struct python_frame *slot = gmt_vec_push(&merger->python);
+
+		if (!slot || !mark_place(merger, GMT_TRACES_LEFT_OUT, &slot->place))
+			return false;
+		slot->is_entry = false;
+	}
 	return true;
 }
 
@@ -283,14 +298,39 @@ static bool is_internal(const struct merger *merger, const struct resolved *reso
 	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
 }
 
-/* Says in a frame's place what is known of those that are not there. */
+/* Native frames are not there: at the place of them. */
 static bool append_mark(struct merger *merger, const char *text)
 {
-	struct gmt_place place = { .kind = GMT_PLACE_NATIVE };
+	uint32_t place;
+
+	return (merger->python.count && merger->native == GMT_TRACES_NONE) ||
+		(mark_place(merger, text, &place) && append(merger, &place, 1));
+}
+
+/*
+ * Native frames were left out before number `outer`. The Python frames that the frames from there on ran are known by
+ * their number, from the outermost one inward; all others belong here.
+ */
+static bool append_gap(struct merger *merger, const struct gmt_stack *stack, uint32_t outer, const struct gmt_frames *frames,
+	size_t *python_at)
+{
+	size_t evals = 0, runs = 0;
 	uint32_t id;
 
-	return gmt_intern_text(&merger->traces->strings, text, &place.function) && intern_place(merger, &place, &id) &&
-		append(merger, &id, 1);
+	for (uint32_t i = outer; i < depth_of(&stack->items); i++) {
+		if (!resolve(merger, stack->generation, stack->items.items[i], &id))
+			return false;
+		evals += merger->resolved.items[id].is_eval;
+	}
+	for (size_t i = *python_at; i < merger->python.count; i++)
+		runs += merger->python.items[i].is_entry;
+	/* Of a Python stack that was cut, the outermost frames are not there. */
+	if (frames && frames->truncated)
+		return append_python(merger, python_at, true) && append_mark(merger, GMT_TRACES_LEFT_OUT);
+	for (; runs > evals; runs--)
+		if (!append_python(merger, python_at, false))
+			return false;
+	return append_mark(merger, GMT_TRACES_LEFT_OUT);
 }
 
 /* Fills merger->merged. `frames` may be NULL, `stack` too. */
@@ -305,6 +345,11 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 	for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++) {
 		uint32_t id;
 
+		if (!stack->items.items[i]) {
+			if (!append_gap(merger, stack, i + 1, frames, &python_at))
+				return false;
+			continue;
+		}
 		if (!resolve(merger, stack->generation, stack->items.items[i], &id))
 			return false;
 
@@ -336,8 +381,8 @@ static bool merge(struct merger *merger, const struct gmt_stack *stack, const st
 	merger->traces->mismatches += unmatched != 0;
 	if (!append_python(merger, &python_at, true))
 		return false;
-	return !stack || stack->truncated != GMT_STACK_STOPPED || (has_python && merger->native == GMT_TRACES_NONE) ||
-		append_mark(merger, GMT_TRACES_STOPPED);
+	return !stack || !stack->truncated ||
+		append_mark(merger, stack->truncated == GMT_STACK_STOPPED ? GMT_TRACES_STOPPED : GMT_TRACES_LEFT_OUT);
 }
 
 /*
@@ -450,47 +495,4 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 		return GMT_OK;
 	gmt_traces_fini(ret_traces);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-}
-
-const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack, uint32_t *ret_count)
-{
-	const struct gmt_interned *entry = gmt_intern_get(&traces->stacks, stack);
-
-	*ret_count = entry->length / sizeof(uint32_t);
-	return entry->bytes;
-}
-
-const struct gmt_place *gmt_traces_place(const struct gmt_traces *traces, uint32_t place)
-{
-	return gmt_intern_get(&traces->places, place)->bytes;
-}
-
-bool gmt_traces_has_python(const struct gmt_traces *traces, uint32_t stack)
-{
-	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (gmt_traces_place(traces, places[i])->kind == GMT_PLACE_PYTHON)
-			return true;
-	return false;
-}
-
-const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string)
-{
-	return gmt_intern_get(&traces->strings, string)->bytes;
-}
-
-void gmt_traces_fini(struct gmt_traces *traces)
-{
-	gmt_intern_fini(&traces->strings);
-	gmt_intern_fini(&traces->places);
-	gmt_intern_fini(&traces->stacks);
-	gmt_pages_free(traces->stack_of_trace, (traces->trace_count + 1) * sizeof(*traces->stack_of_trace));
-	traces->stack_of_trace = NULL;
-	gmt_vec_fini(&traces->problems);
-	gmt_vec_fini(&traces->stack_landmarks);
-	gmt_vec_fini(&traces->place_landmarks);
-	gmt_vec_fini(&traces->place_ownership);
-	gmt_owners_fini(&traces->owners);
 }

@@ -34,6 +34,9 @@ struct gmt_place {
 /* A native frame of no module that stands behind the outermost one of which it is not known who called it. */
 #define GMT_TRACES_STOPPED "[unknown-caller]"
 
+/* Likewise in place of frames beyond the depth limit, native or Python ones. */
+#define GMT_TRACES_LEFT_OUT "[frames-left-out]"
+
 /* Which native frames stay. */
 enum gmt_traces_native {
 	GMT_TRACES_TRIMMED, /* all but those inside the Python interpreter */

@@ -220,6 +220,31 @@ static void a_spliced_stack_is_the_one_that_is_there(void **state)
 	}
 }
 
+static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **state)
+{
+	(void)state;
+	for (unsigned session = 0; session < SESSIONS; session++) {
+		uint64_t found[64];
+		uint32_t count = 1 + any(64), limit = 1 + any(100);
+
+		begin_session(session);
+		while (depth < DEEPEST / 2)
+			push(0);
+		frames[depth - 1].ip &= own_start - 1;
+
+		struct gmt_walk_start start = start_here();
+
+		assert_true(gmt_walk_take(&walk, &start, limit));
+		assert_int_equal(walk.ends, GMT_STACK_CUT);
+
+		uint32_t beyond = depth - limit;
+
+		assert_int_equal(gmt_walk_outermost(&walk, &start, count, found), beyond >= count);
+		for (uint32_t i = 0; i < count && beyond >= count; i++)
+			assert_int_equal(found[i], frames[count - 1 - i].ip);
+	}
+}
+
 static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 {
 	(void)state;
@@ -461,6 +486,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spliced_stack_is_the_one_that_is_there),
+		cmocka_unit_test(the_outermost_frames_of_a_stack_that_is_too_deep_are_found),
 		cmocka_unit_test(an_unchanged_stack_is_told_from_a_changed_one),
 		cmocka_unit_test(a_frame_without_a_simple_rule_is_never_walked_over),
 		cmocka_unit_test(another_generation_of_rules_and_a_pause_forget_all),

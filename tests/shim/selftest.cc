@@ -9,6 +9,7 @@
  *	signals     handlers on the program's stack and on one of their own
  *	routines    makecontext, on stacks that come and go
  *	libraries   that take each other's place
+ *	endless     recursion of ten thousand frames
  *	threads     that come and go, all of the above but signals in each
  */
 #include <csetjmp>
@@ -69,10 +70,15 @@ __attribute__((noinline)) static int descend(int depth, void (*last)())
 
 __attribute__((noinline)) static int descend_plainly(int depth, void (*last)())
 {
+	int below = 0;
+
 	if (depth > 0)
-		return descend_plainly(depth - 1, last) + 1;
-	last();
-	return 0;
+		below = descend_plainly(depth - 1, last);
+	else
+		last();
+	/* Or it becomes a loop. */
+	__asm__ volatile("" : "+r"(below));
+	return below + 1;
 }
 
 /* A frame that is aligned and of any size is found by a word in it. */
@@ -104,6 +110,11 @@ static void deep(void (*last)())
 static void calls()
 {
 	deep(once);
+}
+
+static void endless()
+{
+	descend_plainly(10000 + static_cast<int>(any(9)), once);
 }
 
 static void exceptions()
@@ -218,7 +229,7 @@ extern "C" int selftest(int count, char **arguments)
 		const char *name;
 		void (*run)();
 	} modes[] = {
-		{ "calls", calls }, { "exceptions", exceptions }, { "jumps", jumps }, { "signals", signals },
+		{ "calls", calls }, { "endless", endless }, { "exceptions", exceptions }, { "jumps", jumps }, { "signals", signals },
 		{ "routines", routines }, { "libraries", from_libraries }, { "threads", threads },
 	};
 

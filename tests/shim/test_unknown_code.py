@@ -90,6 +90,49 @@ class DamagedTables(unittest.TestCase):
             self.assertTrue(ends.count(WHOLE) and ends.count(STOPPED), "nothing was damaged, or everything")
 
 
+class DeepStacks(unittest.TestCase):
+    def test_of_ten_thousand_native_frames_both_ends_are_kept(self):
+        for options in ({}, {"unwind": "frame-pointers"}):
+            run = Recording([os.path.join(PROGRAMS, "selftest-framed"), "endless", "5"], options)
+            self.assertEqual(run.code, 0, run.err)
+            for site in run.report()["sites"]:
+                names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
+                self.assertEqual(names[0], "once")
+                self.assertEqual(names.count("[frames-left-out]"), 1)
+                gap = names.index("[frames-left-out]")
+                self.assertEqual(set(names[1:gap]), {"descend_plainly"})
+                # By frame pointers the chain ends somewhere in the C library, which is no end that is known.
+                self.assertTrue(options or "main" in names[gap:], names)
+            self.assertEqual({row["truncated"] for row in run.records("stack")} - {WHOLE, CUT}, set())
+            if not options:
+                self.assertEqual({len(row["items"]) for row in run.records("stack")}, {128})
+
+    def test_libunwind_keeps_the_inner_end_of_them_and_says_so(self):
+        run = Recording([os.path.join(PROGRAMS, "selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
+        self.assertEqual({(row["truncated"], len(row["items"])) for row in run.records("stack")}, {(CUT, 128)})
+        self.assertEqual(run.report()["sites"][0]["stack"][-1]["function"], "[frames-left-out]")
+
+    def test_of_ten_thousand_python_frames_the_inner_end_is_kept_and_it_is_said(self):
+        run = Recording(["python3", "-c", "\n".join([
+            "import ctypes, sys, threading",
+            "sys.setrecursionlimit(20000)",
+            "allocate = ctypes.CDLL('libcudart.so.13').cudaMalloc",
+            "block = ctypes.c_void_p()",
+            "def deep(left):",
+            "    return deep(left - 1) if left else allocate(ctypes.byref(block), ctypes.c_size_t(4711))",
+            "threading.stack_size(512 << 20)",
+            "thread = threading.Thread(target=deep, args=(10000,))",
+            "thread.start()",
+            "thread.join()"])])
+        self.assertEqual(run.code, 0, run.err)
+        deep = [site for site in run.report()["sites"] if "deep" in str(site["stack"])]
+        self.assertTrue(deep)
+        for site in deep:
+            names = [frame["function"] for frame in site["stack"] if frame["function"]]
+            self.assertEqual(names.count("deep"), 128)
+            self.assertEqual(names[names.index("deep") + 128], "[frames-left-out]")
+
+
 class FramePointers(selftests.Selftest):
     def test_stacks_by_frame_pointers_are_what_the_unwinder_sees(self):
         for mode in ("calls", "exceptions", "jumps", "routines"):

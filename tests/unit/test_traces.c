@@ -203,9 +203,9 @@ static void a_native_stack_that_was_cut_is_no_riddle(void **state)
 
 	(void)state;
 	begin();
-	put_trace(native, 2, frames, 2, true);
+	put_trace(native, 2, frames, 2, GMT_STACK_CUT);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "at::_ops::mm::call f1 f2");
+	assert_string_equal(functions(0), "at::_ops::mm::call f1 f2 " GMT_TRACES_LEFT_OUT);
 	assert_int_equal(traces.mismatches, 0);
 	end();
 }
@@ -230,6 +230,26 @@ static void a_stack_whose_walk_stopped_says_so_at_its_end(void **state)
 	/* It is about the native half. */
 	make_traces(GMT_TRACES_NONE, NULL);
 	assert_string_equal(functions(1), "f1 f2");
+	end();
+}
+
+static void frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit(void **state)
+{
+	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(), fake_eval(), fake_cfunction() };
+	uint64_t runs[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, FRAME(2) | ENTRY, FRAME(3) | ENTRY };
+	uint64_t one_run[] = { FRAME(1) | ENTRY };
+
+	(void)state;
+	begin();
+	put_trace(native, COUNT(native), runs, COUNT(runs), GMT_STACK_WHOLE);
+	put_trace(native, 5, NULL, 0, GMT_STACK_WHOLE);
+	put_trace(native, COUNT(native), one_run, COUNT(one_run), GMT_STACK_WHOLE);
+	finish(GMT_TRACES_TRIMMED, NULL);
+	assert_string_equal(functions(0), "at::_ops::mm::call f1 at::_ops::mm::call f2 f2 " GMT_TRACES_LEFT_OUT
+		" at::_ops::mm::call f3");
+	assert_string_equal(functions(1), "at::_ops::mm::call _PyEval_EvalFrameDefault at::_ops::mm::call " GMT_TRACES_LEFT_OUT
+		" at::_ops::mm::call");
+	assert_int_equal(traces.mismatches, 1);
 	end();
 }
 
@@ -354,7 +374,7 @@ static void what_the_file_does_not_hold_is_counted_not_believed(void **state)
 	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA, .stack = 88,
 		.frames = 99);
 	finish(GMT_TRACES_TRIMMED, NULL);
-	assert_string_equal(functions(0), "0x0 0x0 0xfffffffffffffffe <unknown> f1 <unknown>");
+	assert_string_equal(functions(0), "<unknown> f1 <unknown> " GMT_TRACES_LEFT_OUT " 0x0 0xfffffffffffffffe");
 	assert_string_equal(functions(1), "");
 	assert_int_equal(traces.missing, 4);
 	end();
@@ -449,6 +469,7 @@ int main(void)
 		TRACES_TEST(halves_that_do_not_fit_are_kept_whole_and_counted),
 		TRACES_TEST(a_native_stack_that_was_cut_is_no_riddle),
 		TRACES_TEST(a_stack_whose_walk_stopped_says_so_at_its_end),
+		TRACES_TEST(frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit),
 		TRACES_TEST(one_half_alone_is_the_whole_stack),
 		TRACES_TEST(stacks_that_read_the_same_are_one),
 		TRACES_TEST(inlined_functions_are_frames_with_their_own_lines),
