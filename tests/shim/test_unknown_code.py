@@ -102,7 +102,7 @@ class DeepStacks(unittest.TestCase):
                 gap = names.index("[frames-left-out]")
                 self.assertEqual(set(names[1:gap]), {"descend_plainly"})
                 # By frame pointers the chain ends somewhere in the C library, which is no end that is known.
-                self.assertTrue(options or "main" in names[gap:], names)
+                self.assertTrue(options or "_start" in names[gap:], names)
             self.assertEqual({row["truncated"] for row in run.records("stack")} - {WHOLE, CUT}, set())
             if not options:
                 self.assertEqual({len(row["items"]) for row in run.records("stack")}, {128})
