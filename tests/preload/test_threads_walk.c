@@ -28,6 +28,14 @@ static __thread uint64_t noted[2 * DEPTHS]; /* where functions return to, outerm
 static __thread int (*walked)(int (*back)(void *where));
 static _Atomic unsigned taken, spliced, refused, unloaded;
 
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
+
+/* The loader's own memory, which it orders by locks that are not seen. */
+const char *__tsan_default_suppressions(void)
+{
+	return "called_from_lib:ld-linux\n";
+}
+
 static void demand(bool holds, const char *what)
 {
 	if (holds)
