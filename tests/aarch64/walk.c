@@ -131,7 +131,8 @@ static bool threads_are_right(void)
 static bool wild_pointers_end_it(void)
 {
 	for (int i = 0; i < 20000; i++) {
-		uint64_t here = (uint64_t)__builtin_frame_address(0), value = (uint64_t)any(1 << 24) << 40 ^ (uint64_t)any(1 << 24) << 20 ^ any(1 << 24);
+		uint64_t here = (uint64_t)__builtin_frame_address(0);
+		uint64_t value = (uint64_t)any(1 << 24) << 40 ^ (uint64_t)any(1 << 24) << 20 ^ any(1 << 24);
 		uint64_t pointer = i % 3 == 0 ? value : i % 3 == 1 ? here - 1024 + value % 2048 : -(value >> (20 + any(40)));
 
 		if (!take(pointer) || walk->end == walk->first)
