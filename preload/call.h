@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "call_counts.h"
 #include "hooks.h"
 #include "process.h"
 #include "record/clock.h"
@@ -81,7 +82,7 @@ static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_r
 			gmt_clock_stamp();
 	if (thread->depth == 1)
 		thread->before = call.stamp;
-	gmt_call_count(hook);
+	gmt_call_count_in(thread->call_counts, hook);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->shut = false;
 	return call;

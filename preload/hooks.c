@@ -19,14 +19,6 @@ const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT] = {
 #include "hooks.def"
 };
 
-_Atomic uint64_t gmt_call_counts[GMT_HOOK_COUNT];
-
-void gmt_calls_forget(void)
-{
-	for (unsigned hook = 0; hook < GMT_HOOK_COUNT; hook++)
-		atomic_store_explicit(&gmt_call_counts[hook], 0, memory_order_relaxed);
-}
-
 const char *gmt_library_name(enum gmt_library library)
 {
 	static const char *const names[] = {

@@ -7,7 +7,6 @@
  * The wrappers themselves are in wrappers.c and wrap_*.c, which alone need CUDA's headers.
  */
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 enum gmt_library { GMT_LIBRARY_CUDA, GMT_LIBRARY_CUDART, GMT_LIBRARY_C10 };
@@ -32,17 +31,6 @@ struct gmt_hook_info {
 
 /* Indexed by enum gmt_hook; entry 0 is empty. */
 extern const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT];
-
-/* How often each was called, also when nothing came of it. Any thread. */
-extern _Atomic uint64_t gmt_call_counts[GMT_HOOK_COUNT];
-
-static inline void gmt_call_count(enum gmt_hook hook)
-{
-	atomic_fetch_add_explicit(&gmt_call_counts[hook], 1, memory_order_relaxed);
-}
-
-/* In the child of a fork: the calls were its parent's. */
-void gmt_calls_forget(void);
 
 /* "cuda", "cudart", "c10" */
 const char *gmt_library_name(enum gmt_library library);

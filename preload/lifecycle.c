@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call_counts.h"
 #include "capture/memory.h"
 #include "capture/native.h"
 #include "capture/own_stack.h"

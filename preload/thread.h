@@ -10,6 +10,7 @@
 #include "wire/ring_event.h"
 
 struct gmt_ring;
+struct gmt_call_counts;
 struct gmt_capture_memory;
 
 enum { GMT_THREAD_WAITING = 4 };
@@ -34,6 +35,7 @@ struct gmt_thread_state {
 	struct gmt_capture_memory *memory; /* its last stacks (capture/memory.h); NULL: none yet */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;
+	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
 	uint64_t ring_began_ns; /* when it got that */
 	uint64_t waited_ns;     /* since then, for room in it */
 	uint64_t gave_up_at;    /* what was consumed of it, plus 1, when a wait was in vain; 0: none was */

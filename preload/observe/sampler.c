@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_counts.h"
 #include "config.h"
 #include "hooks.h"
 #include "observe/nvml.h"
@@ -293,7 +294,7 @@ static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 {
 	*ret_driver = *ret_torch = 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = atomic_load_explicit(&gmt_call_counts[hook], memory_order_relaxed);
+		uint64_t count = gmt_calls_made(hook);
 
 		if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 			*ret_driver += count;

@@ -15,12 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "call_counts.h"
 #include "hooks.h"
 #include "observe/optimizer.h"
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/oom.h"
 #include "routes/real.h"
+#include "thread.h"
 #include "wire/format.h"
 
 /* c10::Device as the calling convention passes it: two bytes in one register. */
@@ -47,9 +49,11 @@ static void record(enum gmt_hook hook, enum gmt_kind kind, uint64_t address, uin
 		.device = device.index,
 	};
 
-	gmt_call_count(hook);
-	if (!gmt_commit_begin())
+	if (!gmt_commit_begin()) {
+		gmt_call_count(hook);
 		return;
+	}
+	gmt_call_count_in(gmt_this_thread.call_counts, hook);
 	if (kind == GMT_KIND_ALLOC_FAILED)
 		gmt_oom_end(&event);
 	else

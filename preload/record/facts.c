@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "call_counts.h"
 #include "config.h"
 #include "record/clock.h"
 #include "record/modules.h"
@@ -218,7 +219,7 @@ static void write_calls(struct gmt_facts *facts, bool all)
 	uint32_t api_count = 0, call_count = 0;
 
 	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = atomic_load_explicit(&gmt_call_counts[hook], memory_order_relaxed);
+		uint64_t count = gmt_calls_made(hook);
 
 		if (count == facts->calls_written[hook] && !(all && !count))
 			continue;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_counts.h"
 #include "capture/memory.h"
 #include "config.h"
 #include "diag.h"
@@ -261,6 +262,7 @@ static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 		;
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = ring;
+	thread->call_counts = gmt_call_counts_of_slot(slot);
 	thread->ring_began_ns = gmt_clock_monotonic_ns();
 	thread->waited_ns = 0;
 	thread->gave_up_at = 0;

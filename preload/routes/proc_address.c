@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "call_counts.h"
 #include "hooks.h"
 #include "lifecycle.h"
 #include "routes/driver.h"

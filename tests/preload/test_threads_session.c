@@ -62,7 +62,6 @@ const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT] = {
 	[0] = { .symbol = "", .base = "" },
 	[1 ... GMT_HOOK_COUNT - 1] = { .symbol = "cuMemAlloc_v2", .base = "cuMemAlloc" },
 };
-_Atomic uint64_t gmt_call_counts[GMT_HOOK_COUNT];
 
 const char *gmt_library_name(enum gmt_library library)
 {
