@@ -28,7 +28,6 @@ struct gmt_thread_state {
 	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
 	int kept_errno;       /* the host's, while the recorder runs */
-	int kept_cancelling;  /* likewise, whether it may be cancelled */
 	uint8_t refused;      /* no ring could be had: events until the next try */
 	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
 	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include "cancelling.h"
 #include "capture/hash.h"
 #include "capture/rules.h"
 #include "capture/unwinder_calls.h"
@@ -124,11 +125,14 @@ static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *arg
 
 static int unwind(void **addresses, int limit)
 {
-	if (backtrace_fast)
-		return backtrace_fast(addresses, limit);
-
 	struct slow_walk walk = { .addresses = addresses, .limit = limit };
-	backtrace_slow(take_frame, &walk);
+	int cancelling = gmt_cancelling_hold();
+
+	if (backtrace_fast)
+		walk.count = backtrace_fast(addresses, limit);
+	else
+		backtrace_slow(take_frame, &walk);
+	gmt_cancelling_release(cancelling);
 	return walk.count;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cancelling.h"
 #include "capture/python_cache.h"
 #include "capture/python_code.h"
 #include "capture/python_deaths.h"
@@ -323,8 +324,12 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 {
 	enum gmt_python_state state = state_now();
 
-	if (state == GMT_PYTHON_PENDING)
+	if (state == GMT_PYTHON_PENDING) {
+		int cancelling = gmt_cancelling_hold();
+
 		state = prove(state);
+		gmt_cancelling_release(cancelling);
+	}
 	if (state != GMT_PYTHON_ON)
 		return 0;
 

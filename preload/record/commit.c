@@ -2,7 +2,6 @@
 #include "record/commit.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -78,11 +77,6 @@ bool gmt_commit_begin(void)
 	thread->has_room = room == GMT_ROOM_ENOUGH;
 	thread->busy = true;
 	thread->kept_errno = errno;
-	/*
-	 * open, close and write are cancellation points, also those that libunwind makes: a thread that
-	 * ended in the middle would leave files half made and locks held.
-	 */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &thread->kept_cancelling);
 	return true;
 }
 
@@ -154,7 +148,6 @@ void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 		}
 		gmt_session_push(&events[i]);
 	}
-	pthread_setcancelstate(thread->kept_cancelling, NULL);
 	errno = thread->kept_errno;
 	thread->busy = false;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "call_counts.h"
+#include "cancelling.h"
 #include "capture/memory.h"
 #include "config.h"
 #include "diag.h"
@@ -191,6 +192,8 @@ static bool begin_once(void)
 	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
 		uint32_t starting = STARTING;
 		gmt_process_watch();
+
+		int cancelling = gmt_cancelling_hold();
 		bool begun = begin();
 
 		/* What was counted before there was shared memory. */
@@ -198,6 +201,7 @@ static bool begin_once(void)
 			atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
 		/* The process may have come to its end meanwhile. */
 		atomic_compare_exchange_strong(&state, &starting, begun ? ON : OVER);
+		gmt_cancelling_release(cancelling);
 		return begun && starting == STARTING;
 	}
 	wait_while_starting();
@@ -244,7 +248,7 @@ static bool claim_slot(uint32_t *ret_slot, bool may_wait)
 	return true;
 }
 
-static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
+static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread)
 {
 	uint32_t slot;
 
@@ -269,6 +273,15 @@ static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 	thread->session = atomic_load(&number);
 	if (at_first)
 		at_first();
+	return ring;
+}
+
+static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
+{
+	int cancelling = gmt_cancelling_hold();
+	struct gmt_ring *ring = claim_ring_uncancelled(thread);
+
+	gmt_cancelling_release(cancelling);
 	return ring;
 }
 

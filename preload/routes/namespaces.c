@@ -24,7 +24,8 @@ static struct driver {
 	char path[PATH_BYTES];
 } drivers[SPACES];
 
-static _Atomic bool is_open, is_used, is_full;
+_Atomic bool gmt_namespaces_are_used;
+static _Atomic bool is_open, is_full;
 
 void gmt_namespaces_open(void)
 {
@@ -34,7 +35,7 @@ void gmt_namespaces_open(void)
 /* The namespace of an address, or 0: ours. */
 static long space_of(const void *address)
 {
-	if (!atomic_load_explicit(&is_used, memory_order_acquire))
+	if (!atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire))
 		return 0;
 	for (struct object *object = objects; object < objects + OBJECTS; object++) {
 		/* Pairs with the release in gpumemtrace_audit_object. */
@@ -63,7 +64,7 @@ void *gmt_namespaces_any(enum gmt_hook hook)
 {
 	void *real = NULL;
 
-	if (atomic_load_explicit(&is_used, memory_order_acquire))
+	if (atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire))
 		for (long space = 1; space < SPACES && !real; space++)
 			real = atomic_load_explicit(&drivers[space].real[hook], memory_order_acquire);
 	return real;
@@ -128,7 +129,7 @@ static void learn(struct driver *driver, const struct gmt_door_binding *binding)
 			entry ? (void *)(tables.base + entry->st_value) : NULL, memory_order_release);
 	}
 	atomic_store_explicit(&driver->base, binding->driver_base, memory_order_release);
-	atomic_store_explicit(&is_used, true, memory_order_release);
+	atomic_store_explicit(&gmt_namespaces_are_used, true, memory_order_release);
 }
 
 __attribute__((visibility("default"))) gmt_door_bind gpumemtrace_audit_bind;

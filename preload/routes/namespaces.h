@@ -10,10 +10,14 @@
  * Any thread. Nothing here takes a lock or memory, but for gmt_namespaces_pin.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "hooks.h"
+
+/* Whether there is one with a driver; without the audit library there never is. */
+extern _Atomic bool gmt_namespaces_are_used;
 
 /* The real function of `hook` for a caller in another namespace; NULL for one in ours. */
 void *gmt_namespaces_real(enum gmt_hook hook, const void *caller);

@@ -28,6 +28,8 @@ static uint32_t ahead[GMT_HOOK_COUNT];
 /* Set by routes that see the function itself; for the driver that is final. */
 static _Atomic(void *) known[GMT_HOOK_COUNT];
 
+_Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
+
 /*
  * Per hook, the calling objects seen. Written under `writing` (try-lock: who does not get it goes
  * without the cache), read without a lock: `version` is odd while an entry changes.
@@ -109,6 +111,9 @@ void gmt_real_look_around(void)
 		next_at_start[hook] = next && is_ours(next) ? NULL : next;
 		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
 			!is_in_driver(next_at_start[hook]);
+		/* Other constructors may have looked one up before. */
+		if (is_interposed[hook])
+			atomic_store_explicit(&gmt_real_for_all[hook], NULL, memory_order_relaxed);
 	}
 	dlerror(); /* ours, not the program's */
 }
@@ -164,6 +169,8 @@ void gmt_real_set(enum gmt_hook hook, void *real)
 		return;
 	/* Pairs with the acquire in gmt_real_known: whoever sees the pointer sees the loaded driver. */
 	atomic_store_explicit(&known[hook], real, memory_order_release);
+	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+		atomic_store_explicit(&gmt_real_for_all[hook], real, memory_order_release);
 }
 
 void *gmt_real_known(enum gmt_hook hook)
@@ -305,7 +312,7 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 	return real;
 }
 
-void *gmt_real(enum gmt_hook hook, const void *caller)
+void *gmt_real_for(enum gmt_hook hook, const void *caller)
 {
 	void *foreign = gmt_namespaces_real(hook, caller);
 

@@ -12,9 +12,11 @@
  * driver's function that another preload has too.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "hooks.h"
+#include "routes/namespaces.h"
 
 /* Looks what stands before and behind this library in the global scope. Once, from the constructor. */
 void gmt_real_look_around(void);
@@ -46,11 +48,25 @@ void *gmt_real_dlsym(void *handle, const char *name);
 /* The C library's dlclose, for the recorder's own handles: ours would start a new module map. */
 int gmt_real_dlclose(void *handle);
 
+/* The driver's functions that all callers get, once they are known: those that nobody interposes. */
+extern _Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
+
+/* The same as gmt_real, which has looked whether all callers get the same one. */
+void *gmt_real_for(enum gmt_hook hook, const void *caller);
+
 /*
  * The real function of `hook` for a call from `caller` (a return address); NULL when there is none.
  * Fast for a caller seen before: no lock, no system call.
  */
-void *gmt_real(enum gmt_hook hook, const void *caller);
+static inline void *gmt_real(enum gmt_hook hook, const void *caller)
+{
+	/* Pairs with the release in gmt_real_set: whoever sees the pointer sees the loaded driver. */
+	void *real = atomic_load_explicit(&gmt_real_for_all[hook], memory_order_acquire);
+
+	if (__builtin_expect(real && !atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 1))
+		return real;
+	return gmt_real_for(hook, caller);
+}
 
 /* A route learnt that this is the driver's function. One of ours is not believed. */
 void gmt_real_set(enum gmt_hook hook, void *real);
