@@ -75,14 +75,9 @@ void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call
 	thread->apart++;
 }
 
-/*
- * Records what waits: in the order of the stamps, as a free of a call is stamped before what happens in it.
- * True when a refusal for lack of memory was among it.
- */
-static bool flush(struct gmt_thread_state *thread)
+/* In the order of the stamps, as a free of a call is stamped before what happens in it. */
+__attribute__((noinline)) static void sort_waiting(struct gmt_thread_state *thread)
 {
-	bool is_oom = thread->is_oom;
-
 	for (unsigned i = 1; i < thread->waiting_count; i++)
 		for (unsigned j = i; j && thread->waiting[j].stamp < thread->waiting[j - 1].stamp; j--) {
 			struct gmt_ring_event earlier = thread->waiting[j];
@@ -90,6 +85,15 @@ static bool flush(struct gmt_thread_state *thread)
 			thread->waiting[j] = thread->waiting[j - 1];
 			thread->waiting[j - 1] = earlier;
 		}
+}
+
+/* Records what waits. True when a refusal for lack of memory was among it. */
+static bool flush(struct gmt_thread_state *thread)
+{
+	bool is_oom = thread->is_oom;
+
+	if (thread->waiting_count > 1)
+		sort_waiting(thread);
 	if (thread->waiting_count && gmt_commit_begin())
 		gmt_commit_end(thread->waiting, thread->waiting_count);
 	thread->waiting_count = 0;

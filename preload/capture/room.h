@@ -9,6 +9,10 @@
  * routines (makecontext) are known to nobody: both are taken for large enough.
  */
 
+#include <stdint.h>
+
+#include "thread.h"
+
 /* What of the recorder may run here. */
 enum gmt_room {
 	GMT_ROOM_NONE,   /* nothing: the event is lost */
@@ -16,7 +20,20 @@ enum gmt_room {
 	GMT_ROOM_ENOUGH, /* all */
 };
 
+enum { GMT_ROOM_BLOCK_SHIFT = 14 }; /* 16 KiB of stack are asked for once */
+
+/* Of the calling thread's stack around `here`, where that is not known yet: one system call. */
+enum gmt_room gmt_room_ask(uintptr_t here);
+
 /* The calling thread's. A look at two words of the thread, and a system call now and then. */
-enum gmt_room gmt_room_here(void);
+static inline enum gmt_room gmt_room_here(void)
+{
+	const struct gmt_thread_state *thread = &gmt_this_thread;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), block = here >> GMT_ROOM_BLOCK_SHIFT;
+
+	if (__builtin_expect(thread->roomy_blocks[0] == block || thread->roomy_blocks[1] == block, 1))
+		return GMT_ROOM_ENOUGH;
+	return gmt_room_ask(here);
+}
 
 #endif

@@ -35,44 +35,12 @@ void gmt_ring_fini(struct gmt_ring *ring)
 	atomic_store_explicit(&ring->magic, 0, memory_order_relaxed);
 }
 
-bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
-{
-	/* Only this thread writes `published`, so a plain look at it is exact. */
-	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
-
-	/*
-	 * `consumed` is looked at only when the ring seems full: reading it each time would move its
-	 * cache line between the two cores for every event. Pairs with the release in gmt_ring_consume: a
-	 * slot seen as consumed is no longer being read.
-	 */
-	if (published - ring->consumed_seen == ring->capacity)
-		ring->consumed_seen = atomic_load_explicit(&ring->consumed, memory_order_acquire);
-	if (published - ring->consumed_seen == ring->capacity)
-		return false;
-
-	ring->events[published & (ring->capacity - 1)] = *event;
-	/*
-	 * The event exists from here on. Pairs with the acquire in gmt_ring_ready; and, because x86 and
-	 * ARM write a release store to memory after what precedes it, with whoever maps the file after
-	 * a SIGKILL.
-	 */
-	atomic_store_explicit(&ring->published, published + 1, memory_order_release);
-	return true;
-}
-
 void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
 	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of(event->kind)];
 
 	/* One writer: load and store are enough, a locked add would cost 20 cycles more. */
 	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
-}
-
-bool gmt_ring_is_half_way(const struct gmt_ring *ring)
-{
-	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
-
-	return (published & (ring->capacity / 2 - 1)) == 0;
 }
 
 uint64_t gmt_ring_ready(const struct gmt_ring *ring)

@@ -180,7 +180,7 @@ static void wait_while_starting(void)
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
-static bool begin_once(void)
+__attribute__((noinline)) static bool begin_once(void)
 {
 	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
 
@@ -229,6 +229,9 @@ bool gmt_session_is_beginning(void)
 
 struct gmt_depot *gmt_session_depot(void)
 {
+	/* Pairs with the stores of begin_once: the depot is there. */
+	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) == ON, 1))
+		return recording.depot;
 	return begin_once() ? recording.depot : NULL;
 }
 
@@ -276,7 +279,7 @@ static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread)
 	return ring;
 }
 
-static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
+__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
 {
 	int cancelling = gmt_cancelling_hold();
 	struct gmt_ring *ring = claim_ring_uncancelled(thread);
@@ -290,7 +293,7 @@ static struct gmt_ring *ring_of_thread(void)
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	bool current = thread->session == atomic_load_explicit(&number, memory_order_relaxed);
 
-	if (thread->ring && current)
+	if (__builtin_expect(thread->ring && current, 1))
 		return thread->ring;
 	if (!current)
 		thread->refused = 0;
@@ -323,7 +326,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
  * Waits for the writer to make room; false when there is none in time. At first it only lets others run: the
  * writer is nearly always at it. Who may wait long sleeps then, or it would keep the processor from the writer.
  */
-static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
+__attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	struct gmt_thread_state *thread = &gmt_this_thread;

@@ -314,17 +314,13 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 
 void *gmt_real_for(enum gmt_hook hook, const void *caller)
 {
-	void *foreign = gmt_namespaces_real(hook, caller);
+	void *real = NULL;
 
-	if (foreign)
-		return foreign;
-	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook]) {
-		void *real = gmt_real_known(hook);
-
-		if (real)
-			return real;
-	}
-
-	void *real = find_cached(hook, (uint64_t)caller);
+	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
+		real = gmt_namespaces_real(hook, caller);
+	if (!real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+		real = gmt_real_known(hook);
+	if (!real)
+		real = find_cached(hook, (uint64_t)caller);
 	return real ? real : find_slowly(hook, caller);
 }

@@ -109,21 +109,13 @@ bool gmt_layer_is_got(unsigned layer)
 
 enum { GMT_KIND_NONE };
 
-static const struct kind_traits {
-	uint8_t stamp, failure;
-} kinds[] = {
-#define GMT_KIND(number, NAME, name, when, if_refused, meaning) \
-	[number] = { GMT_STAMP_##when, GMT_KIND_##if_refused },
+static const uint8_t failures[] = {
+#define GMT_KIND(number, NAME, name, when, if_refused, meaning) [number] = GMT_KIND_##if_refused,
 #include "wire/kinds.def"
 #undef GMT_KIND
 };
 
-enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
-{
-	return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind].stamp : GMT_STAMP_AFTER;
-}
-
 unsigned gmt_kind_failure(unsigned kind)
 {
-	return kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind].failure : GMT_KIND_NONE;
+	return kind < sizeof(failures) ? failures[kind] : GMT_KIND_NONE;
 }

@@ -191,7 +191,20 @@ static inline enum gmt_family gmt_layer_family(unsigned layer)
 	}
 	return GMT_FAMILY_CUDA;
 }
-enum gmt_stamp_when gmt_kind_stamp(unsigned kind);
+
+/* A bit of each kind that is stamped before the call: once an event, so it is no look at a table. */
+enum {
+	GMT_KINDS_STAMPED_BEFORE = 0
+#define GMT_KIND(number, NAME, name, when, if_refused, meaning) | GMT_STAMP_##when << number
+#include "wire/kinds.def"
+#undef GMT_KIND
+};
+
+static inline enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
+{
+	return kind < GMT_KIND_COUNT ? (enum gmt_stamp_when)(GMT_KINDS_STAMPED_BEFORE >> kind & 1) : GMT_STAMP_AFTER;
+}
+
 /* What a refused call of that kind is recorded as; 0: nothing is. */
 unsigned gmt_kind_failure(unsigned kind);
 
