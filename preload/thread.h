@@ -28,6 +28,8 @@ struct gmt_thread_state {
 	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
 	int kept_errno;       /* the host's, while the recorder runs */
+	uint32_t calls;       /* noted down since one was timed (record/overhead.h) */
+	uint64_t timed_from;  /* the stamp at which this one began, when it is timed; else 0 */
 	uint8_t refused;      /* no ring could be had: events until the next try */
 	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
 	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */

@@ -40,6 +40,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	} else {
 		struct gmt_info info = {
 			.snapshot = snapshot, .census = &census, .caveats = &caveats,
+			.overhead = gmt_overhead_estimate(snapshot),
 			.coverage = options->coverage ? &coverage : NULL,
 			.color = gmt_output_color(stdout, (enum gmt_color)options->color),
 		};

@@ -13,6 +13,7 @@
 #include "process.h"
 #include "record/clock.h"
 #include "record/modules.h"
+#include "record/overhead.h"
 #include "record/session.h"
 #include "thread.h"
 #include "wire/format.h"
@@ -77,6 +78,7 @@ bool gmt_commit_begin(void)
 	thread->has_room = room == GMT_ROOM_ENOUGH;
 	thread->busy = true;
 	thread->kept_errno = errno;
+	thread->timed_from = gmt_overhead_begin(&thread->calls);
 	return true;
 }
 
@@ -148,6 +150,8 @@ void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 		}
 		gmt_session_push(&events[i]);
 	}
+	if (__builtin_expect(thread->timed_from != 0, 0))
+		gmt_overhead_end(thread->timed_from);
 	errno = thread->kept_errno;
 	thread->busy = false;
 }

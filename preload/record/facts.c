@@ -11,6 +11,7 @@
 #include "config.h"
 #include "record/clock.h"
 #include "record/modules.h"
+#include "record/overhead.h"
 #include "record/samples.h"
 #include "record/snapshots.h"
 #include "routes/unhooked.h"
@@ -235,6 +236,13 @@ static void write_calls(struct gmt_facts *facts, bool all)
 		facts->write(facts->context, GMT_RECORD_CALLS, calls, call_count);
 }
 
+static void write_overhead(const struct gmt_facts *facts)
+{
+	struct gmt_overhead row = gmt_overhead_now();
+
+	facts->write(facts->context, GMT_RECORD_OVERHEAD, &row, 1);
+}
+
 static void write_unhooked(struct gmt_facts *facts)
 {
 	static const char *const roads[] = {
@@ -300,6 +308,7 @@ void gmt_facts_update(struct gmt_facts *facts)
 	gmt_facts_samples(facts);
 	write_calls(facts, false);
 	write_unhooked(facts);
+	write_overhead(facts);
 	write_clock(facts);
 }
 

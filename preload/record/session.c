@@ -23,6 +23,7 @@
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/control.h"
+#include "record/overhead.h"
 #include "record/ring.h"
 #include "record/snapshots.h"
 #include "record/writer.h"
@@ -478,6 +479,7 @@ void gmt_session_abandon(void)
 	memset(&recording.faults, 0, sizeof(recording.faults));
 	atomic_store(&recording.is_stalled, false);
 	atomic_store(&ending, 0);
+	gmt_overhead_forget();
 	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
 	atomic_fetch_add(&number, 1);
 	atomic_store(&last_thread, 0);

@@ -212,6 +212,7 @@ static bool take(struct gmt_folder *folder, uint32_t kind, const void *rows, uin
 	case GMT_RECORD_NOTE:
 	case GMT_RECORD_POOL:
 	case GMT_RECORD_CALLS:
+	case GMT_RECORD_OVERHEAD:
 		if (folder->state >= GMT_FOLD_PASSING)
 			return pass(folder, kind, rows, count);
 		for (uint32_t i = 0; i < count; i++)

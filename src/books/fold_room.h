@@ -181,6 +181,8 @@ struct gmt_folder {
 	GMT_VEC(struct gmt_oom) ooms;
 	GMT_VEC(struct gmt_fold_text) notes, drops;
 	struct gmt_map calls; /* api to its last count */
+	struct gmt_overhead overhead; /* the last row */
+	bool has_overhead;
 	GMT_VEC(struct gmt_pool) pools;
 
 	/* Writing. */

@@ -89,6 +89,10 @@ bool gmt_fold_take_text(struct gmt_folder *folder, uint32_t kind, const void *ro
 		return gmt_map_put(&folder->calls, calls->api, calls->count < UINT64_MAX ? calls->count : 0);
 	case GMT_RECORD_POOL:
 		return keep_pool(folder, row);
+	case GMT_RECORD_OVERHEAD:
+		folder->overhead = *(const struct gmt_overhead *)row;
+		folder->has_overhead = true;
+		return true;
 	}
 	return true;
 }

@@ -199,7 +199,7 @@ static bool write_texts(struct gmt_folder *folder)
 		if (slot->value_plus_1 && !write(folder, GMT_RECORD_CALLS, &row, 1))
 			return false;
 	}
-	return true;
+	return !folder->has_overhead || write(folder, GMT_RECORD_OVERHEAD, &folder->overhead, 1);
 }
 
 static bool write_moments(struct gmt_folder *folder)

@@ -117,3 +117,17 @@ uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64
 
 	return moment < first_epoch || moment == UINT64_MAX ? moment : gmt_clock_time_of_epoch_ns(snapshot, moment);
 }
+
+uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks)
+{
+	const struct gmt_snapshot_clock *clocks = snapshot->clocks.items;
+
+	if (snapshot->clocks.count < 2)
+		return ticks;
+
+	const struct gmt_snapshot_clock *last = &clocks[snapshot->clocks.count - 1];
+	unsigned __int128 span_ns = (unsigned __int128)ticks * (last->monotonic_ns - clocks->monotonic_ns) /
+		(last->stamp - clocks->stamp);
+
+	return span_ns < UINT64_MAX ? (uint64_t)span_ns : UINT64_MAX;
+}

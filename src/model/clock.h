@@ -29,4 +29,7 @@ uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64
 /* The same for a moment of the Unix epoch; 0 for moments before the start. */
 uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_t epoch_ns);
 
+/* How long so many ticks are, by the average rate of all clock records, rounded down. */
+uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks);
+
 #endif

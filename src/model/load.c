@@ -260,6 +260,9 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 		return load_clock(snapshot, (const struct gmt_clock *)row);
 	case GMT_RECORD_MARK:
 		return load_mark(snapshot, (const struct gmt_mark *)row);
+	case GMT_RECORD_OVERHEAD:
+		snapshot->overhead = *(const struct gmt_overhead *)row;
+		return true;
 	case GMT_RECORD_SYNC:
 		sync = (const struct gmt_sync *)row;
 		check_count(snapshot, sync->stamp, sync->events);

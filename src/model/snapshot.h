@@ -95,6 +95,7 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_pool) pools;
 	GMT_VEC(struct gmt_calls) calls;    /* the last of each api counts */
 	GMT_VEC(struct gmt_unhooked) unhooked;
+	struct gmt_overhead overhead; /* the last record; all zero: the recorder did not say */
 	/* Id to index, for each kind of record that has ids. */
 	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
 		stack_ids, name_ids;

@@ -16,6 +16,21 @@ static void write_padded(const struct gmt_plain *plain, const char *text, size_t
 		fputc(' ', plain->file);
 }
 
+/* Nothing where the recorder did not say: an older one, or none that has written a whole second yet. */
+static void write_overhead(const struct gmt_overhead_estimate *overhead, FILE *file)
+{
+	if (!overhead->timed_calls && !overhead->writer_ns)
+		return;
+	fputs("  overhead  ", file);
+	if (overhead->timed_calls)
+		fprintf(file, "estimated from %s timed: %s a call in the program's threads, %s for all; ",
+			gmt_text_count(overhead->timed_calls).text, gmt_text_duration(overhead->call_ns).text,
+			gmt_text_duration(overhead->calls_ns).text);
+	else
+		fputs("too few calls to estimate it in the program's threads; ", file);
+	fprintf(file, "%s in the recorder's own\n", gmt_text_duration(overhead->writer_ns).text);
+}
+
 static void write_devices(const struct gmt_snapshot *snapshot, const struct gmt_plain *plain)
 {
 	for (size_t i = 0; i < snapshot->devices.count; i++) {
@@ -83,6 +98,7 @@ void gmt_info_text(const struct gmt_info *info, FILE *file)
 	fprintf(file, "\n  stacks    %zu native, %zu Python, %zu pairs; %zu modules, %zu Python functions\n",
 		snapshot->stacks.count, snapshot->frames.count, snapshot->traces.count,
 		snapshot->modules.count, snapshot->codes.count);
+	write_overhead(&info->overhead, file);
 	write_devices(snapshot, &plain);
 	if (info->coverage)
 		gmt_coverage_text(info->coverage, &plain);
@@ -138,6 +154,23 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
+/* Null where the recorder did not say. */
+static void render_overhead(const struct gmt_overhead_estimate *overhead, struct gmt_json *json)
+{
+	gmt_json_key(json, "overhead_estimate");
+	if (!overhead->timed_calls && !overhead->writer_ns) {
+		gmt_json_null(json);
+		return;
+	}
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "timed_calls", overhead->timed_calls);
+	gmt_json_key_u64(json, "call_ns", overhead->call_ns);
+	gmt_json_key_u64(json, "calls_ns", overhead->calls_ns);
+	gmt_json_key_u64(json, "long_calls", overhead->long_calls);
+	gmt_json_key_u64(json, "writer_ns", overhead->writer_ns);
+	gmt_json_end_object(json);
+}
+
 void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 {
 	const struct gmt_snapshot *snapshot = info->snapshot;
@@ -160,6 +193,7 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 		gmt_json_key_text(json, snapshot->options.items[i].key.text,
 			snapshot->options.items[i].value.text);
 	gmt_json_end_object(json);
+	render_overhead(&info->overhead, json);
 	render_lists(info, json);
 	if (info->coverage) {
 		gmt_json_key(json, "coverage");

@@ -8,6 +8,7 @@
 #include "analysis/caveats.h"
 #include "analysis/census.h"
 #include "analysis/coverage.h"
+#include "analysis/overhead.h"
 #include "render/json.h"
 
 /* What is in a snapshot, as text and as JSON (schema gpumemtrace.info/1). */
@@ -15,6 +16,7 @@ struct gmt_info {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_census *census;
 	const struct gmt_caveats *caveats;
+	struct gmt_overhead_estimate overhead;
 	const struct gmt_coverage *coverage; /* NULL: not asked for; in text it takes the place of the census */
 	bool color;
 };

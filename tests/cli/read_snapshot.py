@@ -82,6 +82,8 @@ RECORDS = {
                          ("graph_reserved_bytes", "U", 64), ("before_steady_bytes", "U", 64),
                          ("after_steady_bytes", "U", 64), ("after_pool_bytes", "U", 64),
                          ("after_graph_bytes", "U", 64))),
+    31: ("overhead", (("timed_events", "U", 64), ("timed_ticks", "U", 64), ("long_events", "U", 64),
+                      ("writer_ns", "U", 64))),
 }
 ALLOC, FREE = 1, 2
 CUDA, TORCH = 1, 2
