@@ -31,11 +31,15 @@ enum gmt_overflow {
 enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {
-	char output[GMT_OUTPUT_BYTES]; /* template, see record/output.h */
-	bool native_stacks;
+	/* What each event looks at, on one line of the cache. */
+	_Alignas(64) bool native_stacks;
 	bool python_stacks;
 	bool free_stacks;
 	enum gmt_unwind_way unwind;
+	uint32_t depth;
+	uint32_t selftest; /* each so many native stacks are compared with the unwinder's; 0: none */
+
+	char output[GMT_OUTPUT_BYTES]; /* template, see record/output.h */
 	enum gmt_overflow overflow;
 	bool exports;
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
@@ -48,10 +52,8 @@ struct gmt_config {
 	uint64_t snapshot_peak_bytes; /* 0: off */
 	int snapshot_signal;          /* 0: off */
 	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "" when there is none */
-	uint32_t depth;
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool command; /* arguments and working folder of the program are kept */
-	uint32_t selftest; /* each so many native stacks are compared with the unwinder's; 0: none */
 	bool help;
 	enum gmt_mode mode;
 	struct gmt_window window;

@@ -6,7 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-_Atomic uint32_t *_Atomic gmt_process_mark;
+#include "together.h"
+
+/* The first of those that lie together, so that all begin with a line of the cache. */
+GMT_TOGETHER _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark;
 
 enum { WAIT_TRIES = 100000 };
 enum mark { CLEARED, CHANGING, OURS };

@@ -14,11 +14,12 @@
 #include "observe/optimizer_hook.h"
 #include "record/clock.h"
 #include "record/session.h"
+#include "together.h"
 
 /* What the main thread has to get back to Python: nobody waits for it, steps are missed meanwhile. */
 enum { PATIENCE_NS = 5000000 };
 
-static _Atomic bool settled;      /* registered, or never to be */
+static GMT_TOGETHER _Atomic bool settled;      /* registered, or never to be */
 static atomic_flag trying = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t blocks;   /* reports while nothing is settled */
 static _Atomic uint64_t next_try; /* by that count */

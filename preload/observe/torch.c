@@ -91,7 +91,7 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 	void gmt_wrap_##symbol(void *address, int64_t size_bytes, uint64_t allocated_bytes, \
 		uint64_t reserved_bytes, struct c10_device device) \
 	{ \
-		usage_function *real = (usage_function *)gmt_real(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		usage_function *real = (usage_function *)gmt_real_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		on_usage(GMT_HOOK_##symbol, address, size_bytes, allocated_bytes, reserved_bytes, device); \
 		if (real) \
 			real(address, size_bytes, allocated_bytes, reserved_bytes, device); \
@@ -104,7 +104,7 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 		struct c10_device device) \
 	{ \
 		out_of_memory_function *real = \
-			(out_of_memory_function *)gmt_real(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+			(out_of_memory_function *)gmt_real_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		on_out_of_memory(GMT_HOOK_##symbol, size_bytes, allocated_bytes, reserved_bytes, device); \
 		if (real) \
 			real(size_bytes, allocated_bytes, reserved_bytes, device); \

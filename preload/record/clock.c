@@ -3,11 +3,13 @@
 
 #include <time.h>
 
+#include "together.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-bool gmt_clock_is_counter;
+GMT_TOGETHER bool gmt_clock_is_counter;
 struct gmt_clock_moment gmt_clock_start;
 
 static uint64_t read_ns(clockid_t clock)

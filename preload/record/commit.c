@@ -16,11 +16,12 @@
 #include "record/overhead.h"
 #include "record/session.h"
 #include "thread.h"
+#include "together.h"
 #include "wire/format.h"
 
 enum { CHANGES = 64 }; /* of the state below that the writer has not yet seen; of more, the oldest are forgotten */
 
-static _Atomic bool is_paused;
+static GMT_TOGETHER _Atomic bool is_paused;
 static _Atomic uint32_t change_count;
 static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: being written */
 

@@ -15,6 +15,7 @@
 #include "capture/rules.h"
 #include "record/session.h"
 #include "routes/objects.h"
+#include "together.h"
 
 enum {
 	LOCK_TRIES = 2000,
@@ -31,10 +32,10 @@ struct row {
 	uint32_t build_id;
 };
 
-static _Atomic uint32_t generation = 1;
-static _Atomic uint32_t used_generation; /* the newest that a stack was taken in */
-static _Atomic bool is_used_since_scan = true;
-static _Atomic bool is_full;
+static GMT_TOGETHER _Atomic uint32_t generation = 1;
+static GMT_TOGETHER _Atomic uint32_t used_generation; /* the newest that a stack was taken in */
+static GMT_TOGETHER _Atomic bool is_used_since_scan = true;
+static GMT_TOGETHER _Atomic bool is_full;
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
 	GMT_VEC(struct row) rows;

@@ -29,6 +29,7 @@
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "thread.h"
+#include "together.h"
 #include "wire/leftover_owner.h"
 
 enum {
@@ -47,8 +48,9 @@ static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has it
 
 enum session_state { NONE, STARTING, ON, OVER };
 
-static _Atomic uint32_t state; /* enum session_state */
-static _Atomic uint32_t number = 1; /* of the recording, for threads that hold a ring of another one */
+static GMT_TOGETHER _Atomic uint32_t state; /* enum session_state */
+static GMT_TOGETHER struct gmt_depot *depot; /* recording.depot */
+static GMT_TOGETHER _Atomic uint32_t number = 1; /* of the recording, for threads that hold a ring of another one */
 static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1 };
 static struct gmt_recording recording = { .fd = -1 };
@@ -137,6 +139,7 @@ static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
 	recording.area = &area;
 	recording.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
 		atomic_load(&area.depot_ready_bytes));
+	depot = recording.depot;
 	listener.failed = writer_failed;
 	if (recording.depot && gmt_writer_start(&recording, listener))
 		return true;
@@ -232,8 +235,8 @@ struct gmt_depot *gmt_session_depot(void)
 {
 	/* Pairs with the stores of begin_once: the depot is there. */
 	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) == ON, 1))
-		return recording.depot;
-	return begin_once() ? recording.depot : NULL;
+		return depot;
+	return begin_once() ? depot : NULL;
 }
 
 static bool claim_slot(uint32_t *ret_slot, bool may_wait)
@@ -472,7 +475,7 @@ void gmt_session_abandon(void)
 	gmt_control_abandon();
 	gmt_snapshots_reset();
 	/* What was noted down holds for the child too. */
-	recording.depot = NULL;
+	recording.depot = depot = NULL;
 	recording.fd = -1;
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
 		atomic_store(&recording.losses[loss], 0);

@@ -8,6 +8,7 @@
 #include "audit/door.h"
 #include "routes/objects.h"
 #include "routes/symbols.h"
+#include "together.h"
 
 enum { SPACES = 16, OBJECTS = 512, PATH_BYTES = 1024 }; /* glibc has room for 16 namespaces */
 
@@ -24,7 +25,7 @@ static struct driver {
 	char path[PATH_BYTES];
 } drivers[SPACES];
 
-_Atomic bool gmt_namespaces_are_used;
+GMT_TOGETHER _Atomic bool gmt_namespaces_are_used;
 static _Atomic bool is_open, is_full;
 
 void gmt_namespaces_open(void)

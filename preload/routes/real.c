@@ -12,6 +12,7 @@
 #include "routes/namespaces.h"
 #include "routes/objects.h"
 #include "routes/symbols.h"
+#include "together.h"
 
 /*
  * What stands behind this library in the global scope when the process starts: interposers, and what
@@ -47,7 +48,7 @@ struct caller {
 static struct caller callers[GMT_HOOK_COUNT][CALLERS];
 static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
 static atomic_flag writing = ATOMIC_FLAG_INIT;
-static _Atomic uint32_t generation;
+static GMT_TOGETHER _Atomic uint32_t generation;
 
 static bool is_ours(const void *function)
 {

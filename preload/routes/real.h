@@ -51,7 +51,7 @@ int gmt_real_dlclose(void *handle);
 /* The driver's functions that all callers get, once they are known: those that nobody interposes. */
 extern _Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
 
-/* The same as gmt_real, which has looked whether all callers get the same one. */
+/* The same as gmt_real, which has looked whether all callers get the same one: for what no driver has, the shorter way. */
 void *gmt_real_for(enum gmt_hook hook, const void *caller);
 
 /*
