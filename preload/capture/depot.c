@@ -16,6 +16,7 @@
 enum {
 	SLOT_COUNT = 1 << 20,
 	SLOT_LIMIT = SLOT_COUNT / 8 * 7, /* beyond this, probes grow long: refuse new entries */
+	RECENT_COUNT = 1 << 12,
 };
 
 struct gmt_depot {
@@ -27,6 +28,11 @@ struct gmt_depot {
 	_Atomic uint64_t ready_bytes;
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
+	/*
+	 * What was last found of those hashes, likewise: a program's stacks come again, and are as many pages away from each
+	 * other in the table as there are of them. Here they are on eight.
+	 */
+	_Atomic uint64_t recent[RECENT_COUNT];
 };
 
 static_assert(sizeof(struct gmt_depot_entry) % GMT_DEPOT_ID_BYTES == 0, "an entry's bytes are aligned as the entry is");
@@ -126,7 +132,7 @@ uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, con
 	return gmt_depot_intern_hashed(depot, kind, bytes, length, gmt_hash_bytes(kind, bytes, length));
 }
 
-uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
+static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
 	uint64_t hash)
 {
 	uint32_t tag = (uint32_t)(hash >> 32);
@@ -157,4 +163,20 @@ uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind ki
 		if ((uint32_t)(found >> 32) == tag && same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
 			return (uint32_t)found;
 	}
+}
+
+uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
+	uint64_t hash)
+{
+	_Atomic uint64_t *recent = &depot->recent[hash % RECENT_COUNT];
+	/* Pairs with the release below: as in the table. */
+	uint64_t found = atomic_load_explicit(recent, memory_order_acquire);
+	uint32_t tag = (uint32_t)(hash >> 32), id;
+
+	if (found && (uint32_t)(found >> 32) == tag && same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
+		return (uint32_t)found;
+	id = intern_in_table(depot, kind, bytes, length, hash);
+	if (id)
+		atomic_store_explicit(recent, (uint64_t)tag << 32 | id, memory_order_release);
+	return id;
 }
