@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "cancelling.h"
 #include "config.h"
 #include "record/clock.h"
 #include "record/commit.h"
@@ -49,8 +50,13 @@ void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_
 		.kind = GMT_RING_OOM,
 		.device = event->device,
 	};
-	if (event->device >= 0)
-		gmt_driver_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
+	if (event->device < 0)
+		return;
+
+	/* A driver may come to a cancellation point, and the recorder is in the middle of an event. */
+	int cancelling = gmt_cancelling_hold();
+	gmt_driver_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
+	gmt_cancelling_release(cancelling);
 }
 
 void gmt_oom_wait(void)
