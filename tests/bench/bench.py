@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import rows
 import sampling
 import sections
 
@@ -36,36 +37,11 @@ def describe_source():
     return done.stdout.strip() or "no git"
 
 
-def number(value):
-    if value == 0 or abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-def with_unit(value, unit):
-    return "" if value is None else f"{number(value)} {unit}"
-
-
-def signed(value, unit):
-    return "" if value is None else f"{value:+.1f} {unit}" if unit == "%" else f"{number(value)} {unit}"
-
-
-def print_table(rows):
-    table = [("", "min", "median", "", "of minima", "of pairs", "goal", "")]
-    for row in rows:
-        verdict = {None: "", True: "met", False: "NOT MET"}[row.met]
-        goal = "" if row.goal is None else f"<= {row.goal} {row.unit if row.figure is None else row.figure_unit}"
-        table.append((row.what, with_unit(row.low, row.unit), with_unit(row.middle, row.unit), row.compared,
-                      signed(row.figure, row.figure_unit), signed(row.middle_figure, row.figure_unit), goal, verdict))
-    widths = [max(map(len, column)) for column in zip(*table)]
-    section = None
-    for row, cells in zip([None, *rows], table):
-        if row and row.section != section:
-            section = row.section
-            print(f"\n{section}")
-        first, *rest = (cell.ljust(width) if i in (0, 3, 6) else cell.rjust(width)
-                        for i, (cell, width) in enumerate(zip(cells, widths)))
-        print(f"  {first}  {'  '.join(rest)}".rstrip())
+def positive(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("at least one")
+    return value
 
 
 def main():
@@ -76,6 +52,9 @@ def main():
     parser.add_argument("--python", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--libraries", help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help="few samples: a look, not a measurement")
+    parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--processes", type=positive, metavar="N",
+                        help="processes of each variant, instead of each section's own number (start-up excepted)")
     parser.add_argument("--json", action="store_true", help="all samples, as JSON")
     parser.add_argument("section", nargs="*", help=f"any of {', '.join(sections.SECTIONS)}; all, unless named")
     options = parser.parse_args()
@@ -84,25 +63,31 @@ def main():
             parser.error(f"no section is called {name}; there are {', '.join(sections.SECTIONS)}")
 
     machine = sampling.Machine(options.build, options.python, options.libraries)
+    effort = sampling.Effort("tiny" if options.tiny else "quick" if options.quick else "full", options.processes)
     about = {**describe_machine(), "source": describe_source(), "device": "simulated" if options.libraries else "GPU",
              "date": time.strftime("%Y-%m-%d", time.gmtime())}
-    rows = []
+    if not options.json:
+        print(f"gpumemtrace {about['source']}, {about['date']}, {about['device']} device; {about['cores']} x "
+              f"{about['processor']}, {about['system']}, load {about['load_average']}", flush=True)
+    measured = []
     try:
         for name in options.section or sections.SECTIONS:
             progress = sampling.Progress(name)
-            rows += sections.SECTIONS[name](machine, options.quick, progress)
+            of_section = sections.SECTIONS[name](machine, effort, progress)
             progress.end()
+            measured += of_section
+            if not options.json:
+                print(rows.table_of(of_section), flush=True)
     finally:
         shutil.rmtree(machine.folder, ignore_errors=True)
 
     if options.json:
         json.dump({"schema": "gpumemtrace.bench/1", **about, "quick": options.quick,
-                   "rows": [{**dataclasses.asdict(row), "met": row.met} for row in rows]}, sys.stdout, indent=1)
+                   "load_average_after": round(os.getloadavg()[0], 1),
+                   "rows": [{**dataclasses.asdict(row), "met": row.met} for row in measured]}, sys.stdout, indent=1)
         print()
-        return
-    print(f"gpumemtrace {about['source']}, {about['date']}, {about['device']} device; {about['cores']} x "
-          f"{about['processor']}, {about['system']}, load {about['load_average']}\n")
-    print_table(rows)
+    else:
+        print(f"\nload {os.getloadavg()[0]:.1f} at the end")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Fresh processes, side by side: what all measurements of scripts/bench share."""
-import dataclasses
 import glob
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -14,26 +12,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 
 
-@dataclasses.dataclass
-class Row:
-    """One line of the table: a figure, and the goal that it is held against (or None)."""
-    section: str
-    what: str
-    unit: str
-    low: float                    # the least of all samples
-    middle: float                 # their median
-    compared: str = ""            # with what, in words, when `figure` is a comparison
-    figure: float | None = None   # what the goal is about; None: `low` itself
-    figure_unit: str = ""
-    middle_figure: float | None = None
-    goal: float | None = None     # at most this
-    samples: list = dataclasses.field(default_factory=list)
+class Effort:
+    """How much is measured: "full", "quick" (a look) or "tiny" (does it run at all?)."""
 
-    @property
-    def met(self):
-        if self.goal is None:
-            return None
-        return (self.low if self.figure is None else self.figure) <= self.goal
+    def __init__(self, size="full", processes=None):
+        self.size = size
+        self.chosen = processes
+
+    def pick(self, full, quick, tiny):
+        return {"full": full, "quick": quick, "tiny": tiny}[self.size]
+
+    def processes(self, full, quick):
+        """How many of each variant, unless the user chose."""
+        return self.chosen or self.pick(full, quick, 1)
 
 
 class Machine:
@@ -47,28 +38,35 @@ class Machine:
         self.libraries = libraries  # LD_LIBRARY_PATH of the simulated device; None: a real one
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-bench.")
 
-    def environment(self, options=None):
-        """None: without the shim. Else its options; what it writes goes to `self.folder`."""
+    def environment(self, options=None, preload=()):
+        """None: without the shim. Else its options; what it writes goes to `self.folder`. `preload` comes behind the shim."""
         variables = {key: value for key, value in os.environ.items()
                      if key not in ("LD_PRELOAD", "GPUMEMTRACE_OPTIONS")}
         if self.libraries:
             variables["LD_LIBRARY_PATH"] = self.libraries
         if options is not None:
             output = os.path.join(self.folder, "%p.gmt.gz")
-            variables["LD_PRELOAD"] = self.shim
             variables["GPUMEMTRACE_OPTIONS"] = ":".join([f"output='{output}'", *([options] if options else [])])
+        libraries = [*([self.shim] if options is not None else []), *preload]
+        if libraries:
+            variables["LD_PRELOAD"] = ":".join(libraries)
         return variables
 
-    def run(self, command, options=None):
-        done = subprocess.run(command, env=self.environment(options), cwd=self.folder, stdin=subprocess.DEVNULL,
+    def attempt(self, command, options=None, preload=()):
+        """The program's end, whatever it is, with its output."""
+        return subprocess.run(command, env=self.environment(options, preload), cwd=self.folder, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=1800)
+
+    def run(self, command, options=None, preload=()):
+        """The program's output; the end of everything where it failed."""
+        done = self.attempt(command, options, preload)
         if done.returncode:
             sys.exit(f"scripts/bench: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         return done.stdout
 
-    def compile(self, name, *arguments):
+    def compile(self, name, *arguments, out=None):
         """A program of this folder, for the machine that is measured."""
-        out = os.path.join(self.folder, os.path.splitext(name)[0])
+        out = os.path.join(self.folder, out or os.path.splitext(name)[0])
         if not os.path.exists(out):
             subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", out, os.path.join(HERE, name), *arguments],
                            check=True)
@@ -89,28 +87,24 @@ class Machine:
         return json.loads(self.run([self.cli, "report", "--json", path]))
 
 
-def alternate(variants, cycles, measure, progress):
+def alternate(variants, cycles, measure, progress, tell=None):
     """
     `cycles` times each of `variants` in turn, so that whatever else the machine does meets all of them;
     every second cycle backwards, so that none always comes after the same other. Samples by variant.
+    With `tell`, which makes text of a sample, each is told as it comes.
     """
     samples = {variant: [] for variant in variants}
     for cycle in range(cycles):
         for variant in list(variants)[::-1 if cycle % 2 else 1]:
             progress(f"{cycle + 1}/{cycles} {variant}")
             samples[variant].append(measure(variant))
+            if tell:
+                progress.say(f"{cycle + 1}/{cycles} {variant}: {tell(samples[variant][-1])}")
     return samples
 
 
-def slower_percent(samples, plain):
-    """Of the minima; and the median over cycles, in each of which the two ran one after the other."""
-    lows = min(samples) / min(plain)
-    pairs = statistics.median(a / b for a, b in zip(samples, plain))
-    return (lows - 1) * 100, (pairs - 1) * 100
-
-
 class Progress:
-    """One line on a terminal's stderr; nothing elsewhere."""
+    """What is being done, on stderr: on a terminal in one line that changes; what is worth keeping in lines of its own."""
 
     def __init__(self, section):
         self.section = section
@@ -119,6 +113,10 @@ class Progress:
     def __call__(self, text):
         if self.shown:
             print(f"\r\033[K{self.section}: {text}", end="", file=sys.stderr, flush=True)
+
+    def say(self, text):
+        self.end()
+        print(f"{self.section}: {text}", file=sys.stderr, flush=True)
 
     def end(self):
         if self.shown:
@@ -137,10 +135,22 @@ def spawn_ms(command, environment):
     return elapsed_ms
 
 
-def time_and_memory(command):
+def runtime_arguments(machine):
+    """How a C program is linked to the runtime of the device that is measured."""
+    headers = []
+    with open(os.path.join(machine.build, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+        for option in json.load(file):
+            if option["name"] == "cudaheaders" and option["value"]:
+                headers = option["value"].split(":")
+    headers = headers or [path for path in ("/usr/local/cuda/include",) if os.path.isdir(path)]
+    library = os.path.join(machine.build, "simcuda", "libcudart.so.13") if machine.libraries else "-lcudart"
+    return [*(f"-I{path}" for path in headers), library]
+
+
+def time_and_memory(command, environment=None):
     """(seconds, MiB of memory at most) of a program whose output is thrown away."""
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""training_loop.py STEPS ROUNDS none|python|all: times the transformer of tests/torch.
+"""training_loop.py STEPS ROUNDS none|python|all|profiler [PICKLE]: times the transformer of tests/torch.
 
-The last argument turns PyTorch's own memory recorder on. Prints JSON: milliseconds of a step in the
-fastest round, and processor milliseconds of a step over all rounds and all threads.
+The third argument turns PyTorch's own memory recorder on, or its profiler with memory and stacks. Prints JSON: milliseconds of
+a step in the fastest round, and processor milliseconds of a step over all rounds and all threads. The profiler is started and
+ended with each round, for it keeps all in memory; what it does then is not measured. PICKLE gets what the recorder has.
 """
+import contextlib
 import json
 import os
 import sys
@@ -16,26 +18,32 @@ from torch import nn  # noqa: E402
 import transformer_loop as loop  # noqa: E402
 
 
+def profiler():
+    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True, with_stack=True)
+
+
 def main():
     steps, rounds, recorder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     model = nn.Sequential(*(loop.Block() for _ in range(loop.LAYERS)), nn.Linear(loop.WIDTH, loop.CLASSES))
     model = model.to(loop.DEVICE)
     optimizer = torch.optim.AdamW(model.parameters())
     loop.train(model, optimizer, loop.WARM_UP_STEPS)
-    if recorder != "none":
+    if recorder in ("python", "all"):
         torch.cuda.memory._record_memory_history(enabled="all", context="all", stacks=recorder, max_entries=1_000_000)
 
-    round_ms = []
-    cpu_start = time.process_time()
+    round_ms, cpu_s = [], 0
     for _ in range(rounds):
-        start = time.perf_counter()
-        loop.train(model, optimizer, steps)
-        round_ms.append((time.perf_counter() - start) * 1000 / steps)
-    cpu_ms = (time.process_time() - cpu_start) * 1000 / (rounds * steps)
+        with profiler() if recorder == "profiler" else contextlib.nullcontext():
+            cpu_start, start = time.process_time(), time.perf_counter()
+            loop.train(model, optimizer, steps)
+            round_ms.append((time.perf_counter() - start) * 1000 / steps)
+            cpu_s += time.process_time() - cpu_start
+    if len(sys.argv) > 4:
+        torch.cuda.memory._dump_snapshot(sys.argv[4])
     # An interpreter that ends while autograd's threads still settle down is aborted now and then, with
     # PyTorch 2.15, by "terminate called without an active exception".
     time.sleep(0.2)
-    print(json.dumps({"wall_ms": min(round_ms), "cpu_ms": cpu_ms}))
+    print(json.dumps({"wall_ms": min(round_ms), "cpu_ms": cpu_s * 1000 / (rounds * steps)}))
 
 
 if __name__ == "__main__":

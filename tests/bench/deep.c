@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocates and frees in a hot loop, so many native frames deep; deep.py opens it with ctypes. Compiled twice: as it is it asks the
+ * device, and with -DHOST_MEMORY the C library, for the same sizes in the same functions, so that profilers of the host's memory
+ * meet the same stacks.
+ *
+ * The functions below the caller are many and of unlike frames, as a program's are. The innermost seven are steps: which four to
+ * seven of them run is told by a number, so they differ from call to call or are the same each time.
+ */
+#define _GNU_SOURCE
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "one_page.h"
+
+#ifdef HOST_MEMORY
+static int allocate(void **block, size_t size_bytes)
+{
+	*block = malloc(size_bytes);
+	return !*block;
+}
+
+static int release(void *block)
+{
+	free(block);
+	return 0;
+}
+#else
+#include <cuda_runtime_api.h>
+#define allocate(block, size_bytes) cudaMalloc(block, size_bytes)
+#define release(block) cudaFree(block)
+#endif
+
+enum { STEPS = 7, LEAST_STEPS = 4, FRAMES_MAX = 512, REST_US = 20000, THREAD_REST_US = 1000 };
+
+/* What a thread does, and what it finds. Of a pair of calls, in nanoseconds. */
+struct work {
+	unsigned stacks, count, live, levels_left;
+	int rests;
+	double cpu_ns, wall_ns;
+	void **blocks; /* `live` of them wait to be freed */
+};
+
+static pthread_barrier_t start_line;
+
+static double clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* The optimizer shall not see that nobody looks into the block. */
+static void pair(struct work *work, unsigned number)
+{
+	void *block, *old;
+
+	if (allocate(&block, BLOCK_BYTES + (work->live ? number % 16 * 512 : 0)))
+		abort();
+	__asm__ volatile("" : : "r"(block) : "memory");
+	old = block;
+	if (work->live) {
+		old = work->blocks[number % work->live];
+		work->blocks[number % work->live] = block;
+	}
+	if (old && release(old))
+		abort();
+}
+
+typedef void step(struct work *work, unsigned number, unsigned way, int left);
+static step step_0, step_1, step_2, step_3;
+static step *const steps[] = { step_0, step_1, step_2, step_3 };
+
+/* The empty statement behind the call keeps it from being a jump, which would leave no frame. */
+#define STEP(name, room) \
+	__attribute__((noinline)) static void name(struct work *work, unsigned number, unsigned way, int left) \
+	{ \
+		volatile char space[room]; \
+		space[0] = 0; \
+		if (left > 1) \
+			steps[way % 4](work, number, way / 4, left - 1); \
+		else \
+			pair(work, number); \
+		__asm__ volatile("" : : "r"(space) : "memory"); \
+	}
+STEP(step_0, 8)
+STEP(step_1, 40)
+STEP(step_2, 24)
+STEP(step_3, 72)
+
+static void call_once(struct work *work, unsigned number)
+{
+	unsigned which = work->stacks > 1 ? number % work->stacks : 0;
+	int count = work->stacks > 1 ? LEAST_STEPS + (int)(which % (STEPS - LEAST_STEPS + 1)) : STEPS;
+
+	step_0(work, number, which / (STEPS - LEAST_STEPS + 1), count);
+}
+
+__attribute__((noinline)) static void loop(struct work *work)
+{
+	if (work->rests) {
+		usleep(REST_US);
+		pthread_barrier_wait(&start_line);
+	}
+	in_loop = !work->live;
+	double wall_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	for (unsigned i = 0; i < work->count; i++)
+		call_once(work, i);
+	work->cpu_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / work->count;
+	work->wall_ns = (clock_ns(CLOCK_MONOTONIC) - wall_ns) / work->count;
+	in_loop = 0;
+}
+
+typedef void level(struct work *work);
+static level level_0, level_1, level_2, level_3, level_4, level_5, level_6, level_7;
+static level *const levels[] = { level_0, level_1, level_2, level_3, level_4, level_5, level_6, level_7 };
+
+#define LEVEL(name, room) \
+	__attribute__((noinline)) static void name(struct work *work) \
+	{ \
+		volatile char space[room]; \
+		space[0] = 0; \
+		if (work->levels_left) \
+			levels[--work->levels_left % 8](work); \
+		else \
+			loop(work); \
+		__asm__ volatile("" : : "r"(space) : "memory"); \
+	}
+LEVEL(level_0, 16)
+LEVEL(level_1, 120)
+LEVEL(level_2, 32)
+LEVEL(level_3, 200)
+LEVEL(level_4, 8)
+LEVEL(level_5, 64)
+LEVEL(level_6, 48)
+LEVEL(level_7, 256)
+
+/* As many levels as are missing to `frames`, with one for loop and the steps. */
+static void descend(struct work *work, int frames, int frames_above)
+{
+	int missing = frames - frames_above - 2 - STEPS;
+
+	work->levels_left = missing > 0 ? (unsigned)missing : 0;
+	level_0(work);
+}
+
+static int frames_here(void)
+{
+	void *addresses[FRAMES_MAX];
+
+	return backtrace(addresses, FRAMES_MAX);
+}
+
+/* How many threads run deep_run at once, from now on: its rounds begin together. */
+int deep_begin(unsigned threads)
+{
+	return pthread_barrier_init(&start_line, NULL, threads);
+}
+
+/*
+ * `rounds` times `count` pairs of calls, `frames` native frames deep, from `stacks` different ones (1: the same each time). `live`
+ * blocks are kept; 0: each is freed at once. With `rests` the rounds begin after a rest, together in all threads. Writes to `out`,
+ * for each round, processor and wall nanoseconds of a pair. Returns the native frames there are, or -1 without memory.
+ */
+int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds,
+	int rests, double *out)
+{
+	struct work work = { .stacks = stacks, .count = count, .live = live, .rests = rests };
+	int above = frames_here() - 1; /* the innermost that was counted is frames_here itself */
+
+	work.blocks = calloc(live + 1, sizeof(*work.blocks));
+	if (!work.blocks)
+		return -1;
+	for (int i = 0; i < rounds; i++) {
+		descend(&work, frames, above);
+		out[2 * i] = work.cpu_ns;
+		out[2 * i + 1] = work.wall_ns;
+	}
+	free(work.blocks);
+	return frames > above + 2 + STEPS ? frames : above + 2 + STEPS;
+}
+
+static void *first_pair(void *own_work)
+{
+	struct work *work = own_work;
+
+	descend(work, FRAMES_MAX, FRAMES_MAX - 24); /* a stack of some twenty frames */
+	return NULL;
+}
+
+/* Starts `threads` threads, one after the other. Writes to `out` the wall nanoseconds of the first pair of calls of each. */
+int deep_first(int threads, double *out)
+{
+	for (int i = 0; i < threads; i++) {
+		struct work work = { .stacks = 1, .count = 1 };
+		pthread_t thread;
+
+		usleep(THREAD_REST_US);
+		if (pthread_create(&thread, NULL, first_pair, &work))
+			return -1;
+		pthread_join(thread, NULL);
+		out[i] = work.wall_ns;
+	}
+	return 0;
+}

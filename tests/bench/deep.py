@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""deep.py TRACKER LIBRARY measure COUNT ROUNDS [THREADS] | first THREADS | record COUNT STACKS LIVE
+
+Calls deep.c, fifteen Python frames deep. TRACKER is "-", or "python:FILE" or "native:FILE", for memray with Python stacks or both.
+measure: rounds of COUNT pairs of calls, with the same stack each time and with 64 different ones. Prints JSON: for each, the
+processor and the wall nanoseconds of a pair in the fastest round (the mean over THREADS threads at once), and the frames.
+first: the median of what the first pair of calls takes in a new thread, in wall nanoseconds.
+record: COUNT pairs as fast as they go, from STACKS stacks, with LIVE blocks alive. Prints what the loop took, the processor time
+of the recorder's writer, and when the program came to its end, by the monotonic clock; all in nanoseconds.
+"""
+import contextlib
+import ctypes
+import glob
+import json
+import statistics
+import sys
+import threading
+import time
+
+NATIVE_FRAMES, PYTHON_FRAMES = 30, 15
+SHAPES = {"same": 1, "differing": 64}
+
+
+def python_frames():
+    frame, count = sys._getframe(1), 0
+    while frame:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def deeper(missing, call):
+    """Calls with so many more frames of Python; none of the interpreter's own are added."""
+    return deeper(missing - 1, call) if missing > 0 else call()
+
+
+def at_depth(call):
+    # `deeper`'s own last frame counts, and `call`'s.
+    return deeper(PYTHON_FRAMES - python_frames() - 2, call)
+
+
+def run(library, stacks, count, live, rounds, rests):
+    """(frames, the rounds' [processor, wall] nanoseconds of a pair)"""
+    out = (ctypes.c_double * (2 * rounds))()
+    frames = [0, 0]
+
+    def call():
+        frames[1] = python_frames()
+        frames[0] = library.deep_run(NATIVE_FRAMES, stacks, count, live, rounds, rests, out)
+
+    at_depth(call)
+    if frames[0] < 0:
+        sys.exit("deep.py: no memory")
+    return frames, [out[2 * i:2 * i + 2] for i in range(rounds)]
+
+
+def in_threads(library, stacks, count, rounds, threads):
+    results = [None] * threads
+
+    def work(index):
+        results[index] = run(library, stacks, count, 0, rounds, 1)
+
+    if library.deep_begin(threads):
+        sys.exit("deep.py: no barrier")
+    others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
+    for thread in others:
+        thread.start()
+    work(0)
+    for thread in others:
+        thread.join()
+    # Two threads at once are as slow as both are; that one had the other's core as well is seen in no round's mean.
+    best = [min(statistics.fmean(result[1][i][kind] for result in results) for i in range(rounds)) for kind in (0, 1)]
+    return {"cpu_ns": best[0], "wall_ns": best[1], "frames": results[0][0]}
+
+
+def measure(library, count, rounds, threads=1):
+    # The first calls of a process make a context, and learn.
+    in_threads(library, max(SHAPES.values()), count, 2, threads)
+    return {name: in_threads(library, stacks, count, rounds, threads) for name, stacks in SHAPES.items()}
+
+
+def first(library, threads):
+    in_threads(library, 1, 100, 2, 1)
+    out = (ctypes.c_double * threads)()
+    if library.deep_first(threads, out):
+        sys.exit("deep.py: no thread")
+    return statistics.median(out)
+
+
+def writer_cpu_ns():
+    """What the recorder's writer took of a processor, or None without one."""
+    for path in glob.glob("/proc/self/task/*/comm"):
+        with open(path, encoding="utf-8") as comm, open(path[:-4] + "schedstat", encoding="utf-8") as times:
+            if comm.read() == "gpumemtrace\n":
+                return int(times.read().split()[0])
+    return None
+
+
+def record(library, count, stacks, live):
+    library.deep_begin(1)
+    run(library, stacks, 100, 0, 1, 0)
+    before_ns = writer_cpu_ns()
+    _, ((cpu_ns, wall_ns),) = run(library, stacks, count, live, 1, 0)
+    after_ns = writer_cpu_ns()
+    return {"loop_cpu_ns": cpu_ns * count, "loop_wall_ns": wall_ns * count,
+            "writer_cpu_ns": None if after_ns is None else after_ns - (before_ns or 0), "end_ns": time.monotonic_ns()}
+
+
+def tracked(how):
+    """memray by its own interface: its command would add frames, and the stacks would not be alike."""
+    if how == "-":
+        return contextlib.nullcontext()
+    import memray
+
+    kind, path = how.split(":", 1)
+    return memray.Tracker(path, native_traces=kind == "native")
+
+
+def main():
+    modes = {"measure": measure, "first": first, "record": record}
+    tracker, library, mode, *arguments = sys.argv[1:]
+    with tracked(tracker):
+        told = modes[mode](ctypes.CDLL(library), *map(int, arguments))
+    print(json.dumps(told), flush=True)
+
+
+if __name__ == "__main__":
+    main()

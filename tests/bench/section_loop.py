@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""A training loop, without the shim, with it, and with what PyTorch itself has to record memory with."""
+import json
+import os
+
+from rows import LEAST_PERCENT, Row, compare, row_of, slower_percent, times
+from sampling import HERE, alternate
+
+# How the loop is run: (options of the shim, or None: without it; what of PyTorch's own records, see training_loop.py)
+LOOPS = {
+    "without the shim": (None, "none"),
+    "stacks=all": ("stacks=all", "none"),
+    "stacks=python": ("stacks=python", "none"),
+    "stacks=native": ("stacks=native", "none"),
+    "stacks=none": ("stacks=none", "none"),
+    "stacks=all, free_stacks=on": ("stacks=all:free_stacks=on", "none"),
+    "PyTorch's recorder, stacks=python": (None, "python"),
+    "PyTorch's recorder, stacks=all": (None, "all"),
+    "torch.profiler, memory and stacks": (None, "profiler"),
+}
+PLAIN, RIVAL = "without the shim", "PyTorch's recorder, stacks=all"
+SLOWER_GOALS_PERCENT = {"stacks=all": 3, "stacks=python": 1.5}
+CHEAPER_GOAL = 15
+BYTES_GOAL = 6
+
+
+def cheaper_row(section, samples):
+    """How many times the overhead of PyTorch's own recorder is ours."""
+    theirs, ours = (slower_percent(samples[variant], samples[PLAIN]) for variant in (RIVAL, "stacks=all"))
+    low, middle = times(theirs, ours, LEAST_PERCENT)
+    return Row(section, "its overhead against that of stacks=all", "times", low, middle, goal=CHEAPER_GOAL, at_least=True)
+
+
+def training_loop(machine, effort, progress):
+    steps, rounds, cycles = effort.pick(5, 5, 1), effort.pick(30, 10, 2), effort.processes(7, 2)
+    script = os.path.join(HERE, "training_loop.py")
+    bytes_per_event = {}
+
+    def measure(variant):
+        options, recorder = LOOPS[variant]
+        machine.forget_snapshots()
+        told = json.loads(machine.run([machine.python, script, str(steps), str(rounds), recorder], options))
+        if options is not None:
+            snapshot = machine.take_snapshot()
+            events = machine.report(snapshot)["events"]
+            if events["dropped"]:
+                raise SystemExit(f"scripts/bench: {events['dropped']} events were dropped with {options}")
+            bytes_per_event.setdefault(variant, []).append(os.path.getsize(snapshot) / events["recorded"])
+        return told
+
+    told = alternate(LOOPS, cycles, measure, progress,
+                     lambda sample: f"{sample['wall_ms']:.2f} ms, processor time {sample['cpu_ms']:.2f} ms")
+
+    def column(key):
+        return {variant: [sample[key] for sample in samples] for variant, samples in told.items()}
+
+    wall = "training loop, a step in the fastest of some rounds"
+    cpu = "training loop, processor time of a step in all threads, the writer's too"
+    rows = [*compare(wall, "ms", column("wall_ms"), SLOWER_GOALS_PERCENT), cheaper_row(wall, column("wall_ms")),
+            *compare(cpu, "ms", column("cpu_ms"), {})]
+    rows += [row_of("size on disk", variant, "bytes/event", values, goal=BYTES_GOAL)
+             for variant, values in bytes_per_event.items()]
+    return rows

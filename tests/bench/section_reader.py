@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""What a report costs: by the number of events, and beside the readers of other profilers."""
+import os
+
+import rivals
+from rows import Row, memory_row, row_of, times
+from sampling import HERE, alternate, time_and_memory
+from section_stack import libraries_of
+
+GOAL_NS, GOAL_MIB = 100, 381  # 10 million events in a second and 400 MB
+STACKS, LIVE = 500, 1000
+# How many times as long as ours another reader is to take, at least.
+SLOWER_GOALS = {"heaptrack_print": 1, "memray stats": 4, "_memory_viz.py trace_plot": 40}
+LEAST_S = 0.001
+
+
+def by_events(machine, effort, progress):
+    """With the same sites and the same live blocks."""
+    rows = []
+    for millions in effort.pick((1, 10, 30), (1, 3), (1,)):
+        path = os.path.join(machine.folder, "events.gmt.gz")
+        name = f"{millions} million events"
+        progress(f"writing {name}")
+        machine.run([os.path.join(machine.build, "tests", "unit", "make_snapshot"), path, f"events={millions}000000",
+                     "threads=2", "sites=500", "depth=10", "live=5000", "level=1"])
+        progress(f"reading {name}")
+        taken = [time_and_memory([machine.cli, "report", path]) for _ in range(effort.processes(5, 3))]
+        os.unlink(path)
+        seconds, memory = ([sample[i] for sample in taken] for i in (0, 1))
+        goals = (GOAL_NS, GOAL_MIB) if millions == 10 else (None, None)
+        section = "a report by events"
+        row = row_of(section, name, "s", seconds, goal=goals[0], compared="an event", figure_unit="ns")
+        row.figure, row.middle_figure = (value / millions * 1000 for value in (row.low, row.middle))
+        progress.say(f"{name}: {row.low:.2f} s")
+        rows += [row, memory_row(section, f"memory at most for {name}", memory, goals[1])]
+    return rows
+
+
+def beside(section, commands, events, machine, effort, progress):
+    """Rows of our reader, the first of `commands`, and others, on as many events each."""
+    cycles = effort.processes(5, 2)
+    environment = machine.environment()
+    taken = alternate(commands, cycles, lambda reader: time_and_memory(commands[reader], environment), progress,
+                      lambda sample: f"{sample[0]:.2f} s")
+    seconds = {reader: [sample[0] for sample in samples] for reader, samples in taken.items()}
+    rows = []
+    for reader, values in seconds.items():
+        row = row_of(section, reader, "s", values, compared="an event", figure_unit="ns")
+        row.figure, row.middle_figure = (value * 1e9 / events for value in (row.low, row.middle))
+        rows.append(row)
+    for row in rows[1:]:
+        low, middle = times((row.low, row.middle), (rows[0].low, rows[0].middle), LEAST_S)
+        rows.append(Row(section, f"{row.what} against ours", "times", low, middle, goal=SLOWER_GOALS[row.what], at_least=True))
+    rows += [memory_row(section, f"memory at most, {reader}", [sample[1] for sample in samples])
+             for reader, samples in taken.items()]
+    return rows
+
+
+def beside_profilers(machine, effort, progress):
+    pairs = effort.pick(2_000_000, 250_000, 2000)
+    on_device, on_host = libraries_of(machine)
+    section = f"reading {2 * pairs:,} events of {STACKS} stacks, {LIVE} blocks alive"
+    arguments = ["record", pairs, STACKS, LIVE]
+    progress(f"recording {2 * pairs:,} events")
+    machine.forget_snapshots()
+    machine.run([machine.python, rivals.DEEP, "-", on_device, *map(str, arguments)], "overflow=wait", preload=[on_device])
+    ours = machine.take_snapshot()
+    events = machine.report(ours)["events"]
+    if events["dropped"] or events["recorded"] < 2 * pairs:
+        raise SystemExit(f"scripts/bench: of {2 * pairs} events {events['recorded']} were recorded")
+    commands, notes = {"gpumemtrace report": [machine.cli, "report", ours]}, []
+    for name, rival in {"heaptrack_print": rivals.Heaptrack(), "memray stats": rivals.Memray("native")}.items():
+        progress(f"recording with {rival.name}")
+        try:
+            rival.prepare(machine)
+            rival.run(machine, on_host, arguments, readable=True)
+            rival.check(machine, pairs)
+            commands[name] = rival.read_command(machine)
+        except rivals.Unusable as why:
+            notes.append(Row(section, name, note=str(why)))
+    return [*beside(section, commands, 2 * pairs, machine, effort, progress), *notes]
+
+
+def beside_pytorch(machine, effort, progress):
+    """One run of a training loop, recorded by us and by PyTorch."""
+    rounds = effort.pick(35, 10, 1)
+    pickle, page = (os.path.join(machine.folder, name) for name in ("torch.pickle", "page.html"))
+    progress("recording a training loop, with PyTorch's recorder too")
+    machine.forget_snapshots()
+    machine.run([machine.python, os.path.join(HERE, "training_loop.py"), "5", str(rounds), "python", pickle], "overflow=wait")
+    ours = machine.take_snapshot()
+    events = machine.report(ours)["events"]["recorded"]
+    return beside(f"reading a training loop's {events:,} events",
+                  {"gpumemtrace report": [machine.cli, "report", ours],
+                   "_memory_viz.py trace_plot": [machine.python, rivals.memory_viz(machine), "trace_plot", pickle, "-o", page]},
+                  events, machine, effort, progress)
+
+
+def reader(machine, effort, progress):
+    return [*by_events(machine, effort, progress), *beside_profilers(machine, effort, progress),
+            *beside_pytorch(machine, effort, progress)]

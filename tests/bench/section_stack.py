@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""One event at the bottom of 30 native and 15 Python frames, beside other profilers: theirs of malloc, ours of cudaMalloc."""
+import rivals
+from rivals import DEEP
+from rows import LEAST_NS, Row, added, row_of, times
+from sampling import alternate, runtime_arguments
+
+PLAIN, PLAIN_HOST = "without the shim", "without a profiler, malloc and free"
+OURS = {"stacks=none": "none", "stacks=native": "native", "stacks=all": "all"}
+SHAPES = {"same": "the same stack each time", "differing": "the innermost 4 to 7 frames differ"}
+EVENT_GOALS_NS = {("differing", "stacks=all"): 200, ("same", "stacks=native"): 60}
+CHEAPER_GOALS = {"same": 15, "differing": 5}
+CHEAPER_THAN = ("memray --native", "heaptrack")
+TWO_THREADS_GOAL = 1.2
+FIRST_GOAL_US = 10
+KINDS = {"cpu_ns": "processor time", "wall_ns": "wall time"}
+
+
+def libraries_of(machine):
+    """deep.c for the device and for malloc."""
+    arguments = ["-shared", "-fPIC", "-pthread"]
+    return (machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
+            machine.compile("deep.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"))
+
+
+def runner_of(machine, library, options):
+    """Runs deep.py with our options, or None, on a library; it is loaded before all, for the simulated device's sake (one_page.h)."""
+    def run(arguments):
+        machine.forget_snapshots()
+        return rivals.told_by(machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[library]))
+    return run
+
+
+def variants_of(machine, progress):
+    """({variant: what runs deep.py so}, {rival: why it is missing}, {variant: the one that it is compared with})"""
+    on_device, on_host = libraries_of(machine)
+    progress("looking for other profilers")
+    usable, missing = rivals.checked(
+        [rivals.Memray("python"), rivals.Memray("native"), rivals.Heaptrack(), *rivals.on_device(machine)], machine, on_host)
+    variants = {PLAIN: runner_of(machine, on_device, None)}
+    variants |= {name: runner_of(machine, on_device, f"stacks={value}") for name, value in OURS.items()}
+    variants[PLAIN_HOST] = runner_of(machine, on_host, None)
+    bases = dict.fromkeys(OURS, PLAIN)
+    for rival in usable:
+        library = on_device if rival.on_device else on_host
+        variants[rival.name] = lambda arguments, rival=rival, library=library: rival.run(machine, library, arguments)
+        bases[rival.name] = PLAIN if rival.on_device else PLAIN_HOST
+    return variants, missing, bases
+
+
+def event_rows(samples, missing, bases):
+    """`samples`: {shape: {variant: nanoseconds of a pair of calls, by process}}"""
+    rows = []
+    for shape, by_variant in samples.items():
+        section = f"an allocation and its free, {SHAPES[shape]}"
+        costs = {variant: added(by_variant[variant], by_variant[base]) for variant, base in bases.items()}
+        for variant, values in by_variant.items():
+            row = row_of(section, variant, "ns", values)
+            if variant in bases:
+                row.compared, row.figure_unit = "added", "ns"
+                row.figure, row.middle_figure = costs[variant]
+            rows.append(row)
+        rows += [Row(section, rival, note=why) for rival, why in missing.items()]
+        # Half of what two events without a stack take is one of them; the rest is the stack.
+        for variant in ("stacks=native", "stacks=all"):
+            low, middle = (whole - none / 2 for whole, none in zip(costs[variant], costs["stacks=none"]))
+            rows.append(Row(section, f"an allocation's event, {variant}", "ns", low, middle,
+                            goal=EVENT_GOALS_NS.get((shape, variant))))
+        for rival in bases:
+            if rival not in OURS:
+                low, middle = times(costs[rival], costs["stacks=all"], LEAST_NS)
+                rows.append(Row(section, f"{rival} against stacks=all", "times", low, middle, at_least=True,
+                                goal=CHEAPER_GOALS[shape] if rival in CHEAPER_THAN else None))
+    return rows
+
+
+def thread_rows(one, two, bases):
+    """`one`, `two`: {variant: [what deep.py measured of differing stacks, by process]}, of one thread and of two at once."""
+    rows = []
+    for kind, words in KINDS.items():
+        section = f"two threads at once, differing stacks, {words} of a pair"
+        for variant, base in bases.items():
+            both, alone = ([sample[kind] for sample in told[variant]] for told in (two, one))
+            bases_two, bases_one = ([sample[kind] for sample in told[base]] for told in (two, one))
+            low, middle = times(added(both, bases_two), added(alone, bases_one), LEAST_NS)
+            goal = TWO_THREADS_GOAL if kind == "cpu_ns" and variant == "stacks=all" else None
+            rows.append(row_of(section, variant, "ns", both, compared="added, of one's", figure=low, middle_figure=middle,
+                               figure_unit="times", goal=goal))
+    return rows
+
+
+def first_rows(samples, bases):
+    """`samples`: {variant: wall nanoseconds of the first pair of calls in a new thread, by process}"""
+    rows = []
+    for variant, values in samples.items():
+        row = row_of("the first allocation and free of a new thread", variant, "us", [value / 1000 for value in values])
+        if variant in bases:
+            low, middle = added(values, samples[bases[variant]])
+            row.compared, row.figure_unit, row.figure, row.middle_figure = "added", "us", low / 1000, middle / 1000
+            row.goal = FIRST_GOAL_US if variant == "stacks=all" else None
+        rows.append(row)
+    return rows
+
+
+def stack(machine, effort, progress):
+    cycles = effort.processes(9, 3)
+    count, rounds, threads = effort.pick(5000, 5000, 500), effort.pick(40, 10, 2), effort.pick(50, 20, 3)
+    variants, missing, bases = variants_of(machine, progress)
+    failed = {}
+
+    def measure(variant):
+        if variant in failed:
+            return None
+        try:
+            run = variants[variant]
+            return {"one": run(["measure", count, rounds]), "two": run(["measure", count, rounds, 2]), "first": run(["first", threads])}
+        except rivals.Unusable as why:
+            failed[variant] = str(why)
+            return None
+
+    def tell(sample):
+        return "failed" if sample is None else (f"{sample['one']['same']['cpu_ns']:,.0f} ns, differing "
+                                                f"{sample['one']['differing']['cpu_ns']:,.0f} ns, first {sample['first']:,.0f} ns")
+
+    told = alternate(variants, cycles, measure, progress, tell)
+    told = {variant: samples for variant, samples in told.items() if variant not in failed}
+    bases = {variant: base for variant, base in bases.items() if variant not in failed}
+    one = {shape: {variant: [sample["one"][shape]["cpu_ns"] for sample in samples] for variant, samples in told.items()}
+           for shape in SHAPES}
+    differing = [{variant: [sample[threads]["differing"] for sample in samples] for variant, samples in told.items()}
+                 for threads in ("one", "two")]
+    return [*event_rows(one, {**missing, **failed}, bases), *thread_rows(*differing, bases),
+            *first_rows({variant: [sample["first"] for sample in samples] for variant, samples in told.items()}, bases)]
