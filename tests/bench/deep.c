@@ -12,8 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include "one_page.h"
+#include <unistd.h>
 
 #ifdef HOST_MEMORY
 static int allocate(void **block, size_t size_bytes)
@@ -33,7 +32,17 @@ static int release(void *block)
 #define release(block) cudaFree(block)
 #endif
 
-enum { STEPS = 7, LEAST_STEPS = 4, FRAMES_MAX = 512, REST_US = 20000, THREAD_REST_US = 1000 };
+/* What is counted below counts on these adding no frame. */
+#define INLINE __attribute__((always_inline)) inline
+
+enum {
+	BLOCK_BYTES = 4096, /* what one_page.h looks for */
+	STEPS = 7,
+	LEAST_STEPS = 4,
+	FRAMES_MAX = 512,
+	REST_US = 20000,
+	THREAD_REST_US = 1000,
+};
 
 /* What a thread does, and what it finds. Of a pair of calls, in nanoseconds. */
 struct work {
@@ -42,6 +51,13 @@ struct work {
 	double cpu_ns, wall_ns;
 	void **blocks; /* `live` of them wait to be freed */
 };
+
+/* Of one_page.c, where that is preloaded. */
+__attribute__((weak)) void one_page_loop(int is_in_loop);
+
+int deep_begin(unsigned threads);
+int deep_run(int frames, unsigned stacks, unsigned count, unsigned live, int rounds, int rests, double *out);
+int deep_first(int threads, double *out);
 
 static pthread_barrier_t start_line;
 
@@ -54,7 +70,7 @@ static double clock_ns(clockid_t clock)
 }
 
 /* The optimizer shall not see that nobody looks into the block. */
-static void pair(struct work *work, unsigned number)
+INLINE static void pair(struct work *work, unsigned number)
 {
 	void *block, *old;
 
@@ -91,7 +107,7 @@ STEP(step_1, 40)
 STEP(step_2, 24)
 STEP(step_3, 72)
 
-static void call_once(struct work *work, unsigned number)
+INLINE static void call_once(struct work *work, unsigned number)
 {
 	unsigned which = work->stacks > 1 ? number % work->stacks : 0;
 	int count = work->stacks > 1 ? LEAST_STEPS + (int)(which % (STEPS - LEAST_STEPS + 1)) : STEPS;
@@ -105,13 +121,15 @@ __attribute__((noinline)) static void loop(struct work *work)
 		usleep(REST_US);
 		pthread_barrier_wait(&start_line);
 	}
-	in_loop = !work->live;
+	if (one_page_loop)
+		one_page_loop(!work->live);
 	double wall_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	for (unsigned i = 0; i < work->count; i++)
 		call_once(work, i);
 	work->cpu_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / work->count;
 	work->wall_ns = (clock_ns(CLOCK_MONOTONIC) - wall_ns) / work->count;
-	in_loop = 0;
+	if (one_page_loop)
+		one_page_loop(0);
 }
 
 typedef void level(struct work *work);
@@ -139,7 +157,7 @@ LEVEL(level_6, 48)
 LEVEL(level_7, 256)
 
 /* As many levels as are missing to `frames`, with one for loop and the steps. */
-static void descend(struct work *work, int frames, int frames_above)
+INLINE static void descend(struct work *work, int frames, int frames_above)
 {
 	int missing = frames - frames_above - 2 - STEPS;
 
@@ -147,7 +165,7 @@ static void descend(struct work *work, int frames, int frames_above)
 	level_0(work);
 }
 
-static int frames_here(void)
+__attribute__((noinline)) static int frames_here(void)
 {
 	void *addresses[FRAMES_MAX];
 

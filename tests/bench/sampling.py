@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
+TORCH_ABORT, TORCH_RUNS = "terminate called without an active exception", 4
 
 
 class Effort:
@@ -60,6 +62,17 @@ class Machine:
     def run(self, command, options=None, preload=()):
         """The program's output; the end of everything where it failed."""
         done = self.attempt(command, options, preload)
+        if done.returncode:
+            sys.exit(f"scripts/bench: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        return done.stdout
+
+    def run_torch(self, command, options=None):
+        """The output of a PyTorch program, and its recording alone; again where PyTorch ended it in its own way (docs/testing.md)."""
+        for _ in range(TORCH_RUNS):
+            self.forget_snapshots()
+            done = self.attempt(command, options)
+            if done.returncode != -signal.SIGABRT or not done.stderr.rstrip().endswith(TORCH_ABORT):
+                break
         if done.returncode:
             sys.exit(f"scripts/bench: {' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         return done.stdout

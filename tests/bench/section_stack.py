@@ -17,29 +17,30 @@ KINDS = {"cpu_ns": "processor time", "wall_ns": "wall time"}
 
 
 def libraries_of(machine):
-    """deep.c for the device and for malloc."""
+    """deep.c for the device and for malloc, and what spares the simulated device its system calls."""
     arguments = ["-shared", "-fPIC", "-pthread"]
     return (machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
-            machine.compile("deep.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"))
+            machine.compile("deep.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"),
+            machine.compile("one_page.c", *arguments, "-D_GNU_SOURCE", out="one_page.so"))
 
 
-def runner_of(machine, library, options):
-    """Runs deep.py with our options, or None, on a library; it is loaded before all, for the simulated device's sake (one_page.h)."""
+def runner_of(machine, library, options, one_page):
+    """Runs deep.py with our options, or None, on a library."""
     def run(arguments):
         machine.forget_snapshots()
-        return rivals.told_by(machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[library]))
+        return rivals.told_by(machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[one_page]))
     return run
 
 
 def variants_of(machine, progress):
     """({variant: what runs deep.py so}, {rival: why it is missing}, {variant: the one that it is compared with})"""
-    on_device, on_host = libraries_of(machine)
+    on_device, on_host, one_page = libraries_of(machine)
     progress("looking for other profilers")
     usable, missing = rivals.checked(
         [rivals.Memray("python"), rivals.Memray("native"), rivals.Heaptrack(), *rivals.on_device(machine)], machine, on_host)
-    variants = {PLAIN: runner_of(machine, on_device, None)}
-    variants |= {name: runner_of(machine, on_device, f"stacks={value}") for name, value in OURS.items()}
-    variants[PLAIN_HOST] = runner_of(machine, on_host, None)
+    variants = {PLAIN: runner_of(machine, on_device, None, one_page)}
+    variants |= {name: runner_of(machine, on_device, f"stacks={value}", one_page) for name, value in OURS.items()}
+    variants[PLAIN_HOST] = runner_of(machine, on_host, None, one_page)
     bases = dict.fromkeys(OURS, PLAIN)
     for rival in usable:
         library = on_device if rival.on_device else on_host

@@ -16,10 +16,10 @@ OURS = {"stacks=none": "stacks=none:overflow=wait", "stacks=all": "stacks=all:ov
 
 def record(machine, pairs, options):
     """(what deep.py tells of so many pairs of calls, seconds from its last word to the process's end)"""
-    library, _ = libraries_of(machine)
+    library, _, one_page = libraries_of(machine)
     machine.forget_snapshots()
     command = [machine.python, rivals.DEEP, "-", library, "record", str(pairs), str(STACKS), "0"]
-    with subprocess.Popen(command, env=machine.environment(options, [library]), cwd=machine.folder, stdin=subprocess.DEVNULL,
+    with subprocess.Popen(command, env=machine.environment(options, [one_page]), cwd=machine.folder, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         # Its end, not that of its pipes, which is looked at afterwards; it writes less than they hold.
         status = process.wait()
