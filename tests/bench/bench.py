@@ -56,6 +56,7 @@ def main():
     parser.add_argument("--processes", type=positive, metavar="N",
                         help="processes of each variant, instead of each section's own number (start-up excepted)")
     parser.add_argument("--json", action="store_true", help="all samples, as JSON")
+    parser.add_argument("--markdown", action="store_true", help="tables as in docs/performance.md")
     parser.add_argument("section", nargs="*", help=f"any of {', '.join(sections.SECTIONS)}; all, unless named")
     options = parser.parse_args()
     for name in options.section:
@@ -77,7 +78,7 @@ def main():
             progress.end()
             measured += of_section
             if not options.json:
-                print(rows.table_of(of_section), flush=True)
+                print((rows.markdown_of if options.markdown else rows.table_of)(of_section), flush=True)
     finally:
         shutil.rmtree(machine.folder, ignore_errors=True)
 

@@ -110,3 +110,17 @@ def table_of(rows):
         line = f"  {first}  {row.note}" if row and row.note else f"  {first}  {'  '.join(rest)}"
         lines.append(line.rstrip())
     return "\n".join(lines)
+
+
+def markdown_of(rows):
+    """The same for docs/performance.md: a table for each section."""
+    lines, section = [], None
+    for row in rows:
+        if row.section != section:
+            section = row.section
+            lines += ["", f"**{section[:1].upper()}{section[1:]}**", "", "| | min | median | | of minima | of pairs | goal |",
+                      "|---|---|---|---|---|---|---|"]
+        what, low, middle, compared, figure, middle_figure, goal, verdict = cells_of(row)
+        cells = [what, row.note or low, middle, compared, figure, middle_figure, f"{goal}: {verdict}" if verdict else goal]
+        lines.append(f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |"))
+    return "\n".join(lines)

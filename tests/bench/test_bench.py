@@ -65,6 +65,11 @@ class Figures(unittest.TestCase):
         self.assertRegex(absent, r"absent +not here: no network$")
         self.assertEqual([line for line in text.splitlines() if line in ("one", "two")], ["one", "two"])
 
+    def test_a_table_for_the_documentation_has_the_same_cells(self):
+        text = rows.markdown_of([rows.row_of("one", "slow", "ns", [400, 300], goal=200), rows.Row("two", "absent", note="not here")])
+        self.assertEqual([line for line in text.splitlines() if "slow" in line or "absent" in line or "**" in line],
+                         ["**One**", "| slow | 300 ns | 350 ns | | | | <= 200 ns: NOT MET |", "**Two**", "| absent | not here | | | | | |"])
+
     def test_variants_take_turns_and_each_second_round_runs_backwards(self):
         order = []
         samples = sampling.alternate("abc", 3, lambda variant: order.append(variant) or len(order), Quiet())
