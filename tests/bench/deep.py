@@ -2,7 +2,8 @@
 """deep.py TRACKER LIBRARY measure COUNT ROUNDS [THREADS] | first THREADS | record COUNT STACKS LIVE
 
 Calls deep.c, fifteen Python frames deep. TRACKER is "-", or "python:FILE" or "native:FILE", for memray with Python stacks or both.
-measure: rounds of COUNT pairs of calls, with the same stack each time and with 64 different ones. Prints JSON: for each, the
+measure: rounds of COUNT pairs of calls, with the same stack each time, the same in which a number is another each time (saved
+in frames, as a loop's counter is), and 64 different ones. Prints JSON: for each, the
 processor and the wall nanoseconds of a pair in the fastest round (the mean over THREADS threads at once), and the frames.
 first: the median of what the first pair of calls takes in a new thread, in wall nanoseconds.
 record: COUNT pairs as fast as they go, from STACKS stacks, with LIVE blocks alive. Prints what the loop took, the processor time
@@ -18,7 +19,7 @@ import threading
 import time
 
 NATIVE_FRAMES, PYTHON_FRAMES = 30, 15
-SHAPES = {"same": 1, "differing": 64}
+SHAPES = {"same": 1, "counting": 0, "differing": 64}
 
 
 def python_frames():

@@ -118,7 +118,7 @@ def markdown_of(rows):
     for row in rows:
         if row.section != section:
             section = row.section
-            lines += ["", f"**{section[:1].upper()}{section[1:]}**", "", "| | min | median | | of minima | of pairs | goal |",
+            lines += ["", f"**{section}**", "", "| | min | median | | of minima | of pairs | goal |",
                       "|---|---|---|---|---|---|---|"]
         what, low, middle, compared, figure, middle_figure, goal, verdict = cells_of(row)
         cells = [what, row.note or low, middle, compared, figure, middle_figure, f"{goal}: {verdict}" if verdict else goal]

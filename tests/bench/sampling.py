@@ -161,7 +161,7 @@ def runtime_arguments(machine):
 
 
 def time_and_memory(command, environment=None):
-    """(seconds, MiB of memory at most) of a program whose output is thrown away."""
+    """(seconds, MiB of memory at most, seconds of processor time in all threads) of a program whose output is thrown away."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
     said = process.stderr.read()
@@ -170,4 +170,4 @@ def time_and_memory(command, environment=None):
     process.returncode = status
     if status:
         sys.exit(f"scripts/bench: {command[0]} failed: {said.decode(errors='replace')[-500:]}")
-    return seconds, usage.ru_maxrss / 1024
+    return seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime

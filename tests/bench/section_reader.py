@@ -14,6 +14,12 @@ SLOWER_GOALS = {"heaptrack_print": 1, "memray stats": 4, "_memory_viz.py trace_p
 LEAST_S = 0.001
 
 
+def by_event(section, what, seconds, events, goal=None):
+    row = row_of(section, what, "s", seconds, goal=goal, compared="an event", figure_unit="ns")
+    row.figure, row.middle_figure = (value * 1e9 / events for value in (row.low, row.middle))
+    return row
+
+
 def by_events(machine, effort, progress):
     """With the same sites and the same live blocks."""
     rows = []
@@ -26,34 +32,28 @@ def by_events(machine, effort, progress):
         progress(f"reading {name}")
         taken = [time_and_memory([machine.cli, "report", path]) for _ in range(effort.processes(5, 3))]
         os.unlink(path)
-        seconds, memory = ([sample[i] for sample in taken] for i in (0, 1))
+        seconds, memory, cpu = ([sample[i] for sample in taken] for i in range(3))
         goals = (GOAL_NS, GOAL_MIB) if millions == 10 else (None, None)
         section = "a report by events"
-        row = row_of(section, name, "s", seconds, goal=goals[0], compared="an event", figure_unit="ns")
-        row.figure, row.middle_figure = (value / millions * 1000 for value in (row.low, row.middle))
-        progress.say(f"{name}: {row.low:.2f} s")
-        rows += [row, memory_row(section, f"memory at most for {name}", memory, goals[1])]
+        progress.say(f"{name}: {min(seconds):.2f} s")
+        rows += [by_event(section, name, seconds, millions * 10**6, goals[0]),
+                 by_event(section, f"processor time for {name}", cpu, millions * 10**6), memory_row(section, f"memory at most for {name}", memory, goals[1])]
     return rows
 
 
 def beside(section, commands, events, machine, effort, progress):
-    """Rows of our reader, the first of `commands`, and others, on as many events each."""
-    cycles = effort.processes(5, 2)
+    """Rows of our reader, the first of `commands`, and others, on the same events; held against each other by processor time,
+    which means the same on a busy machine."""
     environment = machine.environment()
-    taken = alternate(commands, cycles, lambda reader: time_and_memory(commands[reader], environment), progress,
-                      lambda sample: f"{sample[0]:.2f} s")
-    seconds = {reader: [sample[0] for sample in samples] for reader, samples in taken.items()}
-    rows = []
-    for reader, values in seconds.items():
-        row = row_of(section, reader, "s", values, compared="an event", figure_unit="ns")
-        row.figure, row.middle_figure = (value * 1e9 / events for value in (row.low, row.middle))
-        rows.append(row)
-    for row in rows[1:]:
+    taken = alternate(commands, effort.processes(5, 2), lambda reader: time_and_memory(commands[reader], environment), progress,
+                      lambda sample: f"{sample[0]:.2f} s, processor time {sample[2]:.2f} s")
+    elapsed, memory, cpu = ({reader: [sample[i] for sample in samples] for reader, samples in taken.items()} for i in range(3))
+    rows = [by_event(section, f"{reader}, processor time", seconds, events) for reader, seconds in cpu.items()]
+    for row, reader in list(zip(rows, commands))[1:]:
         low, middle = times((row.low, row.middle), (rows[0].low, rows[0].middle), LEAST_S)
-        rows.append(Row(section, f"{row.what} against ours", "times", low, middle, goal=SLOWER_GOALS[row.what], at_least=True))
-    rows += [memory_row(section, f"memory at most, {reader}", [sample[1] for sample in samples])
-             for reader, samples in taken.items()]
-    return rows
+        rows.append(Row(section, f"{reader} against ours", "times", low, middle, goal=SLOWER_GOALS[reader], at_least=True))
+    rows += [by_event(section, reader, seconds, events) for reader, seconds in elapsed.items()]
+    return rows + [memory_row(section, f"{reader}, memory at most", mebibytes) for reader, mebibytes in memory.items()]
 
 
 def beside_profilers(machine, effort, progress):
