@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -63,6 +64,8 @@ def main():
         if name not in sections.SECTIONS:
             parser.error(f"no section is called {name}; there are {', '.join(sections.SECTIONS)}")
 
+    # Ended by a signal, it still removes what it wrote.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/bench: ended"))
     machine = sampling.Machine(options.build, options.python, options.libraries)
     effort = sampling.Effort("tiny" if options.tiny else "quick" if options.quick else "full", options.processes)
     about = {**describe_machine(), "source": describe_source(), "device": "simulated" if options.libraries else "GPU",

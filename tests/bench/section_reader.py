@@ -20,7 +20,7 @@ def by_event(section, what, seconds, events, goal=None):
     return row
 
 
-def by_events(machine, effort, progress):
+def reader(machine, effort, progress):
     """With the same sites and the same live blocks."""
     rows = []
     for millions in effort.pick((1, 10, 30), (1, 3), (1,)):
@@ -96,6 +96,5 @@ def beside_pytorch(machine, effort, progress):
                   events, machine, effort, progress)
 
 
-def reader(machine, effort, progress):
-    return [*by_events(machine, effort, progress), *beside_profilers(machine, effort, progress),
-            *beside_pytorch(machine, effort, progress)]
+def readers(machine, effort, progress):
+    return [*beside_profilers(machine, effort, progress), *beside_pytorch(machine, effort, progress)]

@@ -6,7 +6,7 @@ import os
 from rows import added, compare, memory_row, row_of
 from sampling import HERE, alternate, runtime_arguments, spawn_ms, time_and_memory
 from section_loop import PLAIN, training_loop
-from section_reader import reader
+from section_reader import reader, readers
 from section_stack import stack
 from section_writer import end, writer
 
@@ -134,6 +134,7 @@ SECTIONS = {
     "startup": startup,
     "report": report,
     "reader": reader,
+    "readers": readers,
     "writer": writer,
     "end": end,
     "event": event_cost,
