@@ -37,7 +37,8 @@ def reader(machine, effort, progress):
         section = "a report by events"
         progress.say(f"{name}: {min(seconds):.2f} s")
         rows += [by_event(section, name, seconds, millions * 10**6, goals[0]),
-                 by_event(section, f"processor time for {name}", cpu, millions * 10**6), memory_row(section, f"memory at most for {name}", memory, goals[1])]
+                 by_event(section, f"processor time for {name}", cpu, millions * 10**6),
+                 memory_row(section, f"memory at most for {name}", memory, goals[1])]
     return rows
 
 
