@@ -70,7 +70,7 @@ def beside_profilers(machine, effort, progress):
     if events < expected:
         raise SystemExit(f"scripts/bench: of {expected} events {events} were recorded")
     section = f"reading {events:,} events of {STACKS} stacks, {LIVE} blocks alive"
-    commands, notes = {"gpumemtrace report": [machine.cli, "report", ours]}, []
+    commands, notes = {"gpumemtrace report": [machine.cli, "report", "--no-symbol-cache", ours]}, []
     for name, rival in {"heaptrack_print": rivals.Heaptrack(), "memray stats": rivals.Memray("native")}.items():
         progress(f"recording with {rival.name}")
         try:
@@ -92,7 +92,7 @@ def beside_pytorch(machine, effort, progress):
     ours = machine.take_snapshot()
     events = machine.report(ours)["events"]["recorded"]
     return beside(f"reading a training loop's {events:,} events",
-                  {"gpumemtrace report": [machine.cli, "report", ours],
+                  {"gpumemtrace report": [machine.cli, "report", "--no-symbol-cache", ours],
                    "_memory_viz.py trace_plot": [machine.python, rivals.memory_viz(machine), "trace_plot", pickle, "-o", page]},
                   events, machine, effort, progress)
 
