@@ -113,14 +113,14 @@ static int report_file(const void *user, const char *path, struct gmt_json *json
 		},
 		.until = options->until,
 		.leaks = gmt_parts_default_leaks,
+		.wants_where = true,
 	};
 	struct gmt_error error = { 0 };
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
 		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
-		if (gmt_where_parts_init(&where, parts.snapshot, &parts.traces, &parts.timeline, &parts.replay,
-				&parts.history, &parts.sites, parts.until_ns, options->by, key_of(options), &error) ||
+		if (gmt_where_parts_init(&where, &parts, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, json, file, &error))
 			code = gmt_say_failure(&error);
 	}

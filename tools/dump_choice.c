@@ -150,19 +150,7 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
 /* As gmt_column_next tells it. */
 static uint64_t value_of(const struct gmt_field_info *field, const void *row)
 {
-	const char *cell = (const char *)row + field->offset;
-	bool is_signed = field->encoding == 'I';
-
-	switch (field->size_bytes) {
-	case 1:
-		return is_signed ? (uint64_t)(int64_t)*(const int8_t *)cell : *(const uint8_t *)cell;
-	case 2:
-		return is_signed ? (uint64_t)(int64_t)*(const int16_t *)cell : *(const uint16_t *)cell;
-	case 4:
-		return is_signed ? (uint64_t)(int64_t)*(const int32_t *)cell : *(const uint32_t *)cell;
-	default:
-		return *(const uint64_t *)cell;
-	}
+	return gmt_field_number(field, (const char *)row + field->offset);
 }
 
 bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice, const struct gmt_record_info *record, const void *row)

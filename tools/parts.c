@@ -14,23 +14,26 @@ static uint64_t until_of(const struct gmt_parts_options *options, const struct g
 	return options->until == UINT64_MAX ? GMT_REPLAY_TO_END : gmt_clock_time_of_option_ns(snapshot, options->until);
 }
 
-static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, struct gmt_error *error)
+static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, bool wants_where, struct gmt_error *error)
 {
+	enum gmt_status status;
+
 	if (!gmt_ledger_watch_init(&parts->ledger_watch, parts->snapshot, &parts->traces))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	struct gmt_replay_observer observers[] = {
+	struct gmt_replay_observer observers[3 + GMT_WHERE_OBSERVERS] = {
 		parts->history.observer,
 		gmt_ooms_observer(&parts->ooms),
 		parts->ledger_watch.observer,
 	};
-	struct gmt_replay_options options = {
-		.until_ns = until_ns,
-		.observers = observers,
-		.observer_count = sizeof(observers) / sizeof(*observers),
-	};
+	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers, .observer_count = 3 };
 
-	return gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &options, error);
+	if (wants_where && (status = gmt_where_init(&parts->where, parts->snapshot, &parts->traces, &parts->timeline, error)))
+		return status;
+	if (wants_where)
+		options.observer_count += gmt_where_observers(&parts->where, observers + options.observer_count);
+	status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &options, error);
+	return status || !wants_where ? status : gmt_where_finish(&parts->where, &parts->replay, until_ns, error);
 }
 
 static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_options *options,
@@ -46,7 +49,7 @@ static enum gmt_status make(struct gmt_parts *parts, const struct gmt_parts_opti
 		(status = gmt_history_init(&parts->history, snapshot, &parts->traces, &parts->timeline, until_ns,
 			error)) ||
 		(status = gmt_ooms_init(&parts->ooms, snapshot, until_ns, error)) ||
-		(status = replay(parts, until_ns, error)) ||
+		(status = replay(parts, until_ns, options->wants_where, error)) ||
 		(status = gmt_ledger_init(&parts->ledger, &parts->ledger_watch, &parts->ooms, &parts->replay, error)) ||
 		(status = gmt_summary_init(&parts->summary, snapshot, &parts->replay, error)) ||
 		(status = gmt_sites_init(&parts->sites, &parts->replay, &parts->traces, error)) ||
@@ -74,6 +77,7 @@ void gmt_parts_fini(struct gmt_parts *parts)
 	gmt_heaps_fini(&parts->heaps);
 	gmt_sites_fini(&parts->sites);
 	gmt_summary_fini(&parts->summary);
+	gmt_where_fini(&parts->where);
 	gmt_replay_fini(&parts->replay);
 	gmt_ledger_fini(&parts->ledger);
 	gmt_ledger_watch_fini(&parts->ledger_watch);

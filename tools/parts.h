@@ -12,6 +12,7 @@
 #include "analysis/ooms.h"
 #include "analysis/sites.h"
 #include "analysis/summary.h"
+#include "analysis/where.h"
 #include "model/replay.h"
 #include "model/snapshot.h"
 #include "model/timeline.h"
@@ -26,6 +27,7 @@ struct gmt_parts {
 	struct gmt_ledger_watch ledger_watch;
 	struct gmt_ledger ledger;
 	struct gmt_replay replay;
+	struct gmt_where where; /* when it was asked for */
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_heaps heaps;
@@ -38,6 +40,7 @@ struct gmt_parts_options {
 	struct gmt_traces_options traces;
 	uint64_t until; /* nanoseconds since the start, or of the Unix epoch when 10^17 or more; UINT64_MAX: all */
 	struct gmt_leaks_options leaks;
+	bool wants_where; /* what gmt_where_parts_init makes its parts from */
 };
 
 /* All that is said, by default. */

@@ -5,9 +5,9 @@
 /* What the report's sections on where the memory went are made from. */
 
 #include "render/where.h"
+#include "tools/parts.h"
 
 struct gmt_where_parts {
-	struct gmt_where where;
 	struct gmt_temporaries temporaries;
 	struct gmt_table by;
 	struct gmt_where_view view; /* of all of these; limit and color are the caller's to set */
@@ -17,14 +17,12 @@ struct gmt_where_parts {
 #define GMT_WHERE_PARTS_BY "line|function|operator|module|owner|library|category|part|phase|step"
 
 /*
- * `replay` is of `history` and went until `until_ns`; `by` is an enum gmt_table_key, or below 0: none.
- * `parts` (zeroed) stays where it is; end it with gmt_where_parts_fini, also after a failure.
+ * `parts` were made with wants_where; `by` is an enum gmt_table_key, or below 0: none. `ret_where` (zeroed) stays where
+ * it is, borrows from `parts`, and is ended with gmt_where_parts_fini, also after a failure.
  */
-enum gmt_status gmt_where_parts_init(struct gmt_where_parts *parts, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
-	const struct gmt_history *history, const struct gmt_sites *sites, uint64_t until_ns, int by,
+enum gmt_status gmt_where_parts_init(struct gmt_where_parts *ret_where, const struct gmt_parts *parts, int by,
 	enum gmt_sites_key key, struct gmt_error *error);
 
-void gmt_where_parts_fini(struct gmt_where_parts *parts);
+void gmt_where_parts_fini(struct gmt_where_parts *where);
 
 #endif

@@ -21,17 +21,20 @@ static void lower_stat(struct gmt_allocator_stat *stat, uint64_t amount)
 }
 
 /* Of both pools together and of the one; `pool` GMT_POOL_ALL: it is not known. */
-static void change(struct gmt_allocator_device *device, enum gmt_allocator_row row,
+static inline void change(struct gmt_allocator_device *device, enum gmt_allocator_row row,
 	enum gmt_allocator_pool pool, int64_t amount)
 {
-	struct gmt_allocator_stat *stats = device->stats[row];
-	const enum gmt_allocator_pool pools[] = { GMT_POOL_ALL, pool };
+	struct gmt_allocator_stat *all = &device->stats[row][GMT_POOL_ALL], *one = &device->stats[row][pool];
 
-	for (size_t i = 0; amount && i < (pool == GMT_POOL_ALL ? 1 : 2); i++)
-		if (amount > 0)
-			raise_stat(&stats[pools[i]], (uint64_t)amount);
-		else
-			lower_stat(&stats[pools[i]], -(uint64_t)amount);
+	if (amount > 0) {
+		raise_stat(all, (uint64_t)amount);
+		if (one != all)
+			raise_stat(one, (uint64_t)amount);
+	} else if (amount) {
+		lower_stat(all, -(uint64_t)amount);
+		if (one != all)
+			lower_stat(one, -(uint64_t)amount);
+	}
 }
 
 /* Of a segment or a page, by its size. */
@@ -97,20 +100,23 @@ static void note_again(struct gmt_allocator *allocator, struct gmt_allocator_dev
 }
 
 /* The first block of PyTorch's in it: so it is PyTorch's. */
-static void know_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
+static bool know_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_segment *segment)
 {
+	if (!gmt_allocator_memory_touch(&allocator->memory, segment))
+		return false;
 	segment->is_segment = true;
 	change(device, GMT_ALLOCATOR_RESERVED, pool_of(segment->size_bytes), (int64_t)segment->size_bytes);
 	change(device, GMT_ALLOCATOR_SEGMENTS, pool_of(segment->size_bytes), 1);
 	note_again(allocator, device, segment->size_bytes, segment->stamp);
+	return true;
 }
 
 /* Likewise of reserved addresses: all pages there are. */
 static void know_range(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_range *range, uint64_t stamp)
 {
-	range->is_pytorch = true;
+	gmt_allocator_memory_know_range(&allocator->memory, range);
 	change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), (int64_t)range->mapped_bytes);
 	note_again(allocator, device, range->mapped_bytes, stamp);
 }
@@ -161,8 +167,7 @@ static bool end_segment(struct gmt_allocator *allocator, struct gmt_allocator_se
 		else
 			done = give_back(allocator, device, segment->size_bytes, stamp);
 	}
-	gmt_allocator_memory_remove(&allocator->memory, segment);
-	return done;
+	return gmt_allocator_memory_remove(&allocator->memory, segment) && done;
 }
 
 static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segment *page, uint64_t stamp)
@@ -177,8 +182,7 @@ static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segme
 		change(device, GMT_ALLOCATOR_RESERVED, pool_of(range->page_bytes), -(int64_t)page->size_bytes);
 		done = give_back(allocator, device, page->size_bytes, stamp);
 	}
-	gmt_allocator_memory_remove(&allocator->memory, page);
-	return done;
+	return gmt_allocator_memory_remove(&allocator->memory, page) && done;
 }
 
 /*
@@ -197,6 +201,8 @@ static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snaps
 			if (!end_page(allocator, segment, event->stamp))
 				return false;
 		} else if (segment->blocks) {
+			if (!gmt_allocator_memory_touch(memory, segment))
+				return false;
 			segment->is_asleep = true;
 			segment->memory = 0;
 		} else if (!end_segment(allocator, segment, event->stamp)) {
@@ -270,8 +276,8 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 
 	if (event->size_bytes > segment->size_bytes - segment->used_bytes)
 		device->misfits++;
-	if (!segment->is_segment)
-		know_segment(allocator, device, segment);
+	if (!segment->is_segment && !know_segment(allocator, device, segment))
+		return false;
 	note_split(device, segment, event->size_bytes, is_free_behind(books, segment, end));
 	segment->used_bytes += event->size_bytes;
 	segment->blocks++;
@@ -423,7 +429,10 @@ void gmt_allocator_init(struct gmt_allocator *allocator, const struct gmt_timeli
 {
 	allocator->timeline = timeline;
 	allocator->observer = (struct gmt_replay_observer){
-		.before = on_before, .began = on_began, .ended = on_ended, .mapped = on_mapped, .user = allocator,
+		.before = on_before, .quiet_until = &gmt_replay_quiet,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
+			GMT_REPLAY_KIND(DESTROY),
+		.began = on_began, .ended = on_ended, .mapped = on_mapped, .user = allocator,
 	};
 }
 

@@ -108,9 +108,7 @@ static uint32_t phase_of(struct gmt_births *births, uint32_t thread, uint64_t st
 static void count_birth(struct gmt_births_row *row, uint64_t size_bytes)
 {
 	row->allocs++;
-	row->total_bytes += size_bytes;
-	if (row->total_bytes > INT64_MAX)
-		row->total_bytes = INT64_MAX;
+	row->total_bytes = gmt_books_sum_bytes(row->total_bytes, size_bytes);
 	if (size_bytes > row->largest_bytes)
 		row->largest_bytes = size_bytes;
 }
@@ -134,6 +132,31 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 			return false;
 		*slot = (uint32_t)births->next_phase;
 	}
+	births->next_begin = births->next_phase < timeline->phases.count ?
+		timeline->phases.items[births->next_phase].begin : UINT64_MAX;
+	return true;
+}
+
+/* Where blocks go that the account makes in this phase and, for as long as the place says, in the step of `stamp`. */
+__attribute__((noinline)) static bool find_place(struct gmt_births *births, uint32_t account, uint32_t phase,
+	uint64_t stamp, struct gmt_births_place *ret_place)
+{
+	struct gmt_births_row *step_at = step_row(births, account, stamp);
+	struct gmt_births_row *phase_at = get_row(&births->phases, account, 0, phase);
+
+	if (!step_at || !phase_at)
+		return false;
+	*ret_place = (struct gmt_births_place){
+		.account_plus_1 = account + 1, .phase = phase,
+		.step_row = (size_t)(step_at - births->steps.items.items),
+		.phase_row = (size_t)(phase_at - births->phases.items.items),
+	};
+	if (!births->timeline->series_count) {
+		ret_place->end = UINT64_MAX;
+	} else if (births->step_begin < stamp && stamp <= births->step_end) {
+		ret_place->begin = births->step_begin;
+		ret_place->end = births->step_end;
+	}
 	return true;
 }
 
@@ -141,28 +164,29 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	uint32_t site)
 {
 	struct gmt_births *births = user;
-	uint32_t account = replay->books.sites.items[site].account, number = 0;
-	struct gmt_births_row *step = step_row(births, account, event->stamp), *phase;
+	uint32_t account = replay->books.sites.items[site].account, phase = 0;
+	struct gmt_births_place *last = &births->last_places[account % GMT_BIRTHS_PLACES];
 
 	if (births->timeline->phases.count)
-		number = phase_of(births, event->thread, event->stamp);
-	phase = get_row(&births->phases, account, 0, number);
-	if (!step || !phase)
+		phase = phase_of(births, event->thread, event->stamp);
+	if ((last->account_plus_1 != account + 1 || last->phase != phase || event->stamp <= last->begin ||
+			event->stamp > last->end) && !find_place(births, account, phase, event->stamp, last))
 		return false;
-	count_birth(step, event->size_bytes);
-	count_birth(phase, event->size_bytes);
-	return !number || gmt_map_put(&births->block_phases[event->layer], event->address, number);
+	count_birth(&births->steps.items.items[last->step_row], event->size_bytes);
+	count_birth(&births->phases.items.items[last->phase_row], event->size_bytes);
+	return !phase || gmt_map_put(&births->block_phases[event->layer], event->address, phase);
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	const struct gmt_books_block *block)
 {
 	struct gmt_births *births = user;
+	uint64_t phase = 0;
 
 	(void)replay;
 	(void)block;
-	if (births->block_phases[event->layer].count)
-		gmt_map_remove(&births->block_phases[event->layer], event->address, NULL);
+	gmt_map_remove(&births->block_phases[event->layer], event->address, &phase);
+	births->ended_phase = (uint32_t)phase;
 	return true;
 }
 
@@ -179,22 +203,28 @@ static bool rows_of(struct gmt_births *births, const struct gmt_replay *replay, 
 	return *ret_step && *ret_phase;
 }
 
-bool gmt_births_take_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account)
+bool gmt_births_add_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account,
+	const struct gmt_peaks_blocks *blocks)
 {
 	uint8_t layer = replay->books.accounts.items[account].layer;
-	struct gmt_births_row *step, *phase;
-	struct gmt_books_place place;
-	size_t cursor = 0;
 
-	while (gmt_books_next_block(&replay->books, layer, &cursor, &place)) {
-		if (replay->books.sites.items[place.block.site].account != account)
-			continue;
-		if (!rows_of(births, replay, layer, &place, &step, &phase))
+	for (size_t i = 0; i < blocks->count; i++) {
+		const struct gmt_books_place *place = &blocks->items[i].place;
+		uint64_t phase = blocks->items[i].phase;
+		struct gmt_births_row *row;
+
+		if (!blocks->items[i].has_ended)
+			gmt_map_find(&births->block_phases[layer], place->address, &phase);
+		row = step_row(births, account, place->block.stamp);
+		if (!row)
 			return false;
-		step->peak_bytes += place.block.size_bytes;
-		step->peak_blocks++;
-		phase->peak_bytes += place.block.size_bytes;
-		phase->peak_blocks++;
+		row->peak_bytes += place->block.size_bytes;
+		row->peak_blocks++;
+		row = get_row(&births->phases, account, 0, (uint32_t)phase);
+		if (!row)
+			return false;
+		row->peak_bytes += place->block.size_bytes;
+		row->peak_blocks++;
 	}
 	return true;
 }
@@ -222,10 +252,12 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 
 bool gmt_births_init(struct gmt_births *births, const struct gmt_timeline *timeline)
 {
+	bool has_phases = timeline->phases.count;
+
 	births->timeline = timeline;
 	births->observer = (struct gmt_replay_observer){
-		.before = timeline->phases.count ? on_before : NULL, .began = on_began, .ended = on_ended,
-		.finished = on_finished, .user = births,
+		.before = has_phases ? on_before : NULL, .quiet_until = &births->next_begin,
+		.began = on_began, .ended = has_phases ? on_ended : NULL, .finished = on_finished, .user = births,
 	};
 	for (size_t i = 0; i < timeline->phases.count; i++) {
 		uint32_t *id = gmt_vec_push(&births->phase_ids);

@@ -15,12 +15,15 @@
 
 #include "base/intern.h"
 #include "base/map.h"
+#include "analysis/peaks.h"
 #include "base/vec.h"
 #include "model/replay.h"
 #include "model/timeline.h"
 
 /* In place of a series: blocks that were made outside of all steps. */
 enum { GMT_BIRTHS_NO_SERIES = GMT_TIMELINE_SERIES };
+
+enum { GMT_BIRTHS_PLACES = 16 };
 
 struct gmt_births_row {
 	uint32_t account; /* in the books */
@@ -38,6 +41,14 @@ struct gmt_births_rows {
 	uint64_t last_index;
 };
 
+/* Where the blocks of an account go: most are made in the step and the phase of the one before. */
+struct gmt_births_place {
+	uint64_t begin, end; /* of what is made behind the one and not behind the other */
+	size_t step_row, phase_row; /* indices in steps and phases */
+	uint32_t account_plus_1; /* 0: of none yet */
+	uint32_t phase;
+};
+
 /* The open phases of a thread, innermost last. */
 struct gmt_births_thread {
 	uint32_t thread;
@@ -48,21 +59,25 @@ struct gmt_births {
 	struct gmt_replay_observer observer; /* for the replay */
 	const struct gmt_timeline *timeline;
 	struct gmt_births_rows steps, phases;
+	struct gmt_births_place last_places[GMT_BIRTHS_PLACES]; /* by account, of which several may share one */
 	struct gmt_intern phase_names;
 	GMT_VEC(uint32_t) phase_ids; /* by phase of the timeline: id in phase_names */
 	GMT_VEC(struct gmt_births_thread) threads;
 	struct gmt_map thread_ids;
-	size_t next_phase;           /* the first that has not begun */
+	size_t next_phase;           /* the first that has not begun, ... */
+	uint64_t next_begin;         /* ... and when it does */
 	uint64_t step_begin, step_end; /* of the last step of the first series that was asked for; 0, 0: none yet */
 	uint32_t step_number;
 	struct gmt_map block_phases[GMT_BOOKS_LAYERS]; /* address to number, of blocks made in one */
+	uint32_t ended_phase;        /* of the block that ended last, as gmt_births_add_peak wants it */
 };
 
 /* `births` is zeroed. False when out of memory. */
 bool gmt_births_init(struct gmt_births *births, const struct gmt_timeline *timeline);
 
-/* The account peaks now: its live blocks are what the peak is made of. False when out of memory. */
-bool gmt_births_take_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account);
+/* These blocks of the account, live ones and such as have ended, lived at its peak. False when out of memory. */
+bool gmt_births_add_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account,
+	const struct gmt_peaks_blocks *blocks);
 
 void gmt_births_fini(struct gmt_births *births);
 

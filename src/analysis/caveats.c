@@ -125,7 +125,8 @@ static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapsho
 		add(lister, GMT_CAVEAT_REMARK, "%s allocations of places beyond the limit were folded without their stack",
 			gmt_text_count(past->fold.merged_sites).text);
 	if (replay && replay->past_misfits)
-		add(lister, GMT_CAVEAT_INCOMPLETE, "what lived when it was folded does not sum up to what the file says");
+		add(lister, GMT_CAVEAT_INCOMPLETE, "what lived, or lived at a peak, when it was folded does not sum up to "
+			"what the file says");
 }
 
 static void judge_books(struct lister *lister, const struct gmt_books *books)

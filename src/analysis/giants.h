@@ -5,11 +5,16 @@
 /*
  * Short-lived giants: single blocks that are large next to their account's peak and are freed again
  * almost at once, as a broadcast's intermediate result is. In the flow: replay -> giants -> renderers.
+ *
+ * What is large is known at the end only. Until then all are kept that are large next to the peak so far, by site
+ * and size. Where that is too many (a program with hardly a block at a time, all of different sizes), a second replay,
+ * which knows the peaks, needs to tell none apart.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/intern.h"
 #include "base/vec.h"
 #include "model/replay.h"
 
@@ -26,19 +31,32 @@ struct gmt_giant {
 
 /* One that lives. */
 struct gmt_giant_block {
-	uint64_t address, stamp, allocs;
+	uint64_t address, size_bytes, stamp, allocs;
+	uint32_t account;
 	uint8_t layer;
+};
+
+/* Those of one site and size that were large next to the peak when they ended. */
+struct gmt_giant_size {
+	uint32_t site;
+	uint64_t size_bytes; /* of the largest one; when the peaks are known, of all sizes */
+	uint64_t count, bytes;
+	uint64_t at_peak_bytes, at_peak_stamp; /* that lived when the account peaked, if that was its last peak */
 };
 
 struct gmt_giants {
 	struct gmt_replay_observer observer; /* for the replay */
-	const struct gmt_books_account *peaks; /* of the whole recording, by account */
+	const struct gmt_books_account *peaks; /* of the whole recording, by account; NULL: not known */
 	size_t peak_count;
+	bool are_too_many; /* the rows say nothing: the peaks must be known */
+	size_t most_live;  /* of `live` until those are looked through that are large no longer */
 	GMT_VEC(struct gmt_giant_block) live;
-	GMT_VEC(struct gmt_giant) rows;   /* by site that has some; largest first once finished */
+	GMT_VEC(struct gmt_giant_size) sizes;
+	struct gmt_intern size_ids;       /* of site and size; ids are indices in sizes */
+	GMT_VEC(struct gmt_giant) rows;   /* by site that has some, once finished; largest first */
 };
 
-/* `giants` is zeroed; `peaks` are the accounts at the end of a replay of the same events. */
+/* `giants` is zeroed; `peaks` are the accounts at the end of a replay of the same events, or NULL. */
 void gmt_giants_init(struct gmt_giants *giants, const struct gmt_books_account *peaks, size_t peak_count);
 void gmt_giants_fini(struct gmt_giants *giants);
 

@@ -21,8 +21,10 @@ struct state {
 	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
 	GMT_VEC(uint8_t) site_parts;
 	GMT_VEC(struct burst) bursts;
+	size_t room_sites, room_accounts; /* that there is room for */
 	uint64_t allocations;
 	uint64_t next_capture; /* no moment that is not captured yet lies before this stamp */
+	uint64_t quiet_until;  /* nor does a step begin or end */
 };
 
 enum gmt_part gmt_part_of(uint32_t landmarks)
@@ -47,13 +49,14 @@ const char *gmt_part_name(enum gmt_part part)
 	return names[part];
 }
 
-/* Makes rows for sites and accounts up to the books' own. */
-static bool make_room(struct state *state, const struct gmt_books *books)
+static size_t accounts_of(const struct gmt_books *books)
+{
+	return books->accounts.count < GMT_HISTORY_ACCOUNTS ? books->accounts.count : GMT_HISTORY_ACCOUNTS;
+}
+
+__attribute__((noinline)) static bool grow(struct state *state, size_t sites, size_t accounts)
 {
 	struct gmt_history *history = state->history;
-	size_t sites = books->sites.count;
-	size_t accounts = books->accounts.count < GMT_HISTORY_ACCOUNTS ? books->accounts.count :
-		GMT_HISTORY_ACCOUNTS;
 
 #define GROW(vec, to) \
 	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
@@ -64,7 +67,16 @@ static bool make_room(struct state *state, const struct gmt_books *books)
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!gmt_history_make_room(&state->followers[i], sites, accounts))
 			return false;
+	state->room_sites = sites;
+	state->room_accounts = accounts;
 	return true;
+}
+
+/* Makes rows for sites and accounts up to the books' own, where there are more than the last time. */
+static inline bool make_room(struct state *state, const struct gmt_books *books)
+{
+	return (state->room_sites == books->sites.count && state->room_accounts == accounts_of(books)) ||
+		grow(state, books->sites.count, accounts_of(books));
 }
 
 /* Captures the moments that lie before `stamp`. */
@@ -90,6 +102,17 @@ static bool work_has_ended(const struct state *state)
 	return state->history->captures[GMT_MOMENT_WORK_END].taken;
 }
 
+static void look_ahead(struct state *state)
+{
+	state->quiet_until = state->next_capture;
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		uint64_t next = gmt_history_next(&state->followers[i]);
+
+		if (next < state->quiet_until)
+			state->quiet_until = next;
+	}
+}
+
 static bool before_event(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	size_t index)
 {
@@ -99,7 +122,10 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!gmt_history_follow(&state->followers[i], &replay->books, event->stamp))
 			return false;
-	return capture_before(state, &replay->books, event->stamp);
+	if (!capture_before(state, &replay->books, event->stamp))
+		return false;
+	look_ahead(state);
+	return true;
 }
 
 static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -235,6 +261,7 @@ static bool folded(void *user, const struct gmt_replay *replay)
 		for (size_t j = 0; j < past->steps.count; j++)
 			gmt_history_set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
 	}
+	look_ahead(state);
 	return true;
 }
 
@@ -301,7 +328,8 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
-		.before = before_event, .folded = folded, .began = began, .ended = ended, .finished = finished, .user = state,
+		.before = before_event, .quiet_until = &state->quiet_until, .folded = folded, .began = began, .ended = ended,
+		.finished = finished, .user = state,
 	};
 	return GMT_OK;
 }

@@ -10,22 +10,15 @@ bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, 
 #undef GROW
 }
 
-bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes,
-	uint64_t live_bytes)
+bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes)
 {
-	uint64_t *low = &follower->lows.items[site];
+	uint32_t *slot = gmt_vec_push(&follower->touched);
 
-	if (!follower->is_touched.items[site]) {
-		uint32_t *slot = gmt_vec_push(&follower->touched);
-
-		if (!slot)
-			return false;
-		*slot = site;
-		*low = before_bytes;
-		follower->is_touched.items[site] = 1;
-	}
-	if (live_bytes < *low)
-		*low = live_bytes;
+	if (!slot)
+		return false;
+	*slot = site;
+	follower->lows.items[site] = before_bytes;
+	follower->is_touched.items[site] = 1;
 	return true;
 }
 
@@ -111,6 +104,15 @@ bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_
 		steps->steps.items[follower->cursor].begin < stamp)
 		begin_step(follower, books);
 	return true;
+}
+
+uint64_t gmt_history_next(const struct gmt_history_follower *follower)
+{
+	const struct gmt_step *step = gmt_vec_at(&follower->steps->steps, follower->cursor);
+
+	if (follower->cursor >= follower->steps->steps.count)
+		return UINT64_MAX;
+	return !follower->inside && step->begin < step->end ? step->begin : step->end;
 }
 
 void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_books *books,

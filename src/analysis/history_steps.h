@@ -31,12 +31,25 @@ struct gmt_history_follower {
 /* Makes rows for so many sites and accounts; those that are new are zero. */
 bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, size_t accounts);
 
+/* For gmt_history_touch: the site's first change since the last sample. */
+bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes);
+
 /* A site came to hold `live_bytes`, and `before_bytes` before. */
-bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes,
-	uint64_t live_bytes);
+static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes,
+	uint64_t live_bytes)
+{
+	if (!follower->is_touched.items[site] && !gmt_history_touch_first(follower, site, before_bytes))
+		return false;
+	if (live_bytes < follower->lows.items[site])
+		follower->lows.items[site] = live_bytes;
+	return true;
+}
 
 /* Goes on to the step in which `stamp` lies. */
 bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_books *books, uint64_t stamp);
+
+/* Up to this stamp it has nothing to go on to. */
+uint64_t gmt_history_next(const struct gmt_history_follower *follower);
 
 /* Ends the step that is going on, or the next one. */
 bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_books *books);

@@ -70,6 +70,7 @@ struct gmt_ledger_watch {
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
 	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */
 	size_t next_begin, next_end;
+	uint64_t quiet_until; /* the stamp of the next answer */
 	GMT_VEC(struct gmt_ledger_holding) refusals; /* at refusals for lack of memory, by stamp */
 	GMT_VEC(int16_t) refusal_devices;
 };

@@ -83,6 +83,10 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 			continue;
 		answer->after = sums_now(watch, answer->sample.device);
 	}
+	watch->quiet_until = watch->next_begin < watch->begins.count ?
+		watch->answers.items[watch->begins.items[watch->next_begin]].sample.begin_stamp : UINT64_MAX;
+	if (watch->next_end < watch->answers.count && watch->answers.items[watch->next_end].sample.stamp < watch->quiet_until)
+		watch->quiet_until = watch->answers.items[watch->next_end].sample.stamp;
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -326,8 +330,8 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 	watch->snapshot = snapshot;
 	watch->traces = traces;
 	watch->observer = (struct gmt_replay_observer){
-		.before = on_before, .began = on_began, .ended = on_ended, .folded = on_folded, .finished = on_finished,
-		.user = watch,
+		.before = on_before, .quiet_until = &watch->quiet_until, .before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
+		.began = on_began, .ended = on_ended, .folded = on_folded, .finished = on_finished, .user = watch,
 	};
 	for (size_t i = 0; i < snapshot->samples.count; i++) {
 		const struct gmt_sample *sample = &snapshot->samples.items[i];

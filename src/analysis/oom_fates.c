@@ -39,7 +39,7 @@ bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapsh
 {
 	struct gmt_fates finder = { .became = became, .user = ret_fates };
 	struct gmt_events_reader reader;
-	bool done = gmt_events_reader_init(&reader, &snapshot->events, 
+	bool done = gmt_events_reader_init(&reader, &snapshot->events,
 		GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE);
 
 	for (size_t i = 0; snapshot->has_refusals && i < count && done; i++) {

@@ -203,8 +203,14 @@ static bool finished(void *user, const struct gmt_replay *replay)
 
 struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
 {
+	/* Where nothing was refused there is nothing to watch for. */
+	if (!ooms->rows.count)
+		return (struct gmt_replay_observer){ 0 };
 	return (struct gmt_replay_observer){
-		.before = before, .began = began, .ended = ended, .mapped = mapped, .finished = finished, .user = ooms,
+		.before = before, .quiet_until = &gmt_replay_quiet,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
+			GMT_REPLAY_KIND(DESTROY),
+		.began = began, .ended = ended, .mapped = mapped, .finished = finished, .user = ooms,
 	};
 }
 

@@ -23,31 +23,15 @@ struct walk {
 	GMT_VEC(uint32_t) own_lines; /* by stack: index + 1; 0: not asked yet */
 };
 
-static int by_address(const void *left, const void *right)
+static bool collect_blocks(struct walk *walk, const struct gmt_peaks_blocks *blocks)
 {
-	const struct span *a = left, *b = right;
+	if (!gmt_vec_reserve(&walk->blocks, blocks->count))
+		return false;
+	for (size_t i = 0; i < blocks->count; i++) {
+		const struct gmt_books_place *place = &blocks->items[i].place;
 
-	return (a->address > b->address) - (a->address < b->address);
-}
-
-static bool collect_blocks(struct walk *walk)
-{
-	const struct gmt_books *books = &walk->replay->books;
-	struct gmt_books_place place;
-	size_t cursor = 0;
-
-	while (gmt_books_next_block(books, GMT_LAYER_TORCH, &cursor, &place)) {
-		uint32_t account = books->sites.items[place.block.site].account;
-		struct span *span;
-
-		if (books->accounts.items[account].device != walk->segments->device)
-			continue;
-		if (!(span = gmt_vec_push(&walk->blocks)))
-			return false;
-		*span = (struct span){ place.address, place.block.size_bytes, place.block.site };
+		*gmt_vec_push(&walk->blocks) = (struct span){ place->address, place->block.size_bytes, place->block.site };
 	}
-	if (walk->blocks.count)
-		qsort(walk->blocks.items, walk->blocks.count, sizeof(*walk->blocks.items), by_address);
 	return true;
 }
 
@@ -254,79 +238,77 @@ static bool note_other(struct walk *walk, const struct gmt_books_block *block)
 	return true;
 }
 
-/* Whether PyTorch has it. */
-static bool is_pytorchs(const struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment)
-{
-	return segment->range_plus_1 ? allocator->memory.ranges.items[segment->range_plus_1 - 1].is_pytorch :
-		segment->is_segment;
-}
-
 /* What PyTorch has, in the order of addresses. */
-static bool walk_all(struct walk *walk, const struct gmt_allocator *allocator)
+static bool walk_all(struct walk *walk, const struct gmt_allocator_segments *segments)
 {
-	const struct gmt_allocator_memory *memory = &allocator->memory;
 	GMT_VEC(const struct gmt_allocator_segment *) run = { 0 };
 	bool done = true;
 
-	for (size_t p = 0; p < memory->places.pages.count && done; p++) {
-		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
+	for (size_t i = 0; i < segments->count && done; i++) {
+		const struct gmt_allocator_segment *segment = &segments->items[i], **slot;
 
-		for (size_t i = 0; i < page->count && done; i++) {
-			const struct gmt_allocator_segment *segment = &memory->table.items[page->entries[i].value], **slot;
-
-			if (segment->device != walk->segments->device || !is_pytorchs(allocator, segment))
-				continue;
-			if (run.count && !gmt_allocator_memory_goes_on(run.items[run.count - 1], segment)) {
-				done = walk_pages(walk, run.items, run.count);
-				run.count = 0;
-			}
-			if (segment->memory)
-				done = done && gmt_map_put(&walk->mapped, segment->memory, 1);
-			if (!segment->range_plus_1) {
-				done = done && walk_segment(walk, segment);
-				continue;
-			}
-			slot = gmt_vec_push(&run);
-			if (slot)
-				*slot = segment;
-			done = done && slot;
+		if (run.count && !gmt_allocator_memory_goes_on(run.items[run.count - 1], segment)) {
+			done = walk_pages(walk, run.items, run.count);
+			run.count = 0;
 		}
+		if (segment->memory)
+			done = done && gmt_map_put(&walk->mapped, segment->memory, 1);
+		if (!segment->range_plus_1) {
+			done = done && walk_segment(walk, segment);
+			continue;
+		}
+		slot = gmt_vec_push(&run);
+		if (slot)
+			*slot = segment;
+		done = done && slot;
 	}
 	done = done && (!run.count || walk_pages(walk, run.items, run.count));
 	gmt_vec_fini(&run);
 	return done;
 }
 
+/* The first segment that does not begin below the address. */
+static size_t find_segment(const struct gmt_allocator_segments *segments, uint64_t address)
+{
+	size_t low = 0, high = segments->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (segments->items[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Whether a block of layer cuda is a segment of PyTorch's, or memory that is mapped in one. */
-static bool is_in_segments(struct walk *walk, const struct gmt_allocator *allocator,
+static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_segments *segments,
 	const struct gmt_books_place *place)
 {
 	const struct gmt_books *books = &walk->replay->books;
 	uint32_t space = books->spaces.items[books->sites.items[place->block.site].space].space;
-	const struct gmt_allocator_segment *segment;
 	uint64_t unused;
+	size_t at;
 
 	if (space == GMT_SPACE_VMM)
 		return gmt_map_find(&walk->mapped, place->address, &unused);
 	if (gmt_space_realm(space) != GMT_REALM_ADDRESS)
 		return false;
-	segment = gmt_allocator_memory_at(&allocator->memory, place->address);
-	return segment && segment->is_segment;
+	at = find_segment(segments, place->address);
+	return at < segments->count && segments->items[at].address == place->address && segments->items[at].is_segment;
 }
 
 /* All that came from the driver, and what of it is not PyTorch's. */
-static bool walk_others(struct walk *walk, const struct gmt_allocator *allocator)
+static bool walk_others(struct walk *walk, const struct gmt_segments_scene *scene)
 {
-	const struct gmt_books *books = &walk->replay->books;
-	struct gmt_books_place place;
-	size_t cursor = 0;
+	for (size_t i = 0; i < scene->driver.count; i++) {
+		const struct gmt_books_place *place = &scene->driver.items[i].place;
 
-	while (gmt_books_next_block(books, GMT_LAYER_CUDA, &cursor, &place)) {
-		if (books->accounts.items[books->sites.items[place.block.site].account].device != walk->segments->device)
-			continue;
-		walk->segments->driver_bytes += place.block.size_bytes;
+		walk->segments->driver_bytes += place->block.size_bytes;
 		walk->segments->driver_blocks++;
-		if (!is_in_segments(walk, allocator, &place) && !note_other(walk, &place.block))
+		if (!is_in_segments(walk, &scene->segments, place) && !note_other(walk, &place->block))
 			return false;
 	}
 	return true;
@@ -368,7 +350,7 @@ static void conclude(struct walk *walk)
 		qsort(segments->others.items, segments->others.count, sizeof(*segments->others.items), by_bytes);
 }
 
-bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_allocator *allocator,
+bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device)
 {
 	static const uint64_t bounds[GMT_HOLE_CLASSES] = {
@@ -383,7 +365,7 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_alloc
 		ret_segments->holes[i].below_bytes = bounds[i];
 	/* Zeroed; indexed by stack, never pushed to. */
 	done = gmt_vec_reserve(&walk.own_lines, traces->stacks.entries.count + 1) &&
-		collect_blocks(&walk) && walk_all(&walk, allocator) && walk_others(&walk, allocator);
+		collect_blocks(&walk, &scene->blocks) && walk_all(&walk, &scene->segments) && walk_others(&walk, scene);
 	if (done)
 		conclude(&walk);
 	else
@@ -394,6 +376,13 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_alloc
 	gmt_map_fini(&walk.other_ids);
 	gmt_map_fini(&walk.mapped);
 	return done;
+}
+
+void gmt_segments_scene_fini(struct gmt_segments_scene *scene)
+{
+	gmt_vec_fini(&scene->blocks);
+	gmt_vec_fini(&scene->driver);
+	gmt_vec_fini(&scene->segments);
 }
 
 void gmt_segments_fini(struct gmt_segments *segments)

@@ -5,7 +5,7 @@
 /*
  * PyTorch's segments on one device at one moment: how full they are, what holes they have, what keeps
  * nearly empty ones from being given back, and what the process has from the driver besides. A pure
- * function of the books and the allocator's tables at that moment.
+ * function of what there was at that moment.
  *
  * What is mapped side by side in an expandable segment is one segment here, as in PyTorch's own
  * memory_snapshot(). But what is empty, or held by little, is counted by page there: pages are what goes back
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analysis/allocator.h"
+#include "analysis/peaks.h"
 #include "base/vec.h"
 #include "model/replay.h"
 #include "model/traces.h"
@@ -71,12 +72,21 @@ struct gmt_segments {
 	bool fragmented; /* GMT_FRAGMENTED_PERCENT */
 };
 
+/* What there was on a device at the moment. Zero-initialise to make one. */
+struct gmt_segments_scene {
+	struct gmt_peaks_blocks blocks; /* of layer torch, ... */
+	struct gmt_peaks_blocks driver; /* ... and of layer cuda, each by address */
+	struct gmt_allocator_segments segments; /* PyTorch's, as gmt_allocator_memory_list has them */
+};
+
 /*
- * `allocator` and `replay` stand at the moment; `device` is one of PyTorch's. Fails only for lack of
+ * `replay` knows the sites of the scene's blocks; `device` is one of PyTorch's. Fails only for lack of
  * memory. `ret_segments` (zeroed) is the caller's; end it with gmt_segments_fini.
  */
-bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_allocator *allocator,
+bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device);
+
+void gmt_segments_scene_fini(struct gmt_segments_scene *scene);
 
 void gmt_segments_fini(struct gmt_segments *segments);
 

@@ -37,6 +37,14 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 	};
 }
 
+/* Not where requests were only refused. A damaged fold may leave blocks of which no allocation is known. */
+static bool held_something(const struct gmt_books *books, uint32_t id)
+{
+	const struct gmt_books_site *site = &books->sites.items[id];
+
+	return site->alloc_count || site->live_blocks || gmt_books_site_peak(books, id).bytes;
+}
+
 enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_replay *replay,
 	const struct gmt_traces *traces, struct gmt_error *error)
 {
@@ -46,7 +54,7 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 	bool done = gmt_vec_reserve(&own_lines, traces->stacks.entries.count + 1);
 
 	for (uint32_t id = 0; done && id < books->sites.count; id++) {
-		if (!books->sites.items[id].alloc_count)
+		if (!held_something(books, id))
 			continue;
 
 		struct gmt_site *row = gmt_vec_push(&ret_sites->rows);

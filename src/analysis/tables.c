@@ -19,11 +19,6 @@ struct builder {
 	struct gmt_intern functions; /* pairs of function and file */
 };
 
-static uint64_t add_saturated(uint64_t sum, uint64_t bytes)
-{
-	return sum + bytes > INT64_MAX ? INT64_MAX : sum + bytes;
-}
-
 static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_id, uint32_t number)
 {
 	const struct gmt_books_account *account = &builder->replay->books.accounts.items[account_id];
@@ -163,7 +158,7 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	row->peak_blocks += site->peak_blocks;
 	row->live_bytes += site->live_bytes;
 	row->live_blocks += site->live_blocks;
-	row->total_bytes = add_saturated(row->total_bytes, site->total_bytes);
+	row->total_bytes = gmt_books_sum_bytes(row->total_bytes, site->total_bytes);
 	row->allocs += site->alloc_count;
 	if (site->id < builder->where->largest_bytes.count &&
 		builder->where->largest_bytes.items[site->id] > row->largest_bytes)

@@ -27,7 +27,7 @@ static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids, const stru
 		row->own_line = site->own_line;
 	}
 	row->count += amounts->count;
-	row->bytes = row->bytes + amounts->bytes > INT64_MAX ? INT64_MAX : row->bytes + amounts->bytes;
+	row->bytes = gmt_books_sum_bytes(row->bytes, amounts->bytes);
 	row->at_peak_bytes += amounts->at_peak_bytes;
 	if (amounts->largest_bytes > row->largest_bytes)
 		row->largest_bytes = amounts->largest_bytes;

@@ -3,19 +3,26 @@
 #define GMT_ANALYSIS_WHERE_H
 
 /*
- * Where the memory went: what only a second replay can tell, because it needs to know the peaks
- * beforehand. PyTorch's segments at the peak and at the end of the program's work, its allocator's
- * statistics, what each peak is made of by step and phase of birth, short-lived giants.
+ * Where the memory went: PyTorch's segments at the peak and at the end of the program's work, its allocator's
+ * statistics, what each peak is made of by step and phase of birth, short-lived giants. Observes the replay.
+ *
+ *	gmt_where_init(&where, snapshot, traces, timeline, error);
+ *	options.observers = ...; options.observer_count += gmt_where_observers(&where, observers);
+ *	gmt_replay_init(&replay, snapshot, traces, &options, error);
+ *	gmt_where_finish(&where, &replay, until_ns, error);
  */
 
 #include "analysis/allocator.h"
 #include "analysis/births.h"
 #include "analysis/giants.h"
 #include "analysis/owner_peaks.h"
+#include "analysis/peaks.h"
 #include "analysis/segments.h"
 
-/* So many accounts have their peaks taken apart; no machine has more. */
-enum { GMT_WHERE_ACCOUNTS = 64 };
+enum {
+	GMT_WHERE_ACCOUNTS = GMT_PEAKS_ACCOUNTS,
+	GMT_WHERE_OBSERVERS = 5,
+};
 
 struct gmt_where {
 	struct gmt_allocator allocator;
@@ -25,16 +32,29 @@ struct gmt_where {
 	GMT_VEC(struct gmt_segments) segments; /* of layer torch's devices; by device, peak before end */
 	GMT_VEC(uint64_t) largest_bytes;       /* by site: its largest block */
 	bool has_torch; /* else `allocator` and `segments` are empty */
+	/* While the replay runs. */
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	const struct gmt_timeline *timeline;
+	struct gmt_peaks peaks;
+	uint64_t quiet_until; /* the end of the work */
+	bool has_ended; /* it is over */
+	bool is_past;   /* a survivor of a fold is played */
 };
 
 /*
- * `replay` is a finished one until `until_ns`, with the same traces. Fails only for lack of memory.
- * `ret_where` (zeroed) is the caller's, stays where it is, and borrows from all of these; end it with
- * gmt_where_fini.
+ * Fails only for lack of memory. `ret_where` (zeroed) is the caller's, stays where it is, and borrows from all of
+ * these; end it with gmt_where_fini.
  */
 enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
-	uint64_t until_ns, struct gmt_error *error);
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error);
+
+/* Puts what is to look on at the replay to `observers`, in that order; returns how many, at most GMT_WHERE_OBSERVERS. */
+size_t gmt_where_observers(struct gmt_where *where, struct gmt_replay_observer *observers);
+
+/* `replay` is the finished one, until `until_ns`. Fails only for lack of memory. */
+enum gmt_status gmt_where_finish(struct gmt_where *where, const struct gmt_replay *replay, uint64_t until_ns,
+	struct gmt_error *error);
 
 void gmt_where_fini(struct gmt_where *where);
 

@@ -8,36 +8,36 @@
 /* One page of memory. */
 enum { PAGE_ENTRIES = 256, PAGE_BYTES = PAGE_ENTRIES * sizeof(struct gmt_ordered_entry) };
 
+/* Where a key lies is anybody's guess: no branch asks. */
+static size_t upper_if(bool is_above, size_t half)
+{
+	return half & (0 - (size_t)is_above);
+}
+
 /* Index of the page that `key` lies in or would go to; 0 also when it is below all of them. */
 static size_t find_page(const struct gmt_ordered *ordered, uint64_t key)
 {
-	size_t low = 0, high = ordered->pages.count;
+	const struct gmt_ordered_page *pages = ordered->pages.items;
+	size_t at = 0, half;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ordered->pages.items[middle].first <= key)
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t left = ordered->pages.count; left > 1; left -= half) {
+		half = left / 2;
+		at += upper_if(pages[at + half].first <= key, half);
 	}
-	return low ? low - 1 : 0;
+	return at;
 }
 
 /* Index of the first entry of the page with a key above `key`. */
 static size_t find_above(const struct gmt_ordered_page *page, uint64_t key)
 {
-	size_t low = 0, high = page->count;
+	const struct gmt_ordered_entry *entries = page->entries;
+	size_t at = 0, half;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (page->entries[middle].key <= key)
-			low = middle + 1;
-		else
-			high = middle;
+	for (size_t left = page->count; left > 1; left -= half) {
+		half = left / 2;
+		at += upper_if(entries[at + half].key <= key, half);
 	}
-	return low;
+	return at + (page->count && entries[at].key <= key);
 }
 
 /* Puts a new page behind `index`, or first when there is none yet. */

@@ -3,12 +3,6 @@
 
 #include <assert.h>
 
-static uint64_t add_saturated(uint64_t sum, uint64_t bytes)
-{
-	/* Both are below 2^63: the sum cannot wrap. */
-	return sum + bytes > INT64_MAX ? INT64_MAX : sum + bytes;
-}
-
 static uint64_t account_key(uint8_t layer, int16_t device)
 {
 	return (uint64_t)layer << 16 | (uint16_t)device;
@@ -169,7 +163,7 @@ static void book_heap_alloc(struct gmt_books_heap *heap, uint64_t size_bytes, ui
 	heap->live_bytes += size_bytes;
 	heap->live_blocks++;
 	heap->alloc_count++;
-	heap->total_bytes = add_saturated(heap->total_bytes, size_bytes);
+	heap->total_bytes = gmt_books_sum_bytes(heap->total_bytes, size_bytes);
 	if (heap->live_bytes > heap->peak_bytes) {
 		heap->peak_bytes = heap->live_bytes;
 		heap->peak_blocks = heap->live_blocks;
@@ -191,7 +185,7 @@ static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uin
 	site->live_bytes += size_bytes;
 	site->live_blocks++;
 	site->alloc_count++;
-	site->total_bytes = add_saturated(site->total_bytes, size_bytes);
+	site->total_bytes = gmt_books_sum_bytes(site->total_bytes, size_bytes);
 	if (site->live_bytes > site->max_live_bytes)
 		site->max_live_bytes = site->live_bytes;
 
@@ -205,7 +199,7 @@ static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uin
 	account->live_bytes += size_bytes;
 	account->live_blocks++;
 	account->alloc_count++;
-	account->total_bytes = add_saturated(account->total_bytes, size_bytes);
+	account->total_bytes = gmt_books_sum_bytes(account->total_bytes, size_bytes);
 	if (account->live_bytes > account->peak_bytes) {
 		account->peak_bytes = account->live_bytes;
 		account->peak_blocks = account->live_blocks;
@@ -301,7 +295,7 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 	else
 		books->block_table.count++;
 	books->block_table.items[index] = (struct gmt_books_block){
-		.size_bytes = size_bytes, .stamp = stamp, .site = site_id, .references = 1,
+		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++books->began, .site = site_id, .references = 1,
 	};
 	book_alloc(books, site, size_bytes, stamp);
 	return true;

@@ -37,6 +37,7 @@ enum {
 struct gmt_books_block {
 	uint64_t size_bytes;
 	uint64_t stamp; /* of its allocation */
+	uint64_t sequence; /* blocks that had begun by then, with this one */
 	uint32_t site;
 	uint32_t references; /* of an unused entry: the next unused one, plus 1 */
 	uint16_t context;    /* number of the CUDA context that it ends with; 0: it does not */
@@ -120,6 +121,7 @@ struct gmt_books_anomalies {
 
 struct gmt_books {
 	struct gmt_map blocks[GMT_BOOKS_KEYSPACES]; /* address to index in block_table */
+	uint64_t began; /* blocks, ever */
 	GMT_VEC(struct gmt_books_block) block_table;
 	uint32_t first_free_plus_1;
 	struct gmt_map account_ids;
@@ -179,6 +181,12 @@ const struct gmt_books_block *gmt_books_find(const struct gmt_books *books, uint
 static inline uint64_t gmt_books_sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* A sum of bytes that stays one; both are at most INT64_MAX, so that nothing wraps. */
+static inline uint64_t gmt_books_sum_bytes(uint64_t sum, uint64_t bytes)
+{
+	return sum + bytes > INT64_MAX ? INT64_MAX : sum + bytes;
 }
 
 /* A request at `site` was refused. */

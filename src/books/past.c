@@ -84,6 +84,12 @@ static bool is_known(uint8_t layer, uint8_t space)
 	return layer < GMT_BOOKS_LAYERS && gmt_layer_name(layer) && gmt_space_name(space);
 }
 
+/* How much of `bytes` a sum takes that is never to wrap. */
+static uint64_t fits_in(uint64_t sum, uint64_t bytes)
+{
+	return sane(bytes) > INT64_MAX - sum ? INT64_MAX - sum : sane(bytes);
+}
+
 /* The past begins anew: the survivors have counted what the rows count again. */
 static void clear_books(struct gmt_books *books)
 {
@@ -126,7 +132,6 @@ static bool set_account(struct gmt_books *books, const struct gmt_past_account *
 		return false;
 	*misfits += account->live_bytes != row->live_bytes || account->live_blocks != row->live_blocks;
 	account->epoch = 1;
-	account->peak_bytes = sane(row->peak_bytes);
 	account->peak_blocks = row->peak_blocks;
 	account->peak_stamp = row->peak_stamp;
 	account->alloc_count = row->alloc_count;
@@ -168,7 +173,6 @@ static bool set_heap(struct gmt_player *player, const struct gmt_past_heap *row,
 	heap->swept_bytes = row->swept_bytes;
 	books = &player->books->heaps.items[*ret_row];
 	books->epoch = 1;
-	books->peak_bytes = sane(row->peak_bytes);
 	books->peak_blocks = row->peak_blocks;
 	books->peak_stamp = row->peak_stamp;
 	books->alloc_count = row->alloc_count;
@@ -187,6 +191,26 @@ static bool get_site(struct gmt_player *player, const struct gmt_past_site *row,
 	return names->place(names->user, row, &about.place) && gmt_player_get_site(player, &about, heap_plus_1, ret_site);
 }
 
+/* A peak is the sum of what its sites held then, whatever else the file says of it: see count_misfits. */
+static void add_peaks(struct gmt_books *books, struct gmt_books_site *site, const struct gmt_past_site *row)
+{
+	struct gmt_books_account *account = &books->accounts.items[site->account];
+	uint64_t bytes = fits_in(account->peak_bytes, row->peak_bytes);
+
+	account->peak_bytes += bytes;
+	site->saved_bytes += bytes;
+	site->saved_blocks = gmt_books_sum(site->saved_blocks, row->peak_blocks);
+	if (!site->heap_plus_1)
+		return;
+
+	struct gmt_books_heap *heap = &books->heaps.items[site->heap_plus_1 - 1];
+
+	bytes = fits_in(heap->peak_bytes, row->heap_peak_bytes);
+	heap->peak_bytes += bytes;
+	site->heap_saved_bytes += bytes;
+	site->heap_saved_blocks = gmt_books_sum(site->heap_saved_blocks, row->heap_peak_blocks);
+}
+
 /* Places that the fold told apart may be one to the player: their rows are added. */
 static bool set_site(struct gmt_player *player, const struct gmt_past_site *row, uint32_t heap_plus_1,
 	const struct gmt_past_names *names)
@@ -199,10 +223,7 @@ static bool set_site(struct gmt_player *player, const struct gmt_past_site *row,
 	site = &player->books->sites.items[id];
 	site->saved_epoch = 1;
 	site->heap_saved_epoch = 1;
-	site->saved_bytes = sum_of(site->saved_bytes, row->peak_bytes);
-	site->saved_blocks = gmt_books_sum(site->saved_blocks, row->peak_blocks);
-	site->heap_saved_bytes = sum_of(site->heap_saved_bytes, row->heap_peak_bytes);
-	site->heap_saved_blocks = gmt_books_sum(site->heap_saved_blocks, row->heap_peak_blocks);
+	add_peaks(player->books, site, row);
 	if (sane(row->max_live_bytes) > site->max_live_bytes)
 		site->max_live_bytes = sane(row->max_live_bytes);
 	site->total_bytes = sum_of(site->total_bytes, row->total_bytes);
@@ -227,6 +248,26 @@ static bool set_spaces(const struct gmt_past *past, struct gmt_books *books)
 		space->peak_stamp = row->peak_stamp;
 	}
 	return true;
+}
+
+/* Accounts and heaps of which the file says another peak, or none. `heaps` has the player's by row. */
+static uint64_t count_peak_misfits(const struct gmt_past *past, struct gmt_books *books, const uint32_t *heaps)
+{
+	uint64_t misfits = 0, said = 0, held = 0;
+
+	for (size_t i = 0; i < past->accounts.count; i++) {
+		const struct gmt_past_account *row = &past->accounts.items[i];
+
+		if (row->layer >= GMT_BOOKS_LAYERS)
+			continue;
+		misfits += gmt_books_get_account(books, row->layer, row->device)->peak_bytes != row->peak_bytes;
+		said = gmt_books_sum(said, row->peak_bytes);
+	}
+	for (size_t i = 0; i < books->accounts.count; i++)
+		held = gmt_books_sum(held, books->accounts.items[i].peak_bytes);
+	for (size_t i = 0; i < past->heaps.count; i++)
+		misfits += books->heaps.items[heaps[i]].peak_bytes != past->heaps.items[i].peak_bytes;
+	return misfits + (held != said);
 }
 
 /* The heap that a site's blocks are in, from 1; 0: none. `heaps` has the player's by row. */
@@ -276,6 +317,8 @@ bool gmt_past_set_books(const struct gmt_past *past, struct gmt_player *player, 
 		if (is_known(row->layer, row->space))
 			done = set_site(player, row, heap_of(past, row, heaps.items), names);
 	}
+	if (done)
+		*ret_misfits += count_peak_misfits(past, player->books, heaps.items);
 	player->books->anomalies = past->fold.anomalies;
 	player->physical.unknown_handles = 0;
 	gmt_vec_fini(&heaps);

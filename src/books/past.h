@@ -56,8 +56,9 @@ bool gmt_past_prepare(const struct gmt_past *past, struct gmt_player *player, co
 
 /*
  * Sets the books once the survivors are played: what they hold stays, counts and peaks are the past's. What
- * does not fit together (a damaged file) is counted in *ret_misfits: accounts whose live bytes differ. False
- * when out of memory.
+ * does not fit together (a damaged file) is counted in *ret_misfits: accounts whose live bytes differ, and
+ * accounts and heaps whose peak is not what their sites held then, which is then taken for it. False when out
+ * of memory.
  */
 bool gmt_past_set_books(const struct gmt_past *past, struct gmt_player *player, const struct gmt_past_names *names,
 	uint64_t *ret_misfits);

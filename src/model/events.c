@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "base/pages.h"
+#include "base/sanitizer.h"
 #include "model/events_file.h"
 
 enum column { STAMP, ADDRESS, SIZE, MORE_0, MORE_1, TRACE, SHAPE };
@@ -65,6 +66,12 @@ static bool find_shape(struct gmt_events *events, const struct gmt_snapshot_even
 	return true;
 }
 
+/* How many bytes a number of `width` bytes is read and written by: one that has a load of its own. */
+static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
+{
+	return width == 3 ? 4 : width > 4 ? 8 : width;
+}
+
 /* Calls macro(width) with the column's width as a constant. */
 #define OF_WIDTH(column, macro) \
 	switch ((column)->width) { \
@@ -86,7 +93,7 @@ static inline __attribute__((always_inline)) void pack_words(const struct gmt_ev
 	for (size_t i = 0; width && i < GMT_EVENTS_CHUNK; i++, to += width) {
 		uint64_t value = htole64((values[i] - column->base) >> column->shift);
 
-		memcpy(to, &value, width == 3 ? 4 : width > 4 ? 8 : width); /* the next one overwrites what is too much */
+		memcpy(to, &value, bytes_at_once(width)); /* the next one overwrites what is too much */
 	}
 }
 
@@ -95,10 +102,11 @@ static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, u
 {
 	uint64_t least = values[0], most = values[0], bits = 0;
 
-	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++) {
+	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++)
+		bits |= values[i] ^ values[0]; /* as many zeros below as all differences have */
+	for (size_t i = 1; bits && i < GMT_EVENTS_CHUNK; i++) {
 		least = values[i] < least ? values[i] : least;
 		most = values[i] > most ? values[i] : most;
-		bits |= values[i] ^ values[0]; /* as many zeros below as all differences have */
 	}
 	column->base = least;
 	column->shift = bits ? (uint8_t)__builtin_ctzll(bits) : 0;
@@ -139,38 +147,73 @@ static void spare_memory(struct gmt_events *events)
 	events->bytes.count = 0;
 }
 
-static bool pack_chunk(struct gmt_events *events)
+/* The columns of GMT_EVENTS_CHUNK rows: each row is looked at once, for they are more than lies near the processor. */
+static bool list_values(struct gmt_events *events, const struct gmt_snapshot_event *const *rows,
+	uint64_t (*ret_values)[GMT_EVENTS_CHUNK])
 {
-	const struct gmt_snapshot_event *rows = events->tail.items;
-	struct gmt_events_chunk chunk;
-	uint64_t values[GMT_EVENTS_CHUNK];
+	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++) {
+		const struct gmt_snapshot_event *row = rows[i];
 
-#define ADD(number, field) \
-	do { \
-		for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++) \
-			values[i] = rows[i].field; \
-		if (!add_column(events, &chunk.columns[number], values)) \
-			return false; \
-	} while (0)
-	ADD(STAMP, stamp);
-	ADD(ADDRESS, address);
-	ADD(SIZE, size_bytes);
-	ADD(MORE_0, more[0]);
-	ADD(MORE_1, more[1]);
-	ADD(TRACE, trace);
-#undef ADD
-	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++)
-		if (!find_shape(events, &rows[i], &values[i]))
+		ret_values[STAMP][i] = row->stamp;
+		ret_values[ADDRESS][i] = row->address;
+		ret_values[SIZE][i] = row->size_bytes;
+		ret_values[MORE_0][i] = row->more[0];
+		ret_values[MORE_1][i] = row->more[1];
+		ret_values[TRACE][i] = row->trace;
+		if (!find_shape(events, row, &ret_values[SHAPE][i]))
 			return false;
-	if (!add_column(events, &chunk.columns[SHAPE], values))
+	}
+	return true;
+}
+
+/* Of GMT_EVENTS_CHUNK rows. */
+static bool pack_chunk(struct gmt_events *events, const struct gmt_snapshot_event *const *rows)
+{
+	struct gmt_events_chunk chunk;
+	uint64_t values[GMT_EVENTS_COLUMNS][GMT_EVENTS_CHUNK];
+
+	if (!list_values(events, rows, values))
 		return false;
+	for (size_t i = 0; i < GMT_EVENTS_COLUMNS; i++)
+		if (!add_column(events, &chunk.columns[i], values[i]))
+			return false;
 
 	struct gmt_events_chunk *slot = gmt_vec_push(&events->chunks);
 	if (!slot)
 		return false;
 	*slot = chunk;
-	events->tail.count = 0;
 	spare_memory(events);
+	return true;
+}
+
+static bool pack_tail(struct gmt_events *events)
+{
+	const struct gmt_snapshot_event *rows[GMT_EVENTS_CHUNK];
+
+	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++)
+		rows[i] = &events->tail.items[i];
+	if (!pack_chunk(events, rows))
+		return false;
+	events->tail.count = 0;
+	return true;
+}
+
+bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_snapshot_event *const *rows, size_t count)
+{
+	size_t done = 0;
+
+	while (done < count) {
+		if (events->tail.count == GMT_EVENTS_CHUNK && !pack_tail(events))
+			return false;
+		if (!events->tail.count && count - done >= GMT_EVENTS_CHUNK) {
+			if (!pack_chunk(events, rows + done))
+				return false;
+			events->count += GMT_EVENTS_CHUNK;
+			done += GMT_EVENTS_CHUNK;
+		} else if (!gmt_events_push(events, rows[done++])) {
+			return false;
+		}
+	}
 	return true;
 }
 
@@ -178,7 +221,7 @@ bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event 
 {
 	struct gmt_snapshot_event *slot;
 
-	if (events->tail.count == GMT_EVENTS_CHUNK && !pack_chunk(events))
+	if (events->tail.count == GMT_EVENTS_CHUNK && !pack_tail(events))
 		return false;
 	slot = gmt_vec_push(&events->tail);
 	if (!slot)
@@ -264,7 +307,7 @@ static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *a
 {
 	uint64_t value = 0;
 
-	memcpy(&value, at, width == 3 ? 4 : width > 4 ? 8 : width); /* there is room behind the last one */
+	memcpy(&value, at, bytes_at_once(width)); /* there is room behind the last one */
 	value = le64toh(value);
 	return width == 3 || (width > 4 && width < 8) ? value & (((uint64_t)1 << width * 8) - 1) : value;
 }
@@ -337,22 +380,31 @@ static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_eve
 #undef UNPACK
 }
 
-void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
+/* Who looks at a field that it did not ask for shall see it: in a build that looks for mistakes, it holds rubbish. */
+static void spoil_others(const struct gmt_events_reader *reader)
 {
-	const struct gmt_events *events = reader->events;
-	const struct gmt_events_column *columns;
-	struct gmt_snapshot_event *rows = reader->rows;
-	size_t number = index / GMT_EVENTS_CHUNK;
+	enum { RUBBISH = 0xa5 };
 
-	assert(index < events->count);
-	reader->first = number * GMT_EVENTS_CHUNK;
-	if (number == events->chunks.count) {
-		reader->count = events->tail.count;
-		memcpy(rows, events->tail.items, events->tail.count * sizeof(*rows));
-		return;
+	for (size_t i = 0; i < reader->count; i++) {
+		struct gmt_snapshot_event *row = &reader->rows[i];
+
+		if (!(reader->fields & GMT_EVENTS_STAMP))
+			memset(&row->stamp, RUBBISH, sizeof(row->stamp));
+		if (!(reader->fields & GMT_EVENTS_ADDRESS))
+			memset(&row->address, RUBBISH, sizeof(row->address));
+		if (!(reader->fields & GMT_EVENTS_SIZE))
+			memset(&row->size_bytes, RUBBISH, sizeof(row->size_bytes));
+		if (!(reader->fields & GMT_EVENTS_MORE))
+			memset(row->more, RUBBISH, sizeof(row->more));
+		if (!(reader->fields & GMT_EVENTS_TRACE))
+			memset(&row->trace, RUBBISH, sizeof(row->trace));
 	}
-	reader->count = GMT_EVENTS_CHUNK;
-	columns = events->chunks.items[number].columns;
+}
+
+static void unpack_chunk(struct gmt_events_reader *reader, const struct gmt_events_column *columns)
+{
+	struct gmt_snapshot_event *rows = reader->rows;
+
 	unpack_shapes(reader, &columns[SHAPE]);
 	if (reader->fields & GMT_EVENTS_STAMP)
 		unpack(reader, &columns[STAMP], &rows->stamp);
@@ -366,6 +418,24 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 	}
 	if (reader->fields & GMT_EVENTS_TRACE)
 		unpack_traces(reader, &columns[TRACE]);
+}
+
+void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
+{
+	const struct gmt_events *events = reader->events;
+	size_t number = index / GMT_EVENTS_CHUNK;
+
+	assert(index < events->count);
+	reader->first = number * GMT_EVENTS_CHUNK;
+	if (number == events->chunks.count) {
+		reader->count = events->tail.count;
+		memcpy(reader->rows, events->tail.items, events->tail.count * sizeof(*reader->rows));
+	} else {
+		reader->count = GMT_EVENTS_CHUNK;
+		unpack_chunk(reader, events->chunks.items[number].columns);
+	}
+	if (GMT_WITH_ASAN)
+		spoil_others(reader);
 }
 
 void gmt_events_reader_fini(struct gmt_events_reader *reader)

@@ -76,6 +76,9 @@ struct gmt_events {
 /* Appends an event; its kind, layer and space are of those that this version knows. False when out of memory. */
 bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event);
 
+/* Likewise of many, which cost less each: rows[0] to rows[count - 1]. */
+bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_snapshot_event *const *rows, size_t count);
+
 /* Gives the events from `first`, a multiple of GMT_EVENTS_CHUNK, on other traces: of a whole chunk, or the tail. */
 bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces);
 
@@ -94,7 +97,7 @@ void gmt_events_fini(struct gmt_events *events);
 
 /*
  * What a pass looks at besides thread, result, api, context, device, kind, layer and space, which it always gets: each
- * column less is a fifth less to do. Fields of others hold anything.
+ * column less is a fifth less to do. Fields of others hold anything (in a build with AddressSanitizer, rubbish).
  */
 enum gmt_events_fields {
 	GMT_EVENTS_STAMP = 1 << 0,

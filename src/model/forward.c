@@ -154,7 +154,7 @@ static void count_in_step(struct finder *finder, uint32_t kind, uint32_t landmar
 /* In how many steps of `main` each context shows up, and is followed by a backward pass. */
 static bool count_contexts(struct finder *finder)
 {
-	uint32_t step, kind, last_context_plus_1 = 0;
+	uint32_t step = 0, kind, last_context_plus_1 = 0;
 
 	for (size_t i = 0; i < finder->snapshot->events.count; i++) {
 		const struct gmt_snapshot_event *event = counting_event(finder, i);
@@ -165,7 +165,7 @@ static bool count_contexts(struct finder *finder)
 		uint32_t stack = finder->traces->stack_of_trace[event->trace];
 		if (!kind_of(finder, stack, &kind))
 			return false;
-		if (finder->main && gmt_series_find(finder->main, event->stamp, &step))
+		if (finder->main && gmt_series_find_next(finder->main, event->stamp, &step))
 			count_in_step(finder, kind, finder->traces->stack_landmarks.items[stack], step,
 				&last_context_plus_1);
 	}
@@ -417,11 +417,12 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 /* Whether there can be calls at all: events of that kind, and a stack with a module's call. */
 static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces)
 {
-	uint32_t landmarks = 0;
-
+	if (!snapshot->has_torch && !snapshot->has_pool)
+		return false;
 	for (size_t i = 0; i < traces->stacks.entries.count; i++)
-		landmarks |= traces->stack_landmarks.items[i];
-	return (snapshot->has_torch || snapshot->has_pool) && landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+		if (traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(MODULE_CALL))
+			return true;
+	return false;
 }
 
 bool gmt_forward_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,

@@ -250,8 +250,6 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 	switch (record->number) {
 	case GMT_RECORD_PROCESS:
 		return load_process(snapshot, (const struct gmt_process *)row);
-	case GMT_RECORD_EVENT:
-		return gmt_load_event(&loader->events, (const struct gmt_event *)row);
 	case GMT_RECORD_DROP:
 		return load_drop(loader, (const struct gmt_drop *)row);
 	case GMT_RECORD_NOTE:
@@ -282,6 +280,9 @@ static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_b
 		loader->snapshot->unknown_blocks++;
 		return GMT_OK;
 	}
+	if (block->record->number == GMT_RECORD_EVENT)
+		return gmt_load_event_rows(&loader->events, block->rows, block->count) ? GMT_OK :
+			gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < block->count; i++)
 		if (!load_row(loader, block->record, (const char *)block->rows + (size_t)i * block->record->row_bytes))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

@@ -62,12 +62,57 @@ static bool has_offset(unsigned kind)
 	return kind == GMT_KIND_BIND || kind == GMT_KIND_BIND_ADDRESS || kind == GMT_KIND_UNBIND;
 }
 
-bool gmt_load_event(struct gmt_load_events *loader, const struct gmt_event *row)
+/* A bit of each kind and layer that this version knows. */
+enum {
+	KNOWN_KINDS = 0
+#define GMT_KIND(number, ...) | 1 << number
+#include "wire/kinds.def"
+#undef GMT_KIND
+	,
+	KNOWN_LAYERS = 0
+#define GMT_LAYER(number, ...) | 1 << number
+#include "wire/layers.def"
+#undef GMT_LAYER
+};
+
+static bool is_known(const struct gmt_event *row)
+{
+	return row->kind < GMT_KIND_COUNT && KNOWN_KINDS >> row->kind & 1 && row->layer < GMT_BOOKS_LAYERS &&
+		KNOWN_LAYERS >> row->layer & 1;
+}
+
+/* As gmt_load_trace; some hundreds of traces make up nearly all events of a stretch. */
+static bool find_trace(struct gmt_load_events *loader, const struct gmt_event *row, uint32_t *ret_trace)
+{
+	/* UINT32_MAX: a fold says that it was for nobody. */
+	uint32_t caller = row->caller == UINT32_MAX ? 0 : row->caller;
+	uint64_t stacks = (uint64_t)row->stack << 32 | row->frames;
+	struct gmt_load_known_trace *known = &loader->known[gmt_hash_u64(stacks + caller) % GMT_LOAD_KNOWN_TRACES];
+
+	if (!known->trace_plus_1 || known->stacks != stacks || known->caller != caller) {
+		if (!gmt_load_trace(loader, row->stack, row->frames, caller, ret_trace))
+			return false;
+		*known = (struct gmt_load_known_trace){ stacks, caller, *ret_trace + 1 };
+	}
+	*ret_trace = known->trace_plus_1 - 1;
+	return true;
+}
+
+static bool load_event(struct gmt_load_events *loader, const struct gmt_event *row)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 	bool is_torch = row->layer == GMT_LAYER_TORCH;
-	struct gmt_snapshot_event event = {
-		.stamp = row->stamp, .address = row->address, .size_bytes = row->size_bytes,
+	uint64_t stamp = row->stamp;
+	struct gmt_snapshot_event *event;
+	uint32_t trace;
+
+	if (loader->count >= UINT32_MAX - 1 || !find_trace(loader, row, &trace) || !clamp_stamp(loader, row->thread, &stamp))
+		return false;
+	event = gmt_order_push(&loader->order);
+	if (!event)
+		return false;
+	*event = (struct gmt_snapshot_event){
+		.stamp = stamp, .address = row->address, .size_bytes = row->size_bytes, .trace = trace,
 		.thread = row->thread, .result = row->result, .api = row->api, .device = row->device,
 		.kind = row->kind, .layer = row->layer, .space = row->space,
 		.more = {
@@ -77,24 +122,26 @@ bool gmt_load_event(struct gmt_load_events *loader, const struct gmt_event *row)
 		},
 		.context = is_torch ? 0 : row->context,
 	};
-
-	snapshot->seen_events++;
-	if (!gmt_layer_name(row->layer) || row->layer >= GMT_BOOKS_LAYERS || !gmt_kind_name(row->kind)) {
-		snapshot->unknown_events++;
-		return true;
-	}
-	/* UINT32_MAX: a fold says that it was for nobody. */
-	if (loader->count >= UINT32_MAX - 1 || !gmt_load_trace(loader, row->stack, row->frames,
-			row->caller == UINT32_MAX ? 0 : row->caller, &event.trace) ||
-		!clamp_stamp(loader, row->thread, &event.stamp))
-		return false;
-	gmt_load_see_stamp(snapshot, event.stamp);
+	loader->count++;
+	gmt_load_see_stamp(snapshot, stamp);
 	snapshot->has_torch |= is_torch;
 	snapshot->has_pool |= row->space == GMT_SPACE_POOL;
 	snapshot->has_refusals |= row->kind == GMT_KIND_ALLOC_FAILED;
-	snapshot->traces.items[event.trace].gets |= row->kind == GMT_KIND_ALLOC || row->kind == GMT_KIND_MAP;
-	loader->count++;
-	return gmt_order_push(&loader->order, &event);
+	if (row->kind == GMT_KIND_ALLOC || row->kind == GMT_KIND_MAP)
+		snapshot->traces.items[trace].gets = true;
+	return true;
+}
+
+bool gmt_load_event_rows(struct gmt_load_events *loader, const struct gmt_event *rows, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		loader->snapshot->seen_events++;
+		if (!is_known(&rows[i]))
+			loader->snapshot->unknown_events++;
+		else if (!load_event(loader, &rows[i]))
+			return false;
+	}
+	return true;
 }
 
 bool gmt_load_finish_events(struct gmt_load_events *loader)

@@ -13,6 +13,15 @@
 #include "model/snapshot.h"
 #include "wire/format.h"
 
+/* A trace that an event had lately, by what it is made of. */
+struct gmt_load_known_trace {
+	uint64_t stacks; /* stack << 32 | frames */
+	uint32_t caller;
+	uint32_t trace_plus_1; /* 0: none */
+};
+
+enum { GMT_LOAD_KNOWN_TRACES = 1024 };
+
 /* Zero-initialise, then set `snapshot`. */
 struct gmt_load_events {
 	struct gmt_snapshot *snapshot;
@@ -22,12 +31,13 @@ struct gmt_load_events {
 	GMT_VEC(uint64_t) clamps;   /* the last stamp of each thread */
 	uint32_t clamp_thread;      /* whose clamp was used last ... */
 	size_t clamp_index_plus_1;  /* ... and where it is */
+	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
 	struct gmt_order order;
 	size_t count; /* events given to it */
 };
 
-/* Keeps the row of an event, if this version knows its kind and layer. */
-bool gmt_load_event(struct gmt_load_events *loader, const struct gmt_event *row);
+/* Keeps rows of events, those whose kind and layer this version knows. */
+bool gmt_load_event_rows(struct gmt_load_events *loader, const struct gmt_event *rows, uint32_t count);
 
 /* All events so far are survivors of what was folded. */
 bool gmt_load_end_past(struct gmt_load_events *loader);

@@ -168,20 +168,44 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 	return last;
 }
 
+/* Gives `count` events of the window away, in the order of keys; NULL: as they stand. */
+static bool give(const struct gmt_order *order, struct gmt_events *to, const struct gmt_order_key *keys, size_t count)
+{
+	const struct gmt_snapshot_event *window = order->window.items, *rows[GMT_EVENTS_CHUNK];
+
+	for (size_t done = 0, some; done < count; done += some) {
+		some = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
+		for (size_t i = 0; i < some; i++)
+			rows[i] = &window[keys ? keys[done + i].place : done + i];
+		if (!gmt_events_push_rows(to, rows, some))
+			return false;
+	}
+	return true;
+}
+
 /* Gives the first `count` events of a window away that is in order. */
 static bool emit_sorted(struct gmt_order *order, size_t count)
 {
 	const struct gmt_snapshot_event *window = order->window.items;
 	struct gmt_order_run *run = run_for(order, window[0].stamp);
 
-	for (size_t i = 0; run && i < count; i++)
-		if (!gmt_events_push(&run->events, &window[i]))
-			return false;
-	if (!run)
+	if (!run || !give(order, &run->events, NULL, count))
 		return false;
 	run->last_stamp = window[count - 1].stamp;
 	memmove(order->window.items, window + count, (order->window.count - count) * sizeof(*window));
 	return true;
+}
+
+/* What stays was copied to the spare room, which has as much of it. */
+static void swap_window(struct gmt_order *order)
+{
+	struct gmt_snapshot_event *items = order->window.items;
+	size_t capacity = order->window.capacity;
+
+	order->window.items = order->spare.items;
+	order->window.capacity = order->spare.capacity;
+	order->spare.items = items;
+	order->spare.capacity = capacity;
 }
 
 /* Likewise of one that is not; what stays is put in order. */
@@ -192,20 +216,16 @@ static bool emit_by_keys(struct gmt_order *order, size_t count)
 	struct gmt_order_run *run;
 	size_t left = order->window.count - count;
 
-	if (!sort_keys(order) || !gmt_vec_reserve(&order->spare, left))
+	if (!sort_keys(order) || !gmt_vec_reserve(&order->spare, order->window.count))
 		return false;
 	keys = order->keys.items;
 	run = run_for(order, keys[0].stamp);
-	for (size_t i = 0; run && i < count; i++)
-		if (!gmt_events_push(&run->events, &window[keys[i].place]))
-			return false;
-	if (!run)
+	if (!run || !give(order, &run->events, keys, count))
 		return false;
 	run->last_stamp = keys[count - 1].stamp;
 	for (size_t i = 0; i < left; i++)
 		order->spare.items[i] = window[keys[count + i].place];
-	if (left)
-		memcpy(order->window.items, order->spare.items, left * sizeof(*window));
+	swap_window(order);
 	return true;
 }
 
@@ -228,18 +248,13 @@ static bool emit(struct gmt_order *order, bool all)
 	return true;
 }
 
-bool gmt_order_push(struct gmt_order *order, const struct gmt_snapshot_event *event)
+bool gmt_order_make_room(struct gmt_order *order)
 {
-	struct gmt_snapshot_event *slot;
-
 	if (!order->window_events)
 		order->window_events = FIRST_WINDOW_EVENTS;
 	if (order->window.count >= order->window_events && !emit(order, false))
 		return false;
-	slot = gmt_vec_push(&order->window);
-	if (slot)
-		*slot = *event;
-	return slot;
+	return gmt_vec_reserve(&order->window, 1);
 }
 
 bool gmt_order_part(struct gmt_order *order)

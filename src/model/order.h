@@ -7,7 +7,7 @@
  * equal. As a thread's stamps never decrease (loading ensures it), its own events stay in their order. In the flow:
  * decode -> load -> order -> snapshot->events.
  *
- *	gmt_order_push(&order, &event) for each; gmt_order_part(&order) where what comes next is later, whatever
+ *	*gmt_order_push(&order) = event for each; gmt_order_part(&order) where what comes next is later, whatever
  *	its stamps say; gmt_order_finish(&order, &events)
  *
  * Threads write a file in turn, so an event is never far from its place: what is looked through is a window of
@@ -44,7 +44,18 @@ struct gmt_order {
 	GMT_VEC(struct gmt_order_run) runs;
 };
 
-bool gmt_order_push(struct gmt_order *order, const struct gmt_snapshot_event *event);
+/* For gmt_order_push. */
+bool gmt_order_make_room(struct gmt_order *order);
+
+/* Where the next event is to be put, before anything else is asked for; NULL when out of memory. */
+static inline struct gmt_snapshot_event *gmt_order_push(struct gmt_order *order)
+{
+	if (order->window.count >= order->window_events || order->window.count == order->window.capacity)
+		if (!gmt_order_make_room(order))
+			return NULL;
+	return &order->window.items[order->window.count++];
+}
+
 bool gmt_order_part(struct gmt_order *order);
 
 /* `ret_events` (zeroed) is the caller's. */

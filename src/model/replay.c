@@ -21,6 +21,8 @@ struct namesakes {
 
 enum { NAMESAKES = 64 };
 
+const uint64_t gmt_replay_quiet = UINT64_MAX;
+
 /* One replay while it runs. */
 struct session {
 	struct gmt_replay *replay;
@@ -30,6 +32,8 @@ struct session {
 	struct gmt_player player;
 	struct gmt_events_reader reader;
 	struct listeners before, ended, began, mapped, folded, finished;
+	uint64_t quiet_until;  /* up to this stamp, nobody wants to be told before an event, ... */
+	uint32_t before_kinds; /* ... but of these kinds */
 	const struct gmt_snapshot_event *event; /* that is played, ... */
 	struct gmt_player_event played;         /* ... as the player has it ... */
 	size_t index;                           /* ... and where it is */
@@ -37,6 +41,20 @@ struct session {
 	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
 	bool knows_heap_names;
 };
+
+/* Most events are nothing to anybody before they are booked: that is one look for all observers. */
+static void look_ahead(struct session *session)
+{
+	session->quiet_until = UINT64_MAX;
+	session->before_kinds = 0;
+	for (size_t o = 0; o < session->before.count; o++) {
+		const struct gmt_replay_observer *observer = session->before.items[o];
+
+		session->before_kinds |= observer->quiet_until ? observer->before_kinds : UINT32_MAX;
+		if (observer->quiet_until && *observer->quiet_until < session->quiet_until)
+			session->quiet_until = *observer->quiet_until;
+	}
+}
 
 static void listen(struct session *session)
 {
@@ -57,6 +75,7 @@ static void listen(struct session *session)
 		LISTEN(finished);
 	}
 #undef LISTEN
+	look_ahead(session);
 }
 
 /* Calls a function of every observer that has it. */
@@ -217,29 +236,60 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 	return true;
 }
 
-static struct gmt_player_event event_of(const struct session *session, const struct gmt_snapshot_event *event)
+/* Field by field: a structure that is made elsewhere and copied is waited for. */
+static void set_played(struct session *session)
 {
+	const struct gmt_snapshot_event *event = session->event;
+	struct gmt_player_event *played = &session->played;
 	struct gmt_snapshot_object about = gmt_snapshot_object(event);
 	struct gmt_snapshot_totals totals = { 0 };
-	bool has_totals = gmt_snapshot_totals(event, &totals);
 
-	return (struct gmt_player_event){
-		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
-		.object = about.object, .offset = about.offset, .context = about.context,
-		.allocated_bytes = totals.allocated_bytes, .reserved_bytes = totals.reserved_bytes,
-		.has_totals = has_totals,
-		.place = session->traces->stack_of_trace[event->trace], .tag = event->trace,
-		.thread = event->thread, .result = event->result, .api = event->api, .device = event->device,
-		.kind = event->kind, .layer = event->layer, .space = event->space,
-	};
+	played->has_totals = gmt_snapshot_totals(event, &totals);
+	played->allocated_bytes = totals.allocated_bytes;
+	played->reserved_bytes = totals.reserved_bytes;
+	played->object = about.object;
+	played->offset = about.offset;
+	played->context = about.context;
+	played->place = session->traces->stack_of_trace[event->trace];
+	played->tag = event->trace;
+	played->stamp = event->stamp;
+	played->address = event->address;
+	played->size_bytes = event->size_bytes;
+	played->thread = event->thread;
+	played->result = event->result;
+	played->api = event->api;
+	played->device = event->device;
+	played->kind = event->kind;
+	played->layer = event->layer;
+	played->space = event->space;
+}
+
+static bool tell_before(struct session *session)
+{
+	const struct gmt_snapshot_event *event = session->event;
+
+	for (size_t o = 0; o < session->before.count; o++) {
+		const struct gmt_replay_observer *observer = session->before.items[o];
+
+		if (observer->quiet_until && event->stamp <= *observer->quiet_until &&
+			!(observer->before_kinds >> event->kind & 1))
+			continue;
+		if (!observer->before(observer->user, session->replay, event, session->index))
+			return false;
+	}
+	look_ahead(session);
+	return true;
 }
 
 static bool play(struct session *session, size_t index)
 {
+	const struct gmt_snapshot_event *event = gmt_events_at(&session->reader, index);
+
 	session->index = index;
-	session->event = gmt_events_at(&session->reader, index);
-	session->played = event_of(session, session->event);
-	TELL(session, before, session->event, index);
+	session->event = event;
+	set_played(session);
+	if ((event->stamp > session->quiet_until || session->before_kinds >> event->kind & 1) && !tell_before(session))
+		return false;
 	return gmt_player_play(&session->player, &session->played);
 }
 
@@ -286,6 +336,7 @@ static bool set_past(struct session *session)
 	if (!gmt_past_set_books(&session->snapshot->past, &session->player, &names, &session->replay->past_misfits))
 		return false;
 	TELL(session, folded);
+	look_ahead(session);
 	return true;
 }
 

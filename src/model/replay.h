@@ -21,6 +21,10 @@
 
 enum { GMT_REPLAY_OBSERVERS = 8 }; /* at most */
 
+/* For an observer whom only some kinds of events matter before they are booked. */
+extern const uint64_t gmt_replay_quiet; /* until the end */
+#define GMT_REPLAY_KIND(NAME) (UINT32_C(1) << GMT_KIND_##NAME)
+
 /* A request that was refused. */
 struct gmt_replay_refusal {
 	size_t event; /* in order of time */
@@ -47,7 +51,7 @@ struct gmt_replay {
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	struct gmt_player_heaps heaps; /* by the books' number */
 	uint64_t events;     /* replayed */
-	uint64_t past_misfits; /* accounts whose survivors are not what the fold said: a damaged file */
+	uint64_t past_misfits; /* what of the fold does not sum up: a damaged file */
 	uint64_t end_time_ns; /* of the last moment that the books speak of */
 };
 
@@ -58,9 +62,14 @@ struct gmt_replay;
  * memory, which ends the replay.
  */
 struct gmt_replay_observer {
-	/* Before the event number `index` is booked: the books speak of the moment before it. */
+	/*
+	 * Before the event number `index` is booked: the books speak of the moment before it. Where `quiet_until` is set,
+	 * only of events that are later, and of kinds whose bit is set in `before_kinds`: most are nothing to most observers.
+	 */
 	bool (*before)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		size_t index);
+	const uint64_t *quiet_until; /* a stamp that `before` and `folded` may set anew */
+	uint32_t before_kinds;
 	/*
 	 * The event ended this block (also one whose free was missed); it is out of the books. The event's layer,
 	 * space and address are here those of the block, whatever the call named.

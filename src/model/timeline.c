@@ -38,6 +38,16 @@ bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint3
 	return low < series->steps.count && series->steps.items[low].begin < stamp;
 }
 
+bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, uint32_t *step)
+{
+	const struct gmt_step *steps = series->steps.items;
+	size_t at = *step;
+
+	if ((at && steps[at - 1].end >= stamp) || (at < series->steps.count && steps[at].end < stamp))
+		return gmt_series_find(series, stamp, step);
+	return at < series->steps.count && steps[at].begin < stamp;
+}
+
 const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp, bool own)
 {
 	const struct gmt_phase_segment *segments = own ? timeline->own_segments.items : timeline->segments.items;

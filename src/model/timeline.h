@@ -78,6 +78,12 @@ const char *gmt_step_source_name(enum gmt_step_source source);
 bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step);
 
 /*
+ * Likewise, of stamps that mostly come in order: *step is 0 at first, and then what was found for the stamp before. Of
+ * series whose steps end one after the other, as those of marks and ranges do.
+ */
+bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, uint32_t *step);
+
+/*
  * The innermost phase around a stamp, whatever thread opened it (a backward pass works in threads of its
  * own); with `own` only of those that the program marked itself and ended. NULL when there is none.
  */

@@ -8,40 +8,7 @@
 #include "base/pages.h"
 #include "model/demangle.h"
 #include "model/symbols.h"
-
-/* Deeper stacks than any recorder writes are cut: a hostile file must not cost more than it holds. */
-enum { MAX_DEPTH = 1024 };
-
-/* A native address, looked up. */
-struct resolved {
-	uint32_t first; /* index in `resolved_places` */
-	uint16_t count;
-	bool is_eval;      /* the interpreter's loop */
-	bool is_python;    /* in a file that is the interpreter and nothing else */
-	uint32_t module_plus_1; /* index in the snapshot */
-};
-
-/* A Python frame of the stack at hand. */
-struct python_frame {
-	uint32_t place;
-	bool is_entry;
-};
-
-struct merger {
-	struct gmt_traces *traces;
-	const struct gmt_snapshot *snapshot;
-	struct gmt_symbols *symbols;
-	enum gmt_traces_native native;
-	struct gmt_intern addresses; /* generation and address; ids are indices in `resolved` */
-	GMT_VEC(struct resolved) resolved;
-	GMT_VEC(uint32_t) resolved_places;
-	GMT_VEC(bool) module_has_eval; /* by index in the snapshot */
-	struct gmt_map python_places;  /* frame id to place */
-	GMT_VEC(struct python_frame) python; /* of the trace at hand, leaf first */
-	GMT_VEC(uint32_t) merged;
-	uint32_t landmarks; /* of the trace at hand */
-	struct gmt_owner_walk owner; /* likewise */
-};
+#include "model/traces_parts.h"
 
 static const char *base_name(const char *path)
 {
@@ -50,7 +17,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool intern_place(struct merger *merger, const struct gmt_place *place, uint32_t *ret_place)
+static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_place *place, uint32_t *ret_place)
 {
 	struct gmt_traces *traces = merger->traces;
 	bool is_python = place->kind == GMT_PLACE_PYTHON;
@@ -75,7 +42,7 @@ static bool intern_place(struct merger *merger, const struct gmt_place *place, u
 }
 
 /* A frame's place that says what is known of frames that are not there. */
-static bool mark_place(struct merger *merger, const char *text, uint32_t *ret_place)
+bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, uint32_t *ret_place)
 {
 	struct gmt_place place = { .kind = GMT_PLACE_NATIVE };
 
@@ -83,7 +50,7 @@ static bool mark_place(struct merger *merger, const char *text, uint32_t *ret_pl
 }
 
 /* A name for an address without one, which addr2line understands. */
-static bool name_unknown(struct merger *merger, const struct gmt_symbols_answer *answer, uint32_t *ret_string)
+static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer, uint32_t *ret_string)
 {
 	char text[512];
 
@@ -93,7 +60,7 @@ static bool name_unknown(struct merger *merger, const struct gmt_symbols_answer 
 	return gmt_intern_text(&merger->traces->strings, text, ret_string);
 }
 
-static bool add_native_place(struct merger *merger, const struct gmt_symbols_answer *answer,
+static bool add_native_place(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer,
 	const struct gmt_symbols_frame *frame)
 {
 	struct gmt_intern *strings = &merger->traces->strings;
@@ -132,17 +99,17 @@ static bool is_python_file(const struct gmt_module *module)
 	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
 }
 
-static bool resolve_new(struct merger *merger, uint32_t generation, uint64_t address)
+static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address)
 {
 	struct gmt_symbols_answer answer;
-	struct resolved *resolved = gmt_vec_push(&merger->resolved);
+	struct gmt_traces_resolved *resolved = gmt_vec_push(&merger->resolved);
 
 	if (!resolved)
 		return false;
 	gmt_symbols_find(merger->symbols, generation, address, &answer);
 
 	const struct gmt_symbols_frame *outer = &answer.frames[answer.count - 1];
-	*resolved = (struct resolved){
+	*resolved = (struct gmt_traces_resolved){
 		.first = (uint32_t)merger->resolved_places.count,
 		.count = (uint16_t)answer.count,
 		.is_eval = is_eval(outer->function),
@@ -163,7 +130,7 @@ static bool resolve_new(struct merger *merger, uint32_t generation, uint64_t add
 	return true;
 }
 
-static bool resolve(struct merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
+bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
 {
 	/* As words, so that there is no padding to compare. */
 	uint64_t key[2] = { generation, address };
@@ -173,12 +140,7 @@ static bool resolve(struct merger *merger, uint32_t generation, uint64_t address
 	return *ret_id < merger->resolved.count || resolve_new(merger, generation, address);
 }
 
-static uint32_t depth_of(const struct gmt_list *list)
-{
-	return list->count < MAX_DEPTH ? list->count : MAX_DEPTH;
-}
-
-static bool resolve_all(struct merger *merger)
+static bool resolve_all(struct gmt_traces_merger *merger)
 {
 	const struct gmt_snapshot *snapshot = merger->snapshot;
 	uint32_t id;
@@ -189,15 +151,15 @@ static bool resolve_all(struct merger *merger)
 	for (size_t t = 0; t < snapshot->traces.count; t++) {
 		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
 
-		for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++)
-			if (stack->items.items[i] && !resolve(merger, stack->generation, stack->items.items[i], &id))
+		for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++)
+			if (stack->items.items[i] && !gmt_traces_resolve(merger, stack->generation, stack->items.items[i], &id))
 				return false;
 	}
 	return true;
 }
 
 /* The place of a Python frame; a frame or function that the file lacks is shown as such. */
-static bool python_place(struct merger *merger, uint32_t frame_id, uint32_t *ret_place)
+bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place)
 {
 	const struct gmt_frame *frame = gmt_snapshot_frame(merger->snapshot, frame_id);
 	const struct gmt_code *code = frame ? gmt_snapshot_code(merger->snapshot, frame->code) : NULL;
@@ -216,200 +178,8 @@ static bool python_place(struct merger *merger, uint32_t frame_id, uint32_t *ret
 		gmt_map_put(&merger->python_places, frame_id, *ret_place);
 }
 
-/*
- * The landmarks of a Python frame, those further in being known. What an optimizer calls back (the closure
- * that computes the loss) is no step of it.
- */
-static uint32_t landmarks_within(const struct merger *merger, uint32_t place)
-{
-	uint32_t landmarks = merger->traces->place_landmarks.items[place];
-
-	if (merger->landmarks & (GMT_LANDMARK_BIT(MODULE_CALL) | GMT_LANDMARK_BIT(BACKWARD_CALL) | GMT_LANDMARK_BIT(LOSS)))
-		landmarks &= ~GMT_LANDMARK_BIT(OPTIMIZER);
-	return landmarks;
-}
-
-/* Fills merger->python. */
-static bool list_python(struct merger *merger, const struct gmt_frames *frames)
-{
-	merger->python.count = 0;
-	for (uint32_t i = 0; frames && i < depth_of(&frames->items); i++) {
-		uint64_t item = frames->items.items[i];
-		struct python_frame *slot = gmt_vec_push(&merger->python);
-
-		if (!slot || !python_place(merger, (uint32_t)(item >> 1), &slot->place))
-			return false;
-		merger->landmarks |= landmarks_within(merger, slot->place);
-		slot->is_entry = item & 1;
-	}
-	if (frames && frames->truncated) {
-		struct python_frame *slot = gmt_vec_push(&merger->python);
-
-		if (!slot || !mark_place(merger, GMT_TRACES_LEFT_OUT, &slot->place))
-			return false;
-		slot->is_entry = false;
-	}
-	return true;
-}
-
-static void pass_owners(struct merger *merger, const uint32_t *places, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		gmt_owners_pass(&merger->traces->owners, &merger->owner, places[i]);
-}
-
-static bool append(struct merger *merger, const uint32_t *places, size_t count)
-{
-	if (!gmt_vec_reserve(&merger->merged, count))
-		return false;
-	pass_owners(merger, places, count);
-	if (count)
-		memcpy(merger->merged.items + merger->merged.count, places, count * sizeof(*places));
-	merger->merged.count += count;
-	return true;
-}
-
-/* Appends the Python frames from number `*at` up to and including the next entry (or all: to_end). */
-static bool append_python(struct merger *merger, size_t *at, bool to_end)
-{
-	bool is_entry = false;
-
-	while (*at < merger->python.count && (to_end || !is_entry)) {
-		const struct python_frame *frame = &merger->python.items[(*at)++];
-
-		is_entry = frame->is_entry;
-		if (!append(merger, &frame->place, 1))
-			return false;
-	}
-	return true;
-}
-
-static bool is_internal(const struct merger *merger, const struct resolved *resolved)
-{
-	if (resolved->is_python || resolved->is_eval)
-		return true;
-	if (!resolved->module_plus_1 || !merger->module_has_eval.items[resolved->module_plus_1 - 1])
-		return false;
-
-	/* A program that has the interpreter linked in: only the interpreter's own names are hidden. */
-	uint32_t outer = merger->resolved_places.items[resolved->first + resolved->count - 1];
-	const struct gmt_place *place = gmt_traces_place(merger->traces, outer);
-	const char *function = gmt_traces_string(merger->traces, place->function);
-	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
-}
-
-/* Native frames are not there: at the place of them. */
-static bool append_mark(struct merger *merger, const char *text)
-{
-	uint32_t place;
-
-	return (merger->python.count && merger->native == GMT_TRACES_NONE) ||
-		(mark_place(merger, text, &place) && append(merger, &place, 1));
-}
-
-/*
- * Native frames were left out before number `outer`. The Python frames that the frames from there on ran are known by
- * their number, from the outermost one inward; all others belong here.
- */
-static bool append_gap(struct merger *merger, const struct gmt_stack *stack, uint32_t outer, const struct gmt_frames *frames,
-	size_t *python_at)
-{
-	size_t evals = 0, runs = 0;
-	uint32_t id;
-
-	for (uint32_t i = outer; i < depth_of(&stack->items); i++) {
-		if (!resolve(merger, stack->generation, stack->items.items[i], &id))
-			return false;
-		evals += merger->resolved.items[id].is_eval;
-	}
-	for (size_t i = *python_at; i < merger->python.count; i++)
-		runs += merger->python.items[i].is_entry;
-	/* Of a Python stack that was cut, the outermost frames are not there. */
-	if (frames && frames->truncated)
-		return append_python(merger, python_at, true) && append_mark(merger, GMT_TRACES_LEFT_OUT);
-	for (; runs > evals; runs--)
-		if (!append_python(merger, python_at, false))
-			return false;
-	return append_mark(merger, GMT_TRACES_LEFT_OUT);
-}
-
-/* Fills merger->merged. `frames` may be NULL, `stack` too. */
-static bool merge(struct merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames)
-{
-	bool has_python = merger->python.count != 0;
-	bool trims = has_python && merger->native != GMT_TRACES_ALL;
-	size_t python_at = 0;
-	uint64_t unmatched = 0, evals = 0;
-
-	merger->merged.count = 0;
-	for (uint32_t i = 0; stack && i < depth_of(&stack->items); i++) {
-		uint32_t id;
-
-		if (!stack->items.items[i]) {
-			if (!append_gap(merger, stack, i + 1, frames, &python_at))
-				return false;
-			continue;
-		}
-		if (!resolve(merger, stack->generation, stack->items.items[i], &id))
-			return false;
-
-		const struct resolved *resolved = &merger->resolved.items[id];
-		for (uint32_t place = 0; place < resolved->count; place++)
-			merger->landmarks |= merger->traces->place_landmarks.items[
-				merger->resolved_places.items[resolved->first + place]];
-		evals += resolved->is_eval;
-		if (has_python && resolved->is_eval && python_at < merger->python.count) {
-			if (!append_python(merger, &python_at, false))
-				return false;
-			continue;
-		}
-		if (has_python && resolved->is_eval && !frames->truncated)
-			unmatched++;
-		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved))) {
-			pass_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count);
-			continue;
-		}
-		if (!append(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count))
-			return false;
-	}
-	/*
-	 * Frames below a native stack that was cut are where they belong, and without symbols of the
-	 * interpreter nothing better can be done; others are a riddle.
-	 */
-	if (stack && !stack->truncated && evals)
-		unmatched += merger->python.count - python_at;
-	merger->traces->mismatches += unmatched != 0;
-	if (!append_python(merger, &python_at, true))
-		return false;
-	return !stack || !stack->truncated ||
-		append_mark(merger, stack->truncated == GMT_STACK_STOPPED ? GMT_TRACES_STOPPED : GMT_TRACES_LEFT_OUT);
-}
-
-/*
- * Appends the Python frames of the thread that called the backward pass, from that call on: what is
- * above it only prepared the call.
- */
-static bool append_caller(struct merger *merger, const struct gmt_frames *frames)
-{
-	size_t from = 0;
-
-	if (!frames)
-		return true;
-
-	uint32_t own = merger->landmarks;
-	if (!list_python(merger, frames))
-		return false;
-	/* The caller's module is not this stack's, but it says what this one is about. */
-	merger->landmarks = own | GMT_LANDMARK_BIT(BACKWARD);
-	for (size_t i = 0; i < merger->python.count; i++)
-		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &
-			GMT_LANDMARK_BIT(BACKWARD_CALL))
-			from = i;
-	return append_python(merger, &from, true);
-}
-
 /* The merged stack at hand among all, with its landmarks and its owner. */
-static bool keep_stack(struct merger *merger, size_t trace)
+static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
 {
 	struct gmt_traces *traces = merger->traces;
 	uint32_t *ret_stack = &traces->stack_of_trace[trace];
@@ -426,7 +196,7 @@ static bool keep_stack(struct merger *merger, size_t trace)
 		merger->landmarks & GMT_LANDMARK_BIT(CACHE));
 }
 
-static bool merge_all(struct merger *merger)
+static bool merge_all(struct gmt_traces_merger *merger)
 {
 	const struct gmt_snapshot *snapshot = merger->snapshot;
 
@@ -438,15 +208,14 @@ static bool merge_all(struct merger *merger)
 		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
 		merger->landmarks = 0;
 		merger->owner = (struct gmt_owner_walk){ 0 };
-		if (!list_python(merger, frames) || !merge(merger, stack, frames) ||
-			!append_caller(merger, gmt_snapshot_frames(snapshot, trace->caller)) ||
+		if (!gmt_traces_merge(merger, stack, frames, gmt_snapshot_frames(snapshot, trace->caller)) ||
 			!keep_stack(merger, t))
 			return false;
 	}
 	return true;
 }
 
-static bool list_problems(struct merger *merger)
+static bool list_problems(struct gmt_traces_merger *merger)
 {
 	const struct gmt_snapshot *snapshot = merger->snapshot;
 
@@ -469,7 +238,7 @@ static bool list_problems(struct merger *merger)
 enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces_options *options, struct gmt_error *error)
 {
-	struct merger merger = { .traces = ret_traces, .snapshot = snapshot, .native = options->native };
+	struct gmt_traces_merger merger = { .traces = ret_traces, .snapshot = snapshot, .native = options->native };
 	uint32_t empty;
 
 	ret_traces->trace_count = snapshot->traces.count;

@@ -12,32 +12,6 @@ static bool is_signed(const struct gmt_field_info *field)
 	return field->encoding == 'I';
 }
 
-static int64_t load_signed(const char *cell, uint32_t size_bytes)
-{
-	switch (size_bytes) {
-	case 2:
-		return *(const int16_t *)cell;
-	case 4:
-		return *(const int32_t *)cell;
-	default:
-		return *(const int64_t *)cell;
-	}
-}
-
-static uint64_t load_unsigned(const char *cell, uint32_t size_bytes)
-{
-	switch (size_bytes) {
-	case 1:
-		return *(const uint8_t *)cell;
-	case 2:
-		return *(const uint16_t *)cell;
-	case 4:
-		return *(const uint32_t *)cell;
-	default:
-		return *(const uint64_t *)cell;
-	}
-}
-
 static void put_slice(FILE *file, const struct gmt_slice *slice)
 {
 	fputc('"', file);
@@ -73,9 +47,9 @@ void gmt_dump_text(FILE *file, const struct gmt_record_info *record, const void 
 				fprintf(file, "%s%" PRIu64, i ? "," : "", list->items[i]);
 			fputc(']', file);
 		} else if (is_signed(field)) {
-			fprintf(file, "%" PRId64, load_signed(cell, field->size_bytes));
+			fprintf(file, "%" PRId64, (int64_t)gmt_field_number(field, cell));
 		} else {
-			fprintf(file, "%" PRIu64, load_unsigned(cell, field->size_bytes));
+			fprintf(file, "%" PRIu64, gmt_field_number(field, cell));
 		}
 	}
 	fputc('\n', file);
@@ -102,9 +76,9 @@ void gmt_dump_json(FILE *file, const struct gmt_record_info *record, const void 
 				gmt_json_u64(&json, list->items[i]);
 			gmt_json_end_array(&json);
 		} else if (is_signed(field)) {
-			gmt_json_i64(&json, load_signed(cell, field->size_bytes));
+			gmt_json_i64(&json, (int64_t)gmt_field_number(field, cell));
 		} else {
-			gmt_json_u64(&json, load_unsigned(cell, field->size_bytes));
+			gmt_json_u64(&json, gmt_field_number(field, cell));
 		}
 	}
 	gmt_json_end_object(&json);

@@ -300,16 +300,15 @@ static bool write_list(struct writer *writer, const struct gmt_books_account *ac
 	limit = list_limit(writer);
 	heading(writer, title);
 
-	const struct gmt_site *site =
-		gmt_sites_of(report->sites, account->layer, account->device, key, &count);
-	for (const struct gmt_site *end = site + count; site < end; site++) {
-		uint64_t bytes = gmt_sites_value(site, key);
+	const struct gmt_site *sites = gmt_sites_of(report->sites, account->layer, account->device, key, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = gmt_sites_value(&sites[i], key);
 
 		if (!bytes)
 			break;
 		if (shown < limit) {
 			shown++;
-			if (!write_site(writer, site, key, whole))
+			if (!write_site(writer, &sites[i], key, whole))
 				return false;
 		} else {
 			left++;

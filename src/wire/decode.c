@@ -159,8 +159,22 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
 	return column.at == column.end;
 }
 
+/* Texts of columns from `first` on, which the file does not have, are empty: no reader must tell that from none. */
+static void make_texts(struct gmt_decoder *decoder, const struct gmt_record_info *record, uint32_t first, uint32_t count)
+{
+	for (uint32_t f = first; f < record->field_count; f++) {
+		if (record->fields[f].encoding != 'S')
+			continue;
+		char *cell = (char *)decoder->rows.items + record->fields[f].offset;
+		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
+			((struct gmt_slice *)cell)->text = "";
+	}
+}
+
 static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info *record, uint32_t count)
 {
+	static const uint64_t none;
+
 	for (uint32_t f = 0; f < record->field_count; f++) {
 		if (record->fields[f].encoding != 'L')
 			continue;
@@ -168,8 +182,7 @@ static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info 
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes) {
 			struct gmt_list *list = (struct gmt_list *)cell;
 
-			if (decoder->items.items)
-				list->items = decoder->items.items + (uintptr_t)list->items;
+			list->items = decoder->items.items ? decoder->items.items + (uintptr_t)list->items : &none;
 		}
 	}
 }
@@ -191,11 +204,12 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 {
 	const struct gmt_record_info *record = gmt_record_info(block->kind);
 	struct cursor payload = { block->payload, block->payload + block->size_bytes };
+	uint32_t f = 0;
 
 	if (!make_rows(decoder, (size_t)record->row_bytes * block->rows))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	for (uint32_t f = 0; f < record->field_count && payload.at < payload.end; f++) {
+	for (; f < record->field_count && payload.at < payload.end; f++) {
 		uint64_t length;
 		bool whole = gmt_varint_get(&payload.at, payload.end, &length) &&
 			length <= (uint64_t)(payload.end - payload.at);
@@ -207,6 +221,7 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 				record->fields[f].name, record->name);
 		payload.at += length;
 	}
+	make_texts(decoder, record, f, block->rows);
 	fix_lists(decoder, record, block->rows);
 	if (block->kind == GMT_RECORD_EVENT)
 		gmt_event_totals_from_differences((struct gmt_event *)decoder->rows.items, block->rows);

@@ -28,7 +28,7 @@ struct gmt_depot_stack {
 /* A Python stack. */
 struct gmt_depot_frames {
 	uint32_t truncated;
-	uint32_t items[]; /* leaf first; frame id * 2 + entry bit (records.def, `frames`) */
+	uint32_t items[]; /* leaf first; frame id * 2 + entry bit, or 0 (records.def, `frames`) */
 };
 
 struct gmt_depot_frame {

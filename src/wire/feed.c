@@ -13,22 +13,23 @@ enum {
 	PLACES = 4,
 	/* Smaller files are read before a thread would be there. */
 	THREAD_FROM_BYTES = 256 << 10,
-	/* No more lies ready, and no place keeps more: blocks that no recorder makes come one at a time. */
+	/* No more lies ready, and nothing keeps more: blocks that no recorder makes come one at a time. */
 	MOST_BYTES = 8 << 20,
 };
 
-/* One block on its way. */
+/* One block on its way, as it is in the file. */
 struct place {
-	struct gmt_decoder decoder;
-	GMT_VEC(uint8_t) payload; /* a copy, where rows point into it */
-	struct gmt_feed_block block;
-	size_t bytes;
+	GMT_VEC(uint8_t) payload; /* the source's own is good until its next block */
+	struct gmt_block block;
+	struct gmt_source_progress progress;
 	enum gmt_status status;
 	struct gmt_error error;
 };
 
 struct gmt_feed {
 	struct gmt_source *source;
+	struct gmt_decoder decoder; /* of the caller's thread */
+	size_t decoded_bytes;       /* that it keeps */
 	struct place places[PLACES]; /* number n is at n % PLACES */
 	pthread_t thread;
 	bool has_thread;
@@ -40,50 +41,30 @@ struct gmt_feed {
 	bool is_closing;
 };
 
-static bool has_text(const struct gmt_record_info *record)
-{
-	for (uint32_t i = 0; i < record->field_count; i++)
-		if (record->fields[i].encoding == 'S')
-			return true;
-	return false;
-}
-
-/* The rows' strings must outlive the source's own copy. */
-static bool keep_payload(struct place *place, struct gmt_block *block)
+static bool keep_payload(struct place *place)
 {
 	place->payload.count = 0;
-	if (!gmt_vec_reserve(&place->payload, block->size_bytes))
+	/* An empty one too has a place. */
+	if (!gmt_vec_reserve(&place->payload, (size_t)place->block.size_bytes + 1))
 		return false;
-	memcpy(place->payload.items, block->payload, block->size_bytes);
-	block->payload = place->payload.items;
+	if (place->block.size_bytes)
+		memcpy(place->payload.items, place->block.payload, place->block.size_bytes);
+	place->block.payload = place->payload.items;
 	return true;
 }
 
-static void make(struct gmt_feed *feed, struct place *place)
+/* `is_ahead`: the payload is kept, as the next block may be made before this one is looked at. */
+static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 {
-	struct gmt_block block;
-
-	place->bytes = 0;
+	/* Blocks that no recorder makes leave no room behind. */
+	if (place->block.size_bytes > MOST_BYTES)
+		gmt_vec_fini(&place->payload);
 	place->error = (struct gmt_error){ 0 };
-	place->status = gmt_source_next(feed->source, &block, &place->error);
-	place->block = (struct gmt_feed_block){ .progress = gmt_source_progress(feed->source) };
-	if (place->status)
-		return;
-	place->block.count = block.rows;
-	place->block.record = gmt_record_info(block.kind);
-	if (!place->block.record)
-		return;
-	place->bytes = (size_t)block.rows * place->block.record->row_bytes + block.size_bytes * sizeof(uint64_t); /* lists */
-	if (has_text(place->block.record) && !keep_payload(place, &block))
+	place->block = (struct gmt_block){ 0 };
+	place->status = gmt_source_next(feed->source, &place->block, &place->error);
+	place->progress = gmt_source_progress(feed->source);
+	if (!place->status && is_ahead && !keep_payload(place))
 		place->status = gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
-	else
-		place->status = gmt_decode_rows(&place->decoder, &block, &place->block.rows, &place->error);
-}
-
-static void empty(struct place *place)
-{
-	gmt_decoder_fini(&place->decoder);
-	gmt_vec_fini(&place->payload);
 }
 
 /* Whether the thread may go on: there is a place, and little enough lies ready. */
@@ -107,13 +88,11 @@ static void *work(void *argument)
 			continue;
 		}
 		pthread_mutex_unlock(&feed->lock);
-		if (place->bytes > MOST_BYTES)
-			empty(place);
-		make(feed, place);
+		make(feed, place, true);
 		status = place->status;
 		pthread_mutex_lock(&feed->lock);
 		feed->made++;
-		feed->ready_bytes += place->bytes;
+		feed->ready_bytes += place->block.size_bytes;
 		pthread_cond_broadcast(&feed->changed);
 	}
 	pthread_mutex_unlock(&feed->lock);
@@ -152,16 +131,14 @@ static struct place *take(struct gmt_feed *feed)
 	struct place *place = &feed->places[feed->taken % PLACES];
 
 	if (!feed->has_thread) {
-		if (place->bytes > MOST_BYTES)
-			empty(place);
-		make(feed, place);
+		make(feed, place, false);
 		return place;
 	}
 	pthread_mutex_lock(&feed->lock);
 	while (feed->made == feed->taken)
 		pthread_cond_wait(&feed->changed, &feed->lock);
 	feed->taken++;
-	feed->ready_bytes -= place->bytes;
+	feed->ready_bytes -= place->block.size_bytes;
 	pthread_cond_broadcast(&feed->changed);
 	pthread_mutex_unlock(&feed->lock);
 	return place;
@@ -170,11 +147,18 @@ static struct place *take(struct gmt_feed *feed)
 enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error)
 {
 	const struct place *place = take(feed);
+	const struct gmt_record_info *record = gmt_record_info(place->block.kind);
 
-	*ret_block = place->block;
+	*ret_block = (struct gmt_feed_block){ .record = record, .count = place->block.rows, .progress = place->progress };
 	if (place->status && error)
 		*error = place->error;
-	return place->status;
+	if (place->status || !record)
+		return place->status;
+	if (feed->decoded_bytes > MOST_BYTES)
+		gmt_decoder_fini(&feed->decoder);
+	/* Rows, and lists. */
+	feed->decoded_bytes = (size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
+	return gmt_decode_rows(&feed->decoder, &place->block, &ret_block->rows, error);
 }
 
 void gmt_feed_close(struct gmt_feed *feed)
@@ -189,7 +173,8 @@ void gmt_feed_close(struct gmt_feed *feed)
 		pthread_join(feed->thread, NULL);
 	}
 	for (size_t i = 0; i < PLACES; i++)
-		empty(&feed->places[i]);
+		gmt_vec_fini(&feed->places[i].payload);
+	gmt_decoder_fini(&feed->decoder);
 	pthread_cond_destroy(&feed->changed);
 	pthread_mutex_destroy(&feed->lock);
 	gmt_pages_free(feed, sizeof(*feed));

@@ -3,9 +3,9 @@
 #define GMT_WIRE_FEED_H
 
 /*
- * A source's blocks, decoded. In the flow: source -> decode -> feed -> load. Of a large file a thread of its
- * own inflates and decodes while the caller works on what came before, a few blocks ahead. Where there can be no
- * thread, the caller's does it all. Memory follows the largest blocks.
+ * A source's blocks, decoded. In the flow: source -> feed -> decode -> load. Of a large file a thread of its
+ * own inflates, a few blocks ahead; the caller's decodes, so that rows stay in its processor's caches. Where there can
+ * be no thread, the caller's does it all. Memory follows the largest blocks.
  */
 
 #include "base/status.h"

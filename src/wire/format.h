@@ -217,6 +217,23 @@ struct gmt_field_info {
 	const char *meaning;
 };
 
+/* The number in a cell of a column that is one ('U' 'I' 'D'); a negative one modulo 2^64. Here, because it runs once a cell. */
+static inline uint64_t gmt_field_number(const struct gmt_field_info *field, const void *cell)
+{
+	bool is_signed = field->encoding == 'I';
+
+	switch (field->size_bytes) {
+	case 1:
+		return is_signed ? (uint64_t)*(const int8_t *)cell : *(const uint8_t *)cell;
+	case 2:
+		return is_signed ? (uint64_t)*(const int16_t *)cell : *(const uint16_t *)cell;
+	case 4:
+		return is_signed ? (uint64_t)*(const int32_t *)cell : *(const uint32_t *)cell;
+	default:
+		return *(const uint64_t *)cell;
+	}
+}
+
 struct gmt_record_info {
 	const char *name;
 	uint32_t number;

@@ -7,6 +7,7 @@ import cli
 import read_snapshot
 import test_heaps
 import test_ledger
+import write_snapshot as w
 from recording import MiB
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
@@ -135,6 +136,21 @@ class Fold(unittest.TestCase):
         self.assertGreater(len(full), 30)
         self.assertEqual(full, small)
 
+    def test_no_step_or_phase_has_a_part_of_a_peak_that_was_folded(self):
+        """Nobody knows any more which blocks lived then: those that live when the fold ends are others."""
+        path = cli.make("past.gmt.gz", events=8000, steps=40, threads=2, torch=1)
+        events = cli.report(path)["events"]["recorded"]
+        rows = 0
+        for kept in events // 9, events // 2:
+            full, small = cli.report(path), cli.report(fold(path, cli.place("past-folded.gmt.gz"), f"--keep-events={kept}"))
+            whole = {(row["layer"], row["device"]): row for row in full["peaks"]}
+            for row in small["peaks"]:
+                rows += 1
+                before = whole[row["layer"], row["device"]]
+                for key in "by_step", "by_phase":
+                    self.assertIn(row[key], ([], before[key]), key)
+        self.assertGreater(rows, 3)
+
     def test_places_beyond_a_limit_are_put_together(self):
         path = cli.make("sites.gmt.gz", events=9000, sites=40)
         full, small = cli.report(path), cli.report(fold(path, cli.place("merged.gmt.gz"), "--max-sites=5"))
@@ -143,6 +159,32 @@ class Fold(unittest.TestCase):
         self.assertGreater(small["folded"]["merged_sites"], 0)
         for key in "allocs", "frees", "live_bytes", "peak_bytes":
             self.assertEqual(sum(site[key] for site in full["sites"]), sum(site[key] for site in small["sites"]), key)
+
+    def test_survivors_of_a_fold_whose_totals_are_lost_are_shown(self):
+        path = cli.place("no-totals.gmt.gz")
+        event = {"thread": 1, "kind": 1, "layer": 1, "space": 1, "device": 0}
+        w.write(path, w.process(), w.block("stack", {"id": 1, "items": [64]}),
+                w.block("event", {**event, "stamp": 2000, "address": 4096, "size_bytes": 1 << 20, "stack": 1}),
+                w.block("fold", {"stamp": 2001, "events": 1, "survivors": 1, "why": "max_size"}),
+                w.block("event", {**event, "stamp": 2002, "address": 1 << 30, "size_bytes": 10}), w.end(2, stamp=3000))
+        found = cli.report(path)
+        (device,) = found["devices"]
+        (layer,) = (row for row in device["layers"] if row["layer"] == "cuda")
+        self.assertEqual((layer["live_bytes"], layer["peak_bytes"]), ((1 << 20) + 10,) * 2)
+        self.assertEqual(sum(site["live_bytes"] for site in found["sites"]), (1 << 20) + 10)
+
+    def test_a_peak_that_is_not_what_its_sites_held_is_their_sum_and_said(self):
+        path, unlike = cli.place("peaks.gmt.gz"), "does not sum up"
+        for said in 1000, 900:
+            w.write(path, w.process(), w.block("stack", *({"id": id, "items": [64 * id]} for id in (1, 2))),
+                    w.block("past_account", {"layer": 1, "device": 0, "peak_bytes": said}),
+                    w.block("past_site", *({"layer": 1, "device": 0, "space": 1, "stack": id, "peak_bytes": 500}
+                                           for id in (1, 2))),
+                    w.block("fold", {"stamp": 2000, "why": "max_size"}), w.end(0, stamp=3000))
+            found = cli.report(path)
+            (layer,) = (row for row in found["devices"][0]["layers"] if row["layer"] == "cuda")
+            self.assertEqual((layer["peak_bytes"], sum(site["peak_bytes"] for site in found["sites"])), (1000, 1000))
+            self.assertEqual(any(unlike in remark for remark in found["remarks"]), said != 1000)
 
     def test_what_cannot_be_done_is_one_line_and_leaves_nothing(self):
         path = cli.make("wrong.gmt.gz")

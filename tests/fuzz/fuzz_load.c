@@ -51,7 +51,10 @@ static void check_sums(const struct gmt_books *books)
 	}
 }
 
-/* Every peak that is taken apart sums to itself, by whatever it is taken apart. */
+/*
+ * Every peak that is taken apart sums to itself, by whatever it is taken apart; only in which step and phase blocks were
+ * born that lived at a peak that was folded nobody knows.
+ */
 static void check_peaks(const struct gmt_where_view *view)
 {
 	const struct gmt_books *books = &view->replay->books;
@@ -66,7 +69,8 @@ static void check_peaks(const struct gmt_where_view *view)
 
 			for (; count; count--)
 				bytes += row++->peak_bytes;
-			if (bytes != account->peak_bytes)
+			if (bytes != account->peak_bytes && (bytes || !view->snapshot->past.has_fold ||
+				(view->peaks[i].key != GMT_TABLE_PHASE && view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();
 		}
 }
@@ -77,8 +81,7 @@ static void where(const struct gmt_parts *parts, int by)
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON) };
 	struct gmt_where_parts made = { 0 };
 
-	if (gmt_where_parts_init(&made, parts->snapshot, &parts->traces, &parts->timeline, &parts->replay,
-		&parts->history, &parts->sites, parts->until_ns, by, GMT_SITES_BY_TOTAL, NULL))
+	if (gmt_where_parts_init(&made, parts, by, GMT_SITES_BY_TOTAL, NULL))
 		abort();
 	check_peaks(&made.view);
 	gmt_json_begin_object(&json);
@@ -228,8 +231,7 @@ static void act(struct gmt_parts *parts, int what, int by)
 
 	switch (what) {
 	case REPORT:
-		if (gmt_where_parts_init(&made, parts->snapshot, &parts->traces, &parts->timeline, &parts->replay,
-			&parts->history, &parts->sites, parts->until_ns, -1, GMT_SITES_BY_PEAK, NULL))
+		if (gmt_where_parts_init(&made, parts, -1, GMT_SITES_BY_PEAK, NULL))
 			abort();
 		render(parts, &made);
 		gmt_where_parts_fini(&made);
@@ -262,6 +264,7 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 {
 	struct gmt_parts_options options = {
 		.traces = { .native = native, .owner_rules = owner_rules() }, .until = until, .leaks = *leaks,
+		.wants_where = true,
 	};
 
 	if (gmt_parts_load(path, &options, ret_parts))

@@ -176,14 +176,16 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 	uint64_t stamp = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = i };
+		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = i }, *slot;
 
 		if (i % 100 == 0)
 			stamp = i / 3 + draw(reach);
 		event.stamp = stamp += draw(2);
 		if (i == part)
 			assert_true(gmt_order_part(&order));
-		assert_true(gmt_order_push(&order, &event));
+		slot = gmt_order_push(&order);
+		assert_non_null(slot);
+		*slot = event;
 		expected[i] = (struct place){ i >= part, event.stamp, i };
 	}
 	assert_true(gmt_order_finish(&order, &events));
@@ -223,8 +225,10 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	for (uint64_t i = 0; i < COUNT; i++) {
 		uint64_t half = COUNT / 2, number = i < half ? 2 * i : 2 * (i - half) + 1;
 		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4 };
+		struct gmt_snapshot_event *slot = gmt_order_push(&order);
 
-		assert_true(gmt_order_push(&order, &event));
+		assert_non_null(slot);
+		*slot = event;
 	}
 	assert_int_equal(order.runs.count, 1); /* no second one, that would have to be merged */
 	assert_true(gmt_order_finish(&order, &events));

@@ -255,9 +255,27 @@ static void nothing_behind_the_end_of_the_work_is_a_call(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
 
+static void a_step_is_the_same_wherever_the_one_before_was_found(void **state)
+{
+	struct gmt_step steps[] = { { 0, 10 }, { 10, 20 }, { 25, 30 }, { 30, 40 } };
+	struct gmt_step_series series = { .steps = { steps, 4, 4 } };
+
+	(void)state;
+	for (uint64_t before = 0; before < 50; before++)
+		for (uint64_t stamp = 0; stamp < 50; stamp++) {
+			uint32_t expected, step = 0;
+			bool is_in = gmt_series_find(&series, stamp, &expected);
+
+			gmt_series_find_next(&series, before, &step);
+			assert_int_equal(gmt_series_find_next(&series, stamp, &step), is_in);
+			assert_int_equal(step, expected);
+		}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_is_the_same_wherever_the_one_before_was_found),
 		TEST(calls_with_nothing_between_are_told_by_what_repeats),
 		TEST(a_loop_over_equal_layers_with_a_head_is_one_call),
 		TEST(sizes_may_vary_from_call_to_call),

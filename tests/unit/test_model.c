@@ -353,6 +353,59 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 	gmt_snapshot_free(snapshot);
 }
 
+/* More than are remembered, twice; some differ by whom the call was for only. */
+static void events_of_thousands_of_traces_have_each_their_own(void **state)
+{
+	enum { COUNT = 9000 };
+	struct gmt_event rows[COUNT];
+	struct gmt_snapshot *snapshot;
+
+	(void)state;
+	begin();
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (uint32_t i = 0; i < COUNT; i++)
+			rows[i] = (struct gmt_event){
+				.stamp = 1 + turn * COUNT + i, .thread = 1, .kind = GMT_KIND_FREE, .layer = GMT_LAYER_CUDA,
+				.address = i, .stack = i / 6, .frames = i / 3 % 2, .caller = (uint32_t[]){ 0, 5, UINT32_MAX }[i % 3],
+			};
+		snapshot_file_put(&file, GMT_RECORD_EVENT, rows, COUNT);
+	}
+	snapshot = load();
+	assert_int_equal(snapshot->events.count, 2 * COUNT);
+	assert_int_equal(snapshot->traces.count, COUNT / 3 * 2); /* UINT32_MAX: for nobody */
+	for (uint32_t i = 0; i < 2 * COUNT; i++) {
+		const struct gmt_snapshot_event *event = gmt_events_at(snapshot->reader, i);
+		const struct gmt_snapshot_trace *trace = &snapshot->traces.items[event->trace];
+
+		assert_int_equal(trace->stack, event->address / 6);
+		assert_int_equal(trace->frames, event->address / 3 % 2);
+		assert_int_equal(trace->caller, event->address % 3 == 1 ? 5 : 0);
+		assert_false(trace->gets);
+	}
+	gmt_snapshot_free(snapshot);
+}
+
+static void events_of_unknown_kinds_and_layers_are_counted_and_left_out(void **state)
+{
+	struct gmt_snapshot *snapshot;
+	uint64_t unknown = 0;
+
+	(void)state;
+	begin();
+	put_event(1, 1, GMT_KIND_ALLOC, 1, 1);
+	for (unsigned number = 0; number < 256; number++) {
+		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = (uint8_t)number, .layer = GMT_LAYER_CUDA);
+		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = GMT_KIND_ALLOC, .layer = (uint8_t)number);
+		unknown += !gmt_kind_name(number);
+		unknown += !gmt_layer_name(number);
+	}
+	snapshot = load();
+	assert_int_equal(snapshot->seen_events, 513);
+	assert_int_equal(snapshot->unknown_events, unknown);
+	assert_int_equal(snapshot->events.count, 513 - unknown);
+	gmt_snapshot_free(snapshot);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +423,8 @@ int main(void)
 		MODEL_TEST(the_command_is_split_at_its_nuls),
 		MODEL_TEST(a_file_without_a_process_holds_nothing_readable),
 		MODEL_TEST(replay_stops_at_the_moment_that_is_asked_for),
+		MODEL_TEST(events_of_thousands_of_traces_have_each_their_own),
+		MODEL_TEST(events_of_unknown_kinds_and_layers_are_counted_and_left_out),
 #undef MODEL_TEST
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

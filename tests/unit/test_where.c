@@ -7,105 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/where.h"
 #include "base/ordered.h"
-#include "snapshot_file.h"
-#include "temporary.h"
-
-#define MIB(n) ((uint64_t)(n) << 20)
-
-enum { SEGMENT = 0x10000000 };
-
-/* Events of one thread on device 0, in order, as they are written down. */
-struct scene {
-	struct snapshot_file file;
-	uint64_t stamp, events;
-	struct gmt_snapshot *snapshot;
-	struct gmt_traces traces;
-	struct gmt_timeline timeline;
-	struct gmt_replay replay;
-	struct gmt_where where;
-};
-
-static void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address, uint64_t size_bytes)
-{
-	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
-		.layer = layer, .space = GMT_SPACE_DEVICE, .address = address, .size_bytes = size_bytes);
-	scene->events++;
-}
-
-/* `object` is the handle of what is mapped. */
-static void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address, uint64_t size_bytes,
-	uint64_t object)
-{
-	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
-		.layer = gmt_space_layer(space), .space = space, .address = address, .size_bytes = size_bytes,
-		.object = object);
-	scene->events++;
-}
-
-/* A page of an expandable segment; its handle is its address. */
-static void map_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
-{
-	put_mapped(scene, GMT_KIND_ALLOC, GMT_SPACE_VMM, address, size_bytes, 0);
-	put_mapped(scene, GMT_KIND_MAP, GMT_SPACE_VMM, address, size_bytes, address);
-}
-
-static void unmap_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
-{
-	put_mapped(scene, GMT_KIND_UNMAP, GMT_SPACE_VMM, address, size_bytes, 0);
-	put_mapped(scene, GMT_KIND_FREE, GMT_SPACE_VMM, address, 0, 0);
-}
-
-static void reserve(struct scene *scene, uint64_t address, uint64_t size_bytes)
-{
-	put_mapped(scene, GMT_KIND_CREATE, GMT_SPACE_RESERVATION, address, size_bytes, 0);
-}
-
-#define GET(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_ALLOC, address, size)
-#define PUT_BACK(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_FREE, address, size)
-
-static int scene_open(void **state)
-{
-	struct scene *scene = calloc(1, sizeof(*scene));
-
-	*state = scene;
-	if (!scene || path_setup(state))
-		return 1;
-	snapshot_file_open(&scene->file, path, 1);
-	SNAPSHOT_PUT(&scene->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1, .start_stamp = 1);
-	SNAPSHOT_PUT(&scene->file, THREAD, gmt_thread, .id = 1, .name = slice("main"));
-	return 0;
-}
-
-/* What was put becomes a recording, and is looked at. */
-static void look(struct scene *scene)
-{
-	struct gmt_traces_options traces = { 0 };
-	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END };
-
-	SNAPSHOT_PUT(&scene->file, END, gmt_end, .stamp = scene->stamp + 1, .events = scene->events);
-	snapshot_file_close(&scene->file);
-	assert_int_equal(gmt_snapshot_load(path, NULL, &scene->snapshot, NULL), GMT_OK);
-	assert_int_equal(gmt_traces_init(&scene->traces, scene->snapshot, &traces, NULL), GMT_OK);
-	assert_int_equal(gmt_timeline_init(&scene->timeline, scene->snapshot, &scene->traces, NULL), GMT_OK);
-	assert_int_equal(gmt_replay_init(&scene->replay, scene->snapshot, &scene->traces, &options, NULL), GMT_OK);
-	assert_int_equal(gmt_where_init(&scene->where, scene->snapshot, &scene->traces, &scene->timeline,
-		&scene->replay, GMT_REPLAY_TO_END, NULL), GMT_OK);
-}
-
-static int scene_close(void **state)
-{
-	struct scene *scene = *state;
-
-	gmt_where_fini(&scene->where);
-	gmt_replay_fini(&scene->replay);
-	gmt_timeline_fini(&scene->timeline);
-	gmt_traces_fini(&scene->traces);
-	gmt_snapshot_free(scene->snapshot);
-	free(scene);
-	return path_teardown(state);
-}
+#include "where_scene.h"
 
 static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
 {
@@ -131,6 +34,46 @@ static void an_ordered_map_finds_what_lies_at_or_below_a_key(void **state)
 		assert_true(!entry || entry->key < keys[i]);
 	}
 	gmt_ordered_fini(&ordered);
+}
+
+/* What begins last at or below the address, of those that are there, asked one by one. */
+static const struct gmt_allocator_segment *find_slowly(const struct gmt_allocator_memory *memory, const bool *lives,
+	size_t count, uint64_t address)
+{
+	for (uint64_t i = address / MIB(1) + 1; i-- > 0;)
+		if (i < count && lives[i])
+			return gmt_allocator_memory_at(memory, i * MIB(1));
+	return NULL;
+}
+
+static void a_segment_is_found_wherever_others_came_and_went(void **state)
+{
+	enum { PLACES = 64, ROUNDS = 20000 };
+	static struct gmt_allocator_memory memory;
+	bool lives[PLACES] = { false };
+	uint64_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		random = gmt_hash_u64(random);
+
+		uint64_t place = 1 + random % (PLACES - 1), address = random >> 16 & (MIB(64) - 1);
+		const struct gmt_snapshot_event event = { .address = place * MIB(1), .size_bytes = MIB(1 + (random >> 8) % 9) };
+		const struct gmt_allocator_segment *below = find_slowly(&memory, lives, PLACES, address), *found;
+
+		found = gmt_allocator_memory_find(&memory, 0, address, 1);
+		assert_ptr_equal(found, below && address - below->address < below->size_bytes ? below : NULL);
+		if (random >> 40 & 7)
+			continue;
+		if (lives[place] && random >> 50 & 1) {
+			assert_true(gmt_allocator_memory_remove(&memory, gmt_allocator_memory_at(&memory, event.address)));
+			lives[place] = false;
+		} else {
+			assert_non_null(gmt_allocator_memory_add(&memory, &event, 0, 0));
+			lives[place] = true;
+		}
+	}
+	gmt_allocator_memory_fini(&memory);
 }
 
 static void a_block_of_the_driver_is_a_segment_once_pytorch_puts_a_block_into_it(void **state)
@@ -374,9 +317,9 @@ static void what_a_peak_is_made_of_is_what_lived_then_and_not_what_lives_now(voi
 
 int main(void)
 {
-#define SCENE(test) cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_ordered_map_finds_what_lies_at_or_below_a_key),
+		cmocka_unit_test(a_segment_is_found_wherever_others_came_and_went),
 		SCENE(a_block_of_the_driver_is_a_segment_once_pytorch_puts_a_block_into_it),
 		SCENE(a_ratio_of_exactly_one_and_a_half_is_no_fragmentation),
 		SCENE(empty_segments_are_no_holes_and_are_not_pinned),

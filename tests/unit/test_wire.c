@@ -254,6 +254,10 @@ static void columns_that_are_absent_are_zero_and_unknown_ones_are_skipped(void *
 	assert_int_equal(device[1].ordinal, 2);
 	assert_int_equal(device[1].total_bytes, 0);
 	assert_int_equal(device[1].name.length, 0);
+	/* C libraries may be told of no bytes, but not of no place. */
+	assert_non_null(device[1].name.text);
+	assert_int_equal(decode_raw(GMT_RECORD_STACK, 1, "\1\1", 2, &decoder, &rows), GMT_OK);
+	assert_non_null(((const struct gmt_stack *)rows)->items.items);
 	assert_int_equal(decode_raw(GMT_RECORD_CLOCK, 1, "\1\2\1\4\1\6\3abc", 10, &decoder, &rows), GMT_OK);
 	clock = rows;
 	assert_int_equal(clock->realtime_ns, 3);

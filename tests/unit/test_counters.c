@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* What the steps of a recording are found by: periods of a sequence, and which of many things count together. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "model/counters.h"
+#include "model/period.h"
+
+/* The period of a text, letter by letter; its length in *ret_length. */
+static size_t period_of(const char *text, size_t *ret_length)
+{
+	uint64_t tokens[64];
+	size_t count = strlen(text), period;
+
+	for (size_t i = 0; i < count; i++)
+		tokens[i] = (uint64_t)text[i];
+	assert_true(gmt_period_find(tokens, count, &period, ret_length));
+	return period;
+}
+
+static void the_shortest_period_at_the_end_is_found(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t period, length;
+	} rows[] = {
+		{ "aaa", 1, 3 }, { "ababab", 2, 6 }, { "abcabcabc", 3, 9 }, { "xabcabcabc", 3, 9 },
+		{ "bcabcabc", 0, 0 }, { "abcdabcdabcdab", 4, 14 }, { "aabaabaab", 3, 9 }, { "abcdefgh", 0, 0 },
+		{ "", 0, 0 }, { "a", 0, 0 }, { "aa", 0, 0 }, { "wwwxyzababab", 2, 6 }, { "wwwxyzvababab", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t length;
+
+		assert_int_equal(period_of(rows[i].text, &length), rows[i].period);
+		assert_int_equal(length, rows[i].length);
+	}
+}
+
+static void count(struct gmt_counters *counters, const char *text)
+{
+	/* Each letter is a thing; capitals are of class B. */
+	for (uint64_t i = 0; text[i]; i++)
+		assert_true(gmt_counters_add(counters, (uint64_t)text[i], text[i] < 'a' ? "B" : "A", i + 1));
+	assert_true(gmt_counters_chain(counters, GMT_COUNTERS_OF_A_CLASS));
+}
+
+/* The letters that count, of "abAB". */
+static const char *winners(const char *text)
+{
+	static char answer[8];
+	struct gmt_counters counters = { 0 };
+	size_t length = 0;
+
+	count(&counters, text);
+	for (const char *at = "abAB"; *at; at++)
+		if (gmt_counters_counts(&counters, (uint64_t)*at, *at < 'a' ? "B" : "A"))
+			answer[length++] = *at;
+	answer[length] = 0;
+	gmt_counters_fini(&counters);
+	return answer;
+}
+
+static void the_thing_that_counts_most_often_wins_and_of_equal_ones_the_first(void **state)
+{
+	(void)state;
+	assert_string_equal(winners("aababb"), "a");
+	assert_string_equal(winners("abbab"), "b");
+	assert_string_equal(winners("aaaABAB"), "a");
+	assert_string_equal(winners(""), "");
+}
+
+static void things_of_one_class_that_follow_each_other_count_together(void **state)
+{
+	(void)state;
+	assert_string_equal(winners("aaabbbAAAAA"), "ab");
+	assert_string_equal(winners("aaaAAAA"), "A");
+	assert_string_equal(winners("AAABBaaaa"), "AB");
+}
+
+static bool count_both(const char *text, enum gmt_counters_chaining chaining)
+{
+	struct gmt_counters counters = { 0 };
+
+	for (uint64_t i = 0; text[i]; i++)
+		assert_true(gmt_counters_add(&counters, (uint64_t)text[i], text[i] == 'a' ? "A" : "B", i + 1));
+	assert_true(gmt_counters_chain(&counters, chaining));
+
+	bool both = gmt_counters_counts(&counters, 'a', "A") && gmt_counters_counts(&counters, 'b', "B");
+	gmt_counters_fini(&counters);
+	return both;
+}
+
+static void things_that_take_turns_for_long_may_count_together(void **state)
+{
+	(void)state;
+	assert_true(count_both("aaabbbaaabbb", GMT_COUNTERS_IN_ROWS));
+	assert_false(count_both("aaabbbaaabbb", GMT_COUNTERS_OF_ANY));
+	assert_false(count_both("aaabaaab", GMT_COUNTERS_IN_ROWS));
+	assert_false(count_both("ababab", GMT_COUNTERS_IN_ROWS));
+	assert_true(count_both("aabb", GMT_COUNTERS_OF_ANY));
+}
+
+static void a_tie_that_comes_up_on_the_way_does_not_decide(void **state)
+{
+	(void)state;
+	/* Class B overtakes a (3 and 4), then b makes class A as many as it: A began first. */
+	assert_string_equal(winners("aaAAaAAb"), "ab");
+}
+
+static void thousands_of_things_side_by_side_are_counted_in_no_time(void **state)
+{
+	struct gmt_counters counters = { 0 };
+
+	(void)state;
+	for (uint64_t round = 0; round < 2; round++)
+		for (uint64_t key = 0; key < 100000; key++)
+			assert_true(gmt_counters_add(&counters, key, "A", 1 + round));
+	assert_true(gmt_counters_chain(&counters, GMT_COUNTERS_OF_A_CLASS));
+	assert_true(gmt_counters_counts(&counters, 0, "A"));
+	assert_false(gmt_counters_counts(&counters, 1, "A"));
+	gmt_counters_fini(&counters);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_shortest_period_at_the_end_is_found),
+		cmocka_unit_test(the_thing_that_counts_most_often_wins_and_of_equal_ones_the_first),
+		cmocka_unit_test(things_of_one_class_that_follow_each_other_count_together),
+		cmocka_unit_test(things_that_take_turns_for_long_may_count_together),
+		cmocka_unit_test(a_tie_that_comes_up_on_the_way_does_not_decide),
+		cmocka_unit_test(thousands_of_things_side_by_side_are_counted_in_no_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

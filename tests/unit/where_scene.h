@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_UNIT_WHERE_SCENE_H
+#define TESTS_UNIT_WHERE_SCENE_H
+
+/* Recordings for tests of analysis/where: what PyTorch and the program do, written down call by call. */
+#include "analysis/where.h"
+#include "snapshot_file.h"
+#include "temporary.h"
+
+#define MIB(n) ((uint64_t)(n) << 20)
+
+enum { SEGMENT = 0x10000000 };
+
+/* Events of one thread on device 0, in order, as they are written down. */
+struct scene {
+	struct snapshot_file file;
+	uint64_t stamp, events;
+	struct gmt_snapshot *snapshot;
+	struct gmt_traces traces;
+	struct gmt_timeline timeline;
+	struct gmt_replay replay;
+	struct gmt_where where;
+};
+
+static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address, uint64_t size_bytes)
+{
+	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
+		.layer = layer, .space = GMT_SPACE_DEVICE, .address = address, .size_bytes = size_bytes);
+	scene->events++;
+}
+
+/* `object` is the handle of what is mapped. */
+static inline void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address, uint64_t size_bytes,
+	uint64_t object)
+{
+	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1, .kind = kind,
+		.layer = gmt_space_layer(space), .space = space, .address = address, .size_bytes = size_bytes,
+		.object = object);
+	scene->events++;
+}
+
+/* A page of an expandable segment; its handle is its address. */
+static inline void map_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
+{
+	put_mapped(scene, GMT_KIND_ALLOC, GMT_SPACE_VMM, address, size_bytes, 0);
+	put_mapped(scene, GMT_KIND_MAP, GMT_SPACE_VMM, address, size_bytes, address);
+}
+
+static inline void unmap_page(struct scene *scene, uint64_t address, uint64_t size_bytes)
+{
+	put_mapped(scene, GMT_KIND_UNMAP, GMT_SPACE_VMM, address, size_bytes, 0);
+	put_mapped(scene, GMT_KIND_FREE, GMT_SPACE_VMM, address, 0, 0);
+}
+
+static inline void reserve(struct scene *scene, uint64_t address, uint64_t size_bytes)
+{
+	put_mapped(scene, GMT_KIND_CREATE, GMT_SPACE_RESERVATION, address, size_bytes, 0);
+}
+
+#define GET(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_ALLOC, address, size)
+#define PUT_BACK(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_FREE, address, size)
+
+static inline int scene_open(void **state)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	*state = scene;
+	if (!scene || path_setup(state))
+		return 1;
+	snapshot_file_open(&scene->file, path, 1);
+	SNAPSHOT_PUT(&scene->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1, .start_stamp = 1);
+	SNAPSHOT_PUT(&scene->file, THREAD, gmt_thread, .id = 1, .name = slice("main"));
+	return 0;
+}
+
+/* What was put becomes a recording, and is looked at. */
+static inline void look(struct scene *scene)
+{
+	struct gmt_traces_options traces = { 0 };
+	struct gmt_replay_observer observers[GMT_WHERE_OBSERVERS];
+	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END, .observers = observers };
+
+	SNAPSHOT_PUT(&scene->file, END, gmt_end, .stamp = scene->stamp + 1, .events = scene->events);
+	snapshot_file_close(&scene->file);
+	assert_int_equal(gmt_snapshot_load(path, NULL, &scene->snapshot, NULL), GMT_OK);
+	assert_int_equal(gmt_traces_init(&scene->traces, scene->snapshot, &traces, NULL), GMT_OK);
+	assert_int_equal(gmt_timeline_init(&scene->timeline, scene->snapshot, &scene->traces, NULL), GMT_OK);
+	assert_int_equal(gmt_where_init(&scene->where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
+	options.observer_count = gmt_where_observers(&scene->where, observers);
+	assert_int_equal(gmt_replay_init(&scene->replay, scene->snapshot, &scene->traces, &options, NULL), GMT_OK);
+	assert_int_equal(gmt_where_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END, NULL), GMT_OK);
+}
+
+static inline int scene_close(void **state)
+{
+	struct scene *scene = *state;
+
+	gmt_where_fini(&scene->where);
+	gmt_replay_fini(&scene->replay);
+	gmt_timeline_fini(&scene->timeline);
+	gmt_traces_fini(&scene->traces);
+	gmt_snapshot_free(scene->snapshot);
+	free(scene);
+	return path_teardown(state);
+}
+
+#define SCENE(test) cmocka_unit_test_setup_teardown(test, scene_open, scene_close)
+
+#endif
