@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "wire/ring_event.h"
 
@@ -34,6 +36,8 @@ struct gmt_thread_state {
 	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
 	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */
 	struct gmt_capture_memory *memory; /* its last stacks (capture/memory.h); NULL: none yet */
+	uint32_t tid;         /* what the kernel calls it; 0: not asked */
+	bool is_no_guest;     /* found out in this event, by which it has no ring yet (process.h) */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	struct gmt_ring *ring;
 	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
@@ -45,5 +49,16 @@ struct gmt_thread_state {
 
 /* Initial-exec: a preload has static TLS, so a look at it is one load and never allocates. */
 extern __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
+
+/*
+ * What the kernel calls the calling thread: asked once. Not for a guest (process.h), which has its parent's state; the child of a
+ * fork begins with none.
+ */
+static inline uint32_t gmt_thread_tid(void)
+{
+	if (!gmt_this_thread.tid)
+		gmt_this_thread.tid = (uint32_t)syscall(SYS_gettid);
+	return gmt_this_thread.tid;
+}
 
 #endif

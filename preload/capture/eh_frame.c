@@ -64,26 +64,23 @@ struct common {
 
 static const struct gmt_unwind_rule none = { .kind = GMT_UNWIND_NONE };
 
-static uint64_t take(struct cursor *cursor, uint64_t bytes)
-{
-	uint64_t value = 0;
-
-	if (cursor->failed || cursor->end - cursor->at < bytes) {
-		cursor->failed = true;
-		return 0;
-	}
-	/* x86-64 is little-endian. */
-	memcpy(&value, (const void *)cursor->at, bytes);
-	cursor->at += bytes;
-	return value;
-}
-
 static void skip(struct cursor *cursor, uint64_t bytes)
 {
 	if (cursor->failed || cursor->end - cursor->at < bytes)
 		cursor->failed = true;
 	else
 		cursor->at += bytes;
+}
+
+static uint64_t take(struct cursor *cursor, uint64_t bytes)
+{
+	uint64_t value = 0, here = cursor->at;
+
+	skip(cursor, bytes);
+	/* x86-64 is little-endian. */
+	if (!cursor->failed)
+		memcpy(&value, (const void *)here, bytes);
+	return value;
 }
 
 /* Seven bits a byte; afterwards *ret_bits is how many were there. */
@@ -162,13 +159,15 @@ static uint64_t take_address(struct cursor *cursor, unsigned encoding, uint64_t 
 	return 0;
 }
 
+static struct cursor cursor_at(const struct gmt_eh_frame *tables, uint64_t start)
+{
+	return (struct cursor){ start, tables->end, start < tables->start || start > tables->end };
+}
+
 /* The entry that begins at `start`, without its length. */
 static struct cursor entry_at(const struct gmt_eh_frame *tables, uint64_t start)
 {
-	struct cursor cursor = { .at = start, .end = tables->end };
-
-	cursor.failed = start < tables->start || start > tables->end;
-
+	struct cursor cursor = cursor_at(tables, start);
 	uint64_t length = take(&cursor, 4);
 
 	/* 0 ends the tables; the largest begins the form for tables beyond 4 GiB, which no compiler writes. */
@@ -182,9 +181,8 @@ static struct cursor entry_at(const struct gmt_eh_frame *tables, uint64_t start)
 /* The entry of the last function that begins at or before `address`; 0 when there is none. */
 static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 {
-	struct cursor cursor = { .at = tables->header, .end = tables->end };
+	struct cursor cursor = cursor_at(tables, tables->header);
 
-	cursor.failed = tables->header < tables->start || tables->header > tables->end;
 	if (take(&cursor, 1) != 1)
 		return 0;
 
@@ -275,17 +273,12 @@ static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struc
 	return !cursor.failed;
 }
 
+/* NULL for a register that is of no interest. */
 static struct place *place_of(struct state *state, uint64_t number)
 {
-	switch (number) {
-	case REGISTER_FP:
-		return &state->fp;
-	case REGISTER_SP:
-		return &state->sp;
-	case REGISTER_RETURN:
-		return &state->back;
-	}
-	return NULL;
+	return number == REGISTER_FP ? &state->fp
+		: number == REGISTER_SP ? &state->sp
+		: number == REGISTER_RETURN ? &state->back : NULL;
 }
 
 static void set_place(struct state *state, uint64_t number, enum where where, int64_t offset)

@@ -61,13 +61,15 @@ static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, 
 
 struct gmt_capture_memory *gmt_capture_memory_claim(void)
 {
-	uint32_t thread = (uint32_t)syscall(SYS_gettid), count;
 	struct gmt_capture_memory *memory = NULL;
+	uint32_t thread, count;
 	bool has_failed = false;
 
 	/* A child in its parent's memory would leave what it takes to the parent's thread. */
 	if (gmt_process_is_another())
 		return NULL;
+	thread = gmt_thread_tid();
+	gmt_this_thread.is_no_guest = !gmt_this_thread.ring;
 	/* Ends: each round another thread has got what this one nearly had, and there are not that many. */
 	do {
 		count = atomic_load_explicit(&used, memory_order_relaxed);

@@ -10,8 +10,10 @@
 #include <unwind.h>
 
 #include "cancelling.h"
+#include "capture/both_ends.h"
 #include "capture/hash.h"
 #include "capture/rules.h"
+#include "capture/selftest.h"
 #include "capture/unwinder_calls.h"
 #include "capture/walk.h"
 #include "config.h"
@@ -28,15 +30,12 @@ enum { WALKS_BY_FRAME_POINTERS = false };
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
 enum { OWN_FRAMES = 8 };
 
-/* Of a stack that is too deep, a quarter of what is kept is its outer end. */
-enum { OUTER_PART = 4 };
-
 /* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
 static int (*backtrace_fast)(void **, int);
 static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of_frame)(struct _Unwind_Context *);
 static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not looked for */
-static _Atomic uint64_t compared, different; /* stacks, by the self-test */
+static struct gmt_selftest selftest;
 
 /* `name` in the folder of this library, where an installation may bring it along. */
 static void *open_beside(const char *name)
@@ -197,7 +196,7 @@ __attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *
 	uint32_t count = gmt_native_unwinder() == GMT_UNWINDER_NONE ? 0 : unwind_stack(&room.stack, depth);
 
 	room.stack.generation = generation;
-	return count ? intern(depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count), ret_lost) : 0;
+	return count ? intern(depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count, 0), ret_lost) : 0;
 }
 
 /* Whether libunwind sees these addresses. Newer ones tell the call's own, in front of where it returns to. */
@@ -208,45 +207,68 @@ __attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addr
 
 	while (same < seen && same < count && addresses[same] - room.stack.addresses[same] <= 1)
 		same++;
-	atomic_fetch_add_explicit(&compared, 1, memory_order_relaxed);
 	/* By frame pointers, a stack may end before the tables do. */
-	if (same != count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS))
-		atomic_fetch_add_explicit(&different, 1, memory_order_relaxed);
+	gmt_selftest_count(&selftest,
+		same != count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
 }
 
-static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t generation, bool *ret_lost)
+/* The innermost `count` frames of a walk. */
+static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t count, uint32_t generation,
+	bool *ret_lost)
 {
-	uint32_t count = walk->end - walk->first;
-	struct gmt_depot_stack *stack;
+	uint64_t *before = &walk->addresses[walk->first - 1], kept = *before;
+	struct gmt_depot_stack *stack = (struct gmt_depot_stack *)(void *)before;
+	bool is_all = count == gmt_walk_count(walk);
+	uint64_t hash = is_all ? walk->hashes[walk->first] : gmt_walk_hash(stack->addresses, count, 0);
 
-	if (walk->is_same && walk->id && walk->module_generation == generation)
-		return walk->id;
-	if (!count)
-		return 0;
-	stack = (struct gmt_depot_stack *)(void *)&walk->addresses[walk->first - 1];
 	stack->generation = generation;
-	stack->truncated = walk->ends;
-	walk->module_generation = generation;
-	walk->id = intern(depot, stack, count, walk->hashes[walk->first], ret_lost);
-	return walk->id;
+	stack->truncated = is_all ? walk->ends : GMT_STACK_CUT;
+
+	uint32_t id = intern(depot, stack, count, hash, ret_lost);
+
+	*before = kept;
+	return id;
 }
 
-/* A stack that is deeper than the limit: of its frames some at both ends, if the outer one is found. */
+/* A stack that is deeper than the limit: `depth` frames of both ends, if the outer one is found. */
 __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk, const struct gmt_walk_start *start,
-	struct gmt_depot *depot, uint32_t generation, bool *ret_lost)
+	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
 {
 	union stack_room room;
 	struct gmt_depot_stack *stack = &room.stack;
-	uint32_t count = walk->end - walk->first, outer = count / OUTER_PART;
+	uint32_t outer = depth / GMT_BOTH_ENDS_OUTER_PART, inner = depth - outer;
+	uint64_t hash = 0;
 
-	if (!outer || !gmt_walk_outermost(walk, start, outer, stack->addresses + count - outer))
-		return intern_walk(walk, depot, generation, ret_lost);
-	memcpy(stack->addresses, walk->addresses + walk->first, (count - outer) * sizeof(*stack->addresses));
+	if (!outer || walk->ends == GMT_STACK_STOPPED ||
+		(walk->ends == GMT_STACK_CUT && !gmt_walk_outermost(walk, start, outer, stack->addresses + inner)))
+		return intern_walk(walk, depot, depth, generation, ret_lost);
+	if (walk->ends == GMT_STACK_WHOLE) {
+		memcpy(stack->addresses + inner, walk->addresses + GMT_WALK_FRAMES - outer, outer * sizeof(*stack->addresses));
+		hash = walk->hashes[GMT_WALK_FRAMES - outer];
+	} else {
+		hash = gmt_walk_hash(stack->addresses + inner, outer, 0);
+	}
+	memcpy(stack->addresses, walk->addresses + walk->first, inner * sizeof(*stack->addresses));
 	/* In place of one more, or the stack would have more than are asked for. */
-	stack->addresses[count - outer - 1] = 0;
+	stack->addresses[inner - 1] = 0;
 	stack->generation = generation;
 	stack->truncated = GMT_STACK_WHOLE;
-	return intern(depot, stack, count, gmt_walk_hash(stack->addresses, count), ret_lost);
+	return intern(depot, stack, depth, gmt_walk_hash(stack->addresses, inner, hash), ret_lost);
+}
+
+/* `depth` is the same each time. */
+static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, struct gmt_depot *depot,
+	uint32_t depth, uint32_t generation, bool *ret_lost)
+{
+	uint32_t count = gmt_walk_count(walk);
+
+	/* What is beyond a stack that was cut may have changed. */
+	if (walk->is_same && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT)
+		return walk->id;
+	walk->module_generation = generation;
+	walk->id = !count ? 0 : count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
+		: intern_walk(walk, depot, count, generation, ret_lost);
+	return walk->id;
 }
 
 __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
@@ -263,26 +285,23 @@ __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, u
 		.by_frame_pointers = is_by_name || WALKS_BY_FRAME_POINTERS,
 	};
 
-	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth) ||
-		(WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && !is_by_name))
+	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth))
+		return capture_by_unwinder(depot, depth, generation, ret_lost);
+
+	uint32_t count = gmt_walk_count(walk);
+
+	if (WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && count < depth && !is_by_name)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	/* Over code without tables the unwinder goes in a way of its own. */
 	if (gmt_config.selftest && !walk->is_blind && gmt_native_unwinder() != GMT_UNWINDER_NONE &&
 		++walk->taken >= gmt_config.selftest) {
 		walk->taken = 0;
-		compare_with_unwinder(walk->addresses + walk->first, walk->end - walk->first, depth);
+		compare_with_unwinder(walk->addresses + walk->first, count < depth ? count : depth, depth);
 	}
-	return walk->ends == GMT_STACK_CUT ? intern_both_ends(walk, &start, depot, generation, ret_lost)
-		: intern_walk(walk, depot, generation, ret_lost);
+	return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
 {
-	unsigned long long count = atomic_load(&compared);
-
-	if (!count)
-		return false;
-	snprintf(ret_text, bytes, "selftest: %llu native stacks were compared with the unwinder's, %llu differ", count,
-		(unsigned long long)atomic_load(&different));
-	return true;
+	return gmt_selftest_tell(&selftest, "native stacks were compared with the unwinder's", ret_text, bytes);
 }

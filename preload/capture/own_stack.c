@@ -58,7 +58,8 @@ bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 
 	if (!first_thread || here >= known || top - here > LARGEST || stack->not_before == here / BLOCK)
 		return false;
-	for (uintptr_t page = here & ~(uintptr_t)(PAGE - 1); page < known; page += PAGE) {
+	/* The first is in use, and the last too: the control block is there, or what the kernel gave to the first thread. */
+	for (uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE; page < (known & ~(uintptr_t)(PAGE - 1)); page += PAGE) {
 		if (!gmt_is_readable(page)) {
 			stack->not_before = here / BLOCK;
 			return false;

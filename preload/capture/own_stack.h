@@ -26,10 +26,10 @@ void gmt_own_stack_init(void);
 /* Before stacks are asked about: where the first thread's ends. `find` is the real dlsym(RTLD_DEFAULT, name). */
 void gmt_own_stack_look(void *(*find)(const char *name));
 
-/* Tries to make `here` a part of what is known. Some system calls, for each page once. */
+/* Tries to make `here`, where the stack is in use, a part of what is known. A system call for each page in between, once. */
 bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here);
 
-/* Whether all from `here`, the stack pointer or below it, up to stack->top is the calling thread's own stack. */
+/* Whether all from `here`, the stack pointer of the caller, up to stack->top is the calling thread's own stack. */
 static inline bool gmt_own_stack_holds(struct gmt_own_stack *stack, uintptr_t here)
 {
 	return (here >= stack->low && here < stack->top) || gmt_own_stack_grow(stack, here);

@@ -12,12 +12,14 @@
 #include "capture/python_code.h"
 #include "capture/python_deaths.h"
 #include "capture/python_layout.h"
+#include "capture/python_outer.h"
 #include "capture/python_proof.h"
+#include "capture/python_same.h"
 #include "capture/python_selftest.h"
 #include "capture/python_trace.h"
+#include "wire/format.h"
 
 enum {
-	NEAR_FRAMES = 16, /* of the last stack that are looked at for one of the new */
 	GATES = 32,
 	END_WAIT_NS = 1000000000,
 	BOUND_SINCE_MINOR = 12, /* from 3.12 a thread's state is that of the interpreter that runs on it */
@@ -158,12 +160,6 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-/* What tells a code object from another at the same address; the second form costs more and holds for longer. */
-static uint64_t quick_fingerprint(const char *code, uint64_t deaths)
-{
-	return deaths ? deaths : gmt_python_code_fingerprint(&python.layout, code);
-}
-
 static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint, uint64_t deaths)
 {
 	struct gmt_python_key key = {
@@ -188,23 +184,6 @@ static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place 
 	return id;
 }
 
-/* The place of `frame` among those of the last stack, from *at on; *at moves there. NULL when it was not near. */
-static const struct gmt_python_trace_place *find_place(const struct gmt_python_trace_stack *last, uint32_t *at,
-	const char *frame)
-{
-	for (uint32_t i = *at; i < last->count && i < *at + NEAR_FRAMES; i++)
-		if (last->places[i].frame == frame) {
-			*at = i;
-			return &last->places[i];
-		}
-	return NULL;
-}
-
-static bool is_same_place(const struct gmt_python_trace_place *a, const struct gmt_python_trace_place *b)
-{
-	return a->code == b->code && a->instr == b->instr && a->fingerprint == b->fingerprint;
-}
-
 /* Takes what is left from `*frame` on into `now`, of which some is there. False when the depot is full. */
 static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
 	const struct gmt_python_trace_stack *last, struct gmt_python_trace_stack *now)
@@ -212,14 +191,29 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	struct gmt_python_place place;
 	uint32_t at = now->count;
 
-	while (now->count < depth && gmt_python_walk_next(&python.layout, frame, &place)) {
-		struct gmt_python_trace_place *mine = &now->places[now->count];
-		const struct gmt_python_trace_place *theirs = find_place(last, &at, place.frame);
-		uint32_t id = 0;
+	while (now->count < depth) {
+		const struct gmt_python_trace_place *theirs = gmt_python_find_place(last, &at, *frame);
+		uint32_t same = 0, id = 0;
 
-		*mine = (struct gmt_python_trace_place){ place.frame, place.code, place.instr, quick_fingerprint(place.code, deaths) };
+		if (theirs && gmt_python_may_be_same(&python.layout, theirs))
+			same = gmt_python_take_same(&python.layout, last, at, depth - now->count, deaths, frame);
+		if (same) {
+			memcpy(&now->places[now->count], &last->places[at], same * sizeof(*now->places));
+			memcpy(&now->stack.items[now->count], &last->stack.items[at], same * sizeof(*now->stack.items));
+			now->count += same;
+			at += same;
+			continue;
+		}
+		if (!gmt_python_walk_next(&python.layout, frame, &place))
+			break;
+
+		struct gmt_python_trace_place *mine = &now->places[now->count];
+
+		*mine = gmt_python_note_place(&python.layout, &place, gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
+		if (!theirs || theirs->frame != place.frame)
+			theirs = gmt_python_find_place(last, &at, place.frame);
 		if (theirs) {
-			id = is_same_place(theirs, mine) ? last->stack.items[at] / 2 : 0;
+			id = gmt_python_is_same_place(theirs, mine) ? last->stack.items[at] / 2 : 0;
 			at++;
 		}
 		if (!id)
@@ -231,25 +225,99 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	return true;
 }
 
-/* How many frames are, one by one, those of the last stack; *frame and *ret_next stand before the first that is not. */
+/* How many frames are, one by one, those of the last stack; *frame stands at the first that is not. */
 static uint32_t walk_same(const char **frame, uint32_t depth, uint64_t deaths, const struct gmt_python_trace_stack *last)
 {
-	uint32_t count = 0;
+	uint32_t count = gmt_python_take_same(&python.layout, last, 0, depth, deaths, frame);
 
 	while (count < last->count && count < depth) {
-		const struct gmt_python_trace_place *theirs = &last->places[count];
 		const char *next = *frame;
 		struct gmt_python_place place;
 
-		if (!gmt_python_walk_next(&python.layout, &next, &place) || place.frame != theirs->frame ||
-			place.code != theirs->code || place.instr != theirs->instr ||
-			place.entry != (last->stack.items[count] & 1) ||
-			quick_fingerprint(place.code, deaths) != theirs->fingerprint)
+		if (!gmt_python_walk_next(&python.layout, &next, &place) || place.frame != last->places[count].frame ||
+			place.entry != (last->stack.items[count] & 1))
+			break;
+
+		struct gmt_python_trace_place now = gmt_python_note_place(&python.layout, &place,
+			gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
+
+		if (!gmt_python_is_same_place(&now, &last->places[count]))
 			break;
 		*frame = next;
 		count++;
+		count += gmt_python_take_same(&python.layout, last, count, depth - count, deaths, frame);
 	}
 	return count;
+}
+
+/*
+ * The outer end of a stack that has more than the `depth` frames that `inner` has, into trace->outer; none when it is too far
+ * away. *ret_is_same: it is what was there before. False when the depot is full.
+ */
+__attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
+	const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace, bool *ret_is_same)
+{
+	struct gmt_python_trace_stack *outer = &trace->outer;
+	uint32_t count = depth / GMT_BOTH_ENDS_OUTER_PART, before = outer->count, same;
+	const char *frame = count ? gmt_python_outer_find(&python.layout, inner->places[depth - count - 1].frame, count,
+		trace->room) : NULL;
+	struct gmt_python_place place;
+
+	same = frame ? walk_same(&frame, count, deaths, outer) : 0;
+	outer->count = same;
+	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
+		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, deaths);
+		uint32_t id = frame_id(depot, &place, fingerprint, deaths);
+
+		if (!id)
+			return false;
+		outer->places[outer->count] = gmt_python_note_place(&python.layout, &place, fingerprint);
+		outer->stack.items[outer->count++] = id * 2 + place.entry;
+	}
+	*ret_is_same = same == before && outer->count == before;
+	return true;
+}
+
+/* With its outer end in place of some of the inner frames, and a 0 for those that are missing in between. */
+static uint32_t intern_both_ends(struct gmt_depot *depot, const struct gmt_python_trace_stack *inner,
+	struct gmt_python_trace *trace)
+{
+	const struct gmt_python_trace_stack *outer = &trace->outer;
+	uint32_t kept = inner->count - outer->count - 1;
+
+	trace->both.truncated = GMT_STACK_WHOLE;
+	memcpy(trace->both.items, inner->stack.items, kept * sizeof(*trace->both.items));
+	trace->both.items[kept] = 0;
+	memcpy(trace->both.items + kept + 1, outer->stack.items, outer->count * sizeof(*trace->both.items));
+	return gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &trace->both,
+		(uint32_t)(offsetof(struct gmt_depot_frames, items) + inner->count * sizeof(*trace->both.items)));
+}
+
+/* Nothing of the thread's last stack is known any more. */
+static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
+{
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
+
+	last->count = last->id = 0;
+	*ret_lost = true;
+	return 0;
+}
+
+/* The number of a stack whose inner frames are there; its id is what it had as the last one with these, or 0. */
+static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths, struct gmt_python_trace_stack *stack,
+	struct gmt_python_trace *trace, bool *ret_lost)
+{
+	bool has_same_end = false;
+
+	if (stack->stack.truncated && !take_outer(depot, depth, deaths, stack, trace, &has_same_end))
+		return lose(trace, ret_lost);
+	if (stack->id && has_same_end)
+		return stack->id;
+	stack->id = stack->stack.truncated && trace->outer.count ? intern_both_ends(depot, stack, trace) :
+		gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &stack->stack,
+			(uint32_t)(offsetof(struct gmt_depot_frames, items) + stack->count * sizeof(stack->stack.items[0])));
+	*ret_lost |= !stack->id;
+	return stack->id;
 }
 
 static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
@@ -262,7 +330,7 @@ static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint
 	struct gmt_python_place place;
 
 	if (trace->epoch != epoch)
-		last->count = last->id = 0;
+		last->count = last->id = trace->outer.count = 0;
 	trace->epoch = epoch;
 	if (depth > GMT_PYTHON_TRACE_FRAMES)
 		depth = GMT_PYTHON_TRACE_FRAMES;
@@ -272,23 +340,17 @@ static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint
 	bool is_more = gmt_python_walk_next(&python.layout, &rest, &place);
 
 	if (last->id && now->count == last->count && is_more == last->stack.truncated && (!is_more || now->count == depth))
-		return last->id;
+		return is_more ? find_id(depot, depth, deaths, last, trace, ret_lost) : last->id;
 	memcpy(now->places, last->places, now->count * sizeof(*now->places));
 	memcpy(now->stack.items, last->stack.items, now->count * sizeof(*now->stack.items));
-	if (!walk_on(&frame, depot, depth, deaths, last, now)) {
-		last->count = last->id = 0;
-		*ret_lost = true;
-		return 0;
-	}
+	if (!walk_on(&frame, depot, depth, deaths, last, now))
+		return lose(trace, ret_lost);
 	if (!now->count)
 		return 0;
 	now->stack.truncated = now->count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
-	now->id = gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &now->stack,
-		(uint32_t)(offsetof(struct gmt_depot_frames, items) + now->count * sizeof(now->stack.items[0])));
+	now->id = 0;
 	trace->last = 1 - trace->last;
-	if (!now->id)
-		*ret_lost = true;
-	return now->id;
+	return find_id(depot, depth, deaths, now, trace, ret_lost);
 }
 
 /*

@@ -46,7 +46,7 @@ enum gmt_python_state {
 enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes);
 
 /*
- * The calling thread's Python stack, at most `depth` innermost frames (1024 are the most), as a depot
+ * The calling thread's Python stack, at most `depth` frames (1024 are the most) of both its ends, as a depot
  * id of kind GMT_DEPOT_FRAMES; 0 when this thread runs no Python, or the depot is full (then *ret_lost
  * is set; otherwise it is left as it is). `trace` is the thread's own (capture/python_trace.h): the stack is
  * remembered there, so that the next one looks up only what has changed.

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/python_selftest.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "capture/python_code.h"
+#include "capture/selftest.h"
 
 uint32_t gmt_python_selftest_every;
 
-static _Atomic uint64_t compared, different;
+static struct gmt_selftest selftest;
 
 static const void *entry_of(const struct gmt_depot *depot, uint32_t id, uint32_t *ret_length)
 {
@@ -37,6 +36,22 @@ static bool is_same_frame(const struct gmt_depot *depot, uint32_t a, uint32_t b)
 	return a == b || (a_frame->line == b_frame->line && is_same_code(depot, a_frame->code, b_frame->code));
 }
 
+/* Before the outermost `count` frames from `frame` on; NULL when there are not more than those. */
+static const char *skip_to_outermost(const struct gmt_python_layout *layout, const char *frame, uint32_t count)
+{
+	const char *rest = frame;
+	struct gmt_python_place place;
+	uint32_t total = 0;
+
+	while (gmt_python_walk_next(layout, &rest, &place))
+		total++;
+	if (total <= count)
+		return NULL;
+	for (; total > count; total--)
+		gmt_python_walk_next(layout, &frame, &place);
+	return frame;
+}
+
 enum answer { SAME, DIFFERENT, NO_ROOM };
 
 static enum answer compare(const struct gmt_python_layout *layout, const char *frame, struct gmt_depot *depot, uint32_t depth,
@@ -47,7 +62,16 @@ static enum answer compare(const struct gmt_python_layout *layout, const char *f
 	struct gmt_python_place place;
 
 	count = (bytes - (uint32_t)offsetof(struct gmt_depot_frames, items)) / (uint32_t)sizeof(stack->items[0]);
-	for (; at < count && gmt_python_walk_next(layout, &frame, &place); at++) {
+	for (; at < count; at++) {
+		if (!stack->items[at]) {
+			frame = skip_to_outermost(layout, frame, count - at - 1);
+			if (!frame || count != depth)
+				return DIFFERENT;
+			continue;
+		}
+		if (!gmt_python_walk_next(layout, &frame, &place))
+			break;
+
 		uint32_t fresh = gmt_python_code_intern(layout, depot, &place);
 
 		if (!fresh)
@@ -66,20 +90,11 @@ void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const c
 {
 	enum answer answer = compare(layout, gmt_python_walk_start(layout, thread), depot, depth, id);
 
-	if (answer == NO_ROOM)
-		return;
-	atomic_fetch_add_explicit(&compared, 1, memory_order_relaxed);
-	if (answer == DIFFERENT)
-		atomic_fetch_add_explicit(&different, 1, memory_order_relaxed);
+	if (answer != NO_ROOM)
+		gmt_selftest_count(&selftest, answer == DIFFERENT);
 }
 
 bool gmt_python_selftest(char *ret_text, uint32_t bytes)
 {
-	unsigned long long count = atomic_load(&compared);
-
-	if (!count)
-		return false;
-	snprintf(ret_text, bytes, "selftest: %llu Python stacks were compared with the interpreter's frames, %llu differ", count,
-		(unsigned long long)atomic_load(&different));
-	return true;
+	return gmt_selftest_tell(&selftest, "Python stacks were compared with the interpreter's frames", ret_text, bytes);
 }

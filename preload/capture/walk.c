@@ -10,25 +10,41 @@
 /*
  * Why a splice is exact.
  *
- * A frame is (ip, sp, fp). The rule of ip, which is one and the same as long as no object is unloaded (another generation
- * drops all that is remembered), says where the next outer frame is: its sp is sp or fp plus a constant; its ip is what
- * stands in the word below that; its fp is the same, or what stands in a word at a constant distance. So the next frame is
- * a function of this one and of at most two words of the stack, and those two are what a remembered frame says of itself:
- * its ip in the word below its sp, and fp_value at fp_slot.
+ * A frame is (ip, sp, fp). The rule of ip, which is one and the same as long as no object is unloaded (another
+ * generation drops all that is remembered), says where the next outer frame is: its sp is sp or fp plus a constant;
+ * its ip is what stands in the word below that; its fp is the same, or what stands in a word at a constant distance.
+ * So the ip and sp of the next frame are a function of this one and of one word of the stack, and its fp of this one
+ * and of at most one more.
  *
- * Let the remembered frames be R[0], R[1], ... R[n], each the next of the one before, and let all words of R[i + 1] to R[n]
- * still hold the same. If the frame that the new walk has come to equals R[i] (ip, sp and fp), its next is R[i + 1]: the
- * same function of the same frame and the same words. That equals R[i + 1], so its next is R[i + 2], and so on to R[n]. The
- * new stack is what was walked, and R[i], ... R[n]. R[i] itself is taken from the new walk: the words that its inner
- * neighbour has it in may be others than before.
+ * What a stack is are the ip of its frames. Their sp is needed to find them, but their fp only where it matters: the
+ * fp of a frame matters if the rule of this frame counts from it, or if it leaves it in its register and the next
+ * frame's fp matters. Most functions use that register for something else, a counter perhaps, that is another one each
+ * time.
  *
- * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read these
- * words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of one stack
- * (greenlets) need no care of their own. Stacks with a frame that has another rule, or none, are walked anew each time;
- * where it is one that the kernel made, the whole stack is libunwind's.
+ * Let the remembered frames be R[0], R[1], ... R[n], each the next of the one before, and let this hold of each of R[i
+ * + 1] to R[n]: its ip still stands in the word below its sp; and if its fp matters and was read from the stack, that
+ * is still in the word where it was read. Let the frame F that the new walk has come to have the ip and sp of R[i],
+ * and its fp too if that matters. Then the next frame of F has the ip and sp of R[i + 1], and its fp too if that
+ * matters:
  *
- * Words are read only at or above the stack pointer of now and below the top of the thread's own stack, where all is mapped
- * (capture/own_stack.h).
+ * - The sp: the same rule, from the same sp, or from the same fp: if the rule counts from it, it matters.
+ * - The ip: of the same word, which has not changed.
+ * - The fp, if it matters in R[i + 1]: of the same word, which has not changed; or it was left in its register by
+ *   R[i], whose fp matters therefore, and so F's is the same.
+ *
+ * The same holds of that frame and R[i + 1], and so on to R[n]. There the rule says that it is the outermost; where it
+ * does not, as of a stack that was cut, or a chain of frame pointers that ends, the fp of R[n] counts as one that
+ * matters. The new stack is what was walked, and R[i], ... R[n]. R[i] itself is taken from the new walk: the word that
+ * its inner neighbour has its fp in may be another one than before. What else matters is the same in the frames that
+ * are kept: it depends on outer ones only.
+ *
+ * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read
+ * these words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of
+ * one stack (greenlets) need no care of their own. Stacks with a frame that has another rule, or none, are walked anew
+ * each time; where it is one that the kernel made, the whole stack is libunwind's.
+ *
+ * Words are read only at or above the stack pointer of now and below the top of the thread's own stack, where all is
+ * mapped (capture/own_stack.h).
  */
 
 enum {
@@ -36,10 +52,41 @@ enum {
 	NEAR_STACK_BYTES = 65536, /* no other stack is so near */
 };
 
+/*
+ * The mark in gmt_walk_frame::place: this frame's rule counts from its frame pointer. In gmt_walk::places: its frame
+ * pointer matters. The rest are words, of a stack of some megabytes.
+ */
+static const uint32_t by_fp_mark = (uint32_t)1 << 31, beyond_all = ~(uint32_t)0;
+
 /* Plain memory of this process, whatever it is for the compiler, and whatever sanitizers think of it. */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t word_at(uint64_t address)
 {
 	return *(const volatile uint64_t *)address;
+}
+
+struct point {
+	uint64_t ip, sp, fp;
+};
+
+/*
+ * Places on the stack are words above its origin, which lies that far below its top, further than any stack goes: so a
+ * place is half a word, and never 0.
+ */
+enum { ORIGIN_WORDS = 1 << 30 };
+
+static inline uint64_t origin_of(const struct gmt_walk *walk)
+{
+	return walk->own_stack.top - (uint64_t)ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
+}
+
+static inline uint32_t place_of(uint64_t origin, uint64_t address)
+{
+	return (uint32_t)((address - origin) / GMT_UNWIND_WORD_BYTES);
+}
+
+static inline uint64_t address_of(uint64_t origin, uint32_t place)
+{
+	return origin + (uint64_t)place * GMT_UNWIND_WORD_BYTES;
 }
 
 enum step {
@@ -47,6 +94,7 @@ enum step {
 	STEP_ONCE,  /* on, and not to be remembered */
 	STEP_BLIND, /* likewise, over code that no table tells of */
 	STEP_END, STEP_NOWHERE, STEP_FAILED, STEP_STOPPED,
+	STEP_TOO_FAR, /* there is no room for more */
 };
 
 static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
@@ -55,26 +103,27 @@ static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 }
 
 /* Our own code has tables where there are rules, and frame pointers where there are none. */
-static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start, const struct gmt_walk_frame *frame)
+static inline struct gmt_unwind_rule rule_of(struct gmt_trail *trail, uint32_t *trail_at,
+	const struct gmt_walk_start *start, const struct point *frame)
 {
 	static const struct gmt_unwind_rule framed = {
 		.kind = GMT_UNWIND_BY_FP, .cfa_words = GMT_UNWIND_FRAMED_WORDS, .saved_words = GMT_UNWIND_FRAMED_WORDS,
 	};
 
 	if (!start->by_frame_pointers || (gmt_rules.sets && is_own(start, frame->ip)))
-		return gmt_rules_find(frame->ip);
+		return gmt_trail_find(trail, trail_at, frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
 /* Over code that no table tells of: if its frame pointer is one, it leads outwards on the same stack. */
-__attribute__((noinline)) static enum step step_blindly(const struct gmt_walk_frame *frame, uint64_t top,
-	struct gmt_walk_frame *ret_next)
+__attribute__((noinline)) static enum step step_blindly(const struct point *frame, uint64_t top,
+	struct point *ret_next)
 {
 	enum { BYTES = GMT_UNWIND_FRAMED_WORDS * GMT_UNWIND_WORD_BYTES };
 
 	if (frame->fp < frame->sp || frame->fp % GMT_UNWIND_WORD_BYTES || frame->fp > top - BYTES)
 		return STEP_STOPPED;
-	*ret_next = (struct gmt_walk_frame){
+	*ret_next = (struct point){
 		.ip = gmt_walk_code(word_at(frame->fp + GMT_UNWIND_WORD_BYTES)), .sp = frame->fp + BYTES,
 		.fp = word_at(frame->fp),
 	};
@@ -82,8 +131,8 @@ __attribute__((noinline)) static enum step step_blindly(const struct gmt_walk_fr
 }
 
 /* Out of a function that has aligned its frame: three words say where to, not two. */
-__attribute__((noinline)) static enum step step_by_word(const struct gmt_walk_frame *frame, struct gmt_unwind_rule rule,
-	uint64_t top, struct gmt_walk_frame *ret_next)
+__attribute__((noinline)) static enum step step_by_word(const struct point *frame, struct gmt_unwind_rule rule,
+	uint64_t top, struct point *ret_next)
 {
 	uint64_t slot = frame->fp - (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
@@ -102,7 +151,7 @@ __attribute__((noinline)) static enum step step_by_word(const struct gmt_walk_fr
  * A rule leads off the stack. Code that goes on with another stack keeps a frame on its own, which the frame pointer
  * tells of: libunwind follows it there. All else are tables that are wrong, which it would follow too.
  */
-__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, const struct gmt_walk_frame *frame,
+__attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, const struct point *frame,
 	struct gmt_unwind_rule rule, uint64_t top)
 {
 	bool is_near = frame->fp - (frame->sp - NEAR_STACK_BYTES) < top - frame->sp + 2 * NEAR_STACK_BYTES;
@@ -113,52 +162,68 @@ __attribute__((noinline)) static enum step step_off(const struct gmt_walk_start 
 }
 
 /* From a frame to the next outer one. */
-static inline enum step step(const struct gmt_walk_start *start, const struct gmt_walk_frame *frame, uint64_t top,
-	struct gmt_walk_frame *ret_next)
+__attribute__((always_inline)) static inline enum step step(const struct gmt_walk_start *start, const struct point *frame,
+	struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
 {
-	struct gmt_unwind_rule rule = rule_of(start, frame);
-
 	if (rule.kind > GMT_UNWIND_BY_FP)
 		return rule.kind == GMT_UNWIND_END ? STEP_END
 			: rule.kind == GMT_UNWIND_NONE ? step_blindly(frame, top, ret_next)
 			: rule.kind == GMT_UNWIND_BY_WORD ? step_by_word(frame, rule, top, ret_next) : STEP_FAILED;
 
-	uint64_t base = rule.kind == GMT_UNWIND_BY_SP ? frame->sp : frame->fp;
-	uint64_t sp = base + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
-	uint64_t ip_slot = sp - GMT_UNWIND_WORD_BYTES;
+	uint64_t sp = frame->sp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
+
+	/* A jump, not a choice: the processor would wait for a frame pointer that is of no use. */
+	if (__builtin_expect(rule.kind == GMT_UNWIND_BY_FP, 0))
+		sp = frame->fp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
+
 	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
 
 	/* Outwards on the same stack, by whole words; the frame pointer may be anything. */
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
 		return step_off(start, frame, rule, top);
 	ret_next->sp = sp;
-	ret_next->ip = gmt_walk_code(word_at(ip_slot));
-	if (rule.saved_words) {
-		ret_next->fp_slot = fp_slot;
-		ret_next->fp_value = ret_next->fp = word_at(fp_slot);
-	} else {
-		ret_next->fp_slot = ip_slot;
-		ret_next->fp_value = word_at(ip_slot);
-		ret_next->fp = frame->fp;
-	}
+	ret_next->ip = gmt_walk_code(word_at(sp - GMT_UNWIND_WORD_BYTES));
+	ret_next->fp = rule.saved_words ? word_at(fp_slot) : frame->fp;
 	/* An end that no table tells of would have to be verified too. */
 	return ret_next->ip >= ADDRESS_LOWEST ? STEP_ON : ret_next->ip ? STEP_STOPPED : STEP_NOWHERE;
 }
 
-/* The innermost remembered frame from which on outwards nothing has changed. */
+/* Whether a frame pointer that matters is still where it was read; `here` is where the stack ends now. */
+static inline bool holds_fp(const struct gmt_walk *walk, uint32_t at, uint64_t origin, uint32_t here)
+{
+	uint32_t place = walk->fps[at].place;
+
+	return !place || (place >= here && word_at(address_of(origin, place)) == walk->fps[at].value);
+}
+
+/* The innermost remembered frame from which on outwards nothing has changed that matters. */
 static uint32_t verify(const struct gmt_walk *walk, uint64_t sp)
 {
-	uint32_t at = walk->end - 1;
+	const uint64_t origin = origin_of(walk);
+	const uint32_t here = place_of(origin, sp);
+	uint32_t at = GMT_WALK_FRAMES - 1;
 
-	/* What one frame says of itself makes the next inner one a frame that can be spliced to. fp_slot is the lower one. */
+	/* What one frame says of itself makes the next inner one a frame that can be spliced to. */
 	for (; at > walk->begin; at--) {
-		const struct gmt_walk_frame *frame = &walk->frames[at];
+		uint32_t place = walk->places[at];
 
-		if (frame->fp_slot < sp || gmt_walk_code(word_at(frame->sp - GMT_UNWIND_WORD_BYTES)) != frame->ip ||
-			word_at(frame->fp_slot) != frame->fp_value)
+		if (place & by_fp_mark) {
+			if (!holds_fp(walk, at, origin, here))
+				break;
+			place &= ~by_fp_mark;
+		}
+		if (place <= here ||
+			gmt_walk_code(word_at(address_of(origin, place) - GMT_UNWIND_WORD_BYTES)) != walk->addresses[at])
 			break;
 	}
 	return at;
+}
+
+/* Whether `frame` is the remembered one, as far as it matters. */
+static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame, uint32_t place)
+{
+	return (walk->places[at] & ~by_fp_mark) == place && walk->addresses[at] == frame->ip &&
+		(!(walk->places[at] & by_fp_mark) || walk->fps[at].value == frame->fp);
 }
 
 static uint64_t hash_on(uint64_t outer, uint64_t address)
@@ -166,103 +231,104 @@ static uint64_t hash_on(uint64_t outer, uint64_t address)
 	return gmt_hash_fold(outer ^ 0x9e3779b97f4a7c15, address ^ 0xe7037ed1a0b428db);
 }
 
-uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count)
+uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count, uint64_t outer)
 {
-	uint64_t hash = 0;
-
 	while (count)
-		hash = hash_on(hash, addresses[--count]);
-	return hash;
-}
-
-/* What is told of frames [from, to), whose outer neighbours are right. */
-static void fill(struct gmt_walk *walk, uint32_t from, uint32_t to)
-{
-	uint64_t hash = walk->hashes[to];
-
-	for (uint32_t at = to; at-- > from;) {
-		walk->addresses[at] = walk->frames[at].ip;
-		walk->hashes[at] = hash = hash_on(hash, walk->frames[at].ip);
-	}
+		outer = hash_on(outer, addresses[--count]);
+	return outer;
 }
 
 static void forget(struct gmt_walk *walk)
 {
-	walk->begin = walk->end = 0;
+	walk->begin = GMT_WALK_FRAMES;
 	walk->is_same = walk->is_unsure = walk->is_blind = false;
 }
 
 void gmt_walk_init(struct gmt_walk *walk)
 {
 	walk->own_stack = (struct gmt_own_stack){ 0 };
+	walk->places[GMT_WALK_FRAMES] = beyond_all;
 	walk->id = walk->taken = 0;
 	forget(walk);
 }
 
-/* All of `fresh` is the stack. */
-static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends)
+/*
+ * Where the frame pointer of the frame at `place` was read, before which stand the first `count` of `fresh`; 0:
+ * nowhere.
+ */
+static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uint32_t place)
 {
-	/* In the middle of the room behind it, so that frames can be put before and behind it later. */
-	uint32_t begin = GMT_WALK_FRAMES - GMT_WALK_NEW_FRAMES / 8 - count;
+	uint32_t saved_words = count ? walk->fresh[count - 1].saved_words : 0;
 
-	memcpy(walk->frames + begin, walk->fresh, count * sizeof(*walk->fresh));
-	walk->begin = begin;
-	walk->first = begin + own;
-	walk->end = begin + count;
-	walk->ends = (uint8_t)ends;
-	walk->hashes[walk->end] = 0;
-	fill(walk, walk->first, walk->end);
+	return saved_words ? (place & ~by_fp_mark) - saved_words : 0;
 }
 
 /*
- * `fresh` and then frames [at, end) are the stack, at most `limit` of them and our own. False when it cannot be put
- * together here: more is needed than what is remembered, and there is no room for it.
+ * The first `count` of `fresh` come before frame `at`, of which it is said whether its frame pointer matters; `own` of
+ * them are our own.
+ */
+static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own, bool matters)
+{
+	const struct gmt_walk_frame *fresh = walk->fresh;
+	uint64_t hash = walk->hashes[at];
+
+	walk->begin = at - count;
+	walk->first = at - count + own;
+	for (uint32_t i = count; i-- > 0;) {
+		uint32_t place = fresh[i].place;
+
+		at--;
+		matters = place & by_fp_mark || (matters && !fresh[i].saved_words);
+		if (matters) {
+			place |= by_fp_mark;
+			walk->fps[at].value = fresh[i].fp;
+			walk->fps[at].place = fp_place(walk, i, place);
+		}
+		walk->places[at] = place;
+		walk->addresses[at] = fresh[i].ip;
+		walk->hashes[at] = hash = hash_on(hash, fresh[i].ip);
+	}
+}
+
+/* All of `fresh` is the stack. */
+static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends, bool matters)
+{
+	/* There is no frame that it could have been read for. */
+	walk->fresh[count - 1].saved_words = 0;
+	walk->ends = (uint8_t)ends;
+	walk->hashes[GMT_WALK_FRAMES] = 0;
+	put_before(walk, GMT_WALK_FRAMES, count, own, matters);
+}
+
+/*
+ * `fresh` and then frames from `at` on are the stack. False when that is less than the `limit` of one that was cut, or
+ * there is no room for it.
  */
 static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint32_t own, uint32_t at,
 	uint32_t limit)
 {
-	uint32_t old_first = walk->first, end = walk->end;
+	uint32_t first = at - count + own;
+	bool matters = walk->places[at] & by_fp_mark;
 
 	/* One place before the first stays free (walk.h). */
 	if (count >= at)
 		return false;
-
-	uint32_t first = at - count + own;
-
-	while (own == count && first < end && is_own(start, walk->frames[first].ip))
-		first++;
 	/* What comes behind may be our own too. */
-	if (first == end)
+	while (own == count && first < GMT_WALK_FRAMES && is_own(start, walk->addresses[first]))
+		first++;
+	if (GMT_WALK_FRAMES - first < (walk->ends == GMT_STACK_CUT ? limit : 1))
 		return false;
-	if (end - first > limit) {
-		end = first + limit;
-		walk->ends = GMT_STACK_CUT;
-	}
-	while (walk->ends == GMT_STACK_CUT && end - first < limit) {
-		if (end == GMT_WALK_FRAMES ||
-			step(start, &walk->frames[end - 1], walk->own_stack.top, &walk->frames[end]) != STEP_ON)
-			return false;
-		if (rule_of(start, &walk->frames[end++]).kind == GMT_UNWIND_END)
-			walk->ends = GMT_STACK_WHOLE;
-	}
-	/* With the one that they met in: it is the same frame, but what it says of itself stands where the new ones put it. */
-	memcpy(walk->frames + at - count, walk->fresh, (count + 1) * sizeof(*walk->fresh));
-	walk->begin = at - count;
+	/* It is the same frame, but what it says of itself stands where the new ones put it. */
+	if (matters)
+		walk->fps[at].place = fp_place(walk, count, walk->places[at]);
+	put_before(walk, at, count, own, matters);
 	walk->first = first;
-	if (end != walk->end) {
-		walk->end = end;
-		walk->hashes[end] = 0;
-		fill(walk, first, end);
-	} else {
-		/* Frames that were our own as long as nothing else stood before them have no hash. */
-		fill(walk, first, at > old_first ? at : old_first > first ? old_first : first);
-	}
 	return true;
 }
 
 /*
- * How far a walk has come that did not meet what is remembered. Frames from `blind` on (0: all) were found over code that
- * no table tells of, and count only once one comes that a table does tell of.
+ * How far a walk has come that did not meet what is remembered. Frames from `blind` on (0: all) were found over code
+ * that no table tells of, and count only once one comes that a table does tell of.
  */
 struct progress {
 	uint32_t count, own, blind;
@@ -275,53 +341,68 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 {
 	uint32_t count = progress->blind ? progress->blind : progress->count;
 
-	if (went == STEP_FAILED || (went == STEP_STOPPED && count == progress->own))
+	if ((went == STEP_FAILED && count - progress->own < limit) || (went == STEP_STOPPED && count == progress->own))
 		return false;
 	take_fresh(walk, count, progress->own, went == STEP_END || went == STEP_NOWHERE ? GMT_STACK_WHOLE
-		: went == STEP_STOPPED || count - progress->own < limit ? GMT_STACK_STOPPED : GMT_STACK_CUT);
-	walk->is_blind = progress->is_blind ||
-		(went == STEP_STOPPED && rule_of(start, &walk->fresh[count - 1]).kind == GMT_UNWIND_NONE);
+		: went == STEP_STOPPED || progress->blind ? GMT_STACK_STOPPED : GMT_STACK_CUT,
+		went != STEP_END || start->by_frame_pointers);
+	walk->is_blind = progress->is_blind;
 	walk->is_unsure = progress->is_unsure || went == STEP_NOWHERE || (went == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
 }
 
-/* Walks and splices where it can. `from`: the first remembered frame that may be spliced to; `end` for none. */
+/* Notes down that a step out of a frame of that kind did not just lead on. False when the walk is at its end. */
+static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind)
+{
+	if (kind == GMT_UNWIND_NONE)
+		now->is_blind = true;
+	if (went == STEP_BLIND)
+		now->blind = now->blind ? now->blind : now->count;
+	else if (went != STEP_STOPPED)
+		now->blind = 0;
+	now->is_unsure |= went == STEP_BLIND || went == STEP_ONCE;
+	return went < STEP_END;
+}
+
+/*
+ * Walks and splices where it can. `from`: the first remembered frame that may be spliced to; GMT_WALK_FRAMES for none.
+ */
 static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
 {
-	struct gmt_walk_frame *frame = walk->fresh;
+	const uint64_t origin = origin_of(walk), top = walk->own_stack.top;
+	struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
+	struct gmt_walk_frame *fresh = walk->fresh;
 	struct progress now = { 0 };
+	uint32_t trail_at = 0;
 
-	*frame = (struct gmt_walk_frame){ .ip = start->ip, .sp = start->sp, .fp = start->fp };
-	for (;; frame++) {
-		while (from < walk->end && walk->frames[from].sp < frame->sp)
+	for (;; fresh++) {
+		const uint32_t place = place_of(origin, frame.sp);
+
+		while ((walk->places[from] & ~by_fp_mark) < place)
 			from++;
-		if (from < walk->end && walk->frames[from].sp == frame->sp && walk->frames[from].ip == frame->ip &&
-			walk->frames[from].fp == frame->fp) {
-			if (from == walk->begin && !now.count) {
-				walk->is_same = true;
-				return true;
-			}
-			return splice(walk, start, now.count, now.own, from, limit);
+		if (is_at(walk, from, &frame, place)) {
+			walk->is_same = from == walk->begin && !now.count;
+			return walk->is_same || splice(walk, start, now.count, now.own, from, limit);
 		}
-		if (now.own == now.count && is_own(start, frame->ip))
+		if (now.own == now.count && is_own(start, frame.ip))
 			now.own++;
 		now.count++;
 
-		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_FAILED
-			: step(start, frame, walk->own_stack.top, frame + 1);
+		struct gmt_unwind_rule rule = rule_of(&walk->trail, &trail_at, start, &frame);
 
-		if (went == STEP_BLIND) {
-			now.blind = now.blind ? now.blind : now.count;
-			now.is_blind = true;
-		} else if (went != STEP_STOPPED) {
+		fresh->ip = frame.ip;
+		fresh->fp = frame.fp;
+		fresh->saved_words = rule.saved_words;
+		fresh->place = place | (rule.kind == GMT_UNWIND_BY_FP ? by_fp_mark : 0);
+
+		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_TOO_FAR : step(start, &frame, rule, top, &frame);
+
+		if (went == STEP_ON)
 			now.blind = 0;
-		}
-		if (went == STEP_BLIND || went == STEP_ONCE) {
-			now.is_unsure = true;
-			from = walk->end;
-		}
-		if (went >= STEP_END || now.count - now.own == limit)
+		else if (!note(&now, went, rule.kind))
 			return end_walk(walk, start, &now, went, limit);
+		else
+			from = GMT_WALK_FRAMES;
 	}
 }
 
@@ -347,25 +428,34 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	walk->is_same = false;
 	if (walk->generation != generation || walk->is_unsure)
 		forget(walk);
+	if (walk->generation != generation)
+		gmt_trail_clear(&walk->trail);
 	walk->generation = generation;
 
-	uint32_t from = walk->begin < walk->end ? verify(walk, start->sp) : walk->end;
+	uint32_t from = walk->begin < GMT_WALK_FRAMES ? verify(walk, start->sp) : GMT_WALK_FRAMES;
 
-	if (walk_from(walk, start, limit, from) || (from < walk->end && walk_from(walk, start, limit, walk->end)))
+	if (walk_from(walk, start, limit, from) ||
+		(from < GMT_WALK_FRAMES && walk_from(walk, start, limit, GMT_WALK_FRAMES)))
 		return true;
 	forget(walk);
 	return false;
 }
 
-bool gmt_walk_outermost(const struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses)
+bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses)
 {
-	struct gmt_walk_frame frames[2] = { walk->frames[walk->end - 1] };
+	enum { LAST = GMT_WALK_FRAMES - 1 };
+	const uint64_t origin = origin_of(walk), top = walk->own_stack.top;
+	struct point frame = {
+		.ip = walk->addresses[LAST], .sp = address_of(origin, walk->places[LAST] & ~by_fp_mark), .fp = walk->fps[LAST].value,
+	};
 
-	for (uint32_t beyond = 0; beyond < GMT_WALK_FARTHEST; beyond++) {
-		enum step went = step(start, &frames[beyond % 2], walk->own_stack.top, &frames[(beyond + 1) % 2]);
+	uint32_t trail_at = 0;
+
+	for (uint32_t beyond = 0; beyond < GMT_BOTH_ENDS_FARTHEST; beyond++) {
+		enum step went = step(start, &frame, rule_of(&walk->trail, &trail_at, start, &frame), top, &frame);
 
 		if (went == STEP_ON || went == STEP_ONCE) {
-			ret_addresses[beyond % count] = frames[(beyond + 1) % 2].ip;
+			ret_addresses[beyond % count] = frame.ip;
 			continue;
 		}
 		if ((went != STEP_END && went != STEP_NOWHERE) || beyond < count)

@@ -4,8 +4,8 @@
 
 /*
  * Walks the calling thread's native stack by rules (capture/rules.h), and remembers it: the next walk goes only as far
- * as the frames are new, and takes the rest from memory once it has been verified. In the flow: native -> walk -> rules.
- * Or by frame pointers, where all code is said to keep them; no table is asked then.
+ * as the frames are new, and takes the rest from memory once it has been verified. In the flow: native -> walk ->
+ * trail -> rules. Or by frame pointers, where all code is said to keep them; no table is asked then.
  *
  * Nothing is ever written to the stack, and only what is surely the thread's own stack is read (capture/own_stack.h).
  */
@@ -13,43 +13,58 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/both_ends.h"
 #include "capture/own_stack.h"
+#include "capture/trail.h"
 #include "wire/format.h"
 
 enum {
-	GMT_WALK_FRAMES = 1152, /* room for a stack of GMT_DEPTH_MAX, twice and a bit, so that it rarely has to be moved */
-	GMT_WALK_NEW_FRAMES = 544, /* the most of one stack */
-	GMT_WALK_FARTHEST = 32768, /* frames beyond them: bounds what a stack costs */
+	GMT_WALK_FRAMES = 2048,     /* room for what is remembered, so that it rarely has to be moved */
+	GMT_WALK_NEW_FRAMES = 1024, /* of one stack, the most that is remembered */
 };
 
 /*
- * One frame: where it goes on (a return address), with which stack and frame pointer, and where that frame pointer was
- * read; the stack pointer tells where the return address was. Where the register still held it, `fp_slot` is the place of
- * the return address and `fp_value` that, so that all frames are verified alike.
+ * A frame that a walk has come to: where it goes on (a return address, which lies in the word below the stack
+ * pointer), with which stack and frame pointer. Places are those of walk.c.
  */
 struct gmt_walk_frame {
-	uint64_t ip, sp, fp;
-	uint64_t fp_slot, fp_value;
+	uint64_t ip, fp;
+	uint32_t place;       /* of the stack pointer, with a mark of walk.c */
+	uint32_t saved_words; /* the next outer frame's fp was read that far below that one's place; 0: it is this one's */
 };
 
-/* A thread's memory. One thread uses it at a time. */
+/*
+ * A thread's memory of its last stack. One thread uses it at a time. Frames [begin, GMT_WALK_FRAMES) are that stack,
+ * innermost first; what is looked at of all of them each time lies close together.
+ */
 struct gmt_walk {
 	struct gmt_own_stack own_stack;
-	uint32_t begin, end;  /* of `frames`, innermost first; equal: nothing is remembered */
+	uint32_t begin;
 	uint32_t first;       /* the innermost that is not our own */
 	uint32_t generation;  /* of the rules that they were found by */
-	uint8_t ends;         /* enum gmt_stack_end */
+	uint8_t ends;         /* enum gmt_stack_end; GMT_STACK_CUT: beyond GMT_WALK_NEW_FRAMES */
 	bool is_unsure;       /* what it was found by may be another thing next time: to be forgotten */
 	bool is_blind;        /* it has come to code that no table tells of */
 	bool is_same;         /* as the stack that was taken before */
 	uint32_t id;          /* the caller's: what the stack that was taken before is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
 	uint32_t taken;       /* likewise, how many until the next is compared */
-	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards; of frames from `first` on */
-	uint64_t addresses[GMT_WALK_FRAMES];  /* of the frames, in one piece; from `first` on, the word before is free */
-	struct gmt_walk_frame frames[GMT_WALK_FRAMES];
-	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES];
+	struct gmt_trail trail;
+	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
+	uint32_t places[GMT_WALK_FRAMES + 1]; /* as gmt_walk_frame::place; the last is beyond all */
+	uint64_t addresses[GMT_WALK_FRAMES];
+	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards */
+	struct {
+		uint64_t value;
+		uint32_t place; /* where it was read; 0: nowhere, it is the inner frame's */
+	} fps[GMT_WALK_FRAMES]; /* of frames whose frame pointer matters */
 };
+
+/* How many frames are known that are not our own. */
+static inline uint32_t gmt_walk_count(const struct gmt_walk *walk)
+{
+	return GMT_WALK_FRAMES - walk->first;
+}
 
 /* Empty, for a thread of which nothing is known. */
 void gmt_walk_init(struct gmt_walk *walk);
@@ -76,22 +91,26 @@ static inline uint64_t gmt_walk_code(uint64_t word)
 }
 
 /*
- * Takes the stack from `start` outwards: afterwards frames [first, end) are the first `limit` (at most GMT_DEPTH_MAX)
- * frames that are not ours. False when this stack cannot be walked so; nothing is remembered then.
+ * Takes the stack from `start` outwards: afterwards frames from `first` on are those that are not ours, at least one.
+ * False when it cannot be walked so for `limit` frames, or to its end; nothing is remembered then.
  *
- * Code that no table tells of is walked over by its frame pointer, where that leads on to code that a table does tell of;
- * else the stack ends with it (GMT_STACK_STOPPED). Such a frame pointer may be that of a caller further out, if
+ * Code that no table tells of is walked over by its frame pointer, where that leads on to code that a table does tell
+ * of; else the stack ends with it (GMT_STACK_STOPPED). Such a frame pointer may be that of a caller further out, if
  * the code has none of its own: frames in between are missing then.
  */
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
 
 /*
- * Of a stack that was cut (gmt_walk::ends), the outermost `count` frames beyond those that were taken: fills `ret_addresses`, innermost
- * first. False when there are fewer, or the end is not found among the next GMT_WALK_FARTHEST.
+ * Of a stack that was cut (gmt_walk::ends), the outermost `count` frames beyond those that are known: fills
+ * `ret_addresses`, innermost first. False when there are fewer, or the end is not found among the next
+ * GMT_BOTH_ENDS_FARTHEST.
  */
-bool gmt_walk_outermost(const struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses);
+bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses);
 
-/* The hash of a stack of `count` addresses, innermost first; as in gmt_walk::hashes. */
-uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count);
+/*
+ * The hash of a stack of `count` addresses, innermost first, that goes on with one of hash `outer` (0: ends); as in
+ * gmt_walk::hashes.
+ */
+uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count, uint64_t outer);
 
 #endif

@@ -67,7 +67,7 @@ __attribute__((noinline)) static void look(void)
 		return;
 	}
 
-	uint32_t count = walk->end - walk->first;
+	uint32_t count = gmt_walk_count(walk);
 
 	spliced += walk->is_same;
 	was_whole = was_whole && walk->ends == GMT_STACK_WHOLE;
@@ -135,7 +135,7 @@ static bool wild_pointers_end_it(void)
 		uint64_t value = (uint64_t)any(1 << 24) << 40 ^ (uint64_t)any(1 << 24) << 20 ^ any(1 << 24);
 		uint64_t pointer = i % 3 == 0 ? value : i % 3 == 1 ? here - 1024 + value % 2048 : -(value >> (20 + any(40)));
 
-		if (!take(pointer) || walk->end == walk->first)
+		if (!take(pointer) || !gmt_walk_count(walk))
 			return false;
 	}
 	return true;

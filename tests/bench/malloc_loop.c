@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc_loop COUNT ROUNDS [DEPTH]: allocates and frees COUNT times in each round, DEPTH functions
+ * malloc_loop COUNT ROUNDS [DEPTH [counted]]: allocates and frees COUNT times in each round, DEPTH functions
  * below main, and rests between rounds, so that a recorder's writer can follow. Prints the processor
- * time, in nanoseconds, of one allocation and its free in the fastest round.
+ * time, in nanoseconds, of one allocation and its free in the fastest round. With `counted` the loop is not in the innermost function
+ * but in the outermost, and counts in the register that others keep their frame pointer in.
  */
 #define _GNU_SOURCE
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,14 @@ static double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static void pair(void)
+{
+	void *block;
+
+	if (cudaMalloc(&block, BLOCK_BYTES) || cudaFree(block))
+		exit(3);
+}
+
 static double loop(int count)
 {
 	usleep(REST_US);
@@ -30,12 +40,8 @@ static double loop(int count)
 
 	double start = now_ns();
 
-	for (int i = 0; i < count; i++) {
-		void *block;
-
-		if (cudaMalloc(&block, BLOCK_BYTES) || cudaFree(block))
-			exit(3);
-	}
+	for (int i = 0; i < count; i++)
+		pair();
 
 	double time_ns = (now_ns() - start) / count;
 	in_loop = 0;
@@ -48,6 +54,33 @@ __attribute__((noinline)) static double descend(int depth, int count)
 	return depth > 0 ? descend(depth - 1, count) * 0.5 * 2 : loop(count);
 }
 
+/* The empty statement keeps the call from being a jump. */
+__attribute__((noinline)) static void descend_to_pair(int depth)
+{
+	if (depth > 0)
+		descend_to_pair(depth - 1);
+	else
+		pair();
+	__asm__ volatile("" : : : "memory");
+}
+
+__attribute__((noinline)) static double count_above(int depth, int count)
+{
+	double start = now_ns();
+#ifdef __x86_64__
+	register long left __asm__("rbp") = count;
+#else
+	long left = count;
+#endif
+
+	for (; left > 0; left--) {
+		__asm__ volatile("" : "+r"(left));
+		descend_to_pair(depth);
+		__asm__ volatile("" : "+r"(left));
+	}
+	return (now_ns() - start) / count;
+}
+
 int main(int argument_count, char **arguments)
 {
 	int count = argument_count > 2 ? atoi(arguments[1]) : 0;
@@ -58,9 +91,11 @@ int main(int argument_count, char **arguments)
 		return 2;
 	loop(count / 10 + 1);
 
-	double best = descend(depth, count);
+	double (*run)(int, int) = argument_count > 4 && !strcmp(arguments[4], "counted") ? count_above : descend;
+	double best = run(depth, count);
+
 	while (--rounds > 0) {
-		double time_ns = descend(depth, count);
+		double time_ns = run(depth, count);
 		best = time_ns < best ? time_ns : best;
 	}
 	printf("%.1f\n", best);

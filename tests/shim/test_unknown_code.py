@@ -5,7 +5,7 @@ import unittest
 
 import selftests
 import tap
-from snapshots import Recording
+from snapshots import BUILD, Recording, cli
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PROGRAM = os.path.join(PROGRAMS, "unknown-code")
@@ -90,7 +90,7 @@ class DamagedTables(unittest.TestCase):
             self.assertTrue(ends.count(WHOLE) and ends.count(STOPPED), "nothing was damaged, or everything")
 
 
-class DeepStacks(unittest.TestCase):
+class DeepStacks(selftests.Selftest):
     def test_of_ten_thousand_native_frames_both_ends_are_kept(self):
         for options in ({}, {"unwind": "frame-pointers"}):
             run = Recording([os.path.join(PROGRAMS, "selftest-framed"), "endless", "5"], options)
@@ -107,12 +107,30 @@ class DeepStacks(unittest.TestCase):
             if not options:
                 self.assertEqual({len(row["items"]) for row in run.records("stack")}, {128})
 
+    def test_of_stacks_deeper_than_the_limit_both_ends_are_those_of_the_whole_stack(self):
+        def names(options):
+            run = Recording([os.path.join(BUILD, "tests", "bench", "malloc-loop"), "20", "1", "40"],
+                            {"free_stacks": "on", **options})
+            self.assertEqual(run.code, 0, run.err)
+            # The innermost function may have become a part of its caller, and is a frame of the report only.
+            sites = [[frame["function"] for frame in site["stack"] if frame["function"] != "pair"]
+                     for site in run.report()["sites"]]
+            return [stack for stack in sites if "descend" in stack]
+
+        whole = names({"depth": 512})
+        self.assertEqual([len(stack) > 42 for stack in whole], [True])
+        for depth in (12, 16, 40):
+            outer = depth // 4
+            self.assertEqual(names({"depth": depth}), [
+                stack[:depth - outer - 1] + ["[frames-left-out]"] + stack[-outer:] for stack in whole], depth)
+
     def test_libunwind_keeps_the_inner_end_of_them_and_says_so(self):
         run = Recording([os.path.join(PROGRAMS, "selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
         self.assertEqual({(row["truncated"], len(row["items"])) for row in run.records("stack")}, {(CUT, 128)})
         self.assertEqual(run.report()["sites"][0]["stack"][-1]["function"], "[frames-left-out]")
 
-    def test_of_ten_thousand_python_frames_the_inner_end_is_kept_and_it_is_said(self):
+    def deep_python(self, options=None):
+        """Allocations below ten thousand Python frames: two lines call the recursion, each twice."""
         run = Recording(["python3", "-c", "\n".join([
             "import ctypes, sys, threading",
             "sys.setrecursionlimit(20000)",
@@ -120,17 +138,53 @@ class DeepStacks(unittest.TestCase):
             "block = ctypes.c_void_p()",
             "def deep(left):",
             "    return deep(left - 1) if left else allocate(ctypes.byref(block), ctypes.c_size_t(4711))",
+            "def one():",
+            "    deep(10000)",
+            "def other():",
+            "    deep(10000)",
+            "def outermost():",
+            "    for call in one, other, one, other:",
+            "        call()",
             "threading.stack_size(512 << 20)",
-            "thread = threading.Thread(target=deep, args=(10000,))",
+            "thread = threading.Thread(target=outermost)",
             "thread.start()",
-            "thread.join()"])])
+            "thread.join()"])], options)
         self.assertEqual(run.code, 0, run.err)
-        deep = [site for site in run.report()["sites"] if "deep" in str(site["stack"])]
-        self.assertTrue(deep)
-        for site in deep:
-            names = [frame["function"] for frame in site["stack"] if frame["function"]]
-            self.assertEqual(names.count("deep"), 128)
-            self.assertEqual(names[names.index("deep") + 128], "[frames-left-out]")
+        return run
+
+    def test_of_ten_thousand_python_frames_both_ends_are_kept_and_it_is_said(self):
+        for options in ({"selftest": 1}, {"stacks": "python"}):
+            run = self.deep_python(options)
+            deep = [site for site in run.report()["sites"] if site["layer"] == "cuda"]
+            self.assertEqual([site["allocs"] for site in deep], [2, 2])
+            callers = set()
+            for site in deep:
+                names = [frame["function"] for frame in site["stack"] if frame["function"]]
+                self.assertEqual(names.count("[frames-left-out]"), 1)
+                gap = names.index("[frames-left-out]")
+                self.assertEqual(set(names[names.index("deep"):gap]), {"deep"})
+                rest = names[gap + 1:]
+                # Beside it stand its caller, the function of the thread and what Python begins threads with.
+                self.assertEqual(names[:gap].count("deep"), 95)
+                self.assertTrue(20 < rest.count("deep") < 32, names)
+                callers.add(rest[rest.count("deep")])
+                self.assertEqual(rest[rest.count("deep") + 1], "outermost")
+            self.assertEqual(callers, {"one", "other"})
+            self.assertEqual({row["truncated"] for row in run.records("frames")}, {WHOLE})
+            self.assertEqual({(len(row["items"]), row["items"].count(0)) for row in run.records("frames")}, {(128, 1)})
+            if "selftest" in options:
+                self.check(run, 4, selftests.PYTHON)
+
+    def test_every_view_says_where_python_frames_were_left_out(self):
+        run = self.deep_python()
+        folded = os.path.join(run.folder, "folded")
+        self.assertEqual(cli("fold", run.file, "-o", folded).returncode, 0)
+        for path in run.file, folded:
+            for way in "trimmed", "all", "none":
+                for form in ["--json"], ["--frames=200"]:
+                    done = cli("report", path, f"--native={way}", *form)
+                    self.assertIn("[frames-left-out]", done.stdout, (path, way, form, done.stderr))
+                    self.assertNotIn("<unknown>", done.stdout)
 
 
 class FramePointers(selftests.Selftest):

@@ -23,6 +23,7 @@ EXPORT uint32_t test_init(uint32_t lie, char *ret_why, uint32_t why_bytes);
 EXPORT uint32_t test_restart(uint64_t ready_bytes);
 EXPORT uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost);
 EXPORT uint32_t test_take(void);
+EXPORT uint32_t test_take_nothing(void);
 EXPORT void test_take_while_raising(void *type, const char *message);
 EXPORT uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes);
 EXPORT const char *test_version(void);
@@ -148,6 +149,12 @@ uint32_t test_take(void)
 	return gmt_python_capture(depot, 1024, trace_of_thread(), &is_lost);
 }
 
+/* What a call of this library costs by itself. */
+uint32_t test_take_nothing(void)
+{
+	return 0;
+}
+
 /* A capture with an exception on its way, as in a destructor; the exception then goes on. */
 void test_take_while_raising(void *type, const char *message)
 {
@@ -159,7 +166,7 @@ void test_take_while_raising(void *type, const char *message)
 
 /*
  * "truncated" and then, each behind a record separator, "entry US function US file US line US first
- * line". Returns the length.
+ * line", or nothing for a gap. Returns the length.
  */
 uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes)
 {
@@ -172,6 +179,11 @@ uint32_t test_decode(uint32_t id, char *ret_text, uint32_t text_bytes)
 		return 0;
 	length += (uint32_t)snprintf(ret_text, text_bytes, "%u", frames->truncated);
 	for (uint32_t i = 0; i < count && length < text_bytes; i++) {
+		if (!frames->items[i]) {
+			length += (uint32_t)snprintf(ret_text + length, text_bytes - length, "\x1e");
+			continue;
+		}
+
 		struct gmt_depot_entry *frame_entry = gmt_depot_get(depot, frames->items[i] / 2);
 		const struct gmt_depot_frame *frame = (const void *)(frame_entry + 1);
 		struct gmt_depot_entry *code_entry = gmt_depot_get(depot, frame->code);

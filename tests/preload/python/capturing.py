@@ -38,7 +38,7 @@ class Capture:
         return state, why.value.decode()
 
     def decode(self, number):
-        """Whether it is cut, and (entry, function, file, line, first line) of each frame, leaf first."""
+        """Whether it is cut, and (entry, function, file, line, first line) of each frame, leaf first; None: some were left out."""
         room = ctypes.create_string_buffer(65536)
         length = self.held.test_decode(number, room, len(room))
         if not length:
@@ -46,8 +46,14 @@ class Capture:
             length = self.held.test_decode(number, room, len(room))
         assert length, "no stack"
         truncated, *frames = room.raw[:length].decode().split("\x1e")
-        frames = [frame.split("\x1f") for frame in frames]
-        return truncated == "1", [(e == "1", f, n, int(at), int(first)) for e, f, n, at, first in frames]
+        return truncated == "1", [self.decode_frame(frame) for frame in frames]
+
+    @staticmethod
+    def decode_frame(text):
+        if not text:
+            return None
+        entry, function, file, line, first_line = text.split("\x1f")
+        return entry == "1", function, file, int(line), int(first_line)
 
 
 def name_of(code):

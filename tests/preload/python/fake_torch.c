@@ -22,7 +22,7 @@ EXPORT void fake_block(void);
 EXPORT void fake_block_and_stay(uint32_t time_us);
 EXPORT void fake_block_on_native_thread(void);
 EXPORT void fake_blocks_for_ever(void);
-EXPORT int has_had_a_block(void);
+EXPORT int threads_with_blocks(void);
 EXPORT void fail_if_recorder_waits(void);
 
 void fake_block(void)
@@ -56,19 +56,19 @@ void fake_block_on_native_thread(void)
 		pthread_join(thread, NULL);
 }
 
-static _Atomic int had_a_block;
+static _Atomic int with_blocks;
 
 void fake_blocks_for_ever(void)
 {
-	for (;;) {
+	fake_block();
+	with_blocks++;
+	for (;;)
 		fake_block();
-		had_a_block = 1;
-	}
 }
 
-int has_had_a_block(void)
+int threads_with_blocks(void)
 {
-	return had_a_block;
+	return with_blocks;
 }
 
 static int is_recorder_there(void)

@@ -171,14 +171,17 @@ def ending():
     none of them asks for the GIL again.
     """
     sys.setswitchinterval(10)
-    for _ in range(3):
+    # The first one is called last, behind the recorder's own: before that it may still ask.
+    atexit.register(held.fail_if_recorder_waits)
+    threads = 3
+    for _ in range(threads):
         threading.Thread(target=released.fake_blocks_for_ever, daemon=True).start()
     end = time.monotonic() + float(sys.argv[3])
-    # A first block that comes while atexit's callbacks run is not covered (observe/interpreter.c).
-    while time.monotonic() < end or not held.has_had_a_block():
+    # A first block that comes while atexit's callbacks run is not covered (observe/interpreter.c). One thread asks
+    # for all, maybe later than another has had its block.
+    while time.monotonic() < end or held.threads_with_blocks() < threads:
         pass
     show()
-    atexit.register(held.fail_if_recorder_waits)
     globals()["late"] = Late(lambda: None)
 
 

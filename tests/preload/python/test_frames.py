@@ -6,7 +6,9 @@ import contextlib
 import ctypes
 import functools
 import gc
+import random
 import sys
+import threading
 import unittest
 
 import capturing
@@ -87,6 +89,22 @@ class Stacks(Compared):
         for call in [leaf, functools.partial(leaf)] * 6:
             caller(call)
         self.assertEqual([frames[1][0] for frames in found], [False, True] * 6)
+
+    def test_frames_at_the_same_places_that_c_or_python_calls_by_chance(self):
+        def step(ways):
+            if not ways:
+                return self.check(here())
+            # From one place: a function, one that C calls, or a generator's frame in between.
+            return (step, functools.partial(step), in_generator)[ways[0]](ways[1:])
+
+        def in_generator(ways):
+            return next(step(rest) for rest in [ways])
+
+        chance = random.Random(9)
+        ways = [0] * 24
+        for _ in range(300):
+            ways[chance.randrange(len(ways))] = chance.randrange(3)
+            step(ways[chance.choice((0, 0, 0, 9)):])
 
     def test_generators(self):
         def numbers(left):
@@ -293,36 +311,134 @@ class Depth(unittest.TestCase):
             return self.dive(levels - 1, depth)
         return take(depth), capturing.walk(here())
 
-    def test_a_deep_stack_is_cut_and_says_so(self):
+    def check_both_ends(self, number, theirs, depth):
+        """`depth` places of which the last quarter are the outermost frames; 0 is the number of a gap."""
+        truncated, frames = capture.decode(number)
+        outer = depth // 4
+        self.assertEqual(len(frames), depth)
+        if not outer:
+            self.assertTrue(truncated)
+            self.assertEqual([place[1:] for place in frames[1:]], theirs[:depth - 1])
+            return
+        self.assertFalse(truncated)
+        inner = depth - outer - 1
+        self.assertEqual([at for at, place in enumerate(frames) if place is None], [inner])
+        self.assertEqual([place[1:] for place in frames[1:inner]], theirs[:inner - 1])
+        self.assertEqual([place[1:] for place in frames[inner + 1:]], theirs[-outer:])
+
+    def test_of_a_deep_stack_both_ends_are_kept_and_it_says_so(self):
         for functions in capture.held, capture.released:
-            for depth in 1, 2, 10, 50:
+            for depth in 1, 2, 3, 4, 5, 10, 50, 60:
                 number, theirs = self.dive(60, depth)
-                truncated, frames = capture.decode(number)
-                self.assertTrue(truncated)
-                self.assertEqual(len(frames), depth)
-                self.assertEqual([place[1:] for place in frames[1:]], theirs[:depth - 1])
+                self.check_both_ends(number, theirs, depth)
 
     def test_a_stack_that_just_fits_is_not_cut(self):
         number, theirs = self.dive(3, DEPTH)
         deep = len(theirs) + 1
         for depth, cut in (deep - 1, True), (deep, False), (deep + 1, False):
             number, _ = self.dive(3, depth)
-            self.assertEqual(capture.decode(number)[0], cut)
+            truncated, frames = capture.decode(number)
+            self.assertFalse(truncated)
+            self.assertEqual(None in frames, cut)
 
     def test_nothing_is_asked_for(self):
         self.assertEqual(take(0), 0)
 
-    def test_more_than_the_most(self):
-        before = sys.getrecursionlimit()
-        sys.setrecursionlimit(5000)
+    def deep(self, recursion, work):
+        """In a thread of its own, with a stack for so many frames."""
+        found = []
+
+        def run():
+            found.append(work())
+
+        limit, size = sys.getrecursionlimit(), threading.stack_size(1 << 30)
+        sys.setrecursionlimit(recursion + 1000)
         try:
-            number, theirs = self.dive(2000, 100000)
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
         finally:
-            sys.setrecursionlimit(before)
+            sys.setrecursionlimit(limit)
+            threading.stack_size(size)
+        return found[0]
+
+    def test_more_than_the_most(self):
+        number, theirs = self.deep(2000, lambda: self.dive(2000, 100000))
+        self.check_both_ends(number, theirs, DEPTH)
+
+    def test_of_ten_thousand_frames_both_ends_are_kept(self):
+        for depth in 5, 128, 512, 1024:
+            number, theirs = self.deep(10000, lambda depth=depth: self.dive(10000, depth))
+            self.assertGreater(len(theirs), 10000)
+            self.check_both_ends(number, theirs, depth)
+
+    def test_the_outer_end_is_told_anew_when_the_same_recursion_is_begun_elsewhere(self):
+        def outer(first):
+            if first:
+                number, theirs = self.dive(500, 40)
+            else:
+                number, theirs = self.dive(500, 40)
+            self.check_both_ends(number, theirs, 40)
+            return number
+
+        def other():
+            return [outer(first) for first in (True, False, True, False)]
+
+        one, two, again, other_again = self.deep(500, other)
+        self.assertNotEqual(one, two)
+        self.assertEqual((one, two), (again, other_again))
+
+    def test_deep_stacks_that_come_in_turns_with_others_are_right_each_time(self):
+        def turns():
+            numbers = []
+            for _ in range(3):
+                for levels in 300, 2, 301, 37:
+                    number, theirs = self.dive(levels, 40)
+                    if len(theirs) + 1 > 40:
+                        self.check_both_ends(number, theirs, 40)
+                    else:
+                        self.assertEqual([place[1:] for place in capture.decode(number)[1][1:]], theirs)
+                    numbers.append(number)
+            return numbers
+
+        numbers = self.deep(500, turns)
+        # Those that differ only in how many frames are left out have one number.
+        self.assertEqual(len({numbers[0], numbers[2], numbers[3]}), 1)
+        self.assertNotEqual(numbers[0], numbers[1])
+        self.assertEqual(numbers[:4], numbers[4:8])
+
+    def test_nested_generators_as_deep_as_that(self):
+        def numbers(left):
+            if left:
+                yield from numbers(left - 1)
+            else:
+                yield take(100), capturing.walk(here())
+
+        # C code calls C code here, each time.
+        number, theirs = self.deep(2000, lambda: next(numbers(1000)))
+        self.check_both_ends(number, theirs, 100)
+
+    def test_a_recursion_through_c_code(self):
+        def turn(left):
+            if left:
+                return functools.reduce(lambda one, other: turn(other), [0, left - 1])
+            return take(100), capturing.walk(here())
+
+        number, theirs = self.deep(2000, lambda: turn(300))
+        self.check_both_ends(number, theirs, 100)
+
+    def test_what_is_farther_away_than_is_looked_is_missing_at_the_outer_end(self):
+        def down(left):
+            if left:
+                return down(left - 1)
+            return take(100), capturing.walk(here())
+
+        number, theirs = self.deep(34000, lambda: down(33500)) if sys.version_info >= (3, 11) else (0, [])
+        if not number:
+            self.skipTest("a Python call is a C call, whose stack is smaller than that")
         truncated, frames = capture.decode(number)
         self.assertTrue(truncated)
-        self.assertEqual(len(frames), 1024)
-        self.assertEqual([place[1:] for place in frames[1:]], theirs[:1023])
+        self.assertEqual([place[1:] for place in frames[1:]], theirs[:99])
 
     def test_equal_stacks_have_one_number_and_others_another(self):
         numbers = set()

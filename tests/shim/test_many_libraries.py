@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""A process with thousands of libraries, some of which it closes and opens again: stacks, names and costs."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import tap
+from snapshots import BUILD, SHIM, SIMCUDA, Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+PROGRAM = os.path.join(PROGRAMS, "many-libraries")
+COUNT = 2000
+FEW, MORE = 100, 400  # under callgrind
+EVERY = 3
+IN_TURNS = 8
+VALGRIND = shutil.which("valgrind")
+
+
+class Libraries(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        with open(os.path.join(PROGRAMS, "libmany-library.so"), "rb") as file:
+            template = file.read()
+        # Their names in the symbol table and the build-id, neither of which the loader looks at.
+        assert template.count(b"many_number_0000\0") >= 1 and template.count(b"many-library-0000") == 1
+        for number in range(COUNT):
+            digits = b"%04d" % number
+            with open(os.path.join(cls.folder, f"{number:04}.so"), "wb") as file:
+                file.write(template.replace(b"many_number_0000\0", b"many_number_" + digits + b"\0")
+                           .replace(b"many-library-0000", b"many-library-" + digits))
+
+    def command(self, count, again=0):
+        return [PROGRAM, self.folder, str(count), str(again)]
+
+    def test_stacks_and_names_are_right_though_libraries_come_and_go(self):
+        run = Recording(self.command(COUNT), timeout=600)
+        self.assertEqual((run.code, run.err), (0, ""))
+        began = time.monotonic()
+        found = run.report()
+        print(f"# the report took {time.monotonic() - began:.1f} s")
+        self.assertTrue(found["complete"])
+        seen = {}
+        for site in found["sites"]:
+            if site["layer"] != "cuda":
+                continue
+            names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
+            self.assertEqual([name for name in names if not name.startswith("__libc")],
+                             ["allocate_block", names[1], "many_entry", "allocate", "main", "_start"])
+            number = int(re.fullmatch(r"many_number_(\d{4})", names[1]).group(1))
+            # A library that came back may have another place.
+            calls, total = seen.get(number, (0, 0))
+            seen[number] = calls + site["allocs"], total + site["total_bytes"]
+        self.assertEqual(seen, {number: (2, 101000 + 2 * number if number % EVERY else 201000 + 2 * number)
+                                for number in range(COUNT)})
+
+    def instructions(self, count, again, options="verbosity=0"):
+        """Of the program's thread."""
+        with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
+            settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off", f"LD_PRELOAD={SHIM}"] if options else []
+            subprocess.run([VALGRIND, "--tool=callgrind", "--trace-children=yes", "--separate-threads=yes",
+                            f"--callgrind-out-file={folder}/out.%p", "env", *settings, *self.command(count, again)],
+                           env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA}, cwd=folder, capture_output=True, check=True)
+            for path in glob.glob(os.path.join(folder, "out.*-01")):
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    text = file.read()
+                if "many-libraries" in text:
+                    return int(text.split("\nsummary: ")[1].split()[0])
+        raise AssertionError("callgrind wrote nothing of the program")
+
+    @unittest.skipUnless(VALGRIND, "valgrind is not here")
+    def test_neither_an_event_nor_a_library_costs_more_where_there_are_more_libraries(self):
+        times = 1000
+        per_event, per_library = {}, {}
+        for count in FEW, MORE:
+            once = self.instructions(count, 0)
+            per_event[count] = (self.instructions(count, times) - once) / (times * IN_TURNS)
+            per_library[count] = (once - self.instructions(count, 0, None)) / count
+        print(f"# instructions of an event: {per_event}, of a library: {per_library}")
+        self.assertLess(per_event[MORE], 1.1 * per_event[FEW])
+        # The recorder's own start is in both.
+        self.assertLess(per_library[MORE], 1.1 * per_library[FEW])
+
+
+if __name__ == "__main__":
+    tap.main()
