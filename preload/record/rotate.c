@@ -13,6 +13,7 @@
 enum {
 	CUTS_OF_WINDOW = 4,
 	CUTS_OF_FILE = 64,
+	LEAST_PARTS = 256,            /* of max_size; a fold of less gains nothing */
 	SLACK_PARTS = 16,
 	FOLD_EVENTS = 32768,          /* less is not worth a fold */
 	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
@@ -76,11 +77,17 @@ static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotate_
 	return distance(rotate, last, now) >= (part ? part : 1) && now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
 }
 
+/* Events wait until it is known whether there will be a fold. */
+static bool is_room_wanted(const struct gmt_rotate *rotate)
+{
+	return rotate->stream->is_full && rotate->stream->room_may_come && rotate->rewrite.phase == GMT_REWRITE_NONE;
+}
+
 bool gmt_rotate_wants_sync(const struct gmt_rotate *rotate)
 {
 	struct gmt_rotate_cut now = now_of(rotate, 0);
 
-	return is_cut_due(rotate, &now);
+	return is_cut_due(rotate, &now) || is_room_wanted(rotate);
 }
 
 /* The newest cut behind which lies all that is to be kept; cut_count: none. */
@@ -115,14 +122,23 @@ static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotat
 	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
 }
 
-/* The oldest cut behind which little enough lies; cut_count: none. */
+/* The oldest cut behind which little enough lies, or the newest one where room is scarce; cut_count: none. */
 static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
 {
 	uint32_t i = 0;
 
+	if (rotate->is_tight && rotate->cut_count)
+		return rotate->cut_count - 1;
 	while (i < rotate->cut_count && now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / 10)
 		i++;
 	return i;
+}
+
+/* On stderr and in the file. `kind` is a literal: each kind is said once. */
+static void tell(const struct gmt_rotate *rotate, const char *kind, const char *note)
+{
+	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
+	gmt_session_note(note);
 }
 
 /* A full recording becomes a window, and a window shorter than was asked for; both are told once. */
@@ -137,15 +153,13 @@ static void tell_shorter(struct gmt_rotate *rotate)
 		gmt_control_tell_mode(rotate->mode);
 		snprintf(note, sizeof(note), "mode=full became mode=window: the file came near max_size=%s; "
 			"of what is older there are totals only", size);
+		tell(rotate, "mode=full became mode=window", note);
 	} else if (!rotate->fits_only && !rotate->told_short && rotate->mode == GMT_MODE_WINDOW) {
 		rotate->told_short = true;
 		snprintf(note, sizeof(note), "the window is shorter than was asked for: more does not fit into max_size=%s",
 			size);
-	} else {
-		return;
+		tell(rotate, "the window is shorter", note);
 	}
-	gmt_diag_warn("%s: %s", rotate->recording->path, note);
-	gmt_session_note(note);
 }
 
 /*
@@ -180,18 +194,18 @@ static void give_up(struct gmt_rotate *rotate)
 		rotate->is_tight = true;
 		if (rotate->head_bytes < rotate->rewrite.head_bytes)
 			rotate->head_bytes = rotate->rewrite.head_bytes;
-		if (is_new)
+		if (is_new) {
+			gmt_diag_tell("%s: %s; a fold that keeps less is tried at once", rotate->recording->path, rotate->rewrite.why);
 			return;
+		}
 	}
 	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_NS * 1000;
 	if (rotate->told_failure)
 		return;
 	rotate->told_failure = true;
-	snprintf(note, sizeof(note), "older events could not be folded: %.160s; all stays as it is, up to max_size",
-		rotate->rewrite.why);
-	gmt_diag_warn("%s: older events could not be folded: %s; tried again in a minute", rotate->recording->path,
-		rotate->rewrite.why);
-	gmt_session_note(note);
+	snprintf(note, sizeof(note), "older events could not be folded: %.140s; all stays as it is, up to max_size; "
+		"tried again in a minute", rotate->rewrite.why);
+	tell(rotate, "a fold failed", note);
 }
 
 static const char *why_of(const struct gmt_rotate *rotate)
@@ -219,7 +233,7 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate
 	if (rotate->rewrite.phase != GMT_REWRITE_NONE || now->time_ns < rotate->not_before_ns)
 		return;
 	if (is_too_large(rotate, now)) {
-		uint32_t small = rotate->is_tight && rotate->cut_count ? rotate->cut_count - 1 : cut_for_size(rotate, now);
+		uint32_t small = cut_for_size(rotate, now);
 
 		if (small == rotate->cut_count)
 			return;
@@ -233,17 +247,27 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate
 	begin_fold(rotate, cut, settled_stamp(rotate, cut));
 }
 
+/* A file that is full before there was a cut is cut where it is, if that is worth a fold: the end of a member has room always. */
+static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	if (!rotate->stream->is_full)
+		return is_cut_due(rotate, now);
+	return is_room_wanted(rotate) && !rotate->cut_count && now->bytes - rotate->start.bytes >= rotate->max_size_bytes / LEAST_PARTS;
+}
+
 void gmt_rotate_synced(struct gmt_rotate *rotate, uint64_t stamp)
 {
 	struct gmt_rotate_cut now = now_of(rotate, stamp);
 
 	if (rotate->stream->has_failed)
 		return;
-	if (!rotate->stream->is_full && is_cut_due(rotate, &now) && gmt_stream_end_member(rotate->stream)) {
+	if (is_cut_wanted(rotate, &now) && gmt_stream_end_member(rotate->stream)) {
 		now.bytes = gmt_sink_written_bytes(rotate->stream->sink);
 		rotate->cuts[rotate->cut_count++] = now;
 	}
 	begin_fold_if_due(rotate, &now);
+	if (is_room_wanted(rotate))
+		rotate->stream->room_may_come = false;
 }
 
 /* The new file is the recording. All places in it have moved. */
@@ -284,7 +308,8 @@ static void take_place(struct gmt_rotate *rotate)
 /* What a file that is not being folded leaves free, so that it can be. Nothing where that would not help. */
 static uint64_t room_for_fold(const struct gmt_rotate *rotate)
 {
-	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / SLACK_PARTS;
+	/* What is newer than the newest cut is copied too. */
+	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / CUTS_OF_FILE;
 
 	return head <= rotate->max_size_bytes / 2 ? head : 0;
 }
@@ -299,9 +324,9 @@ static uint64_t set_limits(struct gmt_rotate *rotate)
 	uint64_t max = rotate->max_size_bytes, now = gmt_sink_written_bytes(rotate->stream->sink), head;
 	const struct gmt_rewrite *rewrite = &rotate->rewrite;
 
-	rotate->stream->room_is_coming = rewrite->phase != GMT_REWRITE_NONE;
 	if (!has_max_size(rotate))
 		return UINT64_MAX;
+	rotate->stream->room_may_come = rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
 	if (rewrite->phase == GMT_REWRITE_NONE) {
 		rotate->stream->limit_bytes = max - room_for_fold(rotate);
 		rotate->stream->is_full = false; /* until it turns out to be so again */
@@ -373,12 +398,25 @@ static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	set_limits(rotate);
 }
 
-void gmt_rotate_settle(struct gmt_rotate *rotate, uint32_t wait_ms)
+bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
 {
-	bool is_waited_for = rotate->stream->is_full;
+	struct gmt_rotate_cut now;
 
-	if (rotate->rewrite.phase != GMT_REWRITE_NONE)
-		work_until(rotate, is_waited_for ? gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000 : 0);
+	if (!rotate->stream->is_full || !rotate->stream->room_may_come || rotate->stream->has_failed) {
+		if (rotate->rewrite.phase != GMT_REWRITE_NONE)
+			work_until(rotate, 0);
+		return false;
+	}
+	if (rotate->rewrite.phase == GMT_REWRITE_NONE && gmt_clock_monotonic_ns() < deadline_ns) {
+		gmt_stream_sync(rotate->stream);
+		now = now_of(rotate, 0);
+		begin_fold_if_due(rotate, &now);
+	}
+	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
+		rotate->stream->room_may_come = false;
+	else
+		work_until(rotate, deadline_ns);
+	return true;
 }
 
 void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms)

@@ -64,10 +64,11 @@ bool gmt_rotate_work(struct gmt_rotate *rotate);
 bool gmt_rotate_make_room(struct gmt_rotate *rotate);
 
 /*
- * The recording ends, and the rings are still to be emptied. A fold that is under way is given up, unless events
- * wait for the room that it makes: then it may take `wait_ms`.
+ * The recording ends, and the rings were emptied as far as the file had room. A fold that is under way is given up, unless
+ * events wait for the room that it makes. True where they did: the rings are to be emptied again, and what finds no room
+ * behind the deadline (CLOCK_MONOTONIC) is counted as dropped.
  */
-void gmt_rotate_settle(struct gmt_rotate *rotate, uint32_t wait_ms);
+bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns);
 
 /* The rings are empty, the stream is still open: mode `aggregate` folds all, if that can be done within `wait_ms`. */
 void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms);

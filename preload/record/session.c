@@ -239,11 +239,11 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? depot : NULL;
 }
 
-static bool claim_slot(uint32_t *ret_slot, bool may_wait)
+static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + FULL_WAIT_NS;
 
-	if (gmt_process_is_another())
+	if (!is_no_guest && gmt_process_is_another())
 		return false;
 	while (!gmt_area_claim_ring(&area, ret_slot)) {
 		/* Rings of threads that are gone are free once the writer has emptied them. */
@@ -255,18 +255,18 @@ static bool claim_slot(uint32_t *ret_slot, bool may_wait)
 	return true;
 }
 
-static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread)
+static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread, bool is_no_guest)
 {
 	uint32_t slot;
 
-	if (!claim_slot(&slot, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
+	if (!claim_slot(&slot, is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		thread->refused = REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
 
 	struct gmt_ring *ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS,
-		atomic_fetch_add(&last_thread, 1) + 1, (uint32_t)syscall(SYS_gettid));
+		atomic_fetch_add(&last_thread, 1) + 1, gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
 	uint32_t used = atomic_load(&area.header->slots_used);
 	while (used <= slot && !atomic_compare_exchange_weak(&area.header->slots_used, &used, slot + 1))
@@ -283,10 +283,10 @@ static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread)
 	return ring;
 }
 
-__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread)
+__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
 {
 	int cancelling = gmt_cancelling_hold();
-	struct gmt_ring *ring = claim_ring_uncancelled(thread);
+	struct gmt_ring *ring = claim_ring_uncancelled(thread, is_no_guest);
 
 	gmt_cancelling_release(cancelling);
 	return ring;
@@ -299,6 +299,11 @@ static struct gmt_ring *ring_of_thread(void)
 
 	if (__builtin_expect(thread->ring && current, 1))
 		return thread->ring;
+
+	/* It holds for this event only. */
+	bool is_no_guest = thread->is_no_guest;
+
+	thread->is_no_guest = false;
 	if (!current)
 		thread->refused = 0;
 	if (thread->refused > 1) {
@@ -306,7 +311,7 @@ static struct gmt_ring *ring_of_thread(void)
 		return NULL;
 	}
 	thread->session = atomic_load(&number);
-	return claim_ring(thread);
+	return claim_ring(thread, is_no_guest);
 }
 
 /* How long this event may wait for room: 0 when its thread has had its share. */

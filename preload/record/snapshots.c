@@ -142,7 +142,7 @@ static void fail(const char *what)
 	if (job.cause == GMT_SNAPSHOT_READER)
 		gmt_control_answer(NULL, why);
 	else
-		gmt_diag_warn("%s: %s", job.path, why);
+		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
 
 /* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", and the next number that is free. */

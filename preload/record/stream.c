@@ -222,7 +222,7 @@ static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *ba
 {
 	gmt_journal_drop(&stream->journal);
 	stream->staged_bytes = 0;
-	if (stream->room_is_coming)
+	if (stream->room_may_come)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		stream->lost_events += batch[i].kind < GMT_RING_MARK;

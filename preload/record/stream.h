@@ -50,7 +50,7 @@ struct gmt_stream {
 	/* The file may become so long; beyond, detail is left out and counted. UINT64_MAX: no bound. */
 	uint64_t limit_bytes;
 	bool is_full;          /* that was reached; set back by who made room */
-	bool room_is_coming;   /* meanwhile events wait in the rings */
+	bool room_may_come;    /* meanwhile events wait in the rings */
 	uint64_t lost_events;  /* because of it */
 	uint64_t staged_bytes; /* of a batch, in the journal and not yet pushed */
 	uint64_t told_lost_events;

@@ -118,9 +118,12 @@ static void drain(bool all)
 /* Without what could not be written, the recorder's memory is still needed. */
 static void finish(void)
 {
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)FOLD_WAIT_MS * 1000000;
+
 	gmt_snapshots_work(true);
-	gmt_rotate_settle(&writer.rotate, FOLD_WAIT_MS);
-	drain(true);
+	do
+		drain(true);
+	while (gmt_rotate_settle(&writer.rotate, deadline_ns));
 	if (gmt_snapshots_is_due()) {
 		gmt_stream_sync(&writer.stream);
 		gmt_snapshots_begin(&writer.stream);
