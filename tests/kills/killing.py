@@ -72,10 +72,19 @@ class Killed:
                 return
             time.sleep(0.0002)
 
+    def writer(self):
+        """The recorder's thread, once it has its name."""
+        tasks = f"/proc/{self.memory.pid}/task"
+        while self.process.poll() is None:
+            for task in os.listdir(tasks):
+                if name_of(f"{tasks}/{task}") == "gpumemtrace":
+                    return int(task)
+            time.sleep(0.001)
+        raise RuntimeError("the program has ended")
+
     def hold_writer(self, until):
         """Stops the recorder's thread, and that alone, until `until` is true. False where that may not be done."""
-        libc, tasks = ctypes.CDLL(None), f"/proc/{self.memory.pid}/task"
-        writer = next(int(task) for task in os.listdir(tasks) if name_of(f"{tasks}/{task}") == "gpumemtrace")
+        libc, writer = ctypes.CDLL(None), self.writer()
         if libc.ptrace(PTRACE_SEIZE, writer, None, None):
             return False
         libc.ptrace(PTRACE_INTERRUPT, writer, None, None)

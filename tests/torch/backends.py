@@ -5,6 +5,7 @@ Which allocator it is, PYTORCH_CUDA_ALLOC_CONF says, or a library for torch.cuda
 The last line is a list of quiet moments, with what PyTorch and the driver said of each.
 """
 import ctypes
+import glob
 import json
 import sys
 import time
@@ -16,7 +17,8 @@ import common
 import convnet
 
 MIB = 1 << 20
-QUIET_SECONDS = 0.3  # the recorder asks the device a few times a second
+QUIET_SECONDS = 0.3  # where nobody asks the device beside us
+PATIENCE_SECONDS = 10
 
 moments = []
 
@@ -41,10 +43,38 @@ def largest_hole():
                 if part['state'] == 'inactive'), default=0)
 
 
+def sleeps_of_sampler():
+    """How often the recorder's sampler went to sleep; None while it is awake, or where there is none."""
+    for name in glob.glob('/proc/self/task/*/comm'):
+        with open(name, encoding='utf-8') as comm:
+            if comm.read() != 'gmt-sampler\n':
+                continue
+        with open(name.removesuffix('comm') + 'status', encoding='utf-8') as status:
+            found = dict(line.split(':', 1) for line in status)
+        return int(found['voluntary_ctxt_switches']) if found['State'].split()[0] == 'S' else None
+    return None
+
+
+def wait_for_sample():
+    """
+    The recorder asks the device a few times a second, on a busy machine more seldom: until it has asked once more
+    and sleeps again.
+    """
+    began, before = time.monotonic(), None
+    while time.monotonic() - began < (QUIET_SECONDS if before is None else PATIENCE_SECONDS):
+        torch.cuda.mem_get_info()  # the recorder asks while calls are made
+        time.sleep(0.01)
+        sleeps = sleeps_of_sampler()
+        if before is None:
+            before = sleeps
+        elif sleeps is not None and sleeps > before:
+            break
+
+
 def moment(name, **more):
     """Notes a moment: nothing happens for a while before and after it."""
     torch.cuda.synchronize()
-    time.sleep(QUIET_SECONDS)
+    wait_for_sample()
     time_ns = time.time_ns()
     devices = []
     for device in range(torch.cuda.device_count()):
