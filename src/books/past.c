@@ -74,20 +74,14 @@ static uint64_t sane(uint64_t bytes)
 	return bytes > GMT_BOOKS_MAX_BYTES ? GMT_BOOKS_MAX_BYTES : bytes;
 }
 
-static uint64_t sum_of(uint64_t a, uint64_t b)
+static uint64_t sum_of(uint64_t sum, uint64_t bytes)
 {
-	return a > INT64_MAX - sane(b) ? INT64_MAX : a + sane(b);
+	return gmt_books_sum_bytes(sum, sane(bytes));
 }
 
 static bool is_known(uint8_t layer, uint8_t space)
 {
 	return layer < GMT_BOOKS_LAYERS && gmt_layer_name(layer) && gmt_space_name(space);
-}
-
-/* How much of `bytes` a sum takes that is never to wrap. */
-static uint64_t fits_in(uint64_t sum, uint64_t bytes)
-{
-	return sane(bytes) > INT64_MAX - sum ? INT64_MAX - sum : sane(bytes);
 }
 
 /* The past begins anew: the survivors have counted what the rows count again. */
@@ -132,7 +126,6 @@ static bool set_account(struct gmt_books *books, const struct gmt_past_account *
 		return false;
 	*misfits += account->live_bytes != row->live_bytes || account->live_blocks != row->live_blocks;
 	account->epoch = 1;
-	account->peak_blocks = row->peak_blocks;
 	account->peak_stamp = row->peak_stamp;
 	account->alloc_count = row->alloc_count;
 	account->free_count = row->free_count;
@@ -173,7 +166,6 @@ static bool set_heap(struct gmt_player *player, const struct gmt_past_heap *row,
 	heap->swept_bytes = row->swept_bytes;
 	books = &player->books->heaps.items[*ret_row];
 	books->epoch = 1;
-	books->peak_blocks = row->peak_blocks;
 	books->peak_stamp = row->peak_stamp;
 	books->alloc_count = row->alloc_count;
 	books->free_count = row->free_count;
@@ -191,24 +183,34 @@ static bool get_site(struct gmt_player *player, const struct gmt_past_site *row,
 	return names->place(names->user, row, &about.place) && gmt_player_get_site(player, &about, heap_plus_1, ret_site);
 }
 
-/* A peak is the sum of what its sites held then, whatever else the file says of it: see count_misfits. */
+/*
+ * A peak is the sum of what its sites held then, whatever else the file says of it (count_peak_misfits). A site has no more
+ * than its peak still takes.
+ */
+static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site_bytes, uint64_t *site_blocks,
+	struct gmt_books_amount held)
+{
+	uint64_t bytes = sum_of(*peak_bytes, held.bytes);
+
+	*site_bytes += bytes - *peak_bytes;
+	*site_blocks = gmt_books_sum(*site_blocks, held.blocks);
+	*peak_bytes = bytes;
+	*peak_blocks = gmt_books_sum(*peak_blocks, held.blocks);
+}
+
 static void add_peaks(struct gmt_books *books, struct gmt_books_site *site, const struct gmt_past_site *row)
 {
 	struct gmt_books_account *account = &books->accounts.items[site->account];
-	uint64_t bytes = fits_in(account->peak_bytes, row->peak_bytes);
 
-	account->peak_bytes += bytes;
-	site->saved_bytes += bytes;
-	site->saved_blocks = gmt_books_sum(site->saved_blocks, row->peak_blocks);
+	add_peak(&account->peak_bytes, &account->peak_blocks, &site->saved_bytes, &site->saved_blocks,
+		(struct gmt_books_amount){ row->peak_bytes, row->peak_blocks });
 	if (!site->heap_plus_1)
 		return;
 
 	struct gmt_books_heap *heap = &books->heaps.items[site->heap_plus_1 - 1];
 
-	bytes = fits_in(heap->peak_bytes, row->heap_peak_bytes);
-	heap->peak_bytes += bytes;
-	site->heap_saved_bytes += bytes;
-	site->heap_saved_blocks = gmt_books_sum(site->heap_saved_blocks, row->heap_peak_blocks);
+	add_peak(&heap->peak_bytes, &heap->peak_blocks, &site->heap_saved_bytes, &site->heap_saved_blocks,
+		(struct gmt_books_amount){ row->heap_peak_bytes, row->heap_peak_blocks });
 }
 
 /* Places that the fold told apart may be one to the player: their rows are added. */
@@ -251,22 +253,27 @@ static bool set_spaces(const struct gmt_past *past, struct gmt_books *books)
 }
 
 /* Accounts and heaps of which the file says another peak, or none. `heaps` has the player's by row. */
-static uint64_t count_peak_misfits(const struct gmt_past *past, struct gmt_books *books, const uint32_t *heaps)
+static uint64_t count_peak_misfits(const struct gmt_past *past, const struct gmt_books *books, const uint32_t *heaps)
 {
 	uint64_t misfits = 0, said = 0, held = 0;
 
 	for (size_t i = 0; i < past->accounts.count; i++) {
 		const struct gmt_past_account *row = &past->accounts.items[i];
+		const struct gmt_books_account *account = gmt_books_find_account(books, row->layer, row->device);
 
 		if (row->layer >= GMT_BOOKS_LAYERS)
 			continue;
-		misfits += gmt_books_get_account(books, row->layer, row->device)->peak_bytes != row->peak_bytes;
+		misfits += account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
 		said = gmt_books_sum(said, row->peak_bytes);
 	}
 	for (size_t i = 0; i < books->accounts.count; i++)
 		held = gmt_books_sum(held, books->accounts.items[i].peak_bytes);
-	for (size_t i = 0; i < past->heaps.count; i++)
-		misfits += books->heaps.items[heaps[i]].peak_bytes != past->heaps.items[i].peak_bytes;
+	for (size_t i = 0; i < past->heaps.count; i++) {
+		const struct gmt_past_heap *row = &past->heaps.items[i];
+		const struct gmt_books_heap *heap = &books->heaps.items[heaps[i]];
+
+		misfits += heap->peak_bytes != row->peak_bytes || heap->peak_blocks != row->peak_blocks;
+	}
 	return misfits + (held != said);
 }
 

@@ -175,16 +175,17 @@ class Fold(unittest.TestCase):
 
     def test_a_peak_that_is_not_what_its_sites_held_is_their_sum_and_said(self):
         path, unlike = cli.place("peaks.gmt.gz"), "does not sum up"
-        for said in 1000, 900:
+        for said in (1000, 4), (900, 4), (1000, 5):
             w.write(path, w.process(), w.block("stack", *({"id": id, "items": [64 * id]} for id in (1, 2))),
-                    w.block("past_account", {"layer": 1, "device": 0, "peak_bytes": said}),
-                    w.block("past_site", *({"layer": 1, "device": 0, "space": 1, "stack": id, "peak_bytes": 500}
+                    w.block("past_account", {"layer": 1, "device": 0, "peak_bytes": said[0], "peak_blocks": said[1]}),
+                    w.block("past_site", *({"layer": 1, "device": 0, "space": 1, "stack": id, "peak_bytes": 500, "peak_blocks": 2}
                                            for id in (1, 2))),
                     w.block("fold", {"stamp": 2000, "why": "max_size"}), w.end(0, stamp=3000))
             found = cli.report(path)
             (layer,) = (row for row in found["devices"][0]["layers"] if row["layer"] == "cuda")
-            self.assertEqual((layer["peak_bytes"], sum(site["peak_bytes"] for site in found["sites"])), (1000, 1000))
-            self.assertEqual(any(unlike in remark for remark in found["remarks"]), said != 1000)
+            for key, held in ("peak_bytes", 1000), ("peak_blocks", 4):
+                self.assertEqual((layer[key], sum(site[key] for site in found["sites"])), (held, held), said)
+            self.assertEqual(any(unlike in remark for remark in found["remarks"]), said != (1000, 4), said)
 
     def test_what_cannot_be_done_is_one_line_and_leaves_nothing(self):
         path = cli.make("wrong.gmt.gz")
