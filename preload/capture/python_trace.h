@@ -17,7 +17,7 @@ enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
 
 /*
  * What a frame was: of which code object, where in it, and what tells that object from another at its address; and
- * words of the frame as they stood in memory, by which it is known again (capture/python_same.h).
+ * words of the frame as they stood in memory, by which it is known again (capture/python_same.c).
  */
 struct gmt_python_trace_place {
 	const char *frame, *code;
