@@ -37,12 +37,14 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(const struct 
 			(!has_deaths && !is_same_code(layout, place)))
 			break;
 
-		next = place->previous;
+		const char *outer = place->previous;
+
 		if (walk == GMT_PYTHON_WALK_SHIMS && place->is_behind_shim) {
-			if (!gmt_python_says_shim(layout, next))
+			if (!gmt_python_says_shim(layout, outer))
 				break;
-			next = gmt_python_load(next, layout->frame.previous);
+			outer = gmt_python_load(outer, layout->frame.previous);
 		}
+		next = outer;
 	}
 	/* What the last of them calls from was not looked at, but where it is the interpreter's own. */
 	if (walk == GMT_PYTHON_WALK_SHIMS && place > first && next && !place[-1].is_behind_shim)
