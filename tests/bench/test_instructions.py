@@ -5,22 +5,18 @@ A loop of cudaMalloc and cudaFree, twenty functions deep (malloc_loop.c), two th
 (python_turns.py). What a program's own start takes cancels out between a short and a long run, what the simulated device takes
 between two of the recorder's options. Only the program's threads are counted.
 """
-import glob
 import os
-import shutil
-import subprocess
-import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SHIM, SIMCUDA
+from callgrind import VALGRIND, instructions_of_threads
+from snapshots import BUILD
 
 PROGRAM = os.path.join(BUILD, "tests", "bench", "malloc-loop")
 TURNS = os.path.join(BUILD, "tests", "bench", "turns")
 PYTHON = "/usr/bin/python3"  # not one that is a shell script first
 PYTHON_TURNS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python_turns.py")
 CAPTURE = os.path.join(BUILD, "tests", "preload", "python", "gmtpythoncapture.so")
-VALGRIND = shutil.which("valgrind")
 SHORT, LONG = 1000, 5000
 PER_COUNT = 1.1  # the program warms up with a tenth
 BENCH_ROUNDS = 15  # of captures, in the library's own loop
@@ -37,24 +33,6 @@ BOUNDS = {
     "python turns": 7900,  # two Python stacks that come in turns, of whose twenty frames the inner ten differ
     "python deep": 200000,   # a Python stack of 10,000 frames, the same each time
 }
-
-
-def instructions_of_threads(options, command):
-    """Of each thread of the program, by its number; the recorder's own come behind the program's first."""
-    with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
-        settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off", f"LD_PRELOAD={SHIM}"] if options else []
-        subprocess.run([VALGRIND, "--tool=callgrind", "--trace-children=yes", "--separate-threads=yes",
-                        f"--callgrind-out-file={folder}/out.%p", "env", *settings, *command],
-                       env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "PYTHONHASHSEED": "0"}, cwd=folder, capture_output=True, check=True)
-        found = {}
-        for path in glob.glob(os.path.join(folder, "out.*-[0-9][0-9]")):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text = file.read()
-            if f"\ncmd:  {command[0]} " in text:
-                found[int(path[-2:])] = int(text.split("\nsummary: ")[1].split()[0])
-    if not found:
-        raise AssertionError("callgrind wrote nothing of the program")
-    return found
 
 
 def instructions(options, count, *arguments):

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 """A process with thousands of libraries, some of which it closes and opens again: stacks, names and costs."""
-import glob
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 import time
 import unittest
 
 import tap
-from snapshots import BUILD, SHIM, SIMCUDA, Recording
+from callgrind import VALGRIND, instructions_of_threads
+from snapshots import Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PROGRAM = os.path.join(PROGRAMS, "many-libraries")
@@ -18,7 +17,6 @@ COUNT = 2000
 FEW, MORE = 100, 400  # under callgrind
 EVERY = 3
 IN_TURNS = 8
-VALGRIND = shutil.which("valgrind")
 
 
 class Libraries(unittest.TestCase):
@@ -62,17 +60,7 @@ class Libraries(unittest.TestCase):
 
     def instructions(self, count, again, options="verbosity=0"):
         """Of the program's thread."""
-        with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
-            settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off", f"LD_PRELOAD={SHIM}"] if options else []
-            subprocess.run([VALGRIND, "--tool=callgrind", "--trace-children=yes", "--separate-threads=yes",
-                            f"--callgrind-out-file={folder}/out.%p", "env", *settings, *self.command(count, again)],
-                           env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA}, cwd=folder, capture_output=True, check=True)
-            for path in glob.glob(os.path.join(folder, "out.*-01")):
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    text = file.read()
-                if "many-libraries" in text:
-                    return int(text.split("\nsummary: ")[1].split()[0])
-        raise AssertionError("callgrind wrote nothing of the program")
+        return instructions_of_threads(options, self.command(count, again))[1]
 
     @unittest.skipUnless(VALGRIND, "valgrind is not here")
     def test_neither_an_event_nor_a_library_costs_more_where_there_are_more_libraries(self):

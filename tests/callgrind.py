@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""How many instructions a program takes with the recorder or without it, counted by valgrind, where that is installed."""
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+
+from snapshots import SHIM, SIMCUDA
+
+VALGRIND = shutil.which("valgrind")
+
+
+def instructions_of_threads(options, command):
+    """Of each thread of the program, by its number; the recorder's own come behind the program's first."""
+    with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
+        settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off", f"LD_PRELOAD={SHIM}"] if options else []
+        subprocess.run([VALGRIND, "--tool=callgrind", "--trace-children=yes", "--separate-threads=yes",
+                        f"--callgrind-out-file={folder}/out.%p", "env", *settings, *command],
+                       env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "PYTHONHASHSEED": "0"}, cwd=folder, capture_output=True,
+                       check=True)
+        found = {}
+        for path in glob.glob(os.path.join(folder, "out.*-[0-9][0-9]")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            if f"\ncmd:  {command[0]} " in text:
+                found[int(path[-2:])] = int(text.split("\nsummary: ")[1].split()[0])
+    if not found:
+        raise AssertionError("callgrind wrote nothing of the program")
+    return found
