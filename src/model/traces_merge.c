@@ -56,6 +56,12 @@ static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frame
 	return !frames || !frames->truncated || list_mark(merger);
 }
 
+/* Whether Python frames were left out in the middle. */
+static bool has_gap(const struct gmt_traces_merger *merger)
+{
+	return merger->outer_at <= merger->python.count;
+}
+
 static void pass_owners(struct gmt_traces_merger *merger, const uint32_t *places, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -106,7 +112,7 @@ static bool append_run(struct gmt_traces_merger *merger, size_t *at, uint64_t ev
 {
 	size_t end = merger->python.count;
 
-	if (merger->outer_at > end)
+	if (!has_gap(merger))
 		return append_python(merger, at, end, false);
 	if (*at < merger->outer_at) {
 		/* With the mark of the gap, when it comes to that; the run may go on behind it. */
@@ -176,7 +182,7 @@ static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const s
 	/* Of a Python stack that was cut, the outermost frames are not there. */
 	if (frames && frames->truncated)
 		return append_python(merger, python_at, end, true) && append_mark(merger, GMT_TRACES_LEFT_OUT);
-	if (merger->outer_at <= end && !append_python(merger, python_at, merger->outer_at, true))
+	if (has_gap(merger) && !append_python(merger, python_at, merger->outer_at, true))
 		return false;
 	for (size_t runs = count_runs(merger, *python_at); runs > evals; runs--)
 		if (!append_python(merger, python_at, end, false))
@@ -193,7 +199,7 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 	uint64_t unmatched = 0, evals = 0, evals_left = 0;
 
 	merger->merged.count = 0;
-	if (merger->outer_at <= merger->python.count && !count_evals(merger, stack, 0, &evals_left))
+	if (has_gap(merger) && !count_evals(merger, stack, 0, &evals_left))
 		return false;
 	for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++) {
 		uint32_t id;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_PRELOAD_MADE_UP_STACK_H
-#define TESTS_PRELOAD_MADE_UP_STACK_H
+#ifndef GMT_TESTS_PRELOAD_MADE_UP_STACK_H
+#define GMT_TESTS_PRELOAD_MADE_UP_STACK_H
 
 /* Stacks that are made up, word by word, for a walk to take. A return address says by itself which rule it has. */
 

@@ -2,6 +2,8 @@
 #include "analysis/outline.h"
 #include "traces_story.h"
 
+/* FAKE_FOLDER: where the fake libraries lie. */
+
 static void stacks_that_read_the_same_are_one(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval() }, frames[] = { FRAME(1) | ENTRY };
@@ -189,6 +191,7 @@ static void long_names_of_c_plus_plus_are_cut_where_they_read_well(void **state)
 	gmt_names_function("a_name_longer_than_its_room", name, 8);
 	assert_string_equal(name, "a_name_");
 }
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {

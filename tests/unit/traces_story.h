@@ -21,8 +21,6 @@
 #include "snapshot_file.h"
 #include "temporary.h"
 
-
-/* FAKE_FOLDER: where the fake libraries lie. */
 static struct snapshot_file file;
 static struct gmt_snapshot *snapshot;
 static struct gmt_traces traces;

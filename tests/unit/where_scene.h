@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_UNIT_WHERE_SCENE_H
-#define TESTS_UNIT_WHERE_SCENE_H
+#ifndef GMT_TESTS_UNIT_WHERE_SCENE_H
+#define GMT_TESTS_UNIT_WHERE_SCENE_H
 
 /* Recordings for tests of analysis/where: what PyTorch and the program do, written down call by call. */
 #include "analysis/where.h"
