@@ -45,17 +45,7 @@ struct gmt_trail {
 };
 
 /* The rules are no longer what they were. */
-static inline void gmt_trail_clear(struct gmt_trail *trail)
-{
-	/*
-	 * The starts can stay: they lead to nodes, which say themselves what they are. Memory that is written first is
-	 * given once.
-	 */
-	trail->nodes[0] = 0;
-	for (uint32_t at = 1; trail->nodes[at]; at++)
-		trail->nodes[at] = 0;
-	trail->used = 0;
-}
+void gmt_trail_clear(struct gmt_trail *trail);
 
 static inline struct gmt_unwind_rule gmt_trail_unpack(uint64_t node)
 {
@@ -68,23 +58,11 @@ static inline struct gmt_unwind_rule gmt_trail_unpack(uint64_t node)
 	};
 }
 
-/* Asks the rules, and puts the answer behind what the trail has, where it is one that fits into a node. */
-__attribute__((noinline, unused)) static struct gmt_unwind_rule gmt_trail_add(struct gmt_trail *trail, uint32_t *ret_at,
-	uint64_t ip, uint16_t *start)
-{
-	struct gmt_unwind_rule rule = gmt_rules_find(ip);
-	bool is_end = rule.kind == GMT_UNWIND_END, by_fp = rule.kind == GMT_UNWIND_BY_FP;
-
-	if (!is_end && (rule.kind > GMT_UNWIND_BY_FP || rule.cfa_words >> GMT_TRAIL_CFA_BITS ||
-		rule.saved_words >> GMT_TRAIL_SAVED_BITS))
-		return rule;
-	trail->used = trail->used == GMT_TRAIL_NODES - 1 ? 1 : trail->used + 1;
-	trail->nodes[trail->used] = ip | (is_end ? 0 : (uint64_t)rule.cfa_words << GMT_TRAIL_CFA_SHIFT |
-		(uint64_t)rule.saved_words << GMT_TRAIL_SAVED_SHIFT | (uint64_t)by_fp << GMT_TRAIL_BY_FP_SHIFT);
-	*ret_at = trail->used;
-	*start = (uint16_t)trail->used;
-	return rule;
-}
+/*
+ * For gmt_trail_find: asks the rules, and puts the answer behind what the trail has, where it is one that fits into a node; its
+ * number is then in *ret_at and *ret_start.
+ */
+struct gmt_unwind_rule gmt_trail_add(struct gmt_trail *trail, uint32_t *ret_at, uint64_t ip, uint16_t *ret_start);
 
 /*
  * As gmt_rules_find; `ip` is not 0. `at` is the node that was found last, of which the next one is tried first; 0
