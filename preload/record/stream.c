@@ -16,6 +16,7 @@ enum {
 	LIMIT_PARTS = 16, /* of a small file: a sync point each, and one is kept for the end */
 	RESERVE_BYTES = 256 << 10, /* at most */
 	GZIP_LEVEL = 1,
+	WAITING_BYTES = 32 << 20, /* at most; a batch of events whose stacks are all new and as deep as can be has less */
 };
 
 /*
@@ -140,6 +141,51 @@ static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t len
 		sync_point(stream);
 }
 
+/*
+ * Rows that others refer to are made once, so they are not left out with the events that were first to: those that come
+ * when there is room again refer to them too.
+ */
+static bool is_referred_to(uint32_t kind)
+{
+	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_MODULE || kind == GMT_RECORD_CODE ||
+		kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
+}
+
+/* It is little: while the file is full, no batch brings more of them. But threads and modules may come without end. */
+static void keep_waiting(struct gmt_stream *stream, const void *block, uint32_t length)
+{
+	uint8_t *to;
+
+	if (stream->waiting.count + length > WAITING_BYTES || !gmt_vec_reserve(&stream->waiting, sizeof(length) + length))
+		return;
+	to = stream->waiting.items + stream->waiting.count;
+	memcpy(to, &length, sizeof(length));
+	memcpy(to + sizeof(length), block, length);
+	stream->waiting.count += sizeof(length) + length;
+}
+
+/* False when there is still no room for all of it. */
+static bool put_waiting(struct gmt_stream *stream)
+{
+	uint8_t *items = stream->waiting.items;
+	size_t at = 0;
+	uint32_t length;
+
+	while (at < stream->waiting.count) {
+		memcpy(&length, items + at, sizeof(length));
+		if (!finds_room(stream, GMT_RECORD_STACK, length))
+			break;
+		put_block(stream, items + at + sizeof(length), length);
+		at += sizeof(length) + length;
+	}
+	stream->waiting.count -= at;
+	if (stream->waiting.count)
+		memmove(items, items + at, stream->waiting.count);
+	else if (at)
+		gmt_vec_fini(&stream->waiting);
+	return !stream->waiting.count;
+}
+
 static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
 {
 	struct gmt_stream *stream = context;
@@ -152,8 +198,13 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	check(stream, status, &error);
 	if (status)
 		return;
-	if (stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length)) {
+
+	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
+
+	if ((may_wait && !put_waiting(stream)) || (stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length))) {
 		stream->is_full = true;
+		if (may_wait)
+			keep_waiting(stream, block, length);
 		return;
 	}
 	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
@@ -248,6 +299,10 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream)))
 		sync_point(stream);
+	if (!stream->has_failed && !put_waiting(stream)) {
+		stream->is_full = true;
+		return leave_out(stream, batch, count);
+	}
 	if (stream->has_failed)
 		return false;
 
@@ -383,5 +438,6 @@ bool gmt_stream_close(struct gmt_stream *stream)
 	gmt_encoder_fini(&stream->encoder);
 	gmt_encoder_fini(&stream->sync_encoder);
 	gmt_definitions_fini(&stream->definitions);
+	gmt_vec_fini(&stream->waiting);
 	return !stream->has_failed;
 }

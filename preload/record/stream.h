@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "record/facts.h"
 #include "record/journal.h"
 #include "record/recording.h"
@@ -51,6 +52,7 @@ struct gmt_stream {
 	uint64_t limit_bytes;
 	bool is_full;          /* that was reached; set back by who made room */
 	bool room_may_come;    /* meanwhile events wait in the rings */
+	GMT_VEC(uint8_t) waiting; /* blocks that others refer to, likewise: the length of each, and its bytes */
 	uint64_t lost_events;  /* because of it */
 	uint64_t staged_bytes; /* of a batch, in the journal and not yet pushed */
 	uint64_t told_lost_events;

@@ -4,7 +4,7 @@ import os
 import unittest
 
 import tap
-from snapshots import cli, events, report
+from snapshots import Recording, cli, events, report
 from test_control import Running
 
 ROUNDS = 100000
@@ -67,6 +67,18 @@ class Overflow(unittest.TestCase):
     def test_who_waits_for_a_while_accounts_for_the_rest(self):
         told, kinds, _ = busy("block")
         self.check_that_all_is_accounted_for(told, kinds)
+
+
+class FullFiles(unittest.TestCase):
+    def test_stacks_that_are_new_when_the_file_is_full_are_in_it_once_there_is_room(self):
+        """What is left of old events takes so much of the file that it is full between two folds, mostly."""
+        for _ in range(3):
+            run = Recording([os.path.join(os.environ["GMT_TEST_PROGRAMS"], "many-stacks"), "48000", "2"],
+                            {"stacks": "native", "max_size": "1MiB"})
+            self.assertEqual(run.code, 0, run.err)
+            rows = run.records()
+            known = {row["id"] for row in rows if row["record"] == "stack"}
+            self.assertEqual({row["stack"] for row in rows if row["record"] in ("event", "past_site")} - known - {0}, set())
 
 
 if __name__ == "__main__":
