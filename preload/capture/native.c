@@ -263,11 +263,12 @@ static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_sta
 	uint32_t count = gmt_walk_count(walk);
 
 	/* What is beyond a stack that was cut may have changed. */
-	if (walk->is_same && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT)
+	if (walk->is_known && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT)
 		return walk->id;
 	walk->module_generation = generation;
 	walk->id = !count ? 0 : count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
 		: intern_walk(walk, depot, count, generation, ret_lost);
+	gmt_recall_name(walk);
 	return walk->id;
 }
 

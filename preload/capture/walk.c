@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "capture/hash.h"
 #include "capture/readable.h"
 #include "capture/rules.h"
+#include "capture/walk_places.h"
 
 /*
  * Why a splice is exact.
@@ -38,6 +38,9 @@
  * its inner neighbour has its fp in may be another one than before. What else matters is the same in the frames that
  * are kept: it depends on outer ones only.
  *
+ * Nothing of this asks that the remembered stack is the one that was taken last. So all of a stack may be recalled that
+ * was there earlier (capture/recall.h), from R[0] on: where F is R[0], and its words hold what they held, the stack is R.
+ *
  * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read
  * these words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of
  * one stack (greenlets) need no care of their own. Stacks with a frame that has another rule, or none, are walked anew
@@ -52,42 +55,11 @@ enum {
 	NEAR_STACK_BYTES = 65536, /* no other stack is so near */
 };
 
-/*
- * The mark in gmt_walk_frame::place: this frame's rule counts from its frame pointer. In gmt_walk::places: its frame
- * pointer matters. The rest are words, of a stack of some megabytes.
- */
-static const uint32_t by_fp_mark = (uint32_t)1 << 31, beyond_all = ~(uint32_t)0;
-
-/* Plain memory of this process, whatever it is for the compiler, and whatever sanitizers think of it. */
-__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t word_at(uint64_t address)
-{
-	return *(const volatile uint64_t *)address;
-}
+static const uint32_t beyond_all = ~(uint32_t)0;
 
 struct point {
 	uint64_t ip, sp, fp;
 };
-
-/*
- * Places on the stack are words above its origin, which lies that far below its top, further than any stack goes: so a
- * place is half a word, and never 0.
- */
-enum { ORIGIN_WORDS = 1 << 30 };
-
-static inline uint64_t origin_of(const struct gmt_walk *walk)
-{
-	return walk->own_stack.top - (uint64_t)ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
-}
-
-static inline uint32_t place_of(uint64_t origin, uint64_t address)
-{
-	return (uint32_t)((address - origin) / GMT_UNWIND_WORD_BYTES);
-}
-
-static inline uint64_t address_of(uint64_t origin, uint32_t place)
-{
-	return origin + (uint64_t)place * GMT_UNWIND_WORD_BYTES;
-}
 
 enum step {
 	STEP_ON,
@@ -124,8 +96,8 @@ __attribute__((noinline)) static enum step step_blindly(const struct point *fram
 	if (frame->fp < frame->sp || frame->fp % GMT_UNWIND_WORD_BYTES || frame->fp > top - BYTES)
 		return STEP_STOPPED;
 	*ret_next = (struct point){
-		.ip = gmt_walk_code(word_at(frame->fp + GMT_UNWIND_WORD_BYTES)), .sp = frame->fp + BYTES,
-		.fp = word_at(frame->fp),
+		.ip = gmt_walk_code(gmt_walk_word(frame->fp + GMT_UNWIND_WORD_BYTES)), .sp = frame->fp + BYTES,
+		.fp = gmt_walk_word(frame->fp),
 	};
 	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_BLIND;
 }
@@ -138,12 +110,12 @@ __attribute__((noinline)) static enum step step_by_word(const struct point *fram
 
 	if (frame->fp % GMT_UNWIND_WORD_BYTES || slot < frame->sp || slot > frame->fp || frame->fp >= top)
 		return STEP_STOPPED;
-	ret_next->sp = word_at(slot);
+	ret_next->sp = gmt_walk_word(slot);
 	/* Its own frame pointer lies in between. */
 	if (ret_next->sp % GMT_UNWIND_WORD_BYTES || ret_next->sp > top || ret_next->sp < frame->fp + GMT_UNWIND_WORD_BYTES * 2)
 		return STEP_STOPPED;
-	ret_next->ip = word_at(ret_next->sp - GMT_UNWIND_WORD_BYTES);
-	ret_next->fp = word_at(frame->fp);
+	ret_next->ip = gmt_walk_word(ret_next->sp - GMT_UNWIND_WORD_BYTES);
+	ret_next->fp = gmt_walk_word(frame->fp);
 	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_ONCE;
 }
 
@@ -182,8 +154,8 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
 		return step_off(start, frame, rule, top);
 	ret_next->sp = sp;
-	ret_next->ip = gmt_walk_code(word_at(sp - GMT_UNWIND_WORD_BYTES));
-	ret_next->fp = rule.saved_words ? word_at(fp_slot) : frame->fp;
+	ret_next->ip = gmt_walk_code(gmt_walk_word(sp - GMT_UNWIND_WORD_BYTES));
+	ret_next->fp = rule.saved_words ? gmt_walk_word(fp_slot) : frame->fp;
 	/* An end that no table tells of would have to be verified too. */
 	return ret_next->ip >= ADDRESS_LOWEST ? STEP_ON : ret_next->ip ? STEP_STOPPED : STEP_NOWHERE;
 }
@@ -193,27 +165,26 @@ static inline bool holds_fp(const struct gmt_walk *walk, uint32_t at, uint64_t o
 {
 	uint32_t place = walk->fps[at].place;
 
-	return !place || (place >= here && word_at(address_of(origin, place)) == walk->fps[at].value);
+	return !place || (place >= here && gmt_walk_word(gmt_walk_address(origin, place)) == walk->fps[at].value);
 }
 
 /* The innermost remembered frame from which on outwards nothing has changed that matters. */
 static uint32_t verify(const struct gmt_walk *walk, uint64_t sp)
 {
-	const uint64_t origin = origin_of(walk);
-	const uint32_t here = place_of(origin, sp);
+	const uint64_t origin = gmt_walk_origin(walk);
+	const uint32_t here = gmt_walk_place(origin, sp);
 	uint32_t at = GMT_WALK_FRAMES - 1;
 
 	/* What one frame says of itself makes the next inner one a frame that can be spliced to. */
 	for (; at > walk->begin; at--) {
 		uint32_t place = walk->places[at];
 
-		if (place & by_fp_mark) {
+		if (place & GMT_WALK_BY_FP) {
 			if (!holds_fp(walk, at, origin, here))
 				break;
-			place &= ~by_fp_mark;
+			place &= ~GMT_WALK_BY_FP;
 		}
-		if (place <= here ||
-			gmt_walk_code(word_at(address_of(origin, place) - GMT_UNWIND_WORD_BYTES)) != walk->addresses[at])
+		if (place <= here || gmt_walk_returns_to(origin, place) != walk->addresses[at])
 			break;
 	}
 	return at;
@@ -222,26 +193,21 @@ static uint32_t verify(const struct gmt_walk *walk, uint64_t sp)
 /* Whether `frame` is the remembered one, as far as it matters. */
 static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame, uint32_t place)
 {
-	return (walk->places[at] & ~by_fp_mark) == place && walk->addresses[at] == frame->ip &&
-		(!(walk->places[at] & by_fp_mark) || walk->fps[at].value == frame->fp);
-}
-
-static uint64_t hash_on(uint64_t outer, uint64_t address)
-{
-	return gmt_hash_fold(outer ^ 0x9e3779b97f4a7c15, address ^ 0xe7037ed1a0b428db);
+	return (walk->places[at] & ~GMT_WALK_BY_FP) == place && walk->addresses[at] == frame->ip &&
+		(!(walk->places[at] & GMT_WALK_BY_FP) || walk->fps[at].value == frame->fp);
 }
 
 uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count, uint64_t outer)
 {
 	while (count)
-		outer = hash_on(outer, addresses[--count]);
+		outer = gmt_walk_hash_on(outer, addresses[--count]);
 	return outer;
 }
 
 static void forget(struct gmt_walk *walk)
 {
 	walk->begin = GMT_WALK_FRAMES;
-	walk->is_same = walk->is_unsure = walk->is_blind = false;
+	walk->is_known = walk->is_unsure = walk->is_blind = false;
 }
 
 void gmt_walk_init(struct gmt_walk *walk)
@@ -249,6 +215,7 @@ void gmt_walk_init(struct gmt_walk *walk)
 	walk->own_stack = (struct gmt_own_stack){ 0 };
 	walk->places[GMT_WALK_FRAMES] = beyond_all;
 	walk->id = walk->taken = 0;
+	gmt_recall_clear(&walk->recall);
 	forget(walk);
 }
 
@@ -260,7 +227,7 @@ static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uin
 {
 	uint32_t saved_words = count ? walk->fresh[count - 1].saved_words : 0;
 
-	return saved_words ? (place & ~by_fp_mark) - saved_words : 0;
+	return saved_words ? (place & ~GMT_WALK_BY_FP) - saved_words : 0;
 }
 
 /*
@@ -278,15 +245,15 @@ static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint3
 		uint32_t place = fresh[i].place;
 
 		at--;
-		matters = place & by_fp_mark || (matters && !fresh[i].saved_words);
+		matters = place & GMT_WALK_BY_FP || (matters && !fresh[i].saved_words);
 		if (matters) {
-			place |= by_fp_mark;
+			place |= GMT_WALK_BY_FP;
 			walk->fps[at].value = fresh[i].fp;
 			walk->fps[at].place = fp_place(walk, i, place);
 		}
 		walk->places[at] = place;
 		walk->addresses[at] = fresh[i].ip;
-		walk->hashes[at] = hash = hash_on(hash, fresh[i].ip);
+		walk->hashes[at] = hash = gmt_walk_hash_on(hash, fresh[i].ip);
 	}
 }
 
@@ -308,7 +275,7 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	uint32_t limit)
 {
 	uint32_t first = at - count + own;
-	bool matters = walk->places[at] & by_fp_mark;
+	bool matters = walk->places[at] & GMT_WALK_BY_FP;
 
 	/* One place before the first stays free (walk.h). */
 	if (count >= at)
@@ -323,6 +290,7 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		walk->fps[at].place = fp_place(walk, count, walk->places[at]);
 	put_before(walk, at, count, own, matters);
 	walk->first = first;
+	gmt_recall_keep(walk, at, count);
 	return true;
 }
 
@@ -369,20 +337,20 @@ static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind
  */
 static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
 {
-	const uint64_t origin = origin_of(walk), top = walk->own_stack.top;
+	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
 	struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 	struct gmt_walk_frame *fresh = walk->fresh;
 	struct progress now = { 0 };
 	uint32_t trail_at = 0;
 
 	for (;; fresh++) {
-		const uint32_t place = place_of(origin, frame.sp);
+		const uint32_t place = gmt_walk_place(origin, frame.sp);
 
-		while ((walk->places[from] & ~by_fp_mark) < place)
+		while ((walk->places[from] & ~GMT_WALK_BY_FP) < place)
 			from++;
 		if (is_at(walk, from, &frame, place)) {
-			walk->is_same = from == walk->begin && !now.count;
-			return walk->is_same || splice(walk, start, now.count, now.own, from, limit);
+			walk->is_known = from == walk->begin && !now.count;
+			return walk->is_known || splice(walk, start, now.count, now.own, from, limit);
 		}
 		if (now.own == now.count && is_own(start, frame.ip))
 			now.own++;
@@ -393,7 +361,7 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 		fresh->ip = frame.ip;
 		fresh->fp = frame.fp;
 		fresh->saved_words = rule.saved_words;
-		fresh->place = place | (rule.kind == GMT_UNWIND_BY_FP ? by_fp_mark : 0);
+		fresh->place = place | (rule.kind == GMT_UNWIND_BY_FP ? GMT_WALK_BY_FP : 0);
 
 		enum step went = now.count == GMT_WALK_NEW_FRAMES ? STEP_TOO_FAR : step(start, &frame, rule, top, &frame);
 
@@ -425,16 +393,19 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		forget(walk);
 		return false;
 	}
-	walk->is_same = false;
+	walk->is_known = false;
+	walk->recall.current = 0;
 	if (walk->generation != generation || walk->is_unsure)
 		forget(walk);
-	if (walk->generation != generation)
+	if (walk->generation != generation) {
 		gmt_trail_clear(&walk->trail);
+		gmt_recall_clear(&walk->recall);
+	}
 	walk->generation = generation;
 
 	uint32_t from = walk->begin < GMT_WALK_FRAMES ? verify(walk, start->sp) : GMT_WALK_FRAMES;
 
-	if (walk_from(walk, start, limit, from) ||
+	if ((from < GMT_WALK_FRAMES && gmt_recall_take(walk, start, from, limit)) || walk_from(walk, start, limit, from) ||
 		(from < GMT_WALK_FRAMES && walk_from(walk, start, limit, GMT_WALK_FRAMES)))
 		return true;
 	forget(walk);
@@ -444,9 +415,9 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses)
 {
 	enum { LAST = GMT_WALK_FRAMES - 1 };
-	const uint64_t origin = origin_of(walk), top = walk->own_stack.top;
+	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
 	struct point frame = {
-		.ip = walk->addresses[LAST], .sp = address_of(origin, walk->places[LAST] & ~by_fp_mark), .fp = walk->fps[LAST].value,
+		.ip = walk->addresses[LAST], .sp = gmt_walk_address(origin, walk->places[LAST] & ~GMT_WALK_BY_FP), .fp = walk->fps[LAST].value,
 	};
 
 	uint32_t trail_at = 0;

@@ -5,7 +5,7 @@
 /*
  * Walks the calling thread's native stack by rules (capture/rules.h), and remembers it: the next walk goes only as far
  * as the frames are new, and takes the rest from memory once it has been verified. In the flow: native -> walk ->
- * trail -> rules. Or by frame pointers, where all code is said to keep them; no table is asked then.
+ * trail -> rules, and walk -> recall. Or by frame pointers, where all code is said to keep them; no table is asked then.
  *
  * Nothing is ever written to the stack, and only what is surely the thread's own stack is read (capture/own_stack.h).
  */
@@ -15,6 +15,7 @@
 
 #include "capture/both_ends.h"
 #include "capture/own_stack.h"
+#include "capture/recall.h"
 #include "capture/trail.h"
 #include "wire/format.h"
 
@@ -45,8 +46,8 @@ struct gmt_walk {
 	uint8_t ends;         /* enum gmt_stack_end; GMT_STACK_CUT: beyond GMT_WALK_NEW_FRAMES */
 	bool is_unsure;       /* what it was found by may be another thing next time: to be forgotten */
 	bool is_blind;        /* it has come to code that no table tells of */
-	bool is_same;         /* as the stack that was taken before */
-	uint32_t id;          /* the caller's: what the stack that was taken before is called, 0: nothing */
+	bool is_known;        /* it was taken before: id and module_generation are those of then */
+	uint32_t id;          /* the caller's: what the stack that was taken last is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
 	uint32_t taken;       /* likewise, how many until the next is compared */
 	struct gmt_trail trail;
@@ -58,6 +59,7 @@ struct gmt_walk {
 		uint64_t value;
 		uint32_t place; /* where it was read; 0: nowhere, it is the inner frame's */
 	} fps[GMT_WALK_FRAMES]; /* of frames whose frame pointer matters */
+	struct gmt_recall recall;
 };
 
 /* How many frames are known that are not our own. */

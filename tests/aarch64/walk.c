@@ -69,7 +69,7 @@ __attribute__((noinline)) static void look(void)
 
 	uint32_t count = gmt_walk_count(walk);
 
-	spliced += walk->is_same;
+	spliced += walk->is_known;
 	was_whole = was_whole && walk->ends == GMT_STACK_WHOLE;
 	differs = differs || count < depth + 2;
 	for (unsigned i = 0; i <= depth && !differs; i++)

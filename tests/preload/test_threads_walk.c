@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void look(void)
 		return;
 	}
 	atomic_fetch_add(&taken, 1);
-	atomic_fetch_add(&spliced, walk->is_same);
+	atomic_fetch_add(&spliced, walk->is_known);
 	demand(gmt_walk_count(walk) > count, "frames are missing");
 	for (unsigned i = 1; i <= count; i++)
 		demand(walk->addresses[walk->first + i] == noted[count - i], "a frame is another one");

@@ -45,11 +45,31 @@ static void change(void)
 		use_register(any(depth));
 }
 
+/* What stacks are called here, by number: a stack that the walk says it knows must be the one of that name. */
+static struct name {
+	uint64_t addresses[DEEPEST];
+	uint32_t count;
+} names[4 * ROUNDS];
+static uint32_t name_count;
+
+static void call_it(const uint64_t *expected, uint32_t count)
+{
+	struct name *name = &names[walk.id];
+
+	if (!walk.is_known || !walk.id) {
+		walk.id = name_count = name_count % (4 * ROUNDS - 1) + 1;
+		name = &names[walk.id];
+		name->count = count;
+		memcpy(name->addresses, expected, count * sizeof(*expected));
+		gmt_recall_name(&walk);
+	}
+	assert_int_equal(name->count, count);
+	assert_memory_equal(name->addresses, expected, count * sizeof(*expected));
+}
+
 /* All of `frames`, innermost first, without our own. */
 static void check(uint32_t limit, int has_odd)
 {
-	static uint64_t seen_before[DEEPEST];
-	static uint32_t count_before;
 	struct gmt_walk_start start = start_here();
 	uint64_t expected[DEEPEST];
 	uint32_t count = 0, first = depth;
@@ -67,12 +87,7 @@ static void check(uint32_t limit, int has_odd)
 	assert_int_equal(gmt_walk_count(&walk), count);
 	assert_memory_equal(walk.addresses + walk.first, expected, count * sizeof(*expected));
 	assert_int_equal(walk.hashes[walk.first], gmt_walk_hash(expected, count, 0));
-	if (walk.is_same) {
-		assert_int_equal(count, count_before);
-		assert_memory_equal(expected, seen_before, count * sizeof(*expected));
-	}
-	count_before = count;
-	memcpy(seen_before, expected, count * sizeof(*expected));
+	call_it(expected, count);
 	assert_true(walk.first > 0);
 }
 
@@ -93,6 +108,79 @@ static void a_spliced_stack_is_the_one_that_is_there(void **state)
 	}
 }
 
+/* All that a stack is. */
+struct scene {
+	uint64_t memory[WORDS];
+	struct frame frames[DEEPEST];
+	uint32_t depth;
+};
+
+static void keep_scene(struct scene *scene)
+{
+	memcpy(scene->memory, memory, sizeof(memory));
+	memcpy(scene->frames, frames, depth * sizeof(*frames));
+	scene->depth = depth;
+}
+
+static void set_scene(const struct scene *scene)
+{
+	memcpy(memory, scene->memory, sizeof(memory));
+	memcpy(frames, scene->frames, scene->depth * sizeof(*frames));
+	depth = scene->depth;
+}
+
+static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is_not(void **state)
+{
+	(void)state;
+	enum { SCENES = 12, TURNS = 8 };
+	static struct scene scenes[SCENES];
+	uint32_t recalled = 0, left = 0;
+
+	for (unsigned session = 0; session < SESSIONS; session++) {
+		begin_session(session);
+		for (int i = 0; i < SCENES; i++) {
+			change();
+			keep_scene(&scenes[i]);
+		}
+		for (int turn = 0; turn < TURNS; turn++) {
+			for (int i = 0; i < SCENES; i++) {
+				uint32_t guess = walk.recall.next;
+
+				set_scene(&scenes[i]);
+				if (turn > 2 && !any(4))
+					any(2) ? go_on(any(depth)) : use_register(any(depth));
+				check(512, 0);
+				/* An unchanged stack is not compared with anything else. */
+				recalled += guess && walk.recall.current == guess && walk.is_known;
+				left += guess && walk.recall.current != guess;
+			}
+		}
+	}
+	assert_true(recalled > SESSIONS * SCENES);
+	assert_true(left > SESSIONS);
+}
+
+static void what_is_remembered_has_its_bounds(void **state)
+{
+	(void)state;
+	uint32_t fullest = 0, emptied = 0;
+
+	begin_session(5);
+	for (int round = 0; round < 100 * ROUNDS; round++) {
+		uint32_t used = walk.recall.used;
+
+		while (depth > 2)
+			depth--;
+		while (depth < 60)
+			push(0);
+		check(512, 0);
+		fullest = used > fullest ? used : fullest;
+		emptied += walk.recall.used < used;
+	}
+	assert_true(fullest < GMT_RECALL_WORDS);
+	assert_true(emptied > 1);
+}
+
 static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 {
 	(void)state;
@@ -103,9 +191,9 @@ static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 		for (int i = 0; i < 30; i++)
 			push(0);
 		check(512, 0);
-		assert_false(walk.is_same);
+		assert_false(walk.is_known);
 		check(512, 0);
-		same += walk.is_same;
+		same += walk.is_known;
 
 		uint32_t index = any(depth - 1);
 
@@ -113,7 +201,7 @@ static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
 		frames[index].ip ^= 0x1000000;
 		*word(frames[index].sp - 8) = frames[index].ip;
 		check(512, 0);
-		assert_false(walk.is_same);
+		assert_false(walk.is_known);
 	}
 	assert_int_equal(same, SESSIONS);
 }
@@ -185,7 +273,7 @@ static void a_frame_pointer_that_no_frame_is_counted_from_may_be_any(void **stat
 	for (unsigned way = 0; way < 2; way++)
 		for (uint64_t kept = 0; kept < 9; kept++) {
 			check_caller(false, inner[way], 1, kept);
-			assert_int_equal(walk.is_same, kept > 0);
+			assert_int_equal(walk.is_known, kept > 0);
 		}
 }
 
@@ -218,10 +306,10 @@ static void another_generation_of_rules_and_a_pause_forget_all(void **state)
 		push(0);
 	check(512, 0);
 	check(512, 0);
-	assert_true(walk.is_same);
+	assert_true(walk.is_known);
 	gmt_rules.generation++;
 	check(512, 0);
-	assert_false(walk.is_same);
+	assert_false(walk.is_known);
 	gmt_rules.pauses++;
 
 	struct gmt_walk_start start = start_here();
@@ -229,7 +317,7 @@ static void another_generation_of_rules_and_a_pause_forget_all(void **state)
 	assert_false(gmt_walk_take(&walk, &start, 512));
 	gmt_rules.pauses--;
 	check(512, 0);
-	assert_false(walk.is_same);
+	assert_false(walk.is_known);
 }
 
 static void what_lies_below_the_stack_pointer_is_not_read(void **state)
@@ -257,6 +345,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spliced_stack_is_the_one_that_is_there),
+		cmocka_unit_test(a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is_not),
+		cmocka_unit_test(what_is_remembered_has_its_bounds),
 		cmocka_unit_test(an_unchanged_stack_is_told_from_a_changed_one),
 		cmocka_unit_test(a_frame_pointer_that_a_frame_is_counted_from_is_compared),
 		cmocka_unit_test(a_frame_pointer_that_no_frame_is_counted_from_may_be_any),

@@ -20,7 +20,7 @@ static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **st
 
 		for (int again = 0; again < 2; again++) {
 			assert_true(gmt_walk_take(&walk, &start, 512));
-			assert_int_equal(walk.is_same, again);
+			assert_int_equal(walk.is_known, again);
 			assert_int_equal(walk.ends, GMT_STACK_CUT);
 			assert_int_equal(gmt_walk_count(&walk), GMT_WALK_NEW_FRAMES);
 			assert_int_equal(gmt_walk_outermost(&walk, &start, count, found), beyond >= count);
@@ -118,7 +118,7 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 			continue;
 		for (int again = 0; again < 2; again++) {
 			assert_true(gmt_walk_take(&walk, &start, 512));
-			assert_true(walk.is_unsure && !walk.is_same);
+			assert_true(walk.is_unsure && !walk.is_known);
 			if (!keeps) {
 				assert_int_equal(walk.ends, GMT_STACK_STOPPED);
 				assert_int_equal(gmt_walk_count(&walk), 2);
@@ -179,7 +179,7 @@ static void stacks_by_frame_pointers_are_those_that_are_there(void **state)
 				assert_int_equal(gmt_walk_count(&walk), depth);
 				for (uint32_t i = 0; i < depth; i++)
 					assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
-				same += walk.is_same;
+				same += walk.is_known;
 			}
 		}
 	}
