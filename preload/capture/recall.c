@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/recall.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "capture/walk_places.h"
@@ -12,22 +13,27 @@
  */
 struct part {
 	uint32_t id, module_generation; /* of gmt_walk, when this part was on the stack last */
+	uint32_t next;                  /* the part that came behind it last; 0: none */
+	uint32_t words;                 /* of all this */
 	uint64_t outer_hash;            /* of the stack from the joint outwards */
 	uint64_t joint_address;
 	uint64_t joint_fp;       /* if it matters; else 0 */
 	uint32_t joint_place;    /* as gmt_walk::places */
 	uint32_t joint_fp_place; /* where that frame pointer was read; 0: nowhere, or it does not matter */
 	uint32_t outer;          /* frames from the joint outwards */
-	uint32_t words;          /* of all this */
 	uint16_t count, fps;     /* frames, and frame pointers that matter */
-	uint16_t own;            /* frames before gmt_walk::first */
-	uint16_t ends;           /* gmt_walk::ends */
+	uint32_t own;            /* frames before gmt_walk::first */
+	uint32_t ends;           /* gmt_walk::ends */
 	uint64_t addresses[];
 };
 
-enum { HEAD_WORDS = sizeof(struct part) / sizeof(uint64_t) };
+enum {
+	WORD = sizeof(uint64_t),
+	HEAD_WORDS = sizeof(struct part) / WORD,
+	NAME_WORDS = offsetof(struct part, outer_hash) / WORD,
+};
 
-_Static_assert(sizeof(struct part) % sizeof(uint64_t) == 0, "parts are whole words, without padding");
+_Static_assert(sizeof(struct part) == 3 * WORD + 10 * sizeof(uint32_t), "bytes of parts are compared: none is padding");
 
 /* What lies behind the head of a part. */
 struct rows {
@@ -47,15 +53,23 @@ static inline struct part *part_at(struct gmt_recall *recall, uint32_t at)
 	return (struct part *)(void *)&recall->words[at];
 }
 
+uint32_t gmt_recall_guess(const struct gmt_recall *recall)
+{
+	return recall->last ? ((const struct part *)(const void *)&recall->words[recall->last])->next : 0;
+}
+
 void gmt_recall_clear(struct gmt_recall *recall)
 {
 	/* Memory that was never written stays so. */
 	if (recall->used)
 		memset(recall->starts, 0, sizeof(recall->starts));
-	recall->used = recall->next = recall->current = 0;
+	recall->used = recall->last = recall->current = 0;
 }
 
-/* Whether a walk from `start` would begin with the part, and come to frame `at` behind it. */
+/*
+ * Whether a walk from `start` would begin with the part, and come to frame `at` behind it. What is guessed has followed
+ * the frames that are remembered, so the joint should be as it was then; that it is takes little to see.
+ */
 static bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
 	const struct rows *rows, uint32_t at, uint64_t origin)
 {
@@ -127,25 +141,22 @@ bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 {
 	struct gmt_recall *recall = &walk->recall;
 	const uint64_t origin = gmt_walk_origin(walk);
+	const uint32_t guess = gmt_recall_guess(recall);
 
-	if (!recall->next)
+	if (!guess)
 		return false;
 
-	struct part *part = part_at(recall, recall->next);
+	struct part *part = part_at(recall, guess);
 	struct rows rows = rows_of(part, part->count, part->fps);
 	uint32_t at = GMT_WALK_FRAMES - part->outer;
 
-	if (at < from || part->count >= at ||
+	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] || part->ends != walk->ends ||
 		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
 		!has_ends(walk, start, part, &rows, at, origin) || !stands(part, &rows, origin))
 		return false;
-	if (part->outer_hash == walk->hashes[at] && part->ends == walk->ends)
-		take_name(walk, part);
+	take_name(walk, part);
 	put(walk, part, &rows, at);
-	recall->current = recall->next;
-	recall->next += part->words;
-	if (recall->next >= recall->used)
-		recall->next = 0;
+	recall->current = recall->last = guess;
 	return true;
 }
 
@@ -185,7 +196,7 @@ static uint32_t write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 static bool is_same_part(const struct part *part, const struct part *other)
 {
 	return part->words == other->words && part->outer_hash == other->outer_hash &&
-		memcmp(&part->outer_hash, &other->outer_hash, (part->words - 1) * sizeof(uint64_t)) == 0;
+		memcmp(&part->outer_hash, &other->outer_hash, (part->words - NAME_WORDS) * sizeof(uint64_t)) == 0;
 }
 
 void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
@@ -196,7 +207,7 @@ void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 
 	/* Where all that is new is our own, what is our own of the rest is not the part's to say. */
 	if (!count || count > GMT_RECALL_FRAMES || walk->first > at) {
-		recall->next = 0;
+		recall->last = 0;
 		return;
 	}
 	if (recall->used > GMT_RECALL_WORDS - MOST_WORDS)
@@ -213,10 +224,9 @@ void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	} else {
 		take_name(walk, part_at(recall, *start));
 	}
-	recall->current = *start;
-	recall->next = *start + part_at(recall, *start)->words;
-	if (recall->next >= recall->used)
-		recall->next = 0;
+	if (recall->last)
+		part_at(recall, recall->last)->next = *start;
+	recall->current = recall->last = *start;
 }
 
 void gmt_recall_name(struct gmt_walk *walk)

@@ -3,15 +3,15 @@
 #define GMT_CAPTURE_RECALL_H
 
 /*
- * The inner parts of stacks that a thread has had, in the order in which it had them first. In the flow: walk -> recall.
+ * The inner parts of stacks that a thread has had, each with the one that followed it last. In the flow: walk -> recall.
  *
  * A program does the same again and again: a training step allocates with the stacks of the step before, in the same
- * order, at the same places. So when a part was on the stack, the one that followed it then is the guess for the next
- * time. It is compared with what is on the stack, word by word, as remembered frames are (why that is exact: walk.c);
- * where it holds, there is nothing to walk, to hash or to look up in the depot, for what the stack is called is known too.
+ * order, at the same places. So what followed a part the last time is the guess for this time. It is compared with what
+ * is on the stack, word by word, as remembered frames are (why that is exact: walk.c); where it holds, there is nothing
+ * to walk, to hash or to look up in the depot, for what the stack is called is known too.
  *
- * The order is only a guess; what does not hold is walked. One thread uses it at a time. It forgets all when it is full,
- * or rules are no longer what they were.
+ * What does not hold is walked. One thread uses it at a time. It forgets all when it is full, or rules are no longer
+ * what they were.
  */
 
 #include <stdbool.h>
@@ -29,13 +29,16 @@ enum {
 /* All zero: empty. */
 struct gmt_recall {
 	uint32_t used;    /* words; 0 is none, parts begin at 1 */
-	uint32_t next;    /* the part that is guessed; 0: none */
-	uint32_t current; /* the part that is on the stack; 0: none, or none that is known */
+	uint32_t last;    /* the part that the stack before had; 0: none */
+	uint32_t current; /* likewise, of the stack that is taken now */
 	uint32_t starts[1 << GMT_RECALL_START_BITS]; /* by a hash of the stack: where a part with it may be */
 	uint64_t words[GMT_RECALL_WORDS];
 };
 
 void gmt_recall_clear(struct gmt_recall *recall);
+
+/* The part that is guessed; 0: none. */
+uint32_t gmt_recall_guess(const struct gmt_recall *recall);
 
 /*
  * Whether the stack from `start` outwards is the guessed part and then remembered frames, of which those outwards from

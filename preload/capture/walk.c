@@ -264,6 +264,7 @@ static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum
 	walk->fresh[count - 1].saved_words = 0;
 	walk->ends = (uint8_t)ends;
 	walk->hashes[GMT_WALK_FRAMES] = 0;
+	walk->recall.last = 0;
 	put_before(walk, GMT_WALK_FRAMES, count, own, matters);
 }
 

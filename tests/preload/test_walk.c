@@ -144,9 +144,14 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 		}
 		for (int turn = 0; turn < TURNS; turn++) {
 			for (int i = 0; i < SCENES; i++) {
-				uint32_t guess = walk.recall.next;
+				uint32_t guess = gmt_recall_guess(&walk.recall);
 
 				set_scene(&scenes[i]);
+				/* Far out, all turn long: inner parts hold, and what the stack is called does not. */
+				if (turn > 4 && depth > 2) {
+					frames[1].ip ^= 0x1000000 * (uint64_t)turn;
+					*word(frames[1].sp - 8) = frames[1].ip;
+				}
 				if (turn > 2 && !any(4))
 					any(2) ? go_on(any(depth)) : use_register(any(depth));
 				check(512, 0);
@@ -262,6 +267,49 @@ static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **stat
 	}
 }
 
+/* The guess is what comes behind this in `check_caller`s that have been made. */
+static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
+{
+	check_caller(true, inner, which, 0);
+	assert_true(gmt_recall_guess(&walk.recall));
+	return gmt_recall_guess(&walk.recall);
+}
+
+static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void **state)
+{
+	(void)state;
+	const struct gmt_unwind_rule before = { .kind = GMT_UNWIND_BY_SP, .saved_words = 4, .cfa_words = 12 };
+	const struct gmt_unwind_rule behind = { .kind = GMT_UNWIND_BY_SP, .saved_words = 5, .cfa_words = 14 };
+	const struct gmt_unwind_rule inner[] = {
+		{ .kind = GMT_UNWIND_BY_SP, .saved_words = 3, .cfa_words = 10 }, { .kind = GMT_UNWIND_BY_SP, .cfa_words = 10 },
+	};
+
+	/* What is guessed, and not there: it or its joint counts from a frame pointer that is read, or was left as it is. */
+	for (unsigned way = 0; way < 2; way++)
+		for (unsigned outer = 0; outer < 2; outer++)
+			for (unsigned wrong = 0; wrong < 4; wrong++) {
+				begin_session(8);
+				for (int i = 0; i < 3; i++) {
+					check_caller(true, before, outer, 0);
+					check_caller(true, inner[way], 0, 0);
+					check_caller(true, behind, outer, 0);
+				}
+
+				uint32_t guess = guess_behind(before, outer);
+
+				check_caller(true, inner[way], 0, 0);
+				assert_int_equal(walk.recall.current, guess);
+				if (wrong % 2 == 0) {
+					check_caller(true, behind, outer, 0);
+					guess_behind(before, outer);
+				}
+				if (wrong < 3)
+					check_caller(true, before, wrong == 0 ? outer : !outer, 0);
+				/* Where another frame had it, it stands as it was. */
+				check_caller(true, inner[way], wrong != 1, 0);
+			}
+}
+
 static void a_frame_pointer_that_no_frame_is_counted_from_may_be_any(void **state)
 {
 	(void)state;
@@ -349,6 +397,7 @@ int main(void)
 		cmocka_unit_test(what_is_remembered_has_its_bounds),
 		cmocka_unit_test(an_unchanged_stack_is_told_from_a_changed_one),
 		cmocka_unit_test(a_frame_pointer_that_a_frame_is_counted_from_is_compared),
+		cmocka_unit_test(a_recalled_stack_is_compared_by_the_frame_pointers_that_matter),
 		cmocka_unit_test(a_frame_pointer_that_no_frame_is_counted_from_may_be_any),
 		cmocka_unit_test(a_frame_without_a_simple_rule_is_never_walked_over),
 		cmocka_unit_test(another_generation_of_rules_and_a_pause_forget_all),
