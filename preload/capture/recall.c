@@ -13,7 +13,7 @@
  */
 struct part {
 	uint32_t id, module_generation; /* of gmt_walk, when this part was on the stack last */
-	uint32_t next;                  /* the part that came behind it last; 0: none */
+	uint32_t next[GMT_RECALL_GUESSES]; /* parts that came behind it, the last one first; 0: none */
 	uint32_t words;                 /* of all this */
 	uint64_t outer_hash;            /* of the stack from the joint outwards */
 	uint64_t joint_address;
@@ -33,7 +33,7 @@ enum {
 	NAME_WORDS = offsetof(struct part, outer_hash) / WORD,
 };
 
-_Static_assert(sizeof(struct part) == 3 * WORD + 10 * sizeof(uint32_t), "bytes of parts are compared: none is padding");
+_Static_assert(sizeof(struct part) == 3 * WORD + 12 * sizeof(uint32_t), "bytes of parts are compared: none is padding");
 
 /* What lies behind the head of a part. */
 struct rows {
@@ -53,9 +53,25 @@ static inline struct part *part_at(struct gmt_recall *recall, uint32_t at)
 	return (struct part *)(void *)&recall->words[at];
 }
 
-uint32_t gmt_recall_guess(const struct gmt_recall *recall)
+uint32_t gmt_recall_guess(struct gmt_recall *recall, unsigned rank)
 {
-	return recall->last ? ((const struct part *)(const void *)&recall->words[recall->last])->next : 0;
+	return recall->last ? part_at(recall, recall->last)->next[rank] : 0;
+}
+
+/* What came behind the last part is the first guess from now on. */
+static void learn(struct gmt_recall *recall, uint32_t came)
+{
+	uint32_t *next = part_at(recall, recall->last)->next, pushed = came;
+
+	for (unsigned rank = 0; recall->last && rank < GMT_RECALL_GUESSES; rank++) {
+		uint32_t was = next[rank];
+
+		next[rank] = pushed;
+		if (was == came)
+			break;
+		pushed = was;
+	}
+	recall->last = recall->current = came;
 }
 
 void gmt_recall_clear(struct gmt_recall *recall)
@@ -137,16 +153,10 @@ static void take_name(struct gmt_walk *walk, const struct part *part)
 	walk->module_generation = part->module_generation;
 }
 
-bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit)
+static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit, uint32_t guess)
 {
-	struct gmt_recall *recall = &walk->recall;
 	const uint64_t origin = gmt_walk_origin(walk);
-	const uint32_t guess = gmt_recall_guess(recall);
-
-	if (!guess)
-		return false;
-
-	struct part *part = part_at(recall, guess);
+	struct part *part = part_at(&walk->recall, guess);
 	struct rows rows = rows_of(part, part->count, part->fps);
 	uint32_t at = GMT_WALK_FRAMES - part->outer;
 
@@ -156,8 +166,22 @@ bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 		return false;
 	take_name(walk, part);
 	put(walk, part, &rows, at);
-	recall->current = recall->last = guess;
 	return true;
+}
+
+bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit)
+{
+	for (unsigned rank = 0; rank < GMT_RECALL_GUESSES; rank++) {
+		uint32_t guess = gmt_recall_guess(&walk->recall, rank);
+
+		if (!guess)
+			return false;
+		if (take(walk, start, from, limit, guess)) {
+			learn(&walk->recall, guess);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Writes down the part behind all others, as not yet called anything; there is room. Returns its words. */
@@ -224,9 +248,7 @@ void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	} else {
 		take_name(walk, part_at(recall, *start));
 	}
-	if (recall->last)
-		part_at(recall, recall->last)->next = *start;
-	recall->current = recall->last = *start;
+	learn(recall, *start);
 }
 
 void gmt_recall_name(struct gmt_walk *walk)

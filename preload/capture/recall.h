@@ -3,12 +3,12 @@
 #define GMT_CAPTURE_RECALL_H
 
 /*
- * The inner parts of stacks that a thread has had, each with the one that followed it last. In the flow: walk -> recall.
+ * The inner parts of stacks that a thread has had, each with those that followed it lately. In the flow: walk -> recall.
  *
  * A program does the same again and again: a training step allocates with the stacks of the step before, in the same
- * order, at the same places. So what followed a part the last time is the guess for this time. It is compared with what
- * is on the stack, word by word, as remembered frames are (why that is exact: walk.c); where it holds, there is nothing
- * to walk, to hash or to look up in the depot, for what the stack is called is known too.
+ * order, at the same places. So what followed a part before is a guess for this time. It is compared with what is on the
+ * stack, word by word, as remembered frames are (why that is exact: walk.c); where it holds, there is nothing to walk, or
+ * to look up in the depot, for what the stack is called is known too.
  *
  * What does not hold is walked. One thread uses it at a time. It forgets all when it is full, or rules are no longer
  * what they were.
@@ -24,6 +24,7 @@ enum {
 	GMT_RECALL_WORDS = 1 << 16,
 	GMT_RECALL_START_BITS = 11,
 	GMT_RECALL_FRAMES = 512, /* parts of more are not kept */
+	GMT_RECALL_GUESSES = 3,
 };
 
 /* All zero: empty. */
@@ -37,11 +38,11 @@ struct gmt_recall {
 
 void gmt_recall_clear(struct gmt_recall *recall);
 
-/* The part that is guessed; 0: none. */
-uint32_t gmt_recall_guess(const struct gmt_recall *recall);
+/* The part that is guessed first, or as number `rank`, from 0 on; 0: none. */
+uint32_t gmt_recall_guess(struct gmt_recall *recall, unsigned rank);
 
 /*
- * Whether the stack from `start` outwards is the guessed part and then remembered frames, of which those outwards from
+ * Whether the stack from `start` outwards is a guessed part and then remembered frames, of which those outwards from
  * `from` have been verified. Then it is what the walk has taken, and gmt_walk::is_known is set. False: nothing is
  * changed.
  */

@@ -144,7 +144,7 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 		}
 		for (int turn = 0; turn < TURNS; turn++) {
 			for (int i = 0; i < SCENES; i++) {
-				uint32_t guess = gmt_recall_guess(&walk.recall);
+				uint32_t guess = gmt_recall_guess(&walk.recall, 0);
 
 				set_scene(&scenes[i]);
 				/* Far out, all turn long: inner parts hold, and what the stack is called does not. */
@@ -271,8 +271,8 @@ static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **stat
 static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 {
 	check_caller(true, inner, which, 0);
-	assert_true(gmt_recall_guess(&walk.recall));
-	return gmt_recall_guess(&walk.recall);
+	assert_true(gmt_recall_guess(&walk.recall, 0));
+	return gmt_recall_guess(&walk.recall, 0);
 }
 
 static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void **state)
