@@ -2,6 +2,7 @@
 """A training loop, without the shim, with it, and with what PyTorch itself has to record memory with."""
 import json
 import os
+import statistics
 
 from rows import LEAST_PERCENT, Row, compare, row_of, slower_percent, times
 from sampling import HERE, alternate
@@ -60,3 +61,45 @@ def training_loop(machine, effort, progress):
     rows += [row_of("size on disk", variant, "bytes/event", values, goal=BYTES_GOAL)
              for variant, values in bytes_per_event.items()]
     return rows
+
+
+# Recorded and not, in turns of one process: (options of the shim, or None: without it; the recorder that is switched)
+TURNS = {
+    "stacks=all": ("stacks=all", "shim"),
+    "stacks=python": ("stacks=python", "shim"),
+    "stacks=native": ("stacks=native", "shim"),
+    "stacks=none": ("stacks=none", "shim"),
+    "stacks=all, free_stacks=on": ("stacks=all:free_stacks=on", "shim"),
+    "PyTorch's recorder, stacks=python": (None, "python"),
+    "PyTorch's recorder, stacks=all": (None, "all"),
+}
+
+
+def slower_of_pairs(told, recorded, paused):
+    """Of each process: how many percent slower its recorded steps were, the median of its pairs."""
+    return [(statistics.median(pair[recorded] / pair[paused] for pair in pairs) - 1) * 100 for pairs in told]
+
+
+def training_turns(machine, effort, progress):
+    steps, pairs, cycles = effort.pick(3, 3, 1), effort.pick(150, 50, 2), effort.processes(5, 2)
+    script = os.path.join(HERE, "training_turns.py")
+
+    def measure(variant):
+        options, recorder = TURNS[variant]
+        told = json.loads(machine.run_torch([machine.python, script, str(steps), str(pairs), recorder], options))
+        if options is not None:
+            machine.take_snapshot()
+        return told
+
+    told = alternate(TURNS, cycles, measure, progress, lambda pairs: f"{slower_of_pairs([pairs], 0, 2)[0]:+.1f} %")
+    wall = {variant: slower_of_pairs(pairs, 0, 2) for variant, pairs in told.items()}
+    cpu = {variant: slower_of_pairs(pairs, 1, 3) for variant, pairs in told.items()}
+    section = "training loop, a step that is recorded against one that is not, in turns of one process"
+    # A single process may have had a quiet hour: the goal is held against the one in the middle.
+    rows = [Row(section, variant, "%", min(values), statistics.median(values), compared="in the middle",
+                figure=statistics.median(values), figure_unit="%", goal=SLOWER_GOALS_PERCENT.get(variant), samples=values)
+            for variant, values in wall.items()]
+    theirs, ours = (statistics.median(wall[variant]) for variant in (RIVAL, "stacks=all"))
+    rows.append(Row(section, f"{RIVAL}: its overhead against ours", "times", theirs / max(ours, LEAST_PERCENT),
+                    theirs / max(ours, LEAST_PERCENT), goal=CHEAPER_GOAL, at_least=True))
+    return rows + [row_of(section + ", processor time of all threads", variant, "%", values) for variant, values in cpu.items()]

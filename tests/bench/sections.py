@@ -5,7 +5,7 @@ import os
 
 from rows import added, compare, memory_row, row_of
 from sampling import HERE, alternate, runtime_arguments, spawn_ms, time_and_memory
-from section_loop import PLAIN, training_loop
+from section_loop import PLAIN, training_loop, training_turns
 from section_reader import reader, readers
 from section_stack import stack
 from section_writer import end, writer
@@ -129,6 +129,7 @@ def pauses(machine, effort, progress):
 
 SECTIONS = {
     "loop": training_loop,
+    "turns": training_turns,
     "stack": stack,
     "exceptions": exceptions,
     "startup": startup,

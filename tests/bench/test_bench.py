@@ -116,6 +116,13 @@ class OthersWords(unittest.TestCase):
         with self.assertRaisesRegex(rivals.Unusable, "does not say"):
             rivals.counted("version 9 of this file is unknown", rivals.Memray.count_label)
 
+    def test_steps_are_held_against_those_of_their_own_pair(self):
+        # A machine that is twice as slow at times, in both steps of a pair.
+        pairs = [[1.03 * machine, 1.5, machine, 1.0] for machine in (10, 20, 10)]
+        (wall,), (cpu,) = (section_loop.slower_of_pairs([pairs], *columns) for columns in ((0, 2), (1, 3)))
+        self.assertAlmostEqual(wall, 3)
+        self.assertAlmostEqual(cpu, 50)
+
     def test_what_a_loop_told_is_found_among_a_rivals_own_words(self):
         text = 'heaptrack output will be written to "x"\n{"same": 1}\nHeaptrack finished! Now run:\n\n  zstd -dc < "x"\n'
         self.assertEqual(rivals.told_by(text), {"same": 1})
