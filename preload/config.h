@@ -15,6 +15,7 @@
 enum {
 	GMT_DEPTH_MAX = 512, /* frames of a stack, each kind */
 	GMT_OUTPUT_BYTES = 4096,
+	GMT_PATIENCE_S = 20,
 };
 
 /* How native stacks are walked (capture/native.h). */
@@ -24,7 +25,7 @@ enum gmt_unwind_way { GMT_UNWIND_WAY_AUTO, GMT_UNWIND_WAY_LIBUNWIND, GMT_UNWIND_
 enum gmt_overflow {
 	GMT_OVERFLOW_DROP,  /* drop at once */
 	GMT_OVERFLOW_BLOCK, /* wait at most 1 ms for this event and about 1 % of the time for all, then drop */
-	GMT_OVERFLOW_WAIT,  /* wait for as long as the writer goes on making room */
+	GMT_OVERFLOW_WAIT,  /* wait for as long as the writer goes on making room; see gmt_config_patience_ns */
 };
 
 /* What the file keeps of events (record/rotate.h). */
@@ -63,6 +64,18 @@ struct gmt_config {
 
 /* Read only after gmt_config_init. */
 extern struct gmt_config gmt_config;
+
+/*
+ * How long one thread waits for another before it goes on without: `usual_ns`, by which a machine that is hung up holds no
+ * program up. With overflow=wait it is as long as a machine that others use too may take: who asks for that would rather wait
+ * than lose anything.
+ */
+static inline uint64_t gmt_config_patience_ns(uint64_t usual_ns)
+{
+	const uint64_t long_ns = (uint64_t)GMT_PATIENCE_S * 1000000000;
+
+	return gmt_config.overflow == GMT_OVERFLOW_WAIT && usual_ns < long_ns ? long_ns : usual_ns;
+}
 
 /*
  * Reads `options` (NULL: none) over the defaults. Wrong ones keep their default; what is wrong is

@@ -21,9 +21,11 @@
 
 enum {
 	GATES = 32,
-	END_WAIT_NS = 1000000000,
 	BOUND_SINCE_MINOR = 12, /* from 3.12 a thread's state is that of the interpreter that runs on it */
 };
+
+/* For a thread that is in the middle of a stack, and may not run for a second on a busy machine. */
+#define END_WAIT_NS UINT64_C(10000000000)
 
 /* Who reads frames now. Several, so that threads do not wait for each other's cache line. */
 static struct {

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "config.h"
 #include "record/clock.h"
 #include "routes/symbols.h"
 
@@ -211,7 +212,7 @@ static bool start_thread(void)
 /* Without the GIL until the work is done, with it until the other thread needs nobody's help. */
 static void wait_for_thread(bool holds_gil)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + WAIT_NS;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(WAIT_NS);
 	uint32_t now;
 
 	while ((now = atomic_load(&stage)) != NOBODY && !(now == INSIDE && holds_gil)) {

@@ -4,11 +4,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "config.h"
 #include "record/clock.h"
 #include "routes/driver.h"
 #include "wire/format.h"
 
-enum { WAIT_NS = 100000000 };
+enum { WAIT_NS = 2000000000 }; /* as for contexts (routes/contexts.c) */
 
 /*
  * A place is free, held by whoever fills, empties or asks, or there to be looked at. What it says is
@@ -76,7 +77,7 @@ bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 	while (place && !take(place, READY)) {
 		uint64_t now_ns = gmt_clock_monotonic_ns();
 
-		deadline_ns = deadline_ns ? deadline_ns : now_ns + WAIT_NS;
+		deadline_ns = deadline_ns ? deadline_ns : now_ns + gmt_config_patience_ns(WAIT_NS);
 		if (now_ns >= deadline_ns) {
 			/* The driver does not answer whoever is asking: nobody asks it of this pool once more. */
 			read_place(place, ret_pool);

@@ -336,7 +336,10 @@ static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait
 		now_ns = gmt_clock_monotonic_ns();
 		if (atomic_load(&state) != RUNNING || now_ns >= deadline_ns)
 			return false;
-		limit = (struct timespec){ .tv_nsec = (long)(deadline_ns - now_ns) };
+		limit = (struct timespec){
+			.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
+			.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
+		};
 		syscall(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 	}
 }
@@ -351,7 +354,7 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
 
 		wake(&wanted, 1);
-		has_answer = !atomic_load(&is_late) && wait_for(&place->done, mine, ASK_WAIT_NS);
+		has_answer = !atomic_load(&is_late) && wait_for(&place->done, mine, gmt_config_patience_ns(ASK_WAIT_NS));
 		if (!has_answer)
 			atomic_store(&is_late, true);
 		*ret_sample = (struct gmt_sample){
@@ -375,19 +378,21 @@ bool gmt_sampler_is_there(void)
 void gmt_sampler_stop(bool once_more)
 {
 	uint64_t deadline_ns;
+	bool answers = !atomic_load(&is_late);
 
 	if (!gmt_sampler_is_there())
 		return;
-	if (once_more && gmt_session_is_on() && !atomic_load(&is_late)) {
+	if (once_more && gmt_session_is_on() && answers) {
 		uint32_t mine = atomic_load(&rounds_done) + 1;
 
 		atomic_store(&round_wanted, true);
 		wake(&wanted, 1);
-		wait_for(&rounds_done, mine, LAST_WAIT_NS);
+		answers = wait_for(&rounds_done, mine, gmt_config_patience_ns(LAST_WAIT_NS));
 	}
 	atomic_store(&state, OVER);
 	wake(&wanted, 1);
-	deadline_ns = gmt_clock_monotonic_ns() + STOP_WAIT_NS;
+	/* One that waits for this thread, as for the loader's lock when a library's constructor exits, waits in vain. */
+	deadline_ns = gmt_clock_monotonic_ns() + (answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
 	while (atomic_load(&is_inside) && gmt_clock_monotonic_ns() < deadline_ns)
 		sched_yield();
 }

@@ -349,6 +349,16 @@ static bool has_ended(const struct gmt_ring *ring, bool otherwise)
 	return errno == ESRCH || otherwise;
 }
 
+bool gmt_area_has_left_ring(const struct gmt_area *area)
+{
+	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
+
+	for (uint32_t index = 0; index < used; index++)
+		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_relaxed) == GMT_SLOT_LEFT)
+			return true;
+	return false;
+}
+
 bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index)
 {
 	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_LEFT &&

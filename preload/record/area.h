@@ -67,6 +67,9 @@ bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index);
 /* The thread of a slot has ended. */
 void gmt_area_leave_ring(struct gmt_area *area, uint32_t index);
 
+/* Whether a ring lies there that its thread has left: the writer makes it free. Any thread. */
+bool gmt_area_has_left_ring(const struct gmt_area *area);
+
 /*
  * Writer only. Whether slot `index` was left and its thread is gone: what is in the ring now is all. Until then
  * destructors of the thread's data may still bring events.

@@ -40,7 +40,6 @@ enum {
 	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
 	FULL_SHARE = 100,           /* of a thread's time, one part is what all its events may wait */
 	FULL_GRACE_NS = 100000000,  /* and this besides, for short runs and for bursts at their start */
-	HOPE_NS = 2000000000,       /* with overflow=wait: as long as room comes within this */
 	NAP_NS = 50000,
 };
 
@@ -176,7 +175,7 @@ static bool begin(void)
 
 static void wait_while_starting(void)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + START_WAIT_NS;
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(START_WAIT_NS);
 
 	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING &&
 		gmt_clock_monotonic_ns() < deadline_ns)
@@ -239,18 +238,34 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? depot : NULL;
 }
 
+/*
+ * Of who waits for the writer. At first it only lets others run: the writer is nearly always at it. Who may wait long sleeps
+ * then, or it would keep the processor from the writer.
+ */
+static void rest(uint64_t waited_ns)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	if (waited_ns < FULL_WAIT_NS)
+		sched_yield();
+	else
+		syscall(SYS_nanosleep, &nap, NULL);
+}
+
+/* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
 static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + FULL_WAIT_NS;
+	uint64_t start_ns = gmt_clock_monotonic_ns(), waited_ns;
 
 	if (!is_no_guest && gmt_process_is_another())
 		return false;
 	while (!gmt_area_claim_ring(&area, ret_slot)) {
 		/* Rings of threads that are gone are free once the writer has emptied them. */
 		gmt_writer_wake();
-		if (!may_wait || gmt_clock_monotonic_ns() >= deadline_ns)
+		waited_ns = gmt_clock_monotonic_ns() - start_ns;
+		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_area_has_left_ring(&area)))
 			return false;
-		sched_yield();
+		rest(waited_ns);
 	}
 	return true;
 }
@@ -322,7 +337,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 		return 0;
 	case GMT_OVERFLOW_WAIT:
 		/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
-		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : HOPE_NS;
+		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
 	case GMT_OVERFLOW_BLOCK:
 		break;
 	}
@@ -331,13 +346,9 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;
 }
 
-/*
- * Waits for the writer to make room; false when there is none in time. At first it only lets others run: the
- * writer is nearly always at it. Who may wait long sleeps then, or it would keep the processor from the writer.
- */
+/* Waits for the writer to make room; false when there is none in time. */
 __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	const struct timespec nap = { .tv_nsec = NAP_NS };
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	uint64_t start_ns = gmt_clock_monotonic_ns(), now_ns = start_ns;
 	uint64_t wait_ns = patience_ns(thread, start_ns);
@@ -347,10 +358,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 		return false;
 	gmt_writer_wake();
 	do {
-		if (now_ns - start_ns < FULL_WAIT_NS)
-			sched_yield();
-		else
-			syscall(SYS_nanosleep, &nap, NULL);
+		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
 		now_ns = gmt_clock_monotonic_ns();
 	} while (!is_in && now_ns - start_ns < wait_ns);
@@ -432,7 +440,7 @@ void gmt_session_before_exec(void)
 	if (!atomic_flag_test_and_set(&told))
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
-	gmt_writer_sync(EXEC_WAIT_MS);
+	gmt_writer_sync((uint32_t)(gmt_config_patience_ns((uint64_t)EXEC_WAIT_MS * 1000000) / 1000000));
 }
 
 /* One thread ends the recording; others that end the process wait until it has. */

@@ -285,6 +285,15 @@ void gmt_writer_wake(void)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
+/* The kernel takes no second for a billion nanoseconds. */
+static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
+		.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
+	};
+}
+
 void gmt_writer_sync(uint32_t wait_ms)
 {
 	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
@@ -297,7 +306,7 @@ void gmt_writer_sync(uint32_t wait_ms)
 	/* Numbers may pass zero. */
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
 		(now_ns = gmt_clock_monotonic_ns()) < deadline_ns) {
-		struct timespec limit = { .tv_nsec = (long)(deadline_ns - now_ns) };
+		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
 	}
@@ -321,10 +330,7 @@ bool gmt_writer_stop(void)
 	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
 		(now_ns = kernel_monotonic_ns()) < deadline_ns) {
-		struct timespec limit = {
-			.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
-			.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
-		};
+		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.is_over, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
 	}

@@ -5,9 +5,16 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "config.h"
 #include "record/clock.h"
 
-enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, TRIES = 10000, HOLD_WAIT_NS = 100000000 };
+/*
+ * What who ends a context waits for who asks in it. Long: on a busy machine he may not run for a second, and then ask in a
+ * context that is gone. Not for ever: a driver may not answer him.
+ */
+enum { HOLD_WAIT_NS = 2000000000 };
+
+enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, TRIES = 10000 };
 
 /* A place is found by its handle, and read before the handle is read again: it may have been given away. */
 static struct place {
@@ -272,7 +279,7 @@ void gmt_contexts_ending_begins(void)
 	atomic_fetch_add(&ending, 1);
 	if (!atomic_load(&held))
 		return;
-	deadline_ns = gmt_clock_monotonic_ns() + HOLD_WAIT_NS;
+	deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(HOLD_WAIT_NS);
 	while (atomic_load(&held) && gmt_clock_monotonic_ns() < deadline_ns)
 		sched_yield();
 }
