@@ -38,10 +38,24 @@ def ended_by_pytorch(run):
         run.stderr.rstrip().endswith(PYTORCH_ABORT)
 
 
-def run_past_aborts(command, forget=lambda: None, **how):
+def run_with(command, meanwhile, timeout, **how):
+    """As subprocess.run; `meanwhile` is called with the process while it runs, and may talk to it."""
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          **how) as process:
+        try:
+            meanwhile(process)
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
     """Runs a program, and again, a few times, where PyTorch ended it in its own way; `forget` is called before that."""
     for _ in range(RUNS):
-        run = subprocess.run(command, capture_output=True, text=True, **how)
+        run = run_with(command, meanwhile, **how) if meanwhile else \
+            subprocess.run(command, capture_output=True, text=True, **how)
         if not ended_by_pytorch(run):
             break
         Aborts.count += 1
@@ -53,7 +67,9 @@ def run_past_aborts(command, forget=lambda: None, **how):
 class Recording:
     """One run under the shim: exit code, output, and the snapshots that it left, in a folder of its own."""
 
-    def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300):
+    def __init__(self, command, options=None, environment=None, preload=SHIM, libraries=SIMCUDA, timeout=300,
+                 meanwhile=None):
+        """`meanwhile(recording, process)` is called while the program runs."""
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         atexit.register(leftovers.remove_of_folder, self.folder)
@@ -67,12 +83,18 @@ class Recording:
             variables["LD_LIBRARY_PATH"] = libraries
         # env(1) puts the preload on the program alone, not on what this test itself runs.
         self.run = run_past_aborts(["env", f"LD_PRELOAD={preload}", *command], self.forget,
-                                   env=variables, cwd=self.folder, timeout=timeout)
+                                   env=variables, cwd=self.folder, timeout=timeout,
+                                   meanwhile=meanwhile and (lambda process: meanwhile(self, process)))
         self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
 
     def forget(self):
         for path in self.files:
             os.unlink(path)
+
+    def rows_by_now(self, kind):
+        """Rows of a file that is still being written, which may not be there yet."""
+        told = cli("dump", "--json", *self.files[:1], "--record", kind) if self.files else None
+        return [json.loads(line) for line in told.stdout.splitlines()] if told and told.returncode == 0 else []
 
     @property
     def files(self):

@@ -9,12 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "observe/pools.h"
 #include "record/clock.h"
 #include "routes/driver.h"
 #include "wire/format.h"
 
 enum { DEFAULT_POOL = 0x100, POOL = 0x200, OTHER = 0x300, THREADS = 4 };
+
+struct gmt_config gmt_config;
 
 /* The driver, as far as pools ask it. */
 uint64_t gmt_driver_default_pool(int device)

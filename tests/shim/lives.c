@@ -20,7 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OWN = 1111, CHILD = 2222, OWN_LATER = 3333, FORKS = 60, FORKING_THREADS = 4, LAST_DESCRIPTOR = 1023, SYNCED_US = 1200000 };
+#include "../own_tasks.h"
+
+enum { OWN = 1111, CHILD = 2222, OWN_LATER = 3333, FORKS = 60, FORKING_THREADS = 4, LAST_DESCRIPTOR = 1023 };
 
 extern char **environ;
 static char *self;
@@ -60,8 +62,8 @@ static int unseen_child(pid_t (*make)(int))
 	pid_t pid;
 
 	allocate(OWN);
-	/* What a thread of the recorder's holds at that moment stays locked in the child: it has looked round by then. */
-	usleep(SYNCED_US);
+	/* What a thread of the recorder's holds at that moment stays locked in the child: it sleeps now, for a while. */
+	wait_for_turn_of("gpumemtrace");
 	pid = make(0);
 	if (!pid) {
 		allocate(CHILD);

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SIZE = 1111, LATER = 3333, CODE = 5, THREADS = 4, SYNCED_US = 1500000 };
+enum { SIZE = 1111, LATER = 3333, CODE = 5, THREADS = 4, SYNCED_US = 1500000, BUSY_ROUNDS = 1000 };
 
 extern char **environ;
 static char *program, *list[4];
@@ -52,11 +52,13 @@ static void pause_for_ever(void)
 		pause();
 }
 
+static _Atomic int busy_rounds;
+
 static void *be_busy(void *unused)
 {
 	void *block;
 
-	while (!cudaMalloc(&block, LATER))
+	for (; !cudaMalloc(&block, LATER); busy_rounds++)
 		cudaFree(block);
 	return unused;
 }
@@ -124,7 +126,8 @@ static void by_exit_beside_busy(void)
 {
 	for (int i = 0; i < THREADS; i++)
 		start(be_busy);
-	usleep(SYNCED_US / 5);
+	while (busy_rounds < BUSY_ROUNDS)
+		usleep(1000);
 	exit(CODE);
 }
 

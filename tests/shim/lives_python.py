@@ -57,9 +57,9 @@ def use_loader(method):
     workers = [context.Process(target=feed, args=(queue,)) for _ in range(3)]
     for worker in workers:
         worker.start()
-    assert len([queue.get(timeout=20) for _ in range(150)]) == 150
+    assert len([queue.get(timeout=120) for _ in range(150)]) == 150
     for worker in workers:
-        worker.join(20)
+        worker.join(120)
         assert worker.exitcode == 0, worker.exitcode
     allocate(OWN)
 

@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 40, SIZE = 512, ROUNDS = 4, SYNCED_US = 2200000, LOUD = 20, STACK_BYTES = 32768 };
+enum { AT_ONCE = 40, SIZE = 512, ROUNDS = 4, LOOK_US = 1000, LOOKS = 120000, GIVEN_BACK_BYTES = 25 << 20, LOUD = 20, STACK_BYTES = 32768 };
 
 static int wanted;
 
@@ -39,6 +39,13 @@ static long long area_bytes(void)
 
 	snprintf(pattern, sizeof(pattern), "/dev/shm/gpumemtrace-%u/%d.*area", (unsigned)getuid(), (int)getpid());
 	return glob(pattern, 0, NULL, &found) || stat(found.gl_pathv[0], &area) ? -1 : (long long)area.st_blocks * 512;
+}
+
+/* Until the recorder's thread has given back what threads that are gone had; not for ever. */
+static void wait_for_memory(void)
+{
+	for (int i = 0; i < LOOKS && area_bytes() > GIVEN_BACK_BYTES; i++)
+		usleep(LOOK_US);
 }
 
 static pthread_t start(void *(*work)(void *), void *argument)
@@ -106,7 +113,7 @@ static int burst(void)
 	pthread_barrier_wait(&all_there);
 	for (int i = 0; i < wanted; i++)
 		pthread_join(ids[i], NULL);
-	usleep(SYNCED_US);
+	wait_for_memory();
 	allocate(SIZE);
 	printf("%lld\n", area_bytes());
 	return 0;
@@ -135,13 +142,16 @@ static void *be_loud_together(void *unused)
 	return unused;
 }
 
+static pthread_t together[256];
+
 /* The last to come: all rings are taken. Then the others go. */
 static void *come_late(void *unused)
 {
 	for (int i = 0; i < LOUD; i++)
 		allocate(SIZE);
 	pthread_barrier_wait(&all_there);
-	usleep(SYNCED_US);
+	for (int i = 0; i < wanted; i++)
+		pthread_join(together[i], NULL);
 	for (int i = 0; i < 10 * LOUD; i++)
 		allocate(2 * SIZE);
 	return unused;
@@ -151,7 +161,6 @@ static void *come_late(void *unused)
 static int too_many(void)
 {
 	pthread_attr_t small;
-	pthread_t ids[256];
 
 	mallopt(M_ARENA_MAX, 1);
 	if (limit_address_space((rlim_t)600 << 20))
@@ -163,11 +172,10 @@ static int too_many(void)
 	for (int i = 0; i <= wanted; i++) {
 		if (i == wanted)
 			pthread_barrier_wait(&all_there);
-		if (pthread_create(&ids[i], &small, i < wanted ? be_loud_together : come_late, NULL))
+		if (pthread_create(&together[i], &small, i < wanted ? be_loud_together : come_late, NULL))
 			return 1;
 	}
-	for (int i = 0; i <= wanted; i++)
-		pthread_join(ids[i], NULL);
+	pthread_join(together[wanted], NULL);
 	return 0;
 }
 
@@ -196,11 +204,14 @@ static int key_destructors(void)
 	return 0;
 }
 
+static _Atomic int unseen;
+
 /* Ends by the system call alone: no destructor runs. Nobody can join it. */
 static void *end_unseen(void *unused)
 {
 	(void)unused;
 	allocate(SIZE);
+	unseen++;
 	syscall(SYS_exit, 0);
 	return NULL;
 }
@@ -218,10 +229,15 @@ static int unseen_ends(void)
 
 		if (pthread_create(&id, &attributes, end_unseen, NULL))
 			return 1;
-		if (done % 50 == 49)
-			usleep(SYNCED_US / 2);
+		if (done % 50 == 49) {
+			while (unseen <= done)
+				usleep(LOOK_US);
+			wait_for_memory();
+		}
 	}
-	usleep(SYNCED_US);
+	while (unseen < wanted)
+		usleep(LOOK_US);
+	wait_for_memory();
 	printf("%lld\n", area_bytes());
 	return 0;
 }

@@ -9,7 +9,7 @@ from snapshots import Recording, cli, events, records, report
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 ALLOC, FREE, ALLOC_FAILED = 1, 2, 3
-LONG_S = 30  # only a deadlock lasts so long
+LONG_S = 240  # only a deadlock lasts so long
 CODE = 5     # what lives-ends says in its end
 LIVES, ENDS = os.path.join(PROGRAMS, "lives"), os.path.join(PROGRAMS, "lives-ends")
 

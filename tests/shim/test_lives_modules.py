@@ -9,7 +9,7 @@ from snapshots import Recording
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
-TIMEOUT_S = 120
+TIMEOUT_S = 240
 
 
 class Modules(unittest.TestCase):

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPT = os.path.join(HERE, "lives_python.py")
 SETUP = os.path.join(os.path.dirname(os.path.dirname(HERE)), "scripts", "setup")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
-TIMEOUT_S = 60  # only a deadlock lasts so long
+TIMEOUT_S = 240  # only a deadlock lasts so long
 OWN, CHILD = 1111, 2222
 
 

@@ -9,7 +9,7 @@ from snapshots import SHIM, Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
-TIMEOUT_S = 120
+TIMEOUT_S = 240
 OF_HANDLER, OF_PROGRAM = 1024, 2048  # bytes that each of them allocates
 
 

@@ -8,7 +8,7 @@ from snapshots import Recording
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
-TIMEOUT_S = 120
+TIMEOUT_S = 240
 MIB = 1 << 20
 
 

@@ -13,7 +13,7 @@ ROUNDS = 5000
 
 def recorded(*asked):
     """Its estimate, and how many events there are."""
-    with Running("stacks=native") as run:
+    with Running("stacks=native:overflow=wait") as run:
         run.do(*asked)
         run.ps()
         run.end()

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import tap
+import tasks
 from snapshots import SIMCUDA, Recording, cli, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -20,8 +21,21 @@ CONTEXTS = 2000  # that a loop of the program makes
 MACHINE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_OTHERS_MEMORY": "1G"}
 
 
-def run(*arguments, options=None, libraries=SIMCUDA, **environment):
-    return Recording([PROGRAM, *arguments], options=options, libraries=libraries, environment={**MACHINE, **environment})
+def run(*arguments, options=None, libraries=SIMCUDA, meanwhile=None, **environment):
+    return Recording([PROGRAM, *arguments], options=options, libraries=libraries, environment={**MACHINE, **environment},
+                     meanwhile=meanwhile)
+
+
+def run_quiet(known, **more):
+    """The program goes on once the file has a sample with these parts, of when all its memory was there."""
+    def look(recording, process):
+        tasks.wait_until(lambda: any(row["known"] == known and row["pool_used_bytes"] == 10 * MIB
+                                     for row in recording.rows_by_now("sample")),
+                         "a sample of a program that does nothing", lambda: process.poll() is not None)
+        process.stdin.write("\n")
+        process.stdin.flush()
+
+    return run("quiet", meanwhile=look, **more)
 
 
 def samples(recording):
@@ -35,7 +49,7 @@ def contexts(recording):
 class Quiet(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = run("quiet", SIMCUDA_DEVICES="2")
+        cls.recording = run_quiet(EVERYTHING, SIMCUDA_DEVICES="2")
 
     def test_a_sample_says_what_the_driver_and_nvml_say_to_the_byte(self):
         self.assertEqual(self.recording.code, 0, self.recording.err)
@@ -154,8 +168,8 @@ class Nvml(unittest.TestCase):
     def test_without_nvml_the_driver_is_asked_alone(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(os.path.join(SIMCUDA, "libcuda.so.1"), folder)
-            absent = run("quiet", libraries=folder)
-        off = run("quiet", options={"nvml": "off"})
+            absent = run_quiet(DRIVER | POOLS | GRAPHS, libraries=folder)
+        off = run_quiet(DRIVER | POOLS | GRAPHS, options={"nvml": "off"})
         for recording in (absent, off):
             self.assertEqual(recording.code, 0, recording.err)
             free, total = map(int, recording.out.split())
@@ -166,7 +180,7 @@ class Nvml(unittest.TestCase):
             self.assertEqual([event["size_bytes"] for event in contexts(recording)], [0])
 
     def test_where_nvml_knows_this_process_by_another_number_it_is_not_guessed(self):
-        recording = run("quiet", SIMCUDA_PROCESS_ID="4000000")
+        recording = run_quiet(EVERYTHING & ~PROCESSES, SIMCUDA_PROCESS_ID="4000000")
         self.assertEqual({row["known"] & PROCESSES for row in samples(recording)}, {0})
         self.assertEqual({row["process_bytes"] + row["others_bytes"] for row in samples(recording)}, {0})
         # All that the device's use rose by is taken for the context's.
@@ -216,7 +230,17 @@ class Coverage(unittest.TestCase):
         self.assertRegex(text, r"cuMemGetInfo_v2 +cuda +10001\n")
 
     def test_a_recording_without_an_end_does_not_say_what_was_never_called(self):
-        killed = Recording(["timeout", "-s", "KILL", "1.5", PROGRAM, "quiet", "again"])
+        def is_told(recording):
+            told = cli("info", "--json", "--coverage", *recording.files[:1])
+            called = json.loads(told.stdout)["coverage"]["called"] if told.returncode == 0 else []
+            return "cuMemAlloc_v2" in [row["name"] for row in called]
+
+        def kill(recording, process):
+            tasks.wait_until(lambda: is_told(recording), "the call is in the file", lambda: process.poll() is not None)
+            process.kill()
+
+        killed = run("quiet", "again", meanwhile=kill)
+        self.assertEqual(killed.code, -9)
         found = self.coverage(killed)
         self.assertIn("cuMemAlloc_v2", [row["name"] for row in found["called"]])
         self.assertIsNone(found["never_called"])

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""Threads of a process, found by the names that they gave themselves; none of the recorder shows in another way.
+
+A thread has its parent's name until it has run for a moment, and one that was listed may have ended since.
+"""
+import os
+import time
+
+PATIENCE_S = 120
+WRITER, SAMPLER = "gpumemtrace", "gmt-sampler"
+
+
+def wait_until(holds, what, is_over=lambda: False):
+    """What `holds` says once it is true. Looks again and again: nothing tells of such things."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        was_over = is_over()
+        found = holds()
+        if found:
+            return found
+        if was_over:
+            break
+        time.sleep(0.002)
+    raise AssertionError(f"it did not come to that: {what}")
+
+
+def _read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def numbers(pid="self"):
+    try:
+        return sorted(int(task) for task in os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:
+        return []
+
+
+def name_of(task, pid="self"):
+    """Of one thread; nothing where it has ended."""
+    return _read(f"/proc/{pid}/task/{task}/comm").removesuffix("\n")
+
+
+def names(pid="self"):
+    return [name for name in (name_of(task, pid) for task in numbers(pid)) if name]
+
+
+def named(name, pid="self"):
+    """The number of the first thread of that name by now, or None."""
+    return next((task for task in numbers(pid) if name_of(task, pid) == name), None)
+
+
+def wait_for(name, pid="self", is_over=lambda: False):
+    """The number of the thread, once there is one of that name. `is_over`: whether the process has ended."""
+    return wait_until(lambda: named(name, pid), f"a thread named {name}", is_over)
+
+
+def sleeps(task, pid="self"):
+    """How often a thread went to sleep by itself; None while it is awake."""
+    status = dict(line.split(":", 1) for line in _read(f"/proc/{pid}/task/{task}/status").splitlines() if ":" in line)
+    return int(status["voluntary_ctxt_switches"]) if status and status["State"].split()[0] == "S" else None
+
+
+def wait_for_turn(task, pid="self", meanwhile=lambda: None, is_over=lambda: False):
+    """Until a thread that sleeps between its turns has had one from beginning to end. `meanwhile` may be what it waits for."""
+    def asleep():
+        meanwhile()
+        return sleeps(task, pid) is not None
+
+    def again():
+        meanwhile()
+        now = sleeps(task, pid)
+        return now is not None and now > before
+
+    wait_until(asleep, "a thread that sleeps", is_over)
+    before = sleeps(task, pid)
+    while before is None:
+        before = sleeps(task, pid)
+    wait_until(again, "a thread that has had its turn", is_over)
