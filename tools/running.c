@@ -19,7 +19,8 @@
 #include "tools/say.h"
 
 enum {
-	TAKE_UP_MS = 3000,    /* the recorder looks four times a second */
+	TAKE_UP_MS = 10000,   /* the recorder looks four times a second, on a busy machine later */
+	CLAIM_MS = 60000,     /* others who ask are answered first */
 	POLL_MS = 20,
 };
 
@@ -119,23 +120,43 @@ static void nap(void)
 	nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
 }
 
+/* By its number alone, so that two never take the same turn, also where one stands still in the middle of this. */
+static bool become_asker(struct gmt_control *page, uint32_t self)
+{
+	uint32_t asker = atomic_load(&page->asker);
+
+	return (!asker || (asker != self && kill((pid_t)asker, 0) && errno == ESRCH)) &&
+		atomic_compare_exchange_strong(&page->asker, &asker, self);
+}
+
+/* What one who is gone asked for is taken back, or done first. */
+static bool clear_turn(struct gmt_control *page)
+{
+	uint32_t turn = atomic_load(&page->turn);
+
+	return turn != GMT_CONTROL_AT_WORK && atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED);
+}
+
+static void release(struct gmt_control *page)
+{
+	atomic_store(&page->turn, GMT_CONTROL_IDLE);
+	atomic_store(&page->asker, 0);
+}
+
 /* One reader at a time; the turn of one that is gone is taken over. */
 static bool claim(struct gmt_control *page)
 {
 	uint32_t self = (uint32_t)getpid();
+	bool is_asker = false;
 
-	for (unsigned waited_ms = 0; waited_ms < TAKE_UP_MS; waited_ms += POLL_MS) {
-		uint32_t turn = atomic_load(&page->turn);
-		uint32_t asker = atomic_load(&page->asker);
-		bool is_free = turn == GMT_CONTROL_IDLE ||
-			(turn != GMT_CONTROL_AT_WORK && asker && asker != self && kill((pid_t)asker, 0) && errno == ESRCH);
-
-		if (is_free && atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED)) {
-			atomic_store(&page->asker, self);
+	for (unsigned waited_ms = 0; waited_ms < CLAIM_MS; waited_ms += POLL_MS) {
+		is_asker = is_asker || become_asker(page, self);
+		if (is_asker && clear_turn(page))
 			return true;
-		}
 		nap();
 	}
+	if (is_asker)
+		atomic_store(&page->asker, 0);
 	return false;
 }
 
@@ -187,12 +208,13 @@ static bool ask(void *context, const struct gmt_running *running)
 	snprintf(page->argument, sizeof(page->argument), "%s", question->argument ? question->argument : "");
 	atomic_store(&page->turn, GMT_CONTROL_ASKED);
 	if (!wait_for_answer(running)) {
+		release(page);
 		gmt_say_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
 		return false;
 	}
 	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
 	question->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
-	atomic_store(&page->turn, GMT_CONTROL_IDLE);
+	release(page);
 	if (question->code)
 		gmt_say_error("process %u: %s", question->pid, question->answer);
 	return false;

@@ -4,6 +4,7 @@ import os
 import unittest
 
 import tap
+import tasks
 from snapshots import Recording, cli, events, report
 from test_control import Running
 
@@ -13,18 +14,12 @@ LOST_ALLOCS = "the thread's ring was full: allocations"
 LOST_FREES = "the thread's ring was full: frees"
 
 
-def is_ours(pid, task):
-    with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as file:
-        return file.read() == "gpumemtrace\n"
-
-
 def starve_the_writer(pid):
     """One processor for all, and the writer gets it only when nobody else wants it."""
-    only = {min(os.sched_getaffinity(0))}
-    for task in os.listdir(f"/proc/{pid}/task"):
-        os.sched_setaffinity(int(task), only)
-        if is_ours(pid, task):
-            os.sched_setscheduler(int(task), os.SCHED_IDLE, os.sched_param(0))
+    only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for(tasks.WRITER, pid)
+    for task in tasks.numbers(pid):
+        os.sched_setaffinity(task, only)
+    os.sched_setscheduler(writer, os.SCHED_IDLE, os.sched_param(0))
 
 
 def busy(overflow):
