@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
-#include <time.h>
 
 #include "observe/nvml.h"
 #include "record/clock.h"
@@ -39,12 +38,12 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	return false;
 }
 
+/* Time as these waits see it: each look at the clock takes a millisecond, whatever the machine does meanwhile. */
 uint64_t gmt_clock_monotonic_ns(void)
 {
-	struct timespec now;
+	static _Atomic uint64_t looks;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return ++looks * 1000000;
 }
 
 static void *open_it(void *unused)

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -31,12 +30,12 @@ unsigned gmt_driver_device_count(void)
 	return 2;
 }
 
+/* Time as these waits see it: each look at the clock takes a millisecond, whatever the machine does meanwhile. */
 uint64_t gmt_clock_monotonic_ns(void)
 {
-	struct timespec now;
+	static _Atomic uint64_t looks;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return ++looks * 1000000;
 }
 
 static unsigned count(uint64_t handle)

@@ -37,6 +37,8 @@ enum {
 	EVENTS = 3000,     /* of each */
 	ALL = SLOTS * GENERATIONS * EVENTS,
 	ASKERS = 2,
+	ASKED = 4,         /* times, by each of them, at least */
+	SYNC_MS = 60000,
 	LATE = 2,          /* threads that push until the recording is over */
 	STACKS = 300,
 	PATH_BYTES = 4096,
@@ -186,13 +188,14 @@ static void *ask(void *number_of)
 
 	while (!gmt_session_is_on() && atomic_load(&running))
 		usleep(1000);
-	for (unsigned i = 0; atomic_load(&running); i++) {
+	/* Those who push may be done before this thread runs at all. */
+	for (unsigned i = 0; atomic_load(&running) || i < ASKED; i++) {
 		gmt_commit_pause(i % 2);
-		gmt_writer_sync(number ? 20 : 0);
+		gmt_writer_sync(number ? SYNC_MS : 0);
 		gmt_snapshots_ask(GMT_SNAPSHOT_SIGNAL);
 		snprintf(text, sizeof(text), "asked %zu %u", number, i);
 		gmt_snapshots_ask_named(text);
-		if (i < 4)
+		if (i < ASKED)
 			gmt_session_note(text);
 		gmt_session_count_loss(GMT_LOSS_PYTHON);
 		usleep(5000);
@@ -340,7 +343,7 @@ int main(void)
 	demand(found.is_ended, "the file lacks its end");
 	demand(found.events + found.dropped >= ALL, "events are neither in the file nor counted");
 	demand(found.threads >= SLOTS * GENERATIONS, "threads are missing");
-	demand(found.notes >= 4, "notes are missing");
+	demand(found.notes >= ASKED, "notes are missing");
 	demand(gmt_snapshots_count() >= 1, "no snapshot was taken");
 	demand(atomic_load(&first_calls) >= SLOTS * GENERATIONS && atomic_load(&rounds) && atomic_load(&rare),
 		"the writer or a thread did not call back");

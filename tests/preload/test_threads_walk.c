@@ -125,13 +125,19 @@ static void close_library(void *library)
 	atomic_fetch_add(&unloaded, was_unloaded);
 }
 
+static bool is_enough(void)
+{
+	return taken > THREADS * OPENINGS && spliced > OPENINGS / 10 && unloaded > OPENINGS / 10;
+}
+
 static void *open_and_close(void *number)
 {
 	walk = calloc(1, sizeof(*walk));
 	demand(walk != NULL, "no memory");
 	gmt_walk_init(walk);
 	seed = (unsigned)(uintptr_t)number;
-	for (int i = 0; i < OPENINGS; i++) {
+	/* While one stands still between a library's last use and its end, the others' walks are refused. */
+	for (int i = 0; i < OPENINGS || !is_enough(); i++) {
 		void *library = dlopen(libraries[any(library_count)], RTLD_NOW | RTLD_LOCAL);
 
 		demand(library != NULL, "a library cannot be opened");
@@ -168,6 +174,6 @@ int main(int argument_count, char **arguments)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	printf("%u stacks, %u of them as before, %u while a library went; %u unloadings\n", taken, spliced, refused, unloaded);
-	demand(taken > THREADS * OPENINGS && spliced > OPENINGS / 10 && unloaded > OPENINGS / 10, "too little has happened");
+	demand(is_enough(), "too little has happened");
 	return 0;
 }

@@ -95,7 +95,7 @@ static int is_recorder_there(void)
 void fail_if_recorder_waits(void)
 {
 	for (int i = 0; is_recorder_there(); i++) {
-		if (i == 10000)
+		if (i == 100000)
 			_exit(3);
 		usleep(1000);
 	}

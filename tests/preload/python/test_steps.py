@@ -15,10 +15,10 @@ STEP, TEARDOWN = 1, 7
 
 
 class Steps(unittest.TestCase):
-    def record(self, way, *more):
+    def record(self, way, *more, options=None):
         # Python 3.12 warns of a fork where there are threads, and one is the recorder's.
         run = Recording([sys.executable, "-W", "ignore::DeprecationWarning", os.path.join(HERE, "fake_training.py"),
-                         FAKE_TORCH, way, *more], timeout=60)
+                         FAKE_TORCH, way, *more], options, timeout=300)
         self.assertEqual((run.code, run.err), (0, ""), way)
         return run
 
@@ -78,7 +78,8 @@ class Steps(unittest.TestCase):
 
     def test_the_interpreter_may_end_at_any_moment(self):
         for wait in *(each / 400 for each in range(8)), 0.3, 0.5:
-            self.record("ending", str(wait))
+            # As by default: nobody waits for a recorder that wants the GIL, which is never let go.
+            self.record("ending", str(wait), options={"overflow": "block"})
         self.record("first_block_at_the_end")
 
 
