@@ -40,12 +40,14 @@ static inline long own_task_sleeps(const char *name)
 	return sleeps;
 }
 
-/* Until a thread that sleeps between its turns has had one from beginning to end, and sleeps again. */
-static inline void wait_for_turn_of(const char *name)
+/* Until a thread that sleeps between its turns has had one from beginning to end, and sleeps again. `meanwhile` may bring it on. */
+static inline void wait_for_turn_of(const char *name, void (*meanwhile)(void))
 {
 	long before = -1, now = -1;
 
 	for (int i = 0; i < OWN_TASKS_LOOKS && (before < 0 || now <= before); i++) {
+		if (meanwhile)
+			meanwhile();
 		usleep(OWN_TASKS_LOOK_US);
 		now = own_task_sleeps(name);
 		if (before < 0)

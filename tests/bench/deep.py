@@ -11,12 +11,16 @@ of the recorder's writer, and when the program came to its end, by the monotonic
 """
 import contextlib
 import ctypes
-import glob
 import json
+import os
 import statistics
 import sys
 import threading
 import time
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import tasks  # noqa: E402  (found by the line above)
 
 NATIVE_FRAMES, PYTHON_FRAMES = 30, 15
 SHAPES = {"same": 1, "counting": 0, "differing": 64}
@@ -89,11 +93,11 @@ def first(library, threads):
 
 def writer_cpu_ns():
     """What the recorder's writer took of a processor, or None without one."""
-    for path in glob.glob("/proc/self/task/*/comm"):
-        with open(path, encoding="utf-8") as comm, open(path[:-4] + "schedstat", encoding="utf-8") as times:
-            if comm.read() == "gpumemtrace\n":
-                return int(times.read().split()[0])
-    return None
+    writer = tasks.named(tasks.WRITER)
+    if writer is None:
+        return None
+    with open(f"/proc/self/task/{writer}/schedstat", encoding="utf-8") as times:
+        return int(times.read().split()[0])
 
 
 def record(library, count, stacks, live):

@@ -29,6 +29,8 @@ static struct question {
 	{ "cuMemAlloc", 0 }, { "cuCtxCreate", 0 },
 };
 
+enum { LEAST_CAPTURES = 20, EACH_CONTEXT = 16, LEAST_ROUNDS = 10 * EACH_CONTEXT };
+
 enum { MEM_INFO, POOL, GRAPHS, NVML, ALLOC, CONTEXT };
 
 static void note(int question, int result)
@@ -59,7 +61,7 @@ static void work(void)
 		cuMemFree(refused);
 	if (block)
 		note(ALLOC, cuMemFree(block));
-	if (atomic_load(&rounds) % 16)
+	if (atomic_load(&rounds) % EACH_CONTEXT)
 		return;
 	/* It asks before and after. */
 #if CUDA_VERSION >= 13000
@@ -132,7 +134,8 @@ int main(int argument_count, char **arguments)
 
 	int64_t end_ns = now_ns() + (int64_t)(atof(arguments[3]) * 1e9);
 	pthread_create(&thread, NULL, disturb, NULL);
-	for (; now_ns() < end_ns; captured++)
+	/* On a busy machine one of the two threads may not run for as long. */
+	for (; now_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS; captured++)
 		spoilt += !capture(stream, mode_of(arguments[2]));
 	atomic_store(&done, true);
 	pthread_join(thread, NULL);

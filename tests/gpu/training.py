@@ -24,6 +24,7 @@ def main():
     del held[1::2]
     torch.cuda.synchronize()
     time.sleep(QUIET_SECONDS / 2)
+    common.wait_for_sample()
     free, total = torch.cuda.mem_get_info(0)
     time.sleep(QUIET_SECONDS / 2)
     common.report(common.report_path(), driver={"used": total - free, "total": total}, blocks=len(held))

@@ -63,7 +63,7 @@ static int unseen_child(pid_t (*make)(int))
 
 	allocate(OWN);
 	/* What a thread of the recorder's holds at that moment stays locked in the child: it sleeps now, for a while. */
-	wait_for_turn_of("gpumemtrace");
+	wait_for_turn_of("gpumemtrace", NULL);
 	pid = make(0);
 	if (!pid) {
 		allocate(CHILD);

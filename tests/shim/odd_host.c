@@ -84,7 +84,7 @@ static int descriptors(void)
 {
 	allocate(1);
 	/* The recorder has its files by then, and opens and reads nothing for a while. */
-	wait_for_turn_of("gpumemtrace");
+	wait_for_turn_of("gpumemtrace", NULL);
 	for (int number = 3; number <= LAST_DESCRIPTOR; number++)
 		close(number);
 

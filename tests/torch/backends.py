@@ -5,7 +5,6 @@ Which allocator it is, PYTORCH_CUDA_ALLOC_CONF says, or a library for torch.cuda
 The last line is a list of quiet moments, with what PyTorch and the driver said of each.
 """
 import ctypes
-import glob
 import json
 import sys
 import time
@@ -17,8 +16,6 @@ import common
 import convnet
 
 MIB = 1 << 20
-QUIET_SECONDS = 0.3  # where nobody asks the device beside us
-PATIENCE_SECONDS = 10
 
 moments = []
 
@@ -43,44 +40,26 @@ def largest_hole():
                 if part['state'] == 'inactive'), default=0)
 
 
-def sleeps_of_sampler():
-    """How often the recorder's sampler went to sleep; None while it is awake, or where there is none."""
-    for name in glob.glob('/proc/self/task/*/comm'):
-        with open(name, encoding='utf-8') as comm:
-            if comm.read() != 'gmt-sampler\n':
-                continue
-        with open(name.removesuffix('comm') + 'status', encoding='utf-8') as status:
-            found = dict(line.split(':', 1) for line in status)
-        return int(found['voluntary_ctxt_switches']) if found['State'].split()[0] == 'S' else None
-    return None
-
-
-def wait_for_sample():
-    """
-    The recorder asks the device a few times a second, on a busy machine more seldom: until it has asked once more
-    and sleeps again.
-    """
-    began, before = time.monotonic(), None
-    while time.monotonic() - began < (QUIET_SECONDS if before is None else PATIENCE_SECONDS):
-        torch.cuda.mem_get_info()  # the recorder asks while calls are made
-        time.sleep(0.01)
-        sleeps = sleeps_of_sampler()
-        if before is None:
-            before = sleeps
-        elif sleeps is not None and sleeps > before:
-            break
+def told_of_devices():
+    torch.cuda.synchronize()
+    told = []
+    for device in range(torch.cuda.device_count()):
+        free, total = torch.cuda.mem_get_info(device)
+        told.append({'stats': told_by(torch.cuda.memory_stats, device), 'segments': segments_of(device),
+                     'used': total - free, 'total': total})
+    return told
 
 
 def moment(name, **more):
     """Notes a moment: nothing happens for a while before and after it."""
-    torch.cuda.synchronize()
-    wait_for_sample()
-    time_ns = time.time_ns()
-    devices = []
-    for device in range(torch.cuda.device_count()):
-        free, total = torch.cuda.mem_get_info(device)
-        devices.append({'stats': told_by(torch.cuda.memory_stats, device), 'segments': segments_of(device),
-                        'used': total - free, 'total': total})
+    before, devices = None, told_of_devices()
+    while devices != before:  # threads of PyTorch's own may still have something to give back
+        common.wait_for_sample()
+        before = told_of_devices()
+        time.sleep(common.QUIET_SECONDS)
+        time_ns = time.time_ns()
+        time.sleep(common.QUIET_SECONDS)
+        devices = told_of_devices()
     moments.append({'name': name, 'time_ns': time_ns, 'devices': devices, **more,
                     'host': told_by(getattr(torch.cuda, 'host_memory_stats', lambda: None))})
     time.sleep(common.QUIET_SECONDS)

@@ -6,11 +6,17 @@ with. The scripts themselves know nothing of any profiler.
 """
 
 import json
+import os
+import re
 import sys
 import time
 import warnings
 
 import torch
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import tasks  # noqa: E402  (found by the line above)
 
 # The simulated device has no answers of cuDNN's; and cublasLt's "not supported" is worth no warning.
 torch.backends.cudnn.enabled = False
@@ -33,19 +39,41 @@ def device_counts(device):
     }
 
 
+def wait_for_sample():
+    """
+    Where this is recorded: until the recorder has asked the device once more, from beginning to end. It does so a few times
+    a second, on a busy machine more seldom, and while calls are made.
+    """
+    if 'gpumemtrace' not in os.environ.get('LD_PRELOAD', '') or \
+            re.search("samples='?off", os.environ.get('GPUMEMTRACE_OPTIONS', '')):
+        return
+    tasks.wait_for_turn(tasks.wait_for(tasks.SAMPLER), meanwhile=torch.cuda.mem_get_info)
+
+
+def quiet_moment():
+    """A time, and the counts of then: nothing happened for a while before and after it, on threads of PyTorch's own either."""
+    before = None
+    while True:
+        torch.cuda.synchronize()
+        counts = [device_counts(device) for device in range(torch.cuda.device_count())]
+        if counts == before:
+            return time_ns, counts
+        before = counts
+        time.sleep(QUIET_SECONDS)
+        time_ns = time.time_ns()
+        time.sleep(QUIET_SECONDS)
+
+
 def report(path=None, **more):
     """Writes PyTorch's own counts as JSON: to `path`, or as the last line of stdout.
 
     The time in it lies in the middle of a quiet stretch: whatever happened before it belongs to the
     counts, and whatever comes after it does not.
     """
-    torch.cuda.synchronize()
-    time.sleep(QUIET_SECONDS)
-    time_ns = time.time_ns()
-    time.sleep(QUIET_SECONDS)
+    time_ns, devices = quiet_moment()
     counts = {
         'time_ns': time_ns,
-        'devices': [device_counts(device) for device in range(torch.cuda.device_count())],
+        'devices': devices,
         **more,
     }
     text = json.dumps(counts)

@@ -21,6 +21,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import common
+import tasks  # found by common
 
 WIDTH = 16
 told = {}
@@ -239,15 +240,6 @@ def forked_later():
     child_of('fork', cpu_steps)
 
 
-def names_of_threads():
-    names = []
-    for task in os.listdir('/proc/self/task'):
-        with contextlib.suppress(OSError):  # it has just ended
-            with open(f'/proc/self/task/{task}/comm') as file:
-                names.append(file.read().strip())
-    return names
-
-
 def unseen():
     """Nothing of a profiler shows in what Python tells of itself."""
     train()
@@ -258,7 +250,7 @@ def unseen():
         threads=[thread.name for thread in threading.enumerate()],
         frames=len(sys._current_frames()),
         collecting=gc.isenabled(),
-        tasks=names_of_threads())
+        tasks=tasks.names())
 
 
 def unseen_in_worker():
