@@ -14,7 +14,8 @@ VALGRIND = shutil.which("valgrind")
 def instructions_of_threads(options, command):
     """Of each thread of the program, by its number; the recorder's own come behind the program's first."""
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
-        settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off", f"LD_PRELOAD={SHIM}"] if options else []
+        # What waits for room in a full ring counts as long as that takes.
+        settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off:overflow=drop", f"LD_PRELOAD={SHIM}"] if options else []
         subprocess.run([VALGRIND, "--tool=callgrind", "--trace-children=yes", "--separate-threads=yes",
                         f"--callgrind-out-file={folder}/out.%p", "env", *settings, *command],
                        env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "PYTHONHASHSEED": "0"}, cwd=folder, capture_output=True,

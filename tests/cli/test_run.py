@@ -33,7 +33,7 @@ class Run(unittest.TestCase):
         os.makedirs(self.folder, exist_ok=True)
 
     def run_program(self, *arguments, environment=None, program=None):
-        return subprocess.run([program or self.program, *arguments], capture_output=True, text=True, timeout=60,
+        return subprocess.run([program or self.program, *arguments], capture_output=True, text=True, timeout=120,
                               cwd=self.folder, env={**cli.PLAIN, **(environment or {})})
 
     def shell(self, script, *options, **more):
@@ -125,7 +125,7 @@ class Run(unittest.TestCase):
             name = number.name.removeprefix("SIG")
             process = self.start(f"trap 'echo got {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done")
             process.send_signal(number)
-            out, _ = process.communicate(timeout=30)
+            out, _ = process.communicate(timeout=120)
             self.assertEqual((process.returncode, out), (5, f"got {name}\n"))
 
     def test_a_signal_of_the_terminal_reaches_the_program_once(self):
@@ -133,7 +133,7 @@ class Run(unittest.TestCase):
         script = ("import signal, time\n"
                   "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
                   "print('ready', flush=True)\n"
-                  "got = [signal.sigtimedwait([signal.SIGINT], 30)]\n"
+                  "got = [signal.sigtimedwait([signal.SIGINT], 120)]\n"
                   "while one := signal.sigtimedwait([signal.SIGINT], 0.5): got.append(one)\n"
                   "print(len(got))\n")
         main, secondary = os.openpty()
@@ -143,7 +143,7 @@ class Run(unittest.TestCase):
             preexec_fn=lambda: take_terminal(secondary))
         self.assertEqual(process.stdout.readline(), "ready\n")
         os.write(main, b"\x03")
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=180)
         os.close(main)
         os.close(secondary)
         self.assertEqual(out, "1\n")

@@ -197,7 +197,7 @@ class OtherPreloads(unittest.TestCase):
             plain = without(command, other, **(environment or {}))
             for preload in (f"{SHIM}:{other}", f"{other}:{SHIM}"):
                 with self.subTest((command, preload)):
-                    run = Recording(command, preload=preload, environment=environment, timeout=60)
+                    run = Recording(command, preload=preload, environment=environment, timeout=240)
                     self.assertEqual((run.code, run.err), (plain.returncode, plain.stderr))
                     allocations = [line.split() for line in run.out.splitlines() if line.startswith("alloc")]
                     if not allocations:
@@ -249,7 +249,7 @@ class OtherPreloads(unittest.TestCase):
 class Storms(unittest.TestCase):
     def test_threads_that_open_look_up_and_close_at_the_same_time_each_get_what_they_asked_for(self):
         for options in ({}, {"dynsym": "off"}):
-            run = Recording([program("storm"), "8", "300"], options, timeout=120)
+            run = Recording([program("storm"), "8", "300"], options, timeout=240)
             self.assertEqual(run.code, 0, run.err)
             made = int(run.out)
             self.assertEqual(made, 600)

@@ -44,7 +44,7 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             pipe = os.path.join(folder, "out.gmt.gz")
             os.mkfifo(pipe)
-            run = Recording([BUSY, "1", "20"], {"output": pipe}, timeout=60)
+            run = Recording([BUSY, "1", "20"], {"output": pipe}, timeout=240)
             self.assertEqual((run.code, run.out), (0, "20\n"))
             self.assertTrue(os.path.isfile(pipe + ".1"))
 

@@ -10,9 +10,9 @@ from snapshots import SIM_PYTHON, Recording, report, sim_python
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 
 
-def record(script, *arguments, environment=None, options=None):
+def record(script, *arguments, environment=None, options=None, meanwhile=None):
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
-    run = Recording(command, options, environment, libraries=libraries)
+    run = Recording(command, options, environment, libraries=libraries, meanwhile=meanwhile)
     assert run.code == 0, run.err
     return run, json.loads(run.out.splitlines()[-1])
 
