@@ -238,10 +238,7 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? depot : NULL;
 }
 
-/*
- * Of who waits for the writer. At first it only lets others run: the writer is nearly always at it. Who may wait long sleeps
- * then, or it would keep the processor from the writer.
- */
+/* At first only lets others run: the writer is nearly always at it. Who waits longer sleeps, or would keep the processor from it. */
 static void rest(uint64_t waited_ns)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };

@@ -181,12 +181,13 @@ static long long area_bytes(void)
 static int many_threads(void)
 {
 	long long bytes = 0, most = 0;
+	int waits = 0;
 
 	for (int i = 0; i < THREADS && bytes >= 0; i++) {
 		start(allocate_once, NULL);
 		bytes = area_bytes();
 		most = bytes > most ? bytes : most;
-		for (int waits = 0; i % BUNCH == 0 && bytes > BUNCH_BYTES && waits < OWN_TASKS_LOOKS; waits++) {
+		for (; i % BUNCH == 0 && bytes > BUNCH_BYTES && waits < OWN_TASKS_LOOKS; waits++) {
 			usleep(OWN_TASKS_LOOK_US);
 			bytes = area_bytes();
 		}
