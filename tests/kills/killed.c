@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG, until the process
- * is killed, or ends itself after MS milliseconds: by HOW, one of kill, segv, abort, _exit, exec, return. With
- * `wait` it never does; with `bursts` it neither does, and makes BURST calls at each SIGUSR1 only. "ready" is printed
- * once all have begun.
+ * is killed, or ends itself MS milliseconds after it has read a line: by HOW, one of kill, segv, abort, _exit, exec,
+ * return. With `wait` it never does; with `bursts` it neither does, and makes BURST calls at each SIGUSR1 only. "ready"
+ * is printed once all have begun.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -100,9 +100,20 @@ static void end(const char *how)
 	else if (!strcmp(how, "_exit"))
 		_exit(0);
 	else if (!strcmp(how, "exec"))
-		execl("/bin/sh", "sh", "-c", "unset LD_PRELOAD; echo another program; sleep 1", NULL);
+		execl("/bin/sh", "sh", "-c", "unset LD_PRELOAD; echo another program; read line || :", NULL);
 	else
 		must_end = 1;
+}
+
+/* Who watches may take any time until it has seen what there is only while this process lives. */
+static void end_when_told(const char *how, unsigned long ms)
+{
+	int byte;
+
+	while ((byte = getchar()) != EOF && byte != '\n')
+		;
+	usleep((useconds_t)ms * 1000);
+	end(how);
 }
 
 int main(int argc, char **argv)
@@ -127,9 +138,7 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	if (argc > 4)
-		usleep((useconds_t)strtoul(argv[4], NULL, 10) * 1000);
-	if (argc > 4)
-		end(argv[3]);
+		end_when_told(argv[3], strtoul(argv[4], NULL, 10));
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
 	return 0;

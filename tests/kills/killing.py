@@ -32,10 +32,15 @@ class Killed:
         text = ":".join(f"{key}='{value}'" for key, value in settings.items())
         command = [*limits, "env", "LD_PRELOAD=" + " ".join([SHIM, *preload]), KILLED, self.log, str(threads), how]
         self.process = subprocess.Popen(
-            command + ([str(after_ms)] if after_ms is not None else []), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command + ([str(after_ms)] if after_ms is not None else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA}, text=True)
         self.ready = self.process.stdout.readline()
         self.memory = leftovers.of(self.file)
+        # The memory goes when the program ends, so it ends only now, however long the look at it took.
+        if after_ms is not None:
+            self.process.stdin.write("end\n")
+            self.process.stdin.flush()
 
     def kill(self, number=signal.SIGKILL):
         self.process.send_signal(number)

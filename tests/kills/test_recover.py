@@ -233,7 +233,7 @@ class Recover(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
             done = subprocess.run(
                 ["unshare", "-m", "sh", "-c", script, "sh", "env", f"LD_PRELOAD={SHIM}", KILLED,
-                 os.path.join(folder, "log"), "1", "return", "1"], capture_output=True, text=True, timeout=60,
+                 os.path.join(folder, "log"), "1", "return", "1"], input="end\n", capture_output=True, text=True, timeout=120,
                 env={**os.environ, "GPUMEMTRACE_OPTIONS": f"output='{folder}/x.gmt.gz'", "LD_LIBRARY_PATH": SIMCUDA})
         if "unshare" in done.stderr or "mount" in done.stderr:
             self.skipTest(f"needs the right to mount: {done.stderr}")
