@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What killed recorders left in shared memory, read as src/wire/leftover.h lays it out, and by nothing of ours."""
+import contextlib
+import ctypes
 import glob
 import os
 import struct
@@ -10,6 +12,20 @@ OWNER = struct.Struct("<IIQQ40s256sQQ4352sQQ")
 CHANGING = struct.Struct("<II8Q")              # write_errno slots_used losses
 RING = struct.Struct("<IIII16s32xQQ4Q16xQ56x")  # magic capacity thread tid name published seen 4*dropped consumed
 RING_MAGIC = 0x31474E52
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 1 << 14, 1 << 18
+
+
+def take_own_mounts():
+    """What is mounted here nobody else sees from now on, and it is gone with this process. False without the right to it."""
+    return _libc.unshare(_CLONE_NEWNS) == 0 and _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) == 0
+
+
+def take_own_shared_memory():
+    """A /dev/shm in which no recording of another test lies, where that may be had."""
+    return take_own_mounts() and _libc.mount(b"none", b"/dev/shm", b"tmpfs", 0, b"mode=1777") == 0
 
 
 def folder():
@@ -66,4 +82,6 @@ def of(file):
 def remove_of_folder(place):
     for leftover in beside(place):
         if leftover.file.startswith(os.path.join(os.path.realpath(place), "")):
-            os.unlink(leftover.path)
+            # The next recorder, or a reader, may have been quicker.
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(leftover.path)

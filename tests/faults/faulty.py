@@ -10,6 +10,7 @@ import tempfile
 import time
 import unittest
 
+import leftovers
 from snapshots import SHIM, SIMCUDA, cli, records, report
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -19,15 +20,9 @@ ALLOC, FREE = 1, 2
 WAIT_S = int(os.environ.get("GMT_TEST_WAIT_S", "60"))  # only something that never comes lasts so long
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_CLONE_NEWNS, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 0x20000, 1 << 14, 1 << 18, 2
+_MNT_DETACH = 2
 
-
-def _take_own_mounts():
-    return _libc.unshare(_CLONE_NEWNS) == 0 and _libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None) == 0
-
-
-# What is mounted here nobody else sees, and it is gone with this process.
-HAS_MOUNTS = _take_own_mounts()
+HAS_MOUNTS = leftovers.take_own_mounts()
 needs_mounts = unittest.skipUnless(HAS_MOUNTS, "mounting needs root")
 
 

@@ -2,8 +2,8 @@
 /*
  * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG, until the process
  * is killed, or ends itself MS milliseconds after it has read a line: by HOW, one of kill, segv, abort, _exit, exec,
- * return. With `wait` it never does; with `bursts` it neither does, and makes BURST calls at each SIGUSR1 only. "ready"
- * is printed once all have begun.
+ * return. With `wait` it never does; with `bursts=CALLS` it neither does, and each thread makes so many calls at first
+ * and at each SIGUSR1, and none besides. "ready" is printed once all have begun.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -20,18 +20,17 @@
 
 #include "kept_log.h"
 
-enum { BURST = 200 };
-
 static struct kept_log *kept;
 static pthread_barrier_t begun;
 static _Atomic uint32_t must_end;
 static volatile int *volatile nowhere;
+static uint64_t burst;
 static _Atomic uint64_t may_do = UINT64_MAX; /* calls of each thread */
 
 static void allow_more(int number)
 {
 	(void)number;
-	may_do += BURST;
+	may_do += burst;
 }
 
 static uint64_t now_ns(void)
@@ -58,6 +57,13 @@ static void note_end(struct kept_thread *thread, void *address)
 	atomic_store_explicit(&thread->done, done + 1, memory_order_release);
 }
 
+/* In front of each call: who counts them knows then that no other is under way. */
+static void wait_until_allowed(const struct kept_thread *thread)
+{
+	while (thread->done >= may_do && !must_end)
+		usleep(1000);
+}
+
 static void *work(void *number)
 {
 	struct kept_thread *thread = &kept->threads[(size_t)number];
@@ -66,17 +72,16 @@ static void *work(void *number)
 
 	atomic_store(&thread->tid, (uint32_t)syscall(SYS_gettid));
 	for (bool waited = false; !must_end && thread->done < KEPT_CALLS - 2; waited = true) {
-		while (waited && thread->done >= may_do)
-			usleep(1000);
-
 		unsigned slot = (unsigned)rand_r(&seed) % KEPT_HELD;
 		size_t bytes = 512 * (1 + (unsigned)rand_r(&seed) % 64);
 
 		if (held[slot]) {
+			wait_until_allowed(thread);
 			note_begin(thread, held[slot], 0);
 			cudaFree(held[slot]);
 			note_end(thread, held[slot]);
 		}
+		wait_until_allowed(thread);
 		note_begin(thread, NULL, bytes);
 		if (cudaMalloc(&held[slot], bytes))
 			abort();
@@ -84,8 +89,9 @@ static void *work(void *number)
 		if (!waited)
 			pthread_barrier_wait(&begun);
 	}
+	/* Not pause(): the word to end may come right in front of it. */
 	while (!must_end)
-		pause();
+		usleep(1000);
 	return NULL;
 }
 
@@ -127,8 +133,8 @@ int main(int argc, char **argv)
 	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (kept == MAP_FAILED)
 		return 2;
-	if (!strcmp(argv[3], "bursts")) {
-		may_do = BURST;
+	if (!strncmp(argv[3], "bursts=", 7)) {
+		may_do = burst = strtoull(argv[3] + 7, NULL, 10);
 		signal(SIGUSR1, allow_more);
 	}
 	pthread_barrier_init(&begun, NULL, (unsigned)threads + 1);

@@ -2,6 +2,7 @@
 """What tests of kills share: a program at full event rate that notes down itself what it does, and its end."""
 import atexit
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ KILLED = os.path.join(PROGRAMS, "killed")
 CHECK = os.path.join(PROGRAMS, "check-killed")
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 RING_EVENTS = 16384
+WAIT_S = 120  # only something that never comes lasts so long
 
 
 class Killed:
@@ -28,13 +30,14 @@ class Killed:
         # On a file system of its own: what the program says must not depend on the disk that is full.
         self.log = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-log.{os.path.basename(self.folder)}")
         self.file = os.path.join(self.folder, "killed.gmt.gz")
-        settings = {"output": self.file, **(options or {})}
+        # The program notes down every call, so one that is dropped because the recorder's thread stands still is a hole.
+        settings = {"output": self.file, "overflow": "wait", **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items())
         command = [*limits, "env", "LD_PRELOAD=" + " ".join([SHIM, *preload]), KILLED, self.log, str(threads), how]
         self.process = subprocess.Popen(
             command + ([str(after_ms)] if after_ms is not None else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA}, text=True)
+            env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA, "KEPT_LOG": self.log}, text=True)
         self.ready = self.process.stdout.readline()
         self.memory = leftovers.of(self.file)
         # The memory goes when the program ends, so it ends only now, however long the look at it took.
@@ -47,8 +50,32 @@ class Killed:
         return self.wait()
 
     def wait(self):
-        self.out, self.err = self.process.communicate(timeout=120)
+        self.out, self.err = self.process.communicate(timeout=WAIT_S)
         return self.process.returncode
+
+    def wait_until(self, condition, what):
+        """While the program goes on."""
+        limit = time.monotonic() + WAIT_S
+        while not condition():
+            assert self.process.poll() is None, f"the program has ended: {what}"
+            assert time.monotonic() < limit, f"never came: {what}"
+            time.sleep(0.01)
+
+    def wait_for_events(self, least=1):
+        """So many are in the file itself, whatever becomes of the memory; or more, which is the answer."""
+        copy = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-copy.{os.path.basename(self.folder)}")
+
+        def count():
+            shutil.copy(self.file, copy)
+            done = cli("info", "--json", copy)
+            return json.loads(done.stdout)["events"] if done.stdout else 0
+        try:
+            found = []
+            self.wait_until(lambda: found.append(count()) or found[-1] >= least, f"{least} events in {self.file}")
+            return found[-1]
+        finally:
+            if os.path.exists(copy):
+                os.unlink(copy)
 
     def published(self):
         """Events of each thread, counted in the memory that is left."""
@@ -80,22 +107,21 @@ class Killed:
     def writer(self):
         """The recorder's thread, once it has its name."""
         tasks = f"/proc/{self.memory.pid}/task"
-        while self.process.poll() is None:
-            for task in os.listdir(tasks):
-                if name_of(f"{tasks}/{task}") == "gpumemtrace":
-                    return int(task)
-            time.sleep(0.001)
-        raise RuntimeError("the program has ended")
+        self.wait_until(lambda: "gpumemtrace" in map(name_of, tasks_of(tasks)), "the recorder's thread")
+        return next(int(os.path.basename(task)) for task in tasks_of(tasks) if name_of(task) == "gpumemtrace")
 
-    def hold_writer(self, until):
-        """Stops the recorder's thread, and that alone, until `until` is true. False where that may not be done."""
+    def hold_writer(self, meanwhile, until):
+        """
+        Stops the recorder's thread, and that alone, calls `meanwhile`, and lets it go on once `until` is true. False where that
+        may not be done.
+        """
         libc, writer = ctypes.CDLL(None), self.writer()
         if libc.ptrace(PTRACE_SEIZE, writer, None, None):
             return False
         libc.ptrace(PTRACE_INTERRUPT, writer, None, None)
         os.waitpid(writer, WALL)
-        while not until():
-            time.sleep(0.01)
+        meanwhile()
+        self.wait_until(until, "what the recorder's thread is held for")
         libc.ptrace(PTRACE_DETACH, writer, None, None)
         return True
 
@@ -109,9 +135,17 @@ class Killed:
             os.unlink(self.log)
 
 
+def tasks_of(folder):
+    return [os.path.join(folder, task) for task in os.listdir(folder)]
+
+
 def name_of(task):
-    with open(os.path.join(task, "comm"), encoding="utf-8") as file:
-        return file.read().rstrip("\n")
+    """"" of a thread that has just ended."""
+    try:
+        with open(os.path.join(task, "comm"), encoding="utf-8") as file:
+            return file.read().rstrip("\n")
+    except OSError:
+        return ""
 
 
 def cli(*arguments):

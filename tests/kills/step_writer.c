@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step_writer SNAPSHOT MEMORY PID LOG SYNCS: lets the recorder's writer in process PID (killed.c, bursts) go on one
- * instruction at a time, until it has made so many sync points. Whenever a word changed that says what counts - of
+ * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: lets the recorder's writer in process PID (killed.c, bursts=BURST, one
+ * thread) go on one instruction at a time, until it has made so many sync points with a burst each. Whenever a word changed that says what counts - of
  * the journal, a ring or the file's length - this is what a kill at this instruction would leave: it must give all
  * events of the log, once. Prints how many instructions and different states there were.
  */
@@ -22,7 +22,7 @@
 #include "kept_check.h"
 #include "wire/leftover_file.h"
 
-enum { STEPS_MOST = 100000000 };
+enum { STEPS_MOST = 100000000, WAIT_MS = 120000 /* for what comes at once: only something that never comes lasts so long */ };
 
 /* What counts. */
 struct state {
@@ -78,12 +78,34 @@ static pid_t writer_of(pid_t pid)
 	return found;
 }
 
-/* The calls of a burst that the program was allowed: nothing must change while a state is looked at. */
-static void wait_for_burst(struct kept_log *kept, uint64_t calls)
+/* The recorder's thread gives itself its name. */
+static pid_t wait_for_writer(pid_t pid)
 {
-	for (int i = 0; i < 10000 && kept->threads[0].done < calls; i++)
+	pid_t found = 0;
+
+	for (int i = 0; i < WAIT_MS && !(found = writer_of(pid)); i++)
 		usleep(1000);
-	usleep(50000);
+	return found;
+}
+
+/* All calls that the program was allowed: nothing must change while a state is looked at. */
+static bool wait_for_burst(struct kept_log *kept, uint64_t calls)
+{
+	for (int i = 0; i < WAIT_MS && kept->threads[0].done < calls; i++)
+		usleep(1000);
+	if (kept->threads[0].done == calls)
+		return true;
+	printf("%llu calls instead of %llu\n", (unsigned long long)kept->threads[0].done, (unsigned long long)calls);
+	return false;
+}
+
+/* A sync point that was under way when the burst was made has nothing of it. */
+static bool has_taken_all(const struct state *state)
+{
+	for (uint64_t slot = 0; slot < state->slots && slot < KEPT_THREADS; slot++)
+		if (state->rings[slot][1] != state->rings[slot][2])
+			return false;
+	return true;
 }
 
 static int check_state(struct kept_log *kept)
@@ -112,13 +134,14 @@ static int check_state(struct kept_log *kept)
 	return answer;
 }
 
-/* Steps through until the journal follows another sync point `syncs` times. */
-static int step_through(pid_t writer, struct kept_log *kept, int syncs, uint64_t *steps, uint64_t *states)
+/* Steps through until the journal follows a sync point with all events. */
+static int step_through(pid_t writer, struct kept_log *kept, uint64_t *steps, uint64_t *states)
 {
 	struct state before = state_now();
+	bool is_synced = false;
 	int status;
 
-	for (uint64_t i = 0; i < STEPS_MOST && syncs; i++) {
+	for (uint64_t i = 0; i < STEPS_MOST && !is_synced; i++) {
 		if (ptrace(PTRACE_SINGLESTEP, writer, NULL, NULL) || waitpid(writer, &status, __WALL) != writer || !WIFSTOPPED(status)) {
 			perror("stepping");
 			return 2;
@@ -135,10 +158,10 @@ static int step_through(pid_t writer, struct kept_log *kept, int syncs, uint64_t
 				(unsigned long long)now.base_stamp, (long long)now.file_bytes);
 			return 1;
 		}
-		syncs -= now.base_stamp != before.base_stamp;
+		is_synced = now.base_stamp != before.base_stamp && has_taken_all(&now);
 		before = now;
 	}
-	return syncs ? 2 : 0;
+	return is_synced ? 0 : 2;
 }
 
 static void *map(const char *path, size_t bytes)
@@ -155,7 +178,7 @@ static void *map(const char *path, size_t bytes)
 
 int main(int argc, char **argv)
 {
-	if (argc != 6)
+	if (argc != 7)
 		return 2;
 	snapshot_path = argv[1];
 	memory_path = argv[2];
@@ -164,19 +187,20 @@ int main(int argc, char **argv)
 	header = map(memory_path, header->size_bytes);
 
 	struct kept_log *kept = map(argv[4], sizeof(*kept));
-	pid_t pid = atoi(argv[3]), writer = writer_of(pid);
-	uint64_t steps = 0, states = 0, calls = kept->threads[0].done;
+	pid_t pid = atoi(argv[3]), writer = wait_for_writer(pid);
+	uint64_t steps = 0, states = 0, burst = strtoull(argv[5], NULL, 10), calls = burst;
 	int status, answer = 0;
 
+	if (!wait_for_burst(kept, calls))
+		return 2;
 	if (!writer || ptrace(PTRACE_SEIZE, writer, NULL, NULL) || ptrace(PTRACE_INTERRUPT, writer, NULL, NULL) ||
 		waitpid(writer, &status, __WALL) != writer) {
 		perror("tracing the writer");
 		return 77;
 	}
-	for (int sync = atoi(argv[5]); sync && !answer; sync--) {
+	for (int sync = atoi(argv[6]); sync && !answer; sync--) {
 		kill(pid, SIGUSR1);
-		wait_for_burst(kept, calls += 200);
-		answer = step_through(writer, kept, 1, &steps, &states);
+		answer = wait_for_burst(kept, calls += burst) ? step_through(writer, kept, &steps, &states) : 2;
 	}
 	if (!answer)
 		printf("%llu instructions, %llu states\n", (unsigned long long)steps, (unsigned long long)states);
