@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import ctypes
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 HOST = os.path.join(PROGRAMS, "faults-host")
 INJECT = os.path.join(PROGRAMS, "libfaults-inject.so")
 ALLOC, FREE = 1, 2
-WAIT_S = int(os.environ.get("GMT_TEST_WAIT_S", "60"))  # only something that never comes lasts so long
+ONCE = "faults-begin"
+WAIT_S = int(os.environ.get("GMT_TEST_WAIT_S", "120"))  # only something that never comes lasts so long
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MNT_DETACH = 2
@@ -51,17 +53,19 @@ def without(place):
 
 
 def fill(folder, keep_bytes=0):
-    """Takes all space but about `keep_bytes`; the path of what has to go to have it back."""
+    """Takes all space but about `keep_bytes`, which are free all the time; the path of what has to go to have it back."""
     filler = os.path.join(folder, "filler")
     with open(filler, "wb", buffering=0) as file:
+        if keep_bytes:
+            room = os.statvfs(folder)
+            file.write(bytes(room.f_bavail * room.f_frsize - keep_bytes))
+            return filler
         with contextlib.suppress(OSError):
             while True:
                 file.write(bytes(1 << 16))
         with contextlib.suppress(OSError):
             while True:
                 file.write(bytes(512))
-        if keep_bytes:
-            file.truncate(os.path.getsize(filler) - keep_bytes)
     return filler
 
 
@@ -112,6 +116,18 @@ class Host:
 
     def wait_for(self, text):
         wait_until(lambda: any(text in line for line in self.said), f"{text} in {self.said}")
+
+    def wait_for_events(self, least):
+        """So many are in the file itself."""
+        def are_there():
+            done = cli("info", "--json", self.file) if self.files else None
+            return done and done.stdout and json.loads(done.stdout)["events"] >= least
+        wait_until(are_there, f"{least} events in the file")
+
+    def begin_faults(self):
+        """Those that wait for it (FAULTS_ONCE)."""
+        with open(os.path.join(self.work, ONCE), "w", encoding="utf-8"):
+            pass
 
     def end(self):
         self.process.stdin.close()
@@ -188,5 +204,5 @@ class Faults(unittest.TestCase):
         self.assertEqual(host.files, [])
 
 
-__all__ = ["ALLOC", "FREE", "Faults", "Host", "cli", "fill", "needs_mounts", "needs_tool", "tmpfs", "wait_until",
+__all__ = ["ALLOC", "FREE", "ONCE", "WAIT_S", "Faults", "Host", "cli", "fill", "needs_mounts", "needs_tool", "tmpfs", "wait_until",
            "without", "report"]

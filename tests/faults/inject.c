@@ -6,6 +6,7 @@
  *     SHORT (half of it is written), HANG (for ever), SLOW (half a second)
  * FAULTS_FILE=TEXT    of calls about a file, only those whose path has TEXT in it
  * FAULTS_BESIDE=TEXT  of calls about an open file, only those while another lies beside it, with TEXT behind its name
+ * FAULTS_ONCE=PATH    no call fails, and none is counted, before a file is there
  * FAULTS_CLOCK=1      CLOCK_REALTIME goes a day forth and back at each look
  * FAULTS_DENY=call=ERROR,...  the kernel answers so to every thread from here on (seccomp)
  */
@@ -70,7 +71,7 @@ static struct fault {
 	_Atomic unsigned long seen;
 } faults[MOST_FAULTS];
 
-static const char *only_file, *only_beside;
+static const char *only_file, *only_beside, *only_once;
 static bool steps_clock;
 static uintptr_t recorder_start, recorder_end;
 
@@ -153,6 +154,7 @@ __attribute__((constructor)) static void on_load(void)
 
 	only_file = getenv("FAULTS_FILE");
 	only_beside = getenv("FAULTS_BESIDE");
+	only_once = getenv("FAULTS_ONCE");
 	steps_clock = getenv("FAULTS_CLOCK") != NULL;
 	dl_iterate_phdr(find_recorder, NULL);
 	for (struct fault *fault = faults; text && *text && fault < faults + MOST_FAULTS; fault++)
@@ -161,10 +163,19 @@ __attribute__((constructor)) static void on_load(void)
 		deny(denied);
 }
 
+static bool is_too_early(void)
+{
+	int error = errno;
+	bool answer = only_once && access(only_once, F_OK);
+
+	errno = error;
+	return answer;
+}
+
 /* The error of this call, 0 when it is to be made. */
 static int fault_of(const char *function, const char *path)
 {
-	if (path && only_file && !strstr(path, only_file))
+	if ((path && only_file && !strstr(path, only_file)) || is_too_early())
 		return 0;
 	for (struct fault *fault = faults; fault < faults + MOST_FAULTS && fault->function[0]; fault++) {
 		if (strcmp(fault->function, function) != 0)

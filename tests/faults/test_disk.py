@@ -6,7 +6,7 @@ import shutil
 import unittest
 
 import tap
-from faulty import Faults, Host, cli, fill, needs_mounts, tmpfs, wait_until
+from faulty import ONCE, Faults, Host, cli, fill, needs_mounts, tmpfs, wait_until
 
 MUCH = 30000  # calls: their events do not fit into a ring
 
@@ -26,8 +26,8 @@ class Space(Faults):
             host("keep 5", f"events {MUCH}")
             host.wait_for("No space left on device")
             host("events 100", f"events {MUCH}")
-            os.unlink(filler)
             size = os.path.getsize(host.file)
+            os.unlink(filler)
             wait_until(lambda: os.path.getsize(host.file) > size, "a write after there was room again")
             host("events 7", "pause 1")
             self.end(host, "No space left on device", "goes on")
@@ -39,7 +39,8 @@ class Space(Faults):
     def test_a_disk_that_stays_full_leaves_what_fitted(self):
         with tmpfs("size=1m") as folder:
             host = Host(folder=folder, options={"stacks": "none"})
-            host("events 10", "pause 1500")
+            host("events 10")
+            host.wait_for_events(20)
             fill(folder)
             host(f"events {MUCH}")
             host.wait_for("No space left on device")
@@ -80,10 +81,12 @@ class Space(Faults):
     def test_errors_that_stay_leave_what_was_written_and_what_the_rings_held(self):
         hosts = []
         for error, words in (("EIO", "Input/output"), ("EDQUOT", "quota"), ("EINVAL", "Invalid")):
-            hosts.append((words, Host(faults=on_file(f"write={error}@3"), options={"stacks": "none"})))
+            hosts.append((words, Host(faults={**on_file(f"write={error}"), "FAULTS_ONCE": ONCE}, options={"stacks": "none"})))
             hosts[-1][1]("events 10")
         for words, host in hosts:
             with self.subTest(words):
+                host.wait_for_events(20)
+                host.begin_faults()
                 host.wait_for(words)
                 host(f"events {MUCH}")
                 self.end(host, words)
@@ -110,7 +113,8 @@ class Limits(Faults):
                 self.assertEqual(("".join(host.out), host.code), host.plain())
 
     def test_a_limit_on_the_size_of_files_is_told_and_leaves_what_fitted(self):
-        host = Host(around=["prlimit", "--fsize=16384"], options={"stacks": "none"})
+        # With all events the file is larger than that.
+        host = Host(around=["prlimit", "--fsize=16384"], options={"stacks": "none", "overflow": "wait"})
         host(f"events {MUCH}", "pause 1")
         host.end()
         self.assertEqual(("".join(host.out), host.code), host.plain())
@@ -120,7 +124,9 @@ class Limits(Faults):
 
     def test_a_limit_on_the_size_of_files_that_comes_later_sends_no_signal(self):
         host = Host(options={"stacks": "none"})
-        host("events 10", "pause 1500", "file-size-limit 4096", "threads 20", f"events {MUCH}", "pause 1500")
+        host("events 10")
+        host.wait_for_events(20)
+        host("file-size-limit 4096", "threads 20", f"events {MUCH}", "pause 1500")
         host.end()
         self.assertEqual(("".join(host.out), host.code), host.plain())
         self.assertGreaterEqual(host.count_events(), 20)

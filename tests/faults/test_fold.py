@@ -74,7 +74,8 @@ class Folds(Faults):
     def test_on_a_disk_with_room_for_one_file_only_all_events_are_in_that(self):
         with tmpfs("size=8m") as folder:
             one = host(folder=folder)
-            one("events 1000", "pause 1000")
+            one("events 1000")
+            one.wait_for_events(2000)
             fill(folder, keep_bytes=1 << 20)
             one(f"events {EVENTS}", "pause 1000")
             one.end()
@@ -88,15 +89,18 @@ class Folds(Faults):
             with self.subTest(kept=kept):
                 one = Host(options={"stacks": "none", "max_size": "1MiB", "overflow": "wait", "verbosity": "2"})
                 one(f"keep {kept}")
-                for _ in range(20):
+                # How many events a fold takes in depends on how long it takes.
+                rounds = 0
+                while rounds < 20 or sum(FOLDED in line for line in one.said) < 2:
                     one("events 10000")
+                    rounds += 1
+                    self.assertLess(rounds, 2000, one.said)
                 one.end()
-                self.assertGreater(sum(FOLDED in line for line in one.said), 1, one.said)
                 self.assertNotIn("the file had reached max_size", {row["reason"] for row in one.records("drop")})
                 # A machine that is too busy to fold as fast as events come drops them in the rings.
                 if not one.dropped():
                     (layer,) = (row for row in one.report()["devices"][0]["layers"] if row["layer"] == "cuda")
-                    self.assertEqual((layer["live_blocks"], layer["free_count"]), (kept, 200000))
+                    self.assertEqual((layer["live_blocks"], layer["free_count"]), (kept, 10000 * rounds))
 
     def test_where_files_cannot_be_flushed_they_are_folded_all_the_same(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":
@@ -121,9 +125,9 @@ class Folds(Faults):
         one = host()
         for _ in range(4):
             one("forks 40", "events 20000")
+        wait_until(lambda: sum(FOLDED in line for line in one.said) > 1, "a second fold")
         one.end()
         self.check_whole(one, 4 * (2 * 500 * 40 + 40000))
-        self.assertGreater(sum(FOLDED in line for line in one.said), 1)
 
     def test_ranks_that_fold_in_one_folder_at_the_same_time_keep_out_of_each_others_way(self):
         first = host()
@@ -135,6 +139,8 @@ class Folds(Faults):
                 one.process.stdin.flush()
             for one in ranks:
                 one.out.append(one.process.stdout.readline())
+        for one in ranks:
+            one.wait_for(FOLDED)
         for one in ranks:
             one.end()
             self.assertEqual(one.code, 0)

@@ -32,7 +32,7 @@ class SharedMemory(Faults):
     @needs_mounts
     def test_shared_memory_that_is_full_in_the_middle_costs_one_line_and_no_event(self):
         with tmpfs("size=64m", at="/dev/shm"):
-            host = Host()
+            host = Host(options={"overflow": "wait"})
             host("events 100")
             filler = fill("/dev/shm")
             host("threads 20", "events 20000")

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import tap
-from faulty import PROGRAMS, Faults, Host
+from faulty import PROGRAMS, WAIT_S, Faults, Host
 from snapshots import SHIM, SIMCUDA
 
 NOWHERE = {"output": "/proc/nowhere/x.gmt.gz"}
@@ -39,7 +39,7 @@ class Streams(Faults):
                     "block = ctypes.c_void_p()",
                     "assert ctypes.CDLL('libcudart.so.13').cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1)) == 0"])
                 host = Host()
-                subprocess.run(["env", f"LD_PRELOAD={SHIM}", "python3", "-c", script], cwd=host.work, check=True, timeout=60,
+                subprocess.run(["env", f"LD_PRELOAD={SHIM}", "python3", "-c", script], cwd=host.work, check=True, timeout=WAIT_S,
                                env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x", "LD_LIBRARY_PATH": SIMCUDA})
                 host.end()
                 with open(os.path.join(host.work, "log"), encoding="utf-8") as file:
@@ -55,7 +55,7 @@ class Streams(Faults):
             os.set_blocking(theirs, True)
         process = subprocess.run(
             ["env", f"LD_PRELOAD={SHIM}", os.path.join(PROGRAMS, "faults-host")], input="events 10\n", stderr=theirs,
-            stdout=subprocess.PIPE, text=True, timeout=60,
+            stdout=subprocess.PIPE, text=True, timeout=WAIT_S,
             env={**os.environ, "GPUMEMTRACE_OPTIONS": "output=/proc/nowhere/x:dept=3", "LD_LIBRARY_PATH": SIMCUDA})
         os.close(ours)
         os.close(theirs)
@@ -64,7 +64,7 @@ class Streams(Faults):
     def test_without_any_stream_the_snapshot_is_whole(self):
         host = Host()
         command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', os.path.join(PROGRAMS, "faults-host")]
-        subprocess.run(command, timeout=60, cwd=host.work, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA,
+        subprocess.run(command, timeout=WAIT_S, cwd=host.work, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA,
                                                     "GPUMEMTRACE_OPTIONS": "output=streams.gmt.gz"}, check=False)
         host.end()
         self.check_file(host, 20)
