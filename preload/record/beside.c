@@ -93,7 +93,8 @@ bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const str
 	char *ret_why, uint32_t why_bytes)
 {
 	static char path[GMT_BESIDE_PATH_BYTES];
-	struct stat about;
+	struct stat before, after;
+	bool has_mode;
 
 	if (!find(of_fd, of, path, ret_why, why_bytes))
 		return false;
@@ -102,12 +103,16 @@ bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const str
 		return false;
 	}
 	/* Who may read it is the user's to say. */
-	if (!fstat(of_fd, &about))
-		fchmod(beside->fd, about.st_mode & 07777);
+	has_mode = !fstat(of_fd, &before);
+	if (has_mode)
+		fchmod(beside->fd, before.st_mode & 07777);
 	if (rename(beside->path, path)) {
 		snprintf(ret_why, why_bytes, "%s", strerror(errno));
 		return false;
 	}
+	/* It may have been said of the old file in between. */
+	if (has_mode && !fstat(of_fd, &after) && after.st_mode != before.st_mode)
+		fchmod(beside->fd, after.st_mode & 07777);
 	flock(beside->fd, LOCK_UN);
 	return true;
 }
