@@ -88,7 +88,7 @@ git -c core.pager=cat diff HEAD~1; git grep -n line; git archive HEAD | tar tf -
 BASH = """
 shopt -s extglob; set -o pipefail
 trap 'echo exiting $?' EXIT; trap 'echo usr1' USR1; kill -USR1 $$
-coproc cat; echo through >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo "$line"; exec {COPROC[1]}>&-
+coproc cat; cat=$COPROC_PID; echo through >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo "$line"; exec {COPROC[1]}>&-; wait $cat
 diff <(printf 'a\\nb\\n') <(printf 'a\\nc\\n'); cat <<< here
 (exit 4) & wait $!; echo $?; for i in {1..20}; do (echo $i) & wait; done
 ulimit -a; jobs; type -a sh; echo ${BASH_VERSINFO[0]} $SHLVL; compgen -A signal | head -5
@@ -106,7 +106,7 @@ SMALL = [
         "xargs -n 1 stat -c '%A %s %n'; ls /nonexistent; tr a-z A-Z < a/f; seq 1000 | tail -n 3 | tac; nproc; id; uname -s; date -u -d @0; "
         "nice -n 3 nice"),
         version=["ls", "--version"], package="coreutils", is_deterministic=True),
-    Host("timeout, nohup, stdbuf and setsid", **shell("timeout 5 true; timeout 0.1 sleep 60; echo $?; nohup true; printf x | stdbuf -o0 cat; env -i pwd; setsid -w sh -c 'exit 4'; echo $?")),
+    Host("timeout, nohup, stdbuf and setsid", **shell("timeout 600 true; timeout 0.1 sleep 600; echo $?; nohup true; printf x | stdbuf -o0 cat; env -i pwd; setsid -w sh -c 'exit 4'; echo $?")),
     Host("a shell's end", ["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], ends="exit 3", is_deterministic=True),
     Host("a shell killed by a signal", ["/bin/sh", "-c", "echo before; kill -TERM $$; echo after"], ends="signal 15"),
     Host("bash", **bash(BASH, environment={"INSIDE": program("inside")}), package="bash", version=["bash", "--version"], ends="exit 7"),
@@ -164,7 +164,7 @@ SMALL = [
     Host("a JVM", ["java", "-Xshare:auto", "-version"], needs=("java",), package="default-jre-headless", version=["java", "-version"]),
     Host("ssh, openssl and curl", **shell("ssh -V; ssh -G example.org | sort | head -5; printf x | openssl dgst -sha256; openssl version; curl -sS file:///etc/hostname; "
                                           "curl -sS http://127.0.0.1:1/; ssh-keygen -q -t ed25519 -N '' -f key; test -s key.pub"),
-         needs=("ssh", "openssl", "curl"), package="openssh-client", version=["ssh", "-V"], ignored=(r"work/key",)),
+         needs=("ssh", "openssl", "curl"), package="openssh-client", version=["ssh", "-V"], ignored=(r"work/key",), normalise=((r"after \d+ ms", "after N ms"),)),
     Host("gdb", **shell("gdb --version | head -1; gdb -nx -batch -ex 'print 6 * 7'"), needs=("gdb",), package="gdb", version=["gdb", "--version"]),
     Host("strace", **shell("strace -o trace -e trace=exit_group true; cat trace | head -1"), needs=("strace",), package="strace", version=["strace", "--version"]),
     Host("sqlite3, awk, sed and bc", **shell("sqlite3 db 'create table t(a); insert into t values (1),(2); select sum(a) from t'; awk 'BEGIN { print 2^10 }'; "

@@ -84,7 +84,7 @@ static void tell_shared_memory(const char *path)
 	struct dirent *entry;
 	char own[32];
 
-	snprintf(own, sizeof(own), "%d", (int)getpid());
+	snprintf(own, sizeof(own), "%d.", (int)getpid());
 	while (folder && (entry = readdir(folder)))
 		if (!strncmp(entry->d_name, own, strlen(own)))
 			printf("left %s\n", entry->d_name);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 
@@ -53,9 +54,13 @@ def with_ctypes():
 
 
 def with_signals():
-    signal.signal(signal.SIGALRM, lambda number, frame: print("alarm", number))
+    rung = []
+    signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.01)
-    signal.pause()
+    # Not signal.pause(): the alarm may come right in front of it.
+    while not rung:
+        time.sleep(0.001)
+    print("alarm", *rung)
     print(subprocess.run([sys.executable, "-c", "import os; os.abort()"], check=False).returncode)
     crash = subprocess.run([sys.executable, "-X", "faulthandler", "-c", "import ctypes; ctypes.string_at(0)"],
                            capture_output=True, text=True, check=False)
