@@ -358,7 +358,9 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
 		now_ns = gmt_clock_monotonic_ns();
-	} while (!is_in && now_ns - start_ns < wait_ns);
+		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
+	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(&recording.is_stalled, memory_order_relaxed) &&
+		(atomic_load_explicit(&state, memory_order_relaxed) == ON || atomic_load_explicit(&ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;
 	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
 	return is_in;
