@@ -39,10 +39,12 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 	return !status;
 }
 
-static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, const char *why)
+static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, uint64_t sure_stamp, const char *why)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
-	struct gmt_fold_options options = { .cut_stamp = cut_stamp, .why = why, .write = write_rows, .user = rewrite };
+	struct gmt_fold_options options = {
+		.cut_stamp = cut_stamp, .sure_stamp = sure_stamp, .why = why, .write = write_rows, .user = rewrite,
+	};
 	struct gmt_error error;
 
 	gmt_encode_file_header(header);
@@ -54,7 +56,7 @@ static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, const char
 }
 
 bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, const char *why, bool flushes)
+	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes)
 {
 	memset(rewrite, 0, sizeof(*rewrite));
 	rewrite->flushes = flushes;
@@ -63,7 +65,7 @@ bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *record
 	if (!gmt_beside_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
 		return false;
 	rewrite->phase = GMT_REWRITE_READ;
-	return open_all(rewrite, cut_stamp, why);
+	return open_all(rewrite, cut_stamp, sure_stamp, why);
 }
 
 /* One block of the old file; or the fold's own work, which comes first. */

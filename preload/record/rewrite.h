@@ -54,11 +54,11 @@ struct gmt_rewrite {
 enum gmt_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT_REWRITE_FAILED };
 
 /*
- * Begins: the first `part_bytes` are folded up to `cut_stamp`, for the reason `why`, which is written into the
- * file. `flushes`: see rewrite->flushes. Never while one is under way. False with the reason in rewrite->why.
+ * Begins: the first `part_bytes` are folded up to `cut_stamp` (`sure_stamp`: see books/fold.h), for the reason `why`, which is
+ * written into the file. `flushes`: see rewrite->flushes. Never while one is under way. False with the reason in rewrite->why.
  */
 bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
-	uint64_t cut_stamp, const char *why, bool flushes);
+	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes);
 
 /*
  * Works for about `budget_ns`. `file_bytes` is how long the old file is now, `limit_bytes` what the new one may

@@ -15,6 +15,7 @@ enum {
 	CUTS_OF_FILE = 64,
 	LEAST_PARTS = 256,            /* of max_size; a fold of less gains nothing */
 	SLACK_PARTS = 16,
+	LATE_PARTS = 8,
 	FOLD_EVENTS = 32768,          /* less is not worth a fold */
 	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
 	SLICE_NS = 8000000,
@@ -22,6 +23,9 @@ enum {
 	RETRY_NS = 60000000,          /* times 1000 */
 	FLUSH_NS = 250000000,         /* a disk that takes longer is not waited for a second time */
 };
+
+/* What a thread may stand still between a free and its publication; then the free is taken for missed. */
+#define LATE_NS 1e10
 
 static bool has_max_size(const struct gmt_rotate *rotate)
 {
@@ -162,21 +166,32 @@ static void tell_shorter(struct gmt_rotate *rotate)
 	}
 }
 
+/* So long before the cut, or where one part of max_size before it begins. */
+static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, double slack_ns, unsigned parts)
+{
+	const struct gmt_rotate_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
+	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
+	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
+	double bytes_per_ns = (double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
+
+	if (has_max_size(rotate) && slack_ns * bytes_per_ns > (double)(rotate->max_size_bytes / parts))
+		slack_ns = (double)(rotate->max_size_bytes / parts) / bytes_per_ns;
+	return time_ns <= slack_ns ? gmt_clock_start.stamp : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
+}
+
 /*
  * All that has an older stamp than the result is in the file in front of the cut, but for calls that took long.
  * What is newer is written again as it is: not more than a part of the file.
  */
 static uint64_t settled_stamp(const struct gmt_rotate *rotate, uint32_t cut)
 {
-	const struct gmt_rotate_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
-	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
-	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
-	double bytes_per_ns = (double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
-	double slack_ns = SLACK_NS;
+	return stamp_before(rotate, cut, SLACK_NS, SLACK_PARTS);
+}
 
-	if (has_max_size(rotate) && slack_ns * bytes_per_ns > (double)(rotate->max_size_bytes / SLACK_PARTS))
-		slack_ns = (double)(rotate->max_size_bytes / SLACK_PARTS) / bytes_per_ns;
-	return time_ns <= slack_ns ? gmt_clock_start.stamp : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
+/* Behind the result a free that is not there may still come; not where room is scarce, for what waits for it is kept. */
+static uint64_t sure_stamp(const struct gmt_rotate *rotate, uint32_t cut)
+{
+	return rotate->is_tight ? 0 : stamp_before(rotate, cut, LATE_NS, LATE_PARTS);
 }
 
 /*
@@ -213,11 +228,11 @@ static const char *why_of(const struct gmt_rotate *rotate)
 	return rotate->fits_only ? "max_size" : rotate->mode == GMT_MODE_AGGREGATE ? "mode=aggregate" : "mode=window";
 }
 
-static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp)
+static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
 {
 	if (!rotate->folds && !rotate->told_failure)
 		gmt_beside_remove_orphans(rotate->recording->fd, &rotate->recording->file);
-	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, why_of(rotate),
+	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, sure, why_of(rotate),
 		!rotate->is_flush_slow)) {
 		give_up(rotate);
 		return;
@@ -244,7 +259,7 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate
 	} else if (cut == rotate->cut_count || !is_fold_worth_it(rotate, cut)) {
 		return;
 	}
-	begin_fold(rotate, cut, settled_stamp(rotate, cut));
+	begin_fold(rotate, cut, settled_stamp(rotate, cut), sure_stamp(rotate, cut));
 }
 
 /* A file that is full before there was a cut is cut where it is, if that is worth a fold: the end of a member has room always. */
@@ -428,7 +443,7 @@ void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms)
 		return;
 	rotate->cut_count -= rotate->cut_count == GMT_ROTATE_CUTS;
 	rotate->cuts[rotate->cut_count++] = now_of(rotate, gmt_clock_stamp());
-	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX);
+	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
 	work_until(rotate, gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000);
 }
 

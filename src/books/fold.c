@@ -247,6 +247,17 @@ static bool is_folded(const struct gmt_folder *folder)
 	return folder->queue.entries.count && folder->queue.entries.items[0].stamp <= folder->options.cut_stamp;
 }
 
+/* The cut comes in front of the next event, where that takes the place of a block whose free is still to come. */
+static void cut_earlier_if_needed(struct gmt_folder *folder)
+{
+	uint64_t sure_stamp = folder->options.sure_stamp, past_stamp = folder->past.has_fold ? folder->past.fold.stamp : 0;
+	const struct gmt_queue_entry *next = folder->queue.entries.items;
+
+	if (sure_stamp && is_folded(folder) && next->stamp > sure_stamp && next->stamp > past_stamp &&
+		gmt_fold_takes_place(folder, &folder->waiting.items[next->item]))
+		folder->options.cut_stamp = next->stamp - 1;
+}
+
 /* Plays the first event that waits. */
 static bool play_one(struct gmt_folder *folder)
 {
@@ -265,9 +276,14 @@ static bool play_some(struct gmt_folder *folder, size_t most, uint32_t max_rows,
 {
 	uint32_t done = 0;
 
-	for (; done < max_rows && folder->queue.entries.count > most && (is_folded(folder) || folder->restores); done++)
+	for (; done < max_rows && folder->queue.entries.count > most; done++) {
+		if (!folder->restores)
+			cut_earlier_if_needed(folder);
+		if (!is_folded(folder) && !folder->restores)
+			break;
 		if (!play_one(folder))
 			return false;
+	}
 	*ret_more = done == max_rows;
 	return true;
 }

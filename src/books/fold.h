@@ -46,6 +46,11 @@ typedef bool gmt_fold_write(void *user, uint32_t kind, const void *rows, uint32_
 
 struct gmt_fold_options {
 	uint64_t cut_stamp;    /* events up to and with this stamp are folded; UINT64_MAX: all */
+	/*
+	 * Of an input that goes on: an allocation stamped behind this, where a block still lives, shows that the free of that block
+	 * is still to come. It and what is newer is not folded then, so that the free finds its block. 0: it is taken for missed.
+	 */
+	uint64_t sure_stamp;
 	const char *why;       /* for the `fold` row, e.g. "mode=window"; good until gmt_fold_close */
 	uint32_t max_sites;    /* more of them are put together in sites without a stack; 0: no limit */
 	uint32_t max_waiting;  /* events that may wait to be put in order; 0: 262,144 (128 bytes each) */

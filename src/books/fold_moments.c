@@ -274,9 +274,11 @@ bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *ro
 	};
 	struct gmt_sample *slot;
 
-	/* Behind the cut it stays a sample. */
-	if (row->stamp <= folder->options.cut_stamp)
-		return wait_answer(folder, &answer);
+	/* Behind the cut it stays a sample; the cut may still come earlier. */
+	if (row->stamp <= folder->options.cut_stamp && !wait_answer(folder, &answer))
+		return false;
+	if (row->stamp <= folder->options.cut_stamp && (!folder->options.sure_stamp || row->stamp <= folder->options.sure_stamp))
+		return true;
 	slot = gmt_vec_push(&folder->late_samples);
 	if (slot)
 		*slot = *row;

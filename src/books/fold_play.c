@@ -299,6 +299,13 @@ static bool is_too_late(struct gmt_folder *folder, const struct gmt_event *event
 	return true;
 }
 
+bool gmt_fold_takes_place(const struct gmt_folder *folder, const struct gmt_event *event)
+{
+	return event->kind == GMT_KIND_ALLOC && gmt_layer_family(event->layer) != GMT_FAMILY_CUSTOM &&
+		!is_handle(event->layer, event->space) && gmt_space_life(event->space) != GMT_LIFE_COUNTED &&
+		gmt_books_find(&folder->books, event->layer, event->space, event->address);
+}
+
 /* Sites beyond the limit have no stack. */
 static bool place_of(struct gmt_folder *folder, const struct gmt_event *event, uint32_t *ret_place)
 {

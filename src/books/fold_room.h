@@ -205,6 +205,9 @@ uint32_t gmt_fold_survive(struct gmt_folder *folder, const struct gmt_event *eve
 void gmt_fold_forget(struct gmt_folder *folder, uint32_t survivor_plus_1);
 struct gmt_fold_device *gmt_fold_device(struct gmt_folder *folder, int16_t device);
 
+/* fold_play.c: whether it is an allocation where a block lives that no other may share its place with. */
+bool gmt_fold_takes_place(const struct gmt_folder *folder, const struct gmt_event *event);
+
 /* fold_fates.c: the current event was refused, and is booked; an allocation, before it is; at the cut. */
 void gmt_fold_fates_init(struct gmt_folder *folder);
 bool gmt_fold_see_refused(struct gmt_folder *folder, uint32_t site);

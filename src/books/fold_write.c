@@ -384,8 +384,11 @@ static bool write_late(struct gmt_folder *folder)
 		if (folder->ooms.items[i].stamp > folder->options.cut_stamp &&
 			!write(folder, GMT_RECORD_OOM, &folder->ooms.items[i], 1))
 			return false;
-	return write_all(folder, GMT_RECORD_MARK, folder->pending_marks.items, folder->pending_marks.count) &&
-		write_all(folder, GMT_RECORD_SAMPLE, folder->late_samples.items, folder->late_samples.count);
+	for (size_t i = 0; i < folder->late_samples.count; i++)
+		if (folder->late_samples.items[i].stamp > folder->options.cut_stamp &&
+			!write(folder, GMT_RECORD_SAMPLE, &folder->late_samples.items[i], 1))
+			return false;
+	return write_all(folder, GMT_RECORD_MARK, folder->pending_marks.items, folder->pending_marks.count);
 }
 
 /* In the order in which they stand in the file. */

@@ -2,8 +2,8 @@
 /*
  * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG, until the process
  * is killed, or ends itself MS milliseconds after it has read a line: by HOW, one of kill, segv, abort, _exit, exec,
- * return. With `wait` it never does; with `bursts=CALLS` it neither does, and each thread makes so many calls at first
- * and at each SIGUSR1, and none besides. "ready" is printed once all have begun.
+ * return. With `wait` it never does; with `bursts=CALLS` it returns at the line, or the end of its input, and each thread
+ * makes so many calls at first and at each SIGUSR1, and none besides. "ready" is printed once all have begun.
  */
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
@@ -143,8 +143,8 @@ int main(int argc, char **argv)
 	pthread_barrier_wait(&begun);
 	puts("ready");
 	fflush(stdout);
-	if (argc > 4)
-		end_when_told(argv[3], strtoul(argv[4], NULL, 10));
+	if (argc > 4 || burst)
+		end_when_told(argv[3], argc > 4 ? strtoul(argv[4], NULL, 10) : 0);
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
 	return 0;

@@ -24,7 +24,7 @@ WAIT_S = 120  # only something that never comes lasts so long
 class Killed:
     """One run of killed.c in a folder of its own, with its log and its snapshot."""
 
-    def __init__(self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=(), preload=()):
+    def __init__(self, how="wait", after_ms=None, threads=4, options=None, place=None, limits=(), preload=(), environment=None):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.", dir=place)
         atexit.register(self.clear)
         # On a file system of its own: what the program says must not depend on the disk that is full.
@@ -37,7 +37,8 @@ class Killed:
         self.process = subprocess.Popen(
             command + ([str(after_ms)] if after_ms is not None else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA, "KEPT_LOG": self.log}, text=True)
+            env={**os.environ, "GPUMEMTRACE_OPTIONS": text, "LD_LIBRARY_PATH": SIMCUDA, "KEPT_LOG": self.log,
+                 **(environment or {})}, text=True)
         self.ready = self.process.stdout.readline()
         self.memory = leftovers.of(self.file)
         # The memory goes when the program ends, so it ends only now, however long the look at it took.

@@ -138,7 +138,8 @@ class Steps(unittest.TestCase):
 
 class Start(unittest.TestCase):
     def test_what_cannot_wait_for_a_slow_start_is_counted(self):
-        run = Killed("return", 10, preload=[os.path.join(PROGRAMS, "libslow-start.so")])
+        # So few calls that no ring is full.
+        run = Killed("bursts=50", options={"overflow": "block"}, preload=[os.path.join(PROGRAMS, "libslow-start.so")])
         self.assertEqual(run.wait(), 0)
         # One thread begins the recording; the first calls of the three others do not wait that long.
         (drop,) = records(run.file, "drop")
@@ -166,6 +167,32 @@ class Bound(unittest.TestCase):
         self.assertEqual(cli("recover", run.file).returncode, 0)
         # What cannot wait for the start of a recording is another matter.
         self.assertEqual([row for row in records(run.file, "drop") if "to begin" not in row["reason"]], [])
+
+
+class Late(unittest.TestCase):
+    def held_in_a_free(self):
+        """A run that was folded while one thread had freed a block and not told of it, and how long it was held so."""
+        with tempfile.NamedTemporaryFile() as word:
+            run = Killed(options={"mode": "window", "window": "2000"}, preload=[os.path.join(PROGRAMS, "liblate-word.so")],
+                         environment={"LATE_WORD": word.name})
+            begun = time.monotonic()
+            # Long enough that nobody waits for what is still to come, and other threads have its address.
+            time.sleep(1.5)
+            inode = os.stat(run.file).st_ino
+            run.wait_until(lambda: os.stat(run.file).st_ino != inode, "a fold")
+        held_s = time.monotonic() - begun
+        calls = min(run.published().values())
+        run.wait_until(lambda: min(run.published().values()) > calls + 1000, "the thread's next calls")
+        run.kill()
+        return run, held_s
+
+    def test_a_free_of_which_the_recorder_learns_after_a_fold_is_no_missed_one(self):
+        run, held_s = self.held_in_a_free()
+        while held_s > 9:  # for ten seconds a free is waited for
+            run, held_s = self.held_in_a_free()
+        published = run.published()
+        self.assertEqual(cli("recover", run.file).returncode, 0)
+        self.assertRegex(run.check(run.file, "whole", published), r"^\d+ \d+$")
 
 
 class Kills(unittest.TestCase):
