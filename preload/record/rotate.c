@@ -403,10 +403,11 @@ bool gmt_rotate_make_room(struct gmt_rotate *rotate)
 	return makes_room;
 }
 
-/* Whatever of it is not done until then is given up. */
+/* Whatever of it is not done until then is given up, but for one that the disk has already taken; 0: that too. */
 static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
 {
-	while (rotate->rewrite.phase != GMT_REWRITE_NONE && gmt_clock_monotonic_ns() < deadline_ns)
+	while (rotate->rewrite.phase != GMT_REWRITE_NONE && (gmt_clock_monotonic_ns() < deadline_ns ||
+		(deadline_ns && rotate->rewrite.is_flushed)))
 		work(rotate, SLICE_NS);
 	gmt_rewrite_drop(&rotate->rewrite);
 	rotate->cut_under_way = 0;
@@ -434,7 +435,7 @@ bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	return true;
 }
 
-void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms)
+void gmt_rotate_finish(struct gmt_rotate *rotate, uint64_t deadline_ns)
 {
 	if (rotate->mode != GMT_MODE_AGGREGATE || rotate->stream->is_full || rotate->stream->has_failed)
 		return;
@@ -444,7 +445,7 @@ void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms)
 	rotate->cut_count -= rotate->cut_count == GMT_ROTATE_CUTS;
 	rotate->cuts[rotate->cut_count++] = now_of(rotate, gmt_clock_stamp());
 	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
-	work_until(rotate, gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000);
+	work_until(rotate, deadline_ns);
 }
 
 void gmt_rotate_forget(struct gmt_rotate *rotate)

@@ -70,8 +70,8 @@ bool gmt_rotate_make_room(struct gmt_rotate *rotate);
  */
 bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns);
 
-/* The rings are empty, the stream is still open: mode `aggregate` folds all, if that can be done within `wait_ms`. */
-void gmt_rotate_finish(struct gmt_rotate *rotate, uint32_t wait_ms);
+/* The rings are empty, the stream is still open: mode `aggregate` folds all, if that can be done until the deadline. */
+void gmt_rotate_finish(struct gmt_rotate *rotate, uint64_t deadline_ns);
 
 /* In the child of a fork. */
 void gmt_rotate_forget(struct gmt_rotate *rotate);

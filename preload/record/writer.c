@@ -27,7 +27,7 @@
 
 enum {
 	SLEEP_MS = 250,
-	FOLD_WAIT_MS = 3000, /* what the end of the process waits for the last fold */
+	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
 };
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
@@ -130,7 +130,7 @@ static void finish(void)
 		gmt_snapshots_work(true);
 	}
 	gmt_control_close();
-	gmt_rotate_finish(&writer.rotate, FOLD_WAIT_MS);
+	gmt_rotate_finish(&writer.rotate, deadline_ns);
 	if (gmt_stream_close(&writer.stream))
 		atomic_store_explicit(&writer.is_whole, true, memory_order_release);
 }
