@@ -16,6 +16,7 @@ enum {
 	LEAST_PARTS = 256,            /* of max_size; a fold of less gains nothing */
 	SLACK_PARTS = 16,
 	LATE_PARTS = 8,
+	KEPT_PARTS = 10,
 	FOLD_EVENTS = 32768,          /* less is not worth a fold */
 	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
 	SLICE_NS = 8000000,
@@ -133,7 +134,7 @@ static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_r
 
 	if (rotate->is_tight && rotate->cut_count)
 		return rotate->cut_count - 1;
-	while (i < rotate->cut_count && now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / 10)
+	while (i < rotate->cut_count && now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / KEPT_PARTS)
 		i++;
 	return i;
 }
@@ -262,12 +263,16 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate
 	begin_fold(rotate, cut, settled_stamp(rotate, cut), sure_stamp(rotate, cut));
 }
 
-/* A file that is full before there was a cut is cut where it is, if that is worth a fold: the end of a member has room always. */
+/*
+ * A file that is full, and has no cut behind which little enough lies, is cut where it is, if that is worth a fold: the end of a
+ * member has room always. So it is when full rings, found all at once by a writer that had not run, filled it in one round.
+ */
 static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
 {
 	if (!rotate->stream->is_full)
 		return is_cut_due(rotate, now);
-	return is_room_wanted(rotate) && !rotate->cut_count && now->bytes - rotate->start.bytes >= rotate->max_size_bytes / LEAST_PARTS;
+	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATE_CUTS && now->bytes - last_cut(rotate)->bytes >=
+		rotate->max_size_bytes / (rotate->cut_count ? KEPT_PARTS : LEAST_PARTS);
 }
 
 void gmt_rotate_synced(struct gmt_rotate *rotate, uint64_t stamp)

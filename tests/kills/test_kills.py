@@ -151,15 +151,15 @@ class Start(unittest.TestCase):
 
 
 class Bound(unittest.TestCase):
-    def test_full_rings_that_the_writer_finds_all_at_once_fit_into_a_small_file(self):
+    def check_held(self, threads):
         # A burst fills the rings and no more: nobody waits for room, in vain in the end where this test stands still.
-        run = Killed(f"bursts={RING_EVENTS}", options={"mode": "window", "window": "2000", "max_size": "1MiB"})
+        run = Killed(f"bursts={RING_EVENTS}", threads=threads, options={"mode": "window", "window": "2000", "max_size": "1MiB"})
 
         def each_ring_has(events):
             return all(published - consumed == events for _, published, consumed, _ in run.memory.rings())
 
         for number in range(1, 4):
-            run.wait_until(lambda: run.calls() == 4 * number * RING_EVENTS and each_ring_has(0), "what was made")
+            run.wait_until(lambda: run.calls() == threads * number * RING_EVENTS and each_ring_has(0), "what was made")
             if not run.hold_writer(lambda: run.process.send_signal(signal.SIGUSR1), lambda: each_ring_has(RING_EVENTS)):
                 self.skipTest("needs the right to trace")
         run.wait_until(lambda: each_ring_has(0), "what was in the rings")
@@ -167,6 +167,11 @@ class Bound(unittest.TestCase):
         self.assertEqual(cli("recover", run.file).returncode, 0)
         # What cannot wait for the start of a recording is another matter.
         self.assertEqual([row for row in records(run.file, "drop") if "to begin" not in row["reason"]], [])
+
+    def test_full_rings_that_the_writer_finds_all_at_once_fit_into_a_small_file(self):
+        for threads in 4, 8:
+            with self.subTest(threads=threads):
+                self.check_held(threads)
 
 
 class Late(unittest.TestCase):
