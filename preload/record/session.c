@@ -329,15 +329,12 @@ static struct gmt_ring *ring_of_thread(void)
 /* How long this event may wait for room: 0 when its thread has had its share. */
 static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
 {
-	switch (gmt_config.overflow) {
-	case GMT_OVERFLOW_DROP:
+	if (gmt_config.overflow == GMT_OVERFLOW_DROP)
 		return 0;
-	case GMT_OVERFLOW_WAIT:
-		/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
+	/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
+	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
 		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
-	case GMT_OVERFLOW_BLOCK:
-		break;
-	}
+
 	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
 
 	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;

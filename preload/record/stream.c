@@ -254,10 +254,14 @@ uint64_t gmt_stream_steps(const struct gmt_stream *stream)
 	return most;
 }
 
+static bool is_step(const struct gmt_ring_event *event)
+{
+	return event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP;
+}
+
+/* A batch that has to wait is looked at once more when it comes again. */
 static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *event)
 {
-	if (event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP)
-		count_step(stream, event);
 	if (event->kind >= GMT_RING_MARK)
 		return;
 	gmt_facts_api(&stream->facts, event->api);
@@ -288,11 +292,15 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
 	};
 
+	bool has_steps = false;
+
 	stream->staged_bytes = 0;
 	if (stream->is_full && !stream->has_failed)
 		return leave_out(stream, batch, count);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		look_at(stream, &batch[i]);
+		has_steps |= is_step(&batch[i]);
+	}
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
 	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
@@ -318,6 +326,9 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
 	stream->batch_at = gmt_journal_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
+	for (uint32_t i = 0; has_steps && i < count; i++)
+		if (is_step(&batch[i]))
+			count_step(stream, &batch[i]);
 	return true;
 }
 
