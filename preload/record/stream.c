@@ -291,7 +291,6 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	struct gmt_journal_position position = {
 		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
 	};
-
 	bool has_steps = false;
 
 	stream->staged_bytes = 0;
