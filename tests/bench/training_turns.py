@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
 """training_turns.py STEPS PAIRS shim|python|all: the transformer of tests/torch in one process, recorded and not, in turns.
 
-What machines and processes differ by falls out of it. The recorder is the shim's, which is paused and resumed, or PyTorch's
-own with the stacks it names. Each turn is STEPS steps, behind one that is not counted; which of a pair comes first is drawn
-by lot. Prints JSON: for each pair, wall and processor milliseconds of a step recorded, and of one that is not.
+What machines and processes differ by falls out of it. The recorder is the shim, in front of which bypass.c is preloaded: what
+PyTorch reports of its blocks goes to the shim or past it. Or it is PyTorch's own with the stacks it names, on and off. Each turn
+is STEPS steps, behind one that is not counted; which of a pair comes first is drawn by lot. Prints JSON: for each pair, wall and
+processor milliseconds of a step recorded, and of one that is not.
 """
 import ctypes
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -21,10 +23,24 @@ import transformer_loop as loop  # noqa: E402
 WARM_UP_STEPS = 30  # all that is met for the first time
 
 
+REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+
+
+def address_of(library, symbol):
+    """Where a loaded library has it: the loader itself would name the recorder's."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        mapped = [line.split() for line in maps]
+    place, path = next((line[0], line[5]) for line in mapped if len(line) > 5 and os.path.basename(line[5]) == library)
+    told = subprocess.run(["nm", "-D", "--defined-only", path], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True)
+    offset = next(line.split()[0] for line in told.stdout.splitlines() if line.split()[-1] == symbol)
+    return int(place.split("-")[0], 16) + int(offset, 16)
+
+
 def switch_of(recorder):
     if recorder == "shim":
-        shim = ctypes.CDLL(None)
-        return lambda on: (shim.gpumemtrace_resume if on else shim.gpumemtrace_pause)()
+        report_to = ctypes.CDLL(None).bench_report_to
+        ways = {on: ctypes.c_void_p(address_of(library, REPORT)) for on, library in ((True, "libgpumemtrace.so"), (False, "libc10.so"))}
+        return lambda on: report_to(ways[on])
 
     def switch(on):
         if on:
