@@ -77,6 +77,11 @@ static inline uint64_t gmt_config_patience_ns(uint64_t usual_ns)
 	return gmt_config.overflow == GMT_OVERFLOW_WAIT && usual_ns < long_ns ? long_ns : usual_ns;
 }
 
+static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
+{
+	return (uint32_t)(gmt_config_patience_ns((uint64_t)usual_ms * 1000000) / 1000000);
+}
+
 /*
  * Reads `options` (NULL: none) over the defaults. Wrong ones keep their default; what is wrong is
  * kept for gmt_config_warn. No memory, no stdio.

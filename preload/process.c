@@ -2,11 +2,11 @@
 #include "process.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "together.h"
+#include "yield.h"
 
 /* The first of those that lie together, so that all begin with a line of the cache. */
 GMT_TOGETHER _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark;
@@ -53,7 +53,7 @@ void gmt_process_begin_anew(void)
 	/* A copy may have made threads before it comes here: one begins, the others wait for it. */
 	if (gmt_process_mark && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
 		for (int tries = 0; tries < WAIT_TRIES && atomic_load(gmt_process_mark) == CHANGING; tries++)
-			sched_yield();
+			gmt_yield();
 		return;
 	}
 	owner = getpid();

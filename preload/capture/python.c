@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/python.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "capture/python_selftest.h"
 #include "capture/python_trace.h"
 #include "wire/format.h"
+#include "yield.h"
 
 enum {
 	GATES = 32,
@@ -438,7 +438,7 @@ void gmt_python_end(void)
 	/* A gate that is seen empty stays so: whoever comes to it later turns round. */
 	for (int i = 0; i < GATES; i++)
 		while (atomic_load(&gates[i].inside) && monotonic_ns() < deadline_ns)
-			sched_yield();
+			gmt_yield();
 }
 
 void gmt_python_reset(void)

@@ -2,7 +2,6 @@
 #include "observe/interpreter.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "config.h"
 #include "record/clock.h"
 #include "routes/symbols.h"
+#include "yield.h"
 
 enum { WAIT_NS = 20000000, LOOK_NS = 50000 };
 
@@ -222,7 +222,7 @@ static void wait_for_thread(bool holds_gil)
 		if (gmt_clock_monotonic_ns() >= deadline_ns &&
 			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY)))
 			return;
-		sched_yield();
+		gmt_yield();
 	}
 }
 

@@ -2,7 +2,6 @@
 #include "observe/nvml.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "routes/driver.h"
 #include "routes/real.h"
 #include "wire/format.h"
+#include "yield.h"
 
 /* Its types in plain C, for its header comes with few toolkits. 0 is success. */
 struct memory {
@@ -109,7 +109,7 @@ bool gmt_nvml_open(void)
 	if (library != UNKNOWN)
 		return library == THERE;
 	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
-		sched_yield();
+		gmt_yield();
 	library = open_library() ? THERE : ABSENT;
 	atomic_store_explicit(&is_stuck, false, memory_order_relaxed);
 	atomic_flag_clear_explicit(&opening, memory_order_release);
@@ -253,7 +253,7 @@ void gmt_nvml_hold(void)
 			atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
 			return;
 		}
-		sched_yield();
+		gmt_yield();
 	}
 	fork_has_it = true;
 }

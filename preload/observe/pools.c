@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "observe/pools.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 
 #include "config.h"
 #include "record/clock.h"
 #include "routes/driver.h"
 #include "wire/format.h"
+#include "yield.h"
 
 enum { WAIT_NS = 2000000000 }; /* as for contexts (routes/contexts.c) */
 
@@ -84,7 +84,7 @@ bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 			ret_pool->handle = handle;
 			return atomic_compare_exchange_strong(&place->handle, &expected, 0);
 		}
-		sched_yield();
+		gmt_yield();
 	}
 	if (!place)
 		return false;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "routes/contexts.h"
 #include "routes/driver.h"
 #include "thread.h"
+#include "yield.h"
 
 enum {
 	DEVICES = 64,
@@ -394,7 +394,7 @@ void gmt_sampler_stop(bool once_more)
 	/* One that waits for this thread, as for the loader's lock when a library's constructor exits, waits in vain. */
 	deadline_ns = gmt_clock_monotonic_ns() + (answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
 	while (atomic_load(&is_inside) && gmt_clock_monotonic_ns() < deadline_ns)
-		sched_yield();
+		gmt_yield();
 }
 
 void gmt_sampler_forget(void)

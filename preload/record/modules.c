@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "record/session.h"
 #include "routes/objects.h"
 #include "together.h"
+#include "yield.h"
 
 enum {
 	LOCK_TRIES = 2000,
@@ -93,7 +93,7 @@ static bool lock(void)
 	for (int tries = 0; tries < LOCK_TRIES; tries++) {
 		if (!atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
 			return true;
-		sched_yield();
+		gmt_yield();
 	}
 	return false;
 }

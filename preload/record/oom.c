@@ -67,7 +67,7 @@ void gmt_oom_wait(void)
 		gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
 	/* What a signal handler allocates meanwhile is recorded. */
 	if (gmt_session_is_on())
-		gmt_writer_sync(may_wait() ? (uint32_t)(gmt_config_patience_ns((uint64_t)WAIT_MS * 1000000) / 1000000) : 0);
+		gmt_writer_sync(may_wait() ? gmt_config_patience_ms(WAIT_MS) : 0);
 	errno = kept_errno;
 }
 

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +30,7 @@
 #include "thread.h"
 #include "together.h"
 #include "wire/leftover_owner.h"
+#include "yield.h"
 
 enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
@@ -179,7 +179,7 @@ static void wait_while_starting(void)
 
 	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING &&
 		gmt_clock_monotonic_ns() < deadline_ns)
-		sched_yield();
+		gmt_yield();
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
@@ -244,7 +244,7 @@ static void rest(uint64_t waited_ns)
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 
 	if (waited_ns < FULL_WAIT_NS)
-		sched_yield();
+		gmt_yield();
 	else
 		syscall(SYS_nanosleep, &nap, NULL);
 }
@@ -396,7 +396,7 @@ void gmt_session_note(const char *text)
 	snprintf(recording.notes[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
 	/* Pairs with the acquire in the writer. Notes are rare: two at one moment wait for each other. */
 	while (atomic_load(&recording.note_count) != index)
-		sched_yield();
+		gmt_yield();
 	atomic_store_explicit(&recording.note_count, index + 1, memory_order_release);
 }
 
@@ -436,7 +436,7 @@ void gmt_session_before_exec(void)
 	if (!atomic_flag_test_and_set(&told))
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
-	gmt_writer_sync((uint32_t)(gmt_config_patience_ns((uint64_t)EXEC_WAIT_MS * 1000000) / 1000000));
+	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
 }
 
 /* One thread ends the recording; others that end the process wait until it has. */

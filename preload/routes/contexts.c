@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "routes/contexts.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "config.h"
 #include "record/clock.h"
+#include "yield.h"
 
 /*
  * What who ends a context waits for who asks in it. Long: on a busy machine he may not run for a second, and then ask in a
@@ -50,7 +50,7 @@ static bool lock(void)
 	for (int i = 0; i < TRIES; i++) {
 		if (!atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
 			return true;
-		sched_yield();
+		gmt_yield();
 	}
 	return false;
 }
@@ -281,7 +281,7 @@ void gmt_contexts_ending_begins(void)
 		return;
 	deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(HOLD_WAIT_NS);
 	while (atomic_load(&held) && gmt_clock_monotonic_ns() < deadline_ns)
-		sched_yield();
+		gmt_yield();
 }
 
 void gmt_contexts_ending_ends(void)

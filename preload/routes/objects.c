@@ -2,11 +2,11 @@
 #include "routes/objects.h"
 
 #include <link.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "routes/symbols.h"
+#include "yield.h"
 
 enum { HOLD_TRIES = 10000 };
 
@@ -19,7 +19,7 @@ void gmt_objects_hold(void)
 	for (int tries = 0; tries < HOLD_TRIES; tries++) {
 		if (!atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
 			return;
-		sched_yield();
+		gmt_yield();
 	}
 }
 
