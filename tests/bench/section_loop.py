@@ -75,9 +75,9 @@ TURNS = {
 }
 
 
-def slower_of_pairs(told, recorded, paused):
+def slower_of_pairs(told, recorded, other):
     """Of each process: how many percent slower its recorded steps were, the median of its pairs."""
-    return [(statistics.median(pair[recorded] / pair[paused] for pair in pairs) - 1) * 100 for pairs in told]
+    return [(statistics.median(pair[recorded] / pair[other] for pair in pairs) - 1) * 100 for pairs in told]
 
 
 def training_turns(machine, effort, progress):

@@ -8,18 +8,18 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 import leftovers
 from snapshots import SHIM, SIMCUDA, cli, records, report
+from tasks import PATIENCE_S as WAIT_S
+from tasks import wait_until
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 HOST = os.path.join(PROGRAMS, "faults-host")
 INJECT = os.path.join(PROGRAMS, "libfaults-inject.so")
 ALLOC, FREE = 1, 2
 ONCE = "faults-begin"
-WAIT_S = int(os.environ.get("GMT_TEST_WAIT_S", "120"))  # only something that never comes lasts so long
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MNT_DETACH = 2
@@ -67,13 +67,6 @@ def fill(folder, keep_bytes=0):
             while True:
                 file.write(bytes(512))
     return filler
-
-
-def wait_until(condition, what):
-    limit = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < limit, f"never came: {what}"
-        time.sleep(0.02)
 
 
 class Host:

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 import leftovers
+import tasks
 from snapshots import CLI, SHIM, SIMCUDA
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
@@ -18,7 +19,6 @@ KILLED = os.path.join(PROGRAMS, "killed")
 CHECK = os.path.join(PROGRAMS, "check-killed")
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 RING_EVENTS = 16384
-WAIT_S = 120  # only something that never comes lasts so long
 
 
 class Killed:
@@ -51,16 +51,12 @@ class Killed:
         return self.wait()
 
     def wait(self):
-        self.out, self.err = self.process.communicate(timeout=WAIT_S)
+        self.out, self.err = self.process.communicate(timeout=tasks.PATIENCE_S)
         return self.process.returncode
 
     def wait_until(self, condition, what):
         """While the program goes on."""
-        limit = time.monotonic() + WAIT_S
-        while not condition():
-            assert self.process.poll() is None, f"the program has ended: {what}"
-            assert time.monotonic() < limit, f"never came: {what}"
-            time.sleep(0.01)
+        tasks.wait_until(condition, what, lambda: self.process.poll() is not None)
 
     def wait_for_events(self, least=1):
         """So many are in the file itself, whatever becomes of the memory; or more, which is the answer."""
@@ -107,9 +103,7 @@ class Killed:
 
     def writer(self):
         """The recorder's thread, once it has its name."""
-        tasks = f"/proc/{self.memory.pid}/task"
-        self.wait_until(lambda: "gpumemtrace" in map(name_of, tasks_of(tasks)), "the recorder's thread")
-        return next(int(os.path.basename(task)) for task in tasks_of(tasks) if name_of(task) == "gpumemtrace")
+        return tasks.wait_for(tasks.WRITER, self.memory.pid, lambda: self.process.poll() is not None)
 
     def hold_writer(self, meanwhile, until):
         """
@@ -134,19 +128,6 @@ class Killed:
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.log):
             os.unlink(self.log)
-
-
-def tasks_of(folder):
-    return [os.path.join(folder, task) for task in os.listdir(folder)]
-
-
-def name_of(task):
-    """"" of a thread that has just ended."""
-    try:
-        with open(os.path.join(task, "comm"), encoding="utf-8") as file:
-            return file.read().rstrip("\n")
-    except OSError:
-        return ""
 
 
 def cli(*arguments):
