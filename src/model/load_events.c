@@ -108,7 +108,7 @@ static bool load_event(struct gmt_load_events *loader, const struct gmt_event *r
 
 	if (loader->count >= UINT32_MAX - 1 || !find_trace(loader, row, &trace) || !clamp_stamp(loader, row->thread, &stamp))
 		return false;
-	event = gmt_order_push(&loader->order);
+	event = gmt_order_push(&loader->order, stamp);
 	if (!event)
 		return false;
 	*event = (struct gmt_snapshot_event){

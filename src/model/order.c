@@ -7,104 +7,50 @@
 #include "base/pages.h"
 
 /* What threads had ready at one time; where that was more, there is more room from then on. */
-enum { FIRST_WINDOW_EVENTS = 1 << 16, MOST_WINDOW_EVENTS = 1 << 19 };
-
-static bool is_sorted(const struct gmt_order *order)
-{
-	for (size_t i = order->sorted ? order->sorted : 1; i < order->window.count; i++)
-		if (order->window.items[i - 1].stamp > order->window.items[i].stamp)
-			return false;
-	return true;
-}
-
-static bool list_keys(struct gmt_order *order)
-{
-	size_t count = order->window.count;
-
-	order->keys.count = order->merged.count = order->starts.count = 0;
-	if (!gmt_vec_reserve(&order->keys, count) || !gmt_vec_reserve(&order->merged, count))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		uint64_t stamp = order->window.items[i].stamp;
-
-		order->keys.items[i] = (struct gmt_order_key){ stamp, (uint32_t)i };
-		if (!i || order->keys.items[i - 1].stamp > stamp) {
-			uint32_t *start = gmt_vec_push(&order->starts);
-
-			if (!start)
-				return false;
-			*start = (uint32_t)i;
-		}
-	}
-	uint32_t *end = gmt_vec_push(&order->starts);
-	if (end)
-		*end = (uint32_t)count;
-	return end;
-}
-
-/* Which of the two comes next is anybody's guess: no branch asks. */
-static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle, const struct gmt_order_key *end,
-	struct gmt_order_key *to)
-{
-	const struct gmt_order_key *right = middle;
-
-	while (left < middle && right < end) {
-		size_t is_right = right->stamp < left->stamp;
-		const struct gmt_order_key *next = is_right ? right : left;
-
-		*to++ = *next;
-		right += is_right;
-		left += 1 - is_right;
-	}
-	memcpy(to, left, (size_t)(middle - left) * sizeof(*to));
-	memcpy(to + (middle - left), right, (size_t)(end - right) * sizeof(*to));
-}
-
-/*
- * A file is a sequence of blocks, each of one thread and so in order: a few sorted runs in a window. Merging
- * neighbouring runs, pass by pass, costs what the disorder costs, and is stable.
- */
-static bool sort_keys(struct gmt_order *order)
-{
-	struct gmt_order_key *from, *to;
-	uint32_t *starts;
-	size_t runs;
-
-	if (!list_keys(order))
-		return false;
-	from = order->keys.items;
-	to = order->merged.items;
-	starts = order->starts.items;
-	for (runs = order->starts.count - 1; runs > 1; runs = (runs + 1) / 2) {
-		uint32_t end = starts[runs];
-
-		for (size_t i = 0; i < runs; i += 2) {
-			uint32_t middle = starts[i + 1], last = i + 1 < runs ? starts[i + 2] : middle;
-
-			merge(from + starts[i], from + middle, from + last, to + starts[i]);
-			starts[i / 2] = starts[i];
-		}
-		starts[(runs + 1) / 2] = end;
-
-		struct gmt_order_key *merged = to;
-		to = from;
-		from = merged;
-	}
-	if (from != order->keys.items)
-		memcpy(order->keys.items, from, order->window.count * sizeof(*from));
-	return true;
-}
+enum { FIRST_WINDOW_EVENTS = 1 << 16, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
 
 /* The least stamp of the window. */
 static uint64_t least_stamp(const struct gmt_order *order)
 {
-	uint64_t least = order->window.items[0].stamp;
+	const struct gmt_order_key *window = order->window.items;
 
-	/* What is in order up to `sorted` has its least one first. */
-	for (size_t i = order->sorted ? order->sorted : 1; i < order->window.count; i++)
-		if (order->window.items[i].stamp < least)
-			least = order->window.items[i].stamp;
-	return least;
+	if (!order->sorted)
+		return order->least_stamp;
+	return order->window.count > order->sorted && order->least_stamp < window->stamp ? order->least_stamp : window->stamp;
+}
+
+/* More places, and room for as many keys as there are places. None is free. */
+static bool make_places(struct gmt_order *order)
+{
+	size_t before = order->rows.count, count = before ? 2 * before : FIRST_PLACES;
+
+	if (count > UINT32_MAX || !gmt_vec_reserve(&order->rows, count - before) ||
+		!gmt_vec_reserve(&order->free, (count - before) / 64))
+		return false;
+	/* Keys may be more than places while some are made. */
+	if (count > order->window.count && !gmt_vec_reserve(&order->window, count - order->window.count))
+		return false;
+	memset(&order->free.items[before / 64], 0xff, (count - before) / 8);
+	order->rows.count = count;
+	order->free.count = count / 64;
+	order->free_places = count - before;
+	order->free_at = before / 64;
+	return true;
+}
+
+/* The last events of `run`, out of it, to the window at `at`, whose keys are made anew. */
+static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snapshot_event *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!order->free_places && !make_places(order))
+			return false;
+
+		uint32_t place = gmt_order_take_place(order);
+
+		order->rows.items[place] = rows[i];
+		order->window.items[at + i] = (struct gmt_order_key){ .stamp = rows[i].stamp, .place = place };
+	}
+	return true;
 }
 
 /* Takes events of the run that are later than `least` to the window, in front of all that is there. */
@@ -118,19 +64,21 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 		room = run->events.count;
 	if (!gmt_vec_reserve(&order->window, room))
 		return false;
-
-	struct gmt_snapshot_event *window = order->window.items;
-	memmove(window + room, window, before * sizeof(*window));
+	memmove(order->window.items + room, order->window.items, before * sizeof(*order->window.items));
+	order->window.count += room;
 	for (at = room; at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least; at -= count) {
 		count = gmt_events_take_back(&run->events, reader);
 		if (!count)
 			break;
-		memcpy(window + at - count, reader->rows, count * sizeof(*window));
+		if (!take_rows(order, at - count, reader->rows, count))
+			return false;
 		run->last_stamp = run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
 	}
-	memmove(window, window + at, (room - at + before) * sizeof(*window));
-	order->window.count += room - at;
+	memmove(order->window.items, order->window.items + at, (room - at + before) * sizeof(*order->window.items));
+	order->window.count -= at;
 	order->sorted = 0;
+	order->least_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
+	order->is_disordered = true;
 	return true;
 }
 
@@ -168,64 +116,22 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 	return last;
 }
 
-/* Gives `count` events of the window away, in the order of keys; NULL: as they stand. */
-static bool give(const struct gmt_order *order, struct gmt_events *to, const struct gmt_order_key *keys, size_t count)
+/* Gives the first `count` events of the window away, which is in order; their places are free then. */
+static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
-	const struct gmt_snapshot_event *window = order->window.items, *rows[GMT_EVENTS_CHUNK];
+	const struct gmt_order_key *keys = order->window.items;
+	const struct gmt_snapshot_event *rows[GMT_EVENTS_CHUNK];
 
 	for (size_t done = 0, some; done < count; done += some) {
 		some = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
 		for (size_t i = 0; i < some; i++)
-			rows[i] = &window[keys ? keys[done + i].place : done + i];
+			rows[i] = &order->rows.items[keys[done + i].place];
 		if (!gmt_events_push_rows(to, rows, some))
 			return false;
 	}
-	return true;
-}
-
-/* Gives the first `count` events of a window away that is in order. */
-static bool emit_sorted(struct gmt_order *order, size_t count)
-{
-	const struct gmt_snapshot_event *window = order->window.items;
-	struct gmt_order_run *run = run_for(order, window[0].stamp);
-
-	if (!run || !give(order, &run->events, NULL, count))
-		return false;
-	run->last_stamp = window[count - 1].stamp;
-	memmove(order->window.items, window + count, (order->window.count - count) * sizeof(*window));
-	return true;
-}
-
-/* What stays was copied to the spare room, which has as much of it. */
-static void swap_window(struct gmt_order *order)
-{
-	struct gmt_snapshot_event *items = order->window.items;
-	size_t capacity = order->window.capacity;
-
-	order->window.items = order->spare.items;
-	order->window.capacity = order->spare.capacity;
-	order->spare.items = items;
-	order->spare.capacity = capacity;
-}
-
-/* Likewise of one that is not; what stays is put in order. */
-static bool emit_by_keys(struct gmt_order *order, size_t count)
-{
-	const struct gmt_snapshot_event *window = order->window.items;
-	const struct gmt_order_key *keys;
-	struct gmt_order_run *run;
-	size_t left = order->window.count - count;
-
-	if (!sort_keys(order) || !gmt_vec_reserve(&order->spare, order->window.count))
-		return false;
-	keys = order->keys.items;
-	run = run_for(order, keys[0].stamp);
-	if (!run || !give(order, &run->events, keys, count))
-		return false;
-	run->last_stamp = keys[count - 1].stamp;
-	for (size_t i = 0; i < left; i++)
-		order->spare.items[i] = window[keys[count + i].place];
-	swap_window(order);
+	for (size_t i = 0; i < count; i++)
+		order->free.items[keys[i].place / 64] |= UINT64_C(1) << keys[i].place % 64;
+	order->free_places += count;
 	return true;
 }
 
@@ -241,10 +147,18 @@ static bool emit(struct gmt_order *order, bool all)
 	if (!all && order->window.count < order->window_events)
 		return true;
 	count = all ? order->window.count : order->window.count / 2;
-	if (!(is_sorted(order) ? emit_sorted(order, count) : emit_by_keys(order, count)))
+	if (order->is_disordered && !gmt_order_sort(&order->sorter, order->window.items, order->window.count))
 		return false;
+
+	struct gmt_order_run *run = run_for(order, order->window.items[0].stamp);
+
+	if (!run || !give(order, &run->events, count))
+		return false;
+	run->last_stamp = order->window.items[count - 1].stamp;
 	order->window.count -= count;
+	memmove(order->window.items, order->window.items + count, order->window.count * sizeof(*order->window.items));
 	order->sorted = order->window.count;
+	order->is_disordered = false;
 	return true;
 }
 
@@ -254,7 +168,7 @@ bool gmt_order_make_room(struct gmt_order *order)
 		order->window_events = FIRST_WINDOW_EVENTS;
 	if (order->window.count >= order->window_events && !emit(order, false))
 		return false;
-	return gmt_vec_reserve(&order->window, 1);
+	return order->free_places || make_places(order);
 }
 
 bool gmt_order_part(struct gmt_order *order)
@@ -378,10 +292,9 @@ void gmt_order_fini(struct gmt_order *order)
 		gmt_events_fini(&order->runs.items[i].events);
 	gmt_vec_fini(&order->runs);
 	gmt_vec_fini(&order->window);
-	gmt_vec_fini(&order->spare);
-	gmt_vec_fini(&order->keys);
-	gmt_vec_fini(&order->merged);
-	gmt_vec_fini(&order->starts);
+	gmt_vec_fini(&order->rows);
+	gmt_vec_fini(&order->free);
+	gmt_order_sorter_fini(&order->sorter);
 }
 
 static int by_stamp(const void *left, const void *right)

@@ -183,7 +183,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 		event.stamp = stamp += draw(2);
 		if (i == part)
 			assert_true(gmt_order_part(&order));
-		slot = gmt_order_push(&order);
+		slot = gmt_order_push(&order, event.stamp);
 		assert_non_null(slot);
 		*slot = event;
 		expected[i] = (struct place){ i >= part, event.stamp, i };
@@ -225,7 +225,7 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	for (uint64_t i = 0; i < COUNT; i++) {
 		uint64_t half = COUNT / 2, number = i < half ? 2 * i : 2 * (i - half) + 1;
 		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4 };
-		struct gmt_snapshot_event *slot = gmt_order_push(&order);
+		struct gmt_snapshot_event *slot = gmt_order_push(&order, event.stamp);
 
 		assert_non_null(slot);
 		*slot = event;
