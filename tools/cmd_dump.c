@@ -68,6 +68,22 @@ static bool is_wanted(const struct dump_options *options, const struct gmt_recor
 	return !options->records.count;
 }
 
+static uint64_t wanted_kinds(const struct dump_options *options)
+{
+	uint64_t kinds = 0;
+
+#define GMT_RECORD(number, record, NAME, meaning) \
+	if (is_wanted(options, gmt_record_info(number))) \
+		kinds |= gmt_member_bit(number);
+#define GMT_FIELD(record, name, encoding, type, meaning)
+#define GMT_RECORD_END(name)
+#include "wire/records.def"
+#undef GMT_RECORD
+#undef GMT_FIELD
+#undef GMT_RECORD_END
+	return kinds;
+}
+
 static enum gmt_status dump_block(const struct dump_options *options, struct gmt_decoder *decoder,
 	const struct gmt_block *block, struct gmt_error *error)
 {
@@ -106,6 +122,8 @@ static int dump_file(const char *path, const struct dump_options *options)
 		return gmt_say_failure(&error);
 	}
 	/* A reader of stdout that went away ends the work. */
+	if (!leftover)
+		gmt_source_leave_out(source, &options->choice.members);
 	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
 		status = dump_block(options, &decoder, &block, &error);
 		if (status)
@@ -142,6 +160,8 @@ int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 	for (size_t i = 0; i < options.records.count; i++)
 		if (!is_record(options.records.items[i]))
 			return unknown_record(options.records.items[i]);
+	options.choice.kinds = wanted_kinds(&options);
+	options.choice.needs_all = options.strict;
 	code = gmt_dump_choice_init(&options.choice, argv[0]);
 	if (!code)
 		code = dump_file(argv[0], &options);

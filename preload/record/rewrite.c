@@ -104,7 +104,7 @@ static bool finish_some(struct gmt_rewrite *rewrite)
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
 	rewrite->folded_events = gmt_fold_folded_events(rewrite->fold);
 	/* A member of its own, behind which the old ones can stand as they are. */
-	if (gmt_sink_end_member(rewrite->sink, &error))
+	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
 		return fail(rewrite, error.text);
 	rewrite->head_bytes = gmt_sink_written_bytes(rewrite->sink);
 	rewrite->phase = GMT_REWRITE_COPY;

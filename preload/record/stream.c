@@ -13,6 +13,7 @@
 enum {
 	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
 	SYNC_BYTES = 1 << 20,
+	MEMBER_BYTES = 1 << 20, /* of the file, compressed: a reader inflates it in milliseconds */
 	LIMIT_PARTS = 16, /* of a small file: a sync point each, and one is kept for the end */
 	RESERVE_BYTES = 256 << 10, /* at most */
 	GZIP_LEVEL = 1,
@@ -103,6 +104,7 @@ static void sync_point(struct gmt_stream *stream)
 	struct gmt_error error;
 	enum gmt_status status = gmt_encode_rows(&stream->sync_encoder, GMT_RECORD_SYNC, &row, 1, &error);
 
+	gmt_member_add(&stream->member, gmt_record_info(GMT_RECORD_SYNC), &row, 1);
 	check(stream, status, &error);
 	if (stream->has_failed)
 		return;
@@ -179,6 +181,9 @@ static bool put_waiting(struct gmt_stream *stream)
 		at += sizeof(length) + length;
 	}
 	stream->waiting.count -= at;
+	/* They are blocks now. */
+	if (at)
+		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, stream->member.clock };
 	if (stream->waiting.count)
 		memmove(items, items + at, stream->waiting.count);
 	else if (at)
@@ -198,6 +203,8 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	check(stream, status, &error);
 	if (status)
 		return;
+
+	gmt_member_add(&stream->member, gmt_record_info(kind), rows, count);
 
 	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
 
@@ -392,6 +399,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 	gmt_journal_init(&stream->journal, gmt_area_journal(recording->area), recording->area->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
+	gmt_member_clear(&stream->member);
 	stream->definitions.find = find_entry;
 	stream->definitions.depot = recording->depot;
 	stream->facts.recording = recording;
@@ -427,9 +435,16 @@ bool gmt_stream_end_member(struct gmt_stream *stream)
 	struct gmt_error error;
 
 	errno = 0;
-	check(stream, gmt_sink_end_member(stream->sink, &error), &error);
+	check(stream, gmt_sink_end_member(stream->sink, &stream->member, &error), &error);
 	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
+	gmt_member_clear(&stream->member);
 	return !stream->has_failed;
+}
+
+void gmt_stream_end_large_member(struct gmt_stream *stream)
+{
+	if (!stream->has_failed && gmt_sink_member_bytes(stream->sink) >= MEMBER_BYTES)
+		gmt_stream_end_member(stream);
 }
 
 bool gmt_stream_close(struct gmt_stream *stream)

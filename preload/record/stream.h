@@ -48,6 +48,7 @@ struct gmt_stream {
 	uint64_t synced_bytes; /* pushed into the sink until the last sync point */
 	uint64_t synced_file_bytes; /* the file then */
 	uint64_t synced_ns;
+	struct gmt_member_about member; /* what the member of gzip has that is being written */
 	/* The file may become so long; beyond, detail is left out and counted. UINT64_MAX: no bound. */
 	uint64_t limit_bytes;
 	bool is_full;          /* that was reached; set back by who made room */
@@ -96,10 +97,13 @@ bool gmt_stream_is_sync_due(const struct gmt_stream *stream);
 uint64_t gmt_stream_steps(const struct gmt_stream *stream);
 
 /*
- * Right behind a sync point: ends a member of gzip, so that what follows can be copied without what was
+ * Right behind a sync point: ends a member of gzip, so that what follows can be copied, and read, without what was
  * before. False when the file cannot be written.
  */
 bool gmt_stream_end_member(struct gmt_stream *stream);
+
+/* Likewise, where the member is large enough for readers to gain by leaving it out. */
+void gmt_stream_end_large_member(struct gmt_stream *stream);
 
 /* Ends the file in order; false when it lacks something. */
 bool gmt_stream_close(struct gmt_stream *stream);

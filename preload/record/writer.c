@@ -242,6 +242,7 @@ static void record(void)
 			tell_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
 			gmt_rotate_synced(&writer.rotate, stamp);
+			gmt_stream_end_large_member(&writer.stream);
 			if (is_alone())
 				end_process();
 		}

@@ -25,6 +25,9 @@ struct gmt_sink {
 	void *wait_context;
 	uint64_t pushed_bytes;
 	uint64_t written_bytes; /* of the file */
+	uint64_t member_begin;  /* of these, before the member that is being written */
+	gz_header header;       /* of that member, where the one before it is described */
+	uint8_t extra[GMT_MEMBER_EXTRA_BYTES];
 	z_stream stream;
 	struct gmt_arena zlib_memory;
 	uint8_t out[OUT_BYTES];
@@ -187,6 +190,11 @@ uint64_t gmt_sink_written_bytes(const struct gmt_sink *sink)
 	return sink->written_bytes;
 }
 
+uint64_t gmt_sink_member_bytes(const struct gmt_sink *sink)
+{
+	return sink->written_bytes - sink->member_begin;
+}
+
 bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_BYTES])
 {
 	uint32_t words[] = { (uint32_t)sink->stream.adler, (uint32_t)sink->stream.total_in };
@@ -204,16 +212,29 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink)
 	return sink->pushed_bytes;
 }
 
-enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, struct gmt_error *error)
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about, struct gmt_error *error)
 {
+	enum { UNIX = 3 };
+
 	if (sink->failed)
 		return GMT_OK;
 
 	enum gmt_status status = deflate_all(sink, Z_FINISH, error);
 	if (!status)
 		status = write_out(sink, error);
+
+	struct gmt_member_identity identity = {
+		.bytes = sink->written_bytes - sink->member_begin, .checksum = (uint32_t)sink->stream.adler,
+		.length = (uint32_t)sink->stream.total_in,
+	};
+
 	/* The output stays where it is. */
 	deflateReset(&sink->stream);
+	sink->member_begin = sink->written_bytes;
+	if (about)
+		gmt_member_write(about, &identity, sink->extra);
+	sink->header = (gz_header){ .extra = sink->extra, .extra_len = sizeof(sink->extra), .os = UNIX };
+	deflateSetHeader(&sink->stream, about ? &sink->header : NULL);
 	return status;
 }
 
@@ -225,6 +246,8 @@ bool gmt_sink_move(struct gmt_sink *sink, int fd, uint64_t written_bytes)
 		return false;
 	sink->fd = fd;
 	sink->file = file;
+	/* May lie before the file's beginning for a moment: only differences count. */
+	sink->member_begin += written_bytes - sink->written_bytes;
 	sink->written_bytes = written_bytes;
 	return true;
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "wire/member.h"
 
 struct gmt_sink;
 
@@ -43,6 +44,9 @@ enum gmt_status gmt_sink_sync(struct gmt_sink *sink, struct gmt_error *error);
 /* Bytes of the file so far, behind what it had when the sink was opened. */
 uint64_t gmt_sink_written_bytes(const struct gmt_sink *sink);
 
+/* Likewise of the member of gzip that is being written. */
+uint64_t gmt_sink_member_bytes(const struct gmt_sink *sink);
+
 enum { GMT_SINK_TAIL_BYTES = 10 };
 
 /*
@@ -56,9 +60,10 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);
 
 /*
  * Ends a member of the gzip file, so that what is pushed next can be read, and copied, without what was
- * pushed before. Costs as a sync does.
+ * pushed before. Costs as a sync does. `about` says what it has, for those who need not read it (member.h); NULL: they
+ * must.
  */
-enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, struct gmt_error *error);
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about, struct gmt_error *error);
 
 /*
  * Goes on in another file of `written_bytes`, which ends with the very bytes that the sink has written since

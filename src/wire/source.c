@@ -29,6 +29,8 @@ struct gmt_source {
 	struct gmt_recovery *recovery; /* NULL: the file is all there is */
 	bool file_is_over;   /* its blocks have all been handed out */
 	struct gmt_source_progress progress;
+	const struct gmt_members *members; /* NULL: all are read */
+	size_t next_member;                /* of those that begin at or behind where the last one did */
 	z_stream stream;
 	struct gmt_arena zlib_memory;
 	GMT_VEC(uint8_t) payload;
@@ -85,9 +87,35 @@ static bool fill_input(struct gmt_source *source)
 	return true;
 }
 
+/* Goes on behind members that are not wanted, where one begins. */
+static void leave_out(struct gmt_source *source)
+{
+	const struct gmt_members *members = source->members;
+	uint64_t at = source->progress.read_bytes - source->stream.avail_in, end = at;
+
+	for (; members && source->next_member < members->count; source->next_member++) {
+		const struct gmt_member *member = &members->items[source->next_member];
+
+		if (member->begin > end || (member->begin == end && !member->is_left_out))
+			break;
+		if (member->begin == end)
+			end = member->end;
+	}
+	if (end == at || (!source->is_part && lseek(source->fd, (off_t)end, SEEK_SET) < 0))
+		return;
+	source->progress.read_bytes = end;
+	source->stream.avail_in = 0;
+}
+
+void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *members)
+{
+	source->members = members;
+}
+
 /* Several gzip members behind each other are one stream, as gzip itself reads them. */
 static bool begin_member(struct gmt_source *source)
 {
+	leave_out(source);
 	if (!source->stream.avail_in && !fill_input(source))
 		return false;
 	inflateReset(&source->stream);

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "wire/block.h"
+#include "wire/members.h"
 
 struct gmt_source;
 
@@ -57,6 +58,12 @@ struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source
  */
 enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
 	struct gmt_error *error);
+
+/*
+ * From now on, members that are to be left out are not read, wherever one begins. Of a source without a leftover;
+ * `members` are of the same file, stay the caller's, and outlive the source.
+ */
+void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *members);
 
 struct gmt_source_progress gmt_source_progress(const struct gmt_source *source);
 

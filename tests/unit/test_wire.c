@@ -418,10 +418,10 @@ static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
 	(void)state;
 	snapshot_file_open(&file, path, 1);
 	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
-	assert_int_equal(gmt_sink_end_member(file.sink, &error), GMT_OK);
+	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
 	uint64_t first = gmt_sink_written_bytes(file.sink);
 	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
-	assert_int_equal(gmt_sink_end_member(file.sink, &error), GMT_OK);
+	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
 	uint64_t second = gmt_sink_written_bytes(file.sink);
 	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
 	snapshot_file_sync(&file);
