@@ -69,6 +69,7 @@ void gmt_member_write(const struct gmt_member_about *about, const struct gmt_mem
 	};
 	uint8_t *to = ret_extra;
 
+	_Static_assert(FIELD_BYTES == 2 * sizeof(uint32_t) + sizeof(words), "all that is written, and no more");
 	memcpy(to, name, sizeof(name));
 	to = put(to + sizeof(name), identity->checksum, sizeof(uint32_t));
 	to = put(to, identity->length, sizeof(uint32_t));

@@ -31,7 +31,7 @@ struct gmt_member_identity {
 
 enum {
 	GMT_MEMBER_FIXED_BYTES = 10, /* of a gzip header */
-	GMT_MEMBER_EXTRA_BYTES = 84, /* of the field that describes a member */
+	GMT_MEMBER_EXTRA_BYTES = 76, /* of the field that describes a member */
 	GMT_MEMBER_HEADER_BYTES = GMT_MEMBER_FIXED_BYTES + 2 + GMT_MEMBER_EXTRA_BYTES,
 	GMT_MEMBER_TRAILER_BYTES = 8,
 };

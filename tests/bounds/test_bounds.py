@@ -10,13 +10,17 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
 
 import tap
-from snapshots import BUILD, CUDA, SHIM, SIMCUDA, records, report
+from snapshots import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "cli"))
+import members  # noqa: E402
 
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
@@ -342,6 +346,20 @@ class Files(Books):
         run = Run(self, 300000, options=OFTEN)
         with gzip.open(run.path) as file:
             self.assertTrue(file.read().startswith(b"GMTRACE\n"))
+
+    def test_each_member_of_a_file_says_what_the_one_before_it_has(self):
+        for options in {"mode": "full"}, {**OFTEN, "window": "100000"}:
+            run = Run(self, 600000, options=options)
+            told = 0
+            for rows, said in members.read(run.path):
+                told += said is not None
+                self.assertIn(said, (None, members.describe(rows)))
+            # A mebibyte or more each, as the writer comes to it; of the last one, and of a fold's result, nothing is said.
+            self.assertGreaterEqual(told, 1)
+            wanted = [CLI, "dump", "--json", "--record=event", f"--from={10**8}", f"--until={2 * 10**8}", run.path]
+            shown = subprocess.run(wanted, capture_output=True, check=True).stdout
+            self.assertEqual(shown, subprocess.run([*wanted, "--strict"], capture_output=True, check=True).stdout)
+            self.assertTrue(shown)
 
     @unittest.skipUnless(LONG, "takes more than a minute: scripts/test --long")
     def test_a_file_that_filled_up_while_it_could_not_be_folded_is_folded_later(self):

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""What the members of a file say they have, written from docs/snapshot-format.md, section 9, alone."""
+import struct
+import zlib
+
+import read_snapshot
+import write_snapshot as w
+
+FIXED = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0))
+NAME = b"GM" + struct.pack("<H", 72)
+NONE = 2**64 - 1
+BEHIND_FIXED = 12  # the speed, the system, and how long the extra field is
+
+
+def split(data):
+    """Each gzip member's bytes, and what was compressed in it."""
+    while data:
+        member = zlib.decompressobj(wbits=31)
+        content = member.decompress(data)
+        length = len(data) - len(member.unused_data)
+        yield data[:length], content
+        data = data[length:]
+
+
+def bit(number):
+    return 1 << min(number, 63)
+
+
+def describe(rows):
+    """least and most stamp, kinds, devices and the last clock of rows as read_snapshot has them."""
+    stamps = [row["stamp"] for row in rows if "stamp" in row]
+    kinds = devices = 0
+    for row in rows:
+        kinds |= bit(w.NUMBERS[row["record"]])
+        devices |= bit(row["device"] + 2) if "device" in row else 0
+    clock = [(row["stamp"], row["monotonic_ns"], row["realtime_ns"]) for row in rows if row["record"] == "clock"]
+    return (min(stamps, default=NONE), max(stamps, default=0), kinds, devices, *(clock[-1] if clock else (0, 0, 0)))
+
+
+def read(path):
+    """For each member: its rows, and what the next one says of it (as `describe`), or None."""
+    with open(path, "rb") as file:
+        parts = list(split(file.read()))
+    for index, (part, content) in enumerate(parts):
+        start = content if index == 0 else w.header() + content
+        rows = [row for table in read_snapshot.read_blocks(start, True) for row in table]
+        told = None
+        behind = parts[index + 1][0] if index + 1 < len(parts) else b""
+        if behind[:8] == FIXED and behind[BEHIND_FIXED:BEHIND_FIXED + 4] == NAME:
+            crc, length, size, *about = struct.unpack_from("<IIQ7Q", behind, BEHIND_FIXED + 4)
+            if (crc, length, size) == (*struct.unpack("<II", part[-8:]), len(part)):
+                told = tuple(about)
+        yield rows, told
+
+
+def member(content, extra=None, level=-1):
+    """A member; `extra` stands in its header."""
+    deflate = zlib.compressobj(level, wbits=-15)
+    head = FIXED[:3] + bytes((4 if extra else 0,)) + FIXED[4:] + bytes((4, 3))
+    if extra:
+        head += struct.pack("<H", len(extra)) + extra
+    return head + deflate.compress(content) + deflate.flush() + struct.pack("<II", zlib.crc32(content), len(content))
+
+
+def extra_of(part, about):
+    """What describes a member, in the header of the next."""
+    return NAME + part[-8:] + struct.pack("<Q7Q", len(part), *about)
+
+
+def write(path, *groups, tell=describe):
+    """A file of one member for each group of blocks, all described but the last one."""
+    data, extra = b"", None
+    for index, blocks in enumerate(groups):
+        content = (w.header() if index == 0 else b"") + b"".join(blocks)
+        part = member(content, extra)
+        rows = [row for table in read_snapshot.read_blocks(w.header() + b"".join(blocks), True) for row in table]
+        extra = extra_of(part, tell(rows))
+        data += part
+    with open(path, "wb") as file:
+        file.write(data)
