@@ -119,6 +119,30 @@ static void sync_point(struct gmt_stream *stream)
 	stream->synced_ns = gmt_clock_monotonic_ns();
 }
 
+bool gmt_stream_end_member(struct gmt_stream *stream)
+{
+	struct gmt_error error;
+
+	errno = 0;
+	check(stream, gmt_sink_end_member(stream->sink, &stream->member, &error), &error);
+	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
+	gmt_member_clear(&stream->member);
+	return !stream->has_failed;
+}
+
+void gmt_stream_end_large_member(struct gmt_stream *stream)
+{
+	if (!stream->has_failed && gmt_sink_member_bytes(stream->sink) >= MEMBER_BYTES)
+		gmt_stream_end_member(stream);
+}
+
+/* A sync point in the midst of a round, where what the writer finds may be many megabytes. */
+static void sync_in_round(struct gmt_stream *stream)
+{
+	sync_point(stream);
+	gmt_stream_end_large_member(stream);
+}
+
 /* What was pushed counts as if compression did nothing, until a sync point says how large it became. */
 static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
@@ -133,7 +157,7 @@ static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
 {
 	if (!gmt_journal_has_room(&stream->journal, length))
-		sync_point(stream);
+		sync_in_round(stream);
 
 	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
 	gmt_journal_commit(&stream->journal);
@@ -312,7 +336,7 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
 	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream)))
-		sync_point(stream);
+		sync_in_round(stream);
 	if (!stream->has_failed && !put_waiting(stream)) {
 		stream->is_full = true;
 		return leave_out(stream, batch, count);
@@ -428,23 +452,6 @@ bool gmt_stream_is_sync_due(const struct gmt_stream *stream)
 {
 	return gmt_clock_monotonic_ns() - stream->synced_ns >= (uint64_t)SYNC_MS * 1000000 ||
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream);
-}
-
-bool gmt_stream_end_member(struct gmt_stream *stream)
-{
-	struct gmt_error error;
-
-	errno = 0;
-	check(stream, gmt_sink_end_member(stream->sink, &stream->member, &error), &error);
-	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
-	gmt_member_clear(&stream->member);
-	return !stream->has_failed;
-}
-
-void gmt_stream_end_large_member(struct gmt_stream *stream)
-{
-	if (!stream->has_failed && gmt_sink_member_bytes(stream->sink) >= MEMBER_BYTES)
-		gmt_stream_end_member(stream);
 }
 
 bool gmt_stream_close(struct gmt_stream *stream)

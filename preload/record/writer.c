@@ -64,7 +64,10 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
 	}
 }
 
-/* Empties one ring; without `all` only in whole blocks. */
+/*
+ * Empties one ring of what is in it now, without `all` only in whole blocks. What a thread adds meanwhile has its turn in the
+ * next round: one that is faster than this one would keep it from all others.
+ */
 static void drain_slot(uint32_t index, bool all)
 {
 	struct gmt_area *area = writer.recording->area;
@@ -83,19 +86,18 @@ static void drain_slot(uint32_t index, bool all)
 	/* Asked before the ring is emptied: nothing can come behind what is in it. */
 	bool may_free = gmt_area_may_free_ring(area, index);
 
-	for (uint64_t ready; (ready = gmt_ring_ready(ring)) >= (all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX);) {
-		uint32_t count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
+	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
 
+	for (uint64_t left = gmt_ring_ready(ring), count; left >= least; left -= count < left ? count : left) {
+		count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
 		if (!writer.slots[index].is_written) {
 			writer.slots[index].is_written = true;
 			gmt_stream_thread(&writer.stream, ring);
 		}
-		if (!gmt_stream_events(&writer.stream, index, ring, writer.batch, count))
+		if (!gmt_stream_events(&writer.stream, index, ring, writer.batch, (uint32_t)count))
 			return;
-		gmt_ring_consume(ring, count);
+		gmt_ring_consume(ring, (uint32_t)count);
 		gmt_stream_events_taken(&writer.stream);
-		if (ready <= GMT_RING_ROWS_MAX)
-			break; /* what came meanwhile waits for its own block */
 	}
 
 	tell_drops(index, ring);
