@@ -13,7 +13,7 @@
 
 enum { ASKED_AT_ONCE = 4 };
 
-_Static_assert(sizeof(struct gmt_capture_memory) <= 835808, "docs/bounds.md says that it is not larger");
+_Static_assert(sizeof(struct gmt_capture_memory) <= 831728, "docs/bounds.md says that it is not larger");
 
 static struct slot {
 	_Atomic uint32_t owner; /* a thread, as the kernel calls it; 0: free */

@@ -29,10 +29,16 @@ void gmt_own_stack_look(void *(*find)(const char *name));
 /* Tries to make `here`, where the stack is in use, a part of what is known. A system call for each page in between, once. */
 bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here);
 
+/* Whether that is known of all from `here`, the stack pointer of the caller, up to stack->top. */
+static inline bool gmt_own_stack_knows(const struct gmt_own_stack *stack, uintptr_t here)
+{
+	return here >= stack->low && here < stack->top;
+}
+
 /* Whether all from `here`, the stack pointer of the caller, up to stack->top is the calling thread's own stack. */
 static inline bool gmt_own_stack_holds(struct gmt_own_stack *stack, uintptr_t here)
 {
-	return (here >= stack->low && here < stack->top) || gmt_own_stack_grow(stack, here);
+	return gmt_own_stack_knows(stack, here) || gmt_own_stack_grow(stack, here);
 }
 
 #endif

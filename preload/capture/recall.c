@@ -7,46 +7,51 @@
 #include "capture/walk_places.h"
 
 /*
- * A part of a stack: frames that were put before a remembered one, the joint. Behind it come the addresses of its frames,
- * innermost first; the values of frame pointers that matter, in the same order; the places of the frames; and where the
- * frame pointers were read. From `outer_hash` on, equal parts have equal bytes.
+ * A part of a stack: frames that were put before a remembered one, the joint. Behind it come rows of its frames, innermost
+ * first, as gmt_walk has them, and the frame pointers that matter of these and of the joint, the outermost first. From
+ * `outer` on, equal parts have equal bytes.
  */
 struct part {
 	uint32_t id, module_generation; /* of gmt_walk, when this part was on the stack last */
 	uint32_t next[GMT_RECALL_GUESSES]; /* parts that came behind it, the last one first; 0: none */
-	uint32_t words;                 /* of all this */
-	uint64_t outer_hash;            /* of the stack from the joint outwards */
+	uint32_t outer;         /* frames from the joint outwards */
+	uint64_t outer_hash;    /* of the stack from the joint outwards */
 	uint64_t joint_address;
-	uint64_t joint_fp;       /* if it matters; else 0 */
-	uint32_t joint_place;    /* as gmt_walk::places */
-	uint32_t joint_fp_place; /* where that frame pointer was read; 0: nowhere, or it does not matter */
-	uint32_t outer;          /* frames from the joint outwards */
-	uint16_t count, fps;     /* frames, and frame pointers that matter */
-	uint32_t own;            /* frames before gmt_walk::first */
-	uint32_t ends;           /* gmt_walk::ends */
+	uint64_t joint_fp, fp;  /* of the joint and of the innermost frame, if they matter; else 0 */
+	uint32_t joint_place;
+	uint16_t joint_fp_mark; /* as gmt_walk::fp_marks */
+	uint16_t words;         /* of all this */
+	uint16_t count, fps;    /* frames; and frame pointers that were read */
+	uint16_t own;           /* frames before gmt_walk::first */
+	uint16_t ends;          /* gmt_walk::ends */
 	uint64_t addresses[];
 };
 
 enum {
 	WORD = sizeof(uint64_t),
 	HEAD_WORDS = sizeof(struct part) / WORD,
-	NAME_WORDS = offsetof(struct part, outer_hash) / WORD,
+	NAME_BYTES = offsetof(struct part, outer),
 };
 
-_Static_assert(sizeof(struct part) == 3 * WORD + 12 * sizeof(uint32_t), "bytes of parts are compared: none is padding");
+_Static_assert(sizeof(struct part) == 4 * WORD + 7 * sizeof(uint32_t) + 6 * sizeof(uint16_t),
+	"bytes of parts are compared: none is padding");
 
 /* What lies behind the head of a part. */
 struct rows {
-	uint64_t *addresses, *fps;
+	uint64_t *addresses, *hashes, *fp_values;
 	uint32_t *places, *fp_places;
+	uint16_t *fp_marks;
 };
 
-static inline struct rows rows_of(struct part *part, uint32_t count, uint32_t fps)
+static inline struct rows rows_of(struct part *part)
 {
-	uint32_t *halves = (uint32_t *)(void *)(part->addresses + count + fps);
+	uint64_t *hashes = part->addresses + part->count, *fp_values = hashes + part->count;
+	uint32_t *places = (uint32_t *)(void *)(fp_values + part->fps), *fp_places = places + part->count;
 
-	return (struct rows){ part->addresses, part->addresses + count, halves, halves + count };
+	return (struct rows){ part->addresses, hashes, fp_values, places, fp_places, (uint16_t *)(void *)(fp_places + part->fps) };
 }
+
+#define WORDS_OF(count, fps) (HEAD_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
 
 static inline struct part *part_at(struct gmt_recall *recall, uint32_t at)
 {
@@ -89,60 +94,35 @@ void gmt_recall_clear(struct gmt_recall *recall)
 static bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
 	const struct rows *rows, uint32_t at, uint64_t origin)
 {
-	uint32_t place = gmt_walk_place(origin, start->sp), joint_place = part->joint_place & ~GMT_WALK_BY_FP;
-
-	if (rows->addresses[0] != start->ip || (rows->places[0] & ~GMT_WALK_BY_FP) != place ||
-		(rows->places[0] & GMT_WALK_BY_FP && rows->fps[0] != start->fp))
+	if (rows->addresses[0] != start->ip || rows->places[0] != gmt_walk_place(origin, start->sp) ||
+		(gmt_walk_fp_matters(rows->fp_marks[0]) && part->fp != start->fp))
 		return false;
-	if (walk->places[at] != part->joint_place || walk->addresses[at] != part->joint_address ||
-		gmt_walk_returns_to(origin, joint_place) != part->joint_address)
-		return false;
-	return !(part->joint_place & GMT_WALK_BY_FP) || (walk->fps[at].value == part->joint_fp &&
-		(!part->joint_fp_place || gmt_walk_word(gmt_walk_address(origin, part->joint_fp_place)) == part->joint_fp));
+	return walk->places[at] == part->joint_place && walk->addresses[at] == part->joint_address &&
+		walk->fp_marks[at] == part->joint_fp_mark && gmt_walk_is_return(origin, part->joint_place, part->joint_address) &&
+		(!gmt_walk_fp_matters(part->joint_fp_mark) || gmt_walk_fp_of(walk, at) == part->joint_fp);
 }
 
 /* Whether what it was read from stands in the stack. The words lie between its ends. */
-static bool stands(const struct part *part, const struct rows *rows, uint64_t origin)
+static inline bool stands(const struct part *part, const struct rows *rows, uint64_t origin)
 {
-	uint32_t fp = rows->places[0] & GMT_WALK_BY_FP ? 1 : 0;
-
-	for (uint32_t i = 1; i < part->count; i++) {
-		uint32_t place = rows->places[i];
-
-		if (place & GMT_WALK_BY_FP) {
-			uint32_t fp_place = rows->fp_places[fp];
-
-			place &= ~GMT_WALK_BY_FP;
-			if (fp_place && gmt_walk_word(gmt_walk_address(origin, fp_place)) != rows->fps[fp])
-				return false;
-			fp++;
-		}
-		if (gmt_walk_returns_to(origin, place) != rows->addresses[i])
-			return false;
-	}
-	return true;
+	return gmt_walk_holds_from(rows->places, rows->addresses, 1, part->count, origin) == 1 &&
+		gmt_walk_words_hold(rows->fp_places, rows->fp_values, part->fps, origin) == part->fps;
 }
 
-/* The part comes before frame `at`. */
+/* The part comes before frame `at`, from which outwards the hash is the part's: so it is from each of its frames too. */
 static void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows, uint32_t at)
 {
-	uint32_t begin = at - part->count, fp = part->fps;
-	uint64_t hash = walk->hashes[at];
+	uint32_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
 
-	if (part->joint_place & GMT_WALK_BY_FP)
-		walk->fps[at].place = part->joint_fp_place;
 	memcpy(&walk->addresses[begin], rows->addresses, part->count * sizeof(*rows->addresses));
+	memcpy(&walk->hashes[begin], rows->hashes, part->count * sizeof(*rows->hashes));
 	memcpy(&walk->places[begin], rows->places, part->count * sizeof(*rows->places));
-	while (at-- > begin) {
-		if (walk->places[at] & GMT_WALK_BY_FP) {
-			fp--;
-			walk->fps[at].value = rows->fps[fp];
-			walk->fps[at].place = rows->fp_places[fp];
-		}
-		walk->hashes[at] = hash = gmt_walk_hash_on(hash, walk->addresses[at]);
-	}
+	memcpy(&walk->fp_marks[begin], rows->fp_marks, part->count * sizeof(*rows->fp_marks));
+	memcpy(&walk->fp_values[fp_words], rows->fp_values, part->fps * sizeof(*rows->fp_values));
+	memcpy(&walk->fp_places[fp_words], rows->fp_places, part->fps * sizeof(*rows->fp_places));
 	walk->begin = begin;
 	walk->first = begin + part->own;
+	walk->fp = part->fp;
 }
 
 /* The stack is the one that had this part before: that frames outwards of it are too is told by their hash, of 64 bits. */
@@ -157,7 +137,7 @@ static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint
 {
 	const uint64_t origin = gmt_walk_origin(walk);
 	struct part *part = part_at(&walk->recall, guess);
-	struct rows rows = rows_of(part, part->count, part->fps);
+	struct rows rows = rows_of(part);
 	uint32_t at = GMT_WALK_FRAMES - part->outer;
 
 	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] || part->ends != walk->ends ||
@@ -184,49 +164,44 @@ bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 	return false;
 }
 
-/* Writes down the part behind all others, as not yet called anything; there is room. Returns its words. */
-static uint32_t write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
+/* Writes down the part behind all others, as not yet called anything; there is room. */
+static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
 	struct part *part = part_at(&walk->recall, walk->recall.used);
-	uint32_t fps = 0, begin = at - count;
-	bool matters = walk->places[at] & GMT_WALK_BY_FP;
+	uint32_t begin = at - count, outer_fps = gmt_walk_fp_words(walk->fp_marks[at]);
+	uint32_t fps = gmt_walk_fp_words(walk->fp_marks[begin]) - outer_fps, words = WORDS_OF(count, fps);
 
-	for (uint32_t i = begin; i < at; i++)
-		fps += walk->places[i] >> 31;
-
-	struct rows rows = rows_of(part, count, fps);
-	uint32_t halves = count + fps;
-
+	/* Not all of the last one is used. */
+	((uint64_t *)(void *)part)[words - 1] = 0;
 	*part = (struct part){
-		.outer_hash = walk->hashes[at], .joint_address = walk->addresses[at], .joint_place = walk->places[at],
-		.joint_fp = matters ? walk->fps[at].value : 0, .joint_fp_place = matters ? walk->fps[at].place : 0,
-		.outer = GMT_WALK_FRAMES - at, .words = HEAD_WORDS + halves + (halves + 1) / 2,
-		.count = (uint16_t)count, .fps = (uint16_t)fps, .own = (uint16_t)(walk->first - begin), .ends = walk->ends,
+		.outer = GMT_WALK_FRAMES - at, .outer_hash = walk->hashes[at], .joint_address = walk->addresses[at],
+		.joint_fp = gmt_walk_fp_matters(walk->fp_marks[at]) ? gmt_walk_fp_of(walk, at) : 0,
+		.fp = gmt_walk_fp_matters(walk->fp_marks[begin]) ? walk->fp : 0, .joint_place = walk->places[at],
+		.joint_fp_mark = walk->fp_marks[at], .words = (uint16_t)words, .count = (uint16_t)count, .fps = (uint16_t)fps,
+		.own = (uint16_t)(walk->first - begin), .ends = walk->ends,
 	};
+
+	struct rows rows = rows_of(part);
+
 	memcpy(rows.addresses, &walk->addresses[begin], count * sizeof(*rows.addresses));
+	memcpy(rows.hashes, &walk->hashes[begin], count * sizeof(*rows.hashes));
 	memcpy(rows.places, &walk->places[begin], count * sizeof(*rows.places));
-	for (uint32_t i = begin, fp = 0; fp < fps; i++) {
-		if (!(walk->places[i] & GMT_WALK_BY_FP))
-			continue;
-		rows.fps[fp] = walk->fps[i].value;
-		rows.fp_places[fp++] = walk->fps[i].place;
-	}
-	if (halves % 2)
-		rows.fp_places[fps] = 0;
-	return part->words;
+	memcpy(rows.fp_marks, &walk->fp_marks[begin], count * sizeof(*rows.fp_marks));
+	memcpy(rows.fp_values, &walk->fp_values[outer_fps], fps * sizeof(*rows.fp_values));
+	memcpy(rows.fp_places, &walk->fp_places[outer_fps], fps * sizeof(*rows.fp_places));
 }
 
 /* Whether they are the same part; `other` may be anything. */
 static bool is_same_part(const struct part *part, const struct part *other)
 {
 	return part->words == other->words && part->outer_hash == other->outer_hash &&
-		memcmp(&part->outer_hash, &other->outer_hash, (part->words - NAME_WORDS) * sizeof(uint64_t)) == 0;
+		memcmp(&part->outer, &other->outer, part->words * sizeof(uint64_t) - NAME_BYTES) == 0;
 }
 
 void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
-	/* As many frame pointers as frames, at most. */
-	enum { MOST_WORDS = HEAD_WORDS + 3 * GMT_RECALL_FRAMES + 1 };
+	/* As many frame pointers as frames, and the joint's, at most. */
+	enum { MOST_WORDS = WORDS_OF(GMT_RECALL_FRAMES, GMT_RECALL_FRAMES + 1) };
 	struct gmt_recall *recall = &walk->recall;
 
 	/* Where all that is new is our own, what is our own of the rest is not the part's to say. */
@@ -240,11 +215,11 @@ void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 		recall->used = 1;
 
 	uint32_t *start = &recall->starts[walk->hashes[walk->begin] >> (64 - GMT_RECALL_START_BITS)];
-	uint32_t words = write_part(walk, at, count);
 
+	write_part(walk, at, count);
 	if (!*start || !is_same_part(part_at(recall, recall->used), part_at(recall, *start))) {
 		*start = recall->used;
-		recall->used += words;
+		recall->used += part_at(recall, recall->used)->words;
 	} else {
 		take_name(walk, part_at(recall, *start));
 	}

@@ -35,11 +35,19 @@
  * The same holds of that frame and R[i + 1], and so on to R[n]. There the rule says that it is the outermost; where it
  * does not, as of a stack that was cut, or a chain of frame pointers that ends, the fp of R[n] counts as one that
  * matters. The new stack is what was walked, and R[i], ... R[n]. R[i] itself is taken from the new walk: the word that
- * its inner neighbour has its fp in may be another one than before. What else matters is the same in the frames that
+ * its inner neighbour has its fp in may be another one than before, or none. What else matters is the same in the frames that
  * are kept: it depends on outer ones only.
  *
+ * What has to hold of R[i + 1] to R[n] are two lists of words, each compared from the outermost on (verify): where code returns
+ * to, and where frame pointers were read that matter. Places grow outwards in both, as a rule leads a word up at least, and a
+ * frame's fp is read from at or above the sp of its inner neighbour, and below its own (step). So if the first word of a list
+ * lies above the stack pointer of now, all of them do; and of the second list only the fp of R[i + 1] may have been read below
+ * it, by a frame that is not there any more. A frame pointer that matters and was not read is its inner neighbour's, which
+ * matters too: so its value is that of the next one inwards that was read, or of R[0] (gmt_walk_fp_of).
+ *
  * Nothing of this asks that the remembered stack is the one that was taken last. So all of a stack may be recalled that
- * was there earlier (capture/recall.h), from R[0] on: where F is R[0], and its words hold what they held, the stack is R.
+ * was there earlier (capture/recall.h), from R[0] on: where F is R[0], and its words hold what they held, the stack is R. Of such a
+ * part the words are two lists too, and its frames have the hashes that they had: these depend on the addresses alone.
  *
  * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read
  * these words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of
@@ -160,41 +168,37 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 	return ret_next->ip >= ADDRESS_LOWEST ? STEP_ON : ret_next->ip ? STEP_STOPPED : STEP_NOWHERE;
 }
 
-/* Whether a frame pointer that matters is still where it was read; `here` is where the stack ends now. */
-static inline bool holds_fp(const struct gmt_walk *walk, uint32_t at, uint64_t origin, uint32_t here)
+/* The innermost remembered frame that can be spliced to: nothing has changed that matters of those outwards of it. */
+__attribute__((always_inline)) static inline uint32_t verify(const struct gmt_walk *walk, uint64_t origin, uint32_t here)
 {
-	uint32_t place = walk->fps[at].place;
+	uint32_t begin = walk->begin + 1;
 
-	return !place || (place >= here && gmt_walk_word(gmt_walk_address(origin, place)) == walk->fps[at].value);
-}
+	/* As places grow outwards, all others of the stack lie above its end of now. */
+	while (walk->places[begin] <= here)
+		begin++;
 
-/* The innermost remembered frame from which on outwards nothing has changed that matters. */
-static uint32_t verify(const struct gmt_walk *walk, uint64_t sp)
-{
-	const uint64_t origin = gmt_walk_origin(walk);
-	const uint32_t here = gmt_walk_place(origin, sp);
-	uint32_t at = GMT_WALK_FRAMES - 1;
+	uint32_t at = gmt_walk_holds_from(walk->places, walk->addresses, begin, GMT_WALK_FRAMES, origin) - 1;
 
-	/* What one frame says of itself makes the next inner one a frame that can be spliced to. */
-	for (; at > walk->begin; at--) {
-		uint32_t place = walk->places[at];
+	uint32_t words = gmt_walk_fp_words(walk->fp_marks[at]);
 
-		if (place & GMT_WALK_BY_FP) {
-			if (!holds_fp(walk, at, origin, here))
-				break;
-			place &= ~GMT_WALK_BY_FP;
-		}
-		if (place <= here || gmt_walk_returns_to(origin, place) != walk->addresses[at])
-			break;
-	}
+	if (!words)
+		return at;
+	/* These places grow outwards too: only the last may be of what the stack had below its end of now. */
+	uint32_t readable = walk->fp_places[words - 1] < here ? words - 1 : words;
+	uint32_t hold = gmt_walk_words_hold(walk->fp_places, walk->fp_values, readable, origin);
+
+	/* The innermost frame that has no more than those outwards of it is the one whose word is the next. */
+	if (hold < words)
+		while (gmt_walk_fp_words(walk->fp_marks[at]) > hold)
+			at++;
 	return at;
 }
 
 /* Whether `frame` is the remembered one, as far as it matters. */
 static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame, uint32_t place)
 {
-	return (walk->places[at] & ~GMT_WALK_BY_FP) == place && walk->addresses[at] == frame->ip &&
-		(!(walk->places[at] & GMT_WALK_BY_FP) || walk->fps[at].value == frame->fp);
+	return walk->places[at] == place && walk->addresses[at] == frame->ip &&
+		(!gmt_walk_fp_matters(walk->fp_marks[at]) || gmt_walk_fp_of(walk, at) == frame->fp);
 }
 
 uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count, uint64_t outer)
@@ -227,14 +231,24 @@ static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uin
 {
 	uint32_t saved_words = count ? walk->fresh[count - 1].saved_words : 0;
 
-	return saved_words ? (place & ~GMT_WALK_BY_FP) - saved_words : 0;
+	return saved_words ? place - saved_words : 0;
+}
+
+/* A frame pointer that matters was read at that place (0: nowhere), as number `words`. Returns how many there are then. */
+static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32_t place, uint64_t value)
+{
+	if (!place)
+		return words;
+	walk->fp_places[words] = place;
+	walk->fp_values[words] = value;
+	return words + 1;
 }
 
 /*
  * The first `count` of `fresh` come before frame `at`, of which it is said whether its frame pointer matters; `own` of
- * them are our own.
+ * them are our own. Of it and of those outwards `fp_words` are known.
  */
-static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own, bool matters)
+static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own, uint32_t fp_words, bool matters)
 {
 	const struct gmt_walk_frame *fresh = walk->fresh;
 	uint64_t hash = walk->hashes[at];
@@ -242,15 +256,13 @@ static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint3
 	walk->begin = at - count;
 	walk->first = at - count + own;
 	for (uint32_t i = count; i-- > 0;) {
-		uint32_t place = fresh[i].place;
+		uint32_t place = fresh[i].place & ~GMT_WALK_BY_FP;
 
 		at--;
-		matters = place & GMT_WALK_BY_FP || (matters && !fresh[i].saved_words);
-		if (matters) {
-			place |= GMT_WALK_BY_FP;
-			walk->fps[at].value = fresh[i].fp;
-			walk->fps[at].place = fp_place(walk, i, place);
-		}
+		matters = fresh[i].place & GMT_WALK_BY_FP || (matters && !fresh[i].saved_words);
+		walk->fp_marks[at] = gmt_walk_fp_mark(fp_words, matters);
+		if (matters)
+			fp_words = add_fp_word(walk, fp_words, fp_place(walk, i, place), fresh[i].fp);
 		walk->places[at] = place;
 		walk->addresses[at] = fresh[i].ip;
 		walk->hashes[at] = hash = gmt_walk_hash_on(hash, fresh[i].ip);
@@ -264,19 +276,20 @@ static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum
 	walk->fresh[count - 1].saved_words = 0;
 	walk->ends = (uint8_t)ends;
 	walk->hashes[GMT_WALK_FRAMES] = 0;
+	walk->outermost_fp = walk->fresh[count - 1].fp;
 	walk->recall.last = 0;
-	put_before(walk, GMT_WALK_FRAMES, count, own, matters);
+	put_before(walk, GMT_WALK_FRAMES, count, own, 0, matters);
 }
 
 /*
- * `fresh` and then frames from `at` on are the stack. False when that is less than the `limit` of one that was cut, or
- * there is no room for it.
+ * `fresh` and then frames from `at` on are the stack, whose frame pointer is `fp` now. False when that is less than the `limit`
+ * of one that was cut, or there is no room for it.
  */
 static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint32_t own, uint32_t at,
-	uint32_t limit)
+	uint64_t fp, uint32_t limit)
 {
-	uint32_t first = at - count + own;
-	bool matters = walk->places[at] & GMT_WALK_BY_FP;
+	uint32_t first = at - count + own, fp_words = gmt_walk_fp_words(walk->fp_marks[at]);
+	bool matters = gmt_walk_fp_matters(walk->fp_marks[at]);
 
 	/* One place before the first stays free (walk.h). */
 	if (count >= at)
@@ -288,9 +301,10 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		return false;
 	/* It is the same frame, but what it says of itself stands where the new ones put it. */
 	if (matters)
-		walk->fps[at].place = fp_place(walk, count, walk->places[at]);
-	put_before(walk, at, count, own, matters);
+		fp_words = add_fp_word(walk, fp_words, fp_place(walk, count, walk->places[at]), fp);
+	put_before(walk, at, count, own, fp_words, matters);
 	walk->first = first;
+	walk->fp = start->fp;
 	gmt_recall_keep(walk, at, count);
 	return true;
 }
@@ -315,6 +329,7 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 	take_fresh(walk, count, progress->own, went == STEP_END || went == STEP_NOWHERE ? GMT_STACK_WHOLE
 		: went == STEP_STOPPED || progress->blind ? GMT_STACK_STOPPED : GMT_STACK_CUT,
 		went != STEP_END || start->by_frame_pointers);
+	walk->fp = start->fp;
 	walk->is_blind = progress->is_blind;
 	walk->is_unsure = progress->is_unsure || went == STEP_NOWHERE || (went == STEP_STOPPED && !start->by_frame_pointers);
 	return true;
@@ -347,12 +362,10 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	for (;; fresh++) {
 		const uint32_t place = gmt_walk_place(origin, frame.sp);
 
-		while ((walk->places[from] & ~GMT_WALK_BY_FP) < place)
+		while (walk->places[from] < place)
 			from++;
-		if (is_at(walk, from, &frame, place)) {
-			walk->is_known = from == walk->begin && !now.count;
-			return walk->is_known || splice(walk, start, now.count, now.own, from, limit);
-		}
+		if (is_at(walk, from, &frame, place))
+			return splice(walk, start, now.count, now.own, from, frame.fp, limit);
 		if (now.own == now.count && is_own(start, frame.ip))
 			now.own++;
 		now.count++;
@@ -375,27 +388,36 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	}
 }
 
-/* Whether this stack may be walked now; and of which generation the rules are. */
-static bool begin_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t *ret_generation)
+/* Whether rules may be asked for now; and of which generation they are. */
+static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_generation)
 {
 	/* Our own code stays, and so do the rules for it. */
-	if (start->by_frame_pointers)
-		*ret_generation = 0;
-	else if (!gmt_rules_begin(ret_generation))
-		return false;
-	return gmt_own_stack_holds(&walk->own_stack, start->sp);
+	*ret_generation = 0;
+	return start->by_frame_pointers || gmt_rules_begin(ret_generation);
 }
 
-bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
+/* `from`: as of walk_from; it is not the whole stack. */
+__attribute__((noinline)) static bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
+	uint32_t from)
+{
+	walk->is_known = false;
+	walk->recall.current = 0;
+	if ((from < GMT_WALK_FRAMES && (gmt_recall_take(walk, start, from, limit) || walk_from(walk, start, limit, from))) ||
+		walk_from(walk, start, limit, GMT_WALK_FRAMES))
+		return true;
+	forget(walk);
+	return false;
+}
+
+/* Where it is not known yet whether what is remembered can be used, or the thread's stack is. */
+__attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
 
-	if (!begin_walk(walk, start, &generation)) {
+	if (!may_walk(start, &generation) || !gmt_own_stack_holds(&walk->own_stack, start->sp)) {
 		forget(walk);
 		return false;
 	}
-	walk->is_known = false;
-	walk->recall.current = 0;
 	if (walk->generation != generation || walk->is_unsure)
 		forget(walk);
 	if (walk->generation != generation) {
@@ -404,13 +426,30 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	}
 	walk->generation = generation;
 
-	uint32_t from = walk->begin < GMT_WALK_FRAMES ? verify(walk, start->sp) : GMT_WALK_FRAMES;
+	const uint64_t origin = gmt_walk_origin(walk);
 
-	if ((from < GMT_WALK_FRAMES && gmt_recall_take(walk, start, from, limit)) || walk_from(walk, start, limit, from) ||
-		(from < GMT_WALK_FRAMES && walk_from(walk, start, limit, GMT_WALK_FRAMES)))
-		return true;
-	forget(walk);
-	return false;
+	return take_changed(walk, start, limit, walk->begin == GMT_WALK_FRAMES ? GMT_WALK_FRAMES
+		: verify(walk, origin, gmt_walk_place(origin, start->sp)));
+}
+
+bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
+{
+	uint32_t generation;
+
+	if (walk->begin == GMT_WALK_FRAMES || walk->is_unsure || !may_walk(start, &generation) || walk->generation != generation ||
+		!gmt_own_stack_knows(&walk->own_stack, start->sp))
+		return take_first(walk, start, limit);
+
+	const uint64_t origin = gmt_walk_origin(walk);
+	const uint32_t here = gmt_walk_place(origin, start->sp), from = verify(walk, origin, here);
+	const struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
+
+	/* Often the stack is the one that it was. */
+	if (from != walk->begin || !is_at(walk, from, &frame, here))
+		return take_changed(walk, start, limit, from);
+	walk->is_known = true;
+	walk->recall.current = 0;
+	return true;
 }
 
 bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses)
@@ -418,7 +457,7 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 	enum { LAST = GMT_WALK_FRAMES - 1 };
 	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
 	struct point frame = {
-		.ip = walk->addresses[LAST], .sp = gmt_walk_address(origin, walk->places[LAST] & ~GMT_WALK_BY_FP), .fp = walk->fps[LAST].value,
+		.ip = walk->addresses[LAST], .sp = gmt_walk_address(origin, walk->places[LAST]), .fp = walk->outermost_fp,
 	};
 
 	uint32_t trail_at = 0;

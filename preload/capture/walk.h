@@ -30,7 +30,7 @@ enum {
  */
 struct gmt_walk_frame {
 	uint64_t ip, fp;
-	uint32_t place;       /* of the stack pointer, with a mark of walk.c */
+	uint32_t place;       /* of the stack pointer, with a mark of walk_places.h */
 	uint32_t saved_words; /* the next outer frame's fp was read that far below that one's place; 0: it is this one's */
 };
 
@@ -50,15 +50,16 @@ struct gmt_walk {
 	uint32_t id;          /* the caller's: what the stack that was taken last is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
 	uint32_t taken;       /* likewise, how many until the next is compared */
+	uint64_t fp, outermost_fp; /* frame pointers of both ends */
 	struct gmt_trail trail;
 	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
-	uint32_t places[GMT_WALK_FRAMES + 1]; /* as gmt_walk_frame::place; the last is beyond all */
+	uint32_t places[GMT_WALK_FRAMES + 1]; /* of their stack pointers; the last is beyond all */
 	uint64_t addresses[GMT_WALK_FRAMES];
 	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards */
-	struct {
-		uint64_t value;
-		uint32_t place; /* where it was read; 0: nowhere, it is the inner frame's */
-	} fps[GMT_WALK_FRAMES]; /* of frames whose frame pointer matters */
+	uint16_t fp_marks[GMT_WALK_FRAMES]; /* walk_places.h */
+	/* Frame pointers that matter, the outermost frame's first, and where they were read; one that was not is not among them. */
+	uint32_t fp_places[GMT_WALK_FRAMES];
+	uint64_t fp_values[GMT_WALK_FRAMES];
 	struct gmt_recall recall;
 };
 
