@@ -256,14 +256,28 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 	return intern(depot, stack, depth, gmt_walk_hash(stack->addresses, inner, hash), ret_lost);
 }
 
+/* Whether it is known what the stack is called. What is beyond one that was cut may have changed. */
+static inline bool is_named(const struct gmt_walk *walk, uint32_t generation)
+{
+	return walk->is_known && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT;
+}
+
 /* `depth` is the same each time. */
-static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, struct gmt_depot *depot,
-	uint32_t depth, uint32_t generation, bool *ret_lost)
+__attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
+	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
 {
 	uint32_t count = gmt_walk_count(walk);
 
-	/* What is beyond a stack that was cut may have changed. */
-	if (walk->is_known && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT)
+	if (WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && count < depth &&
+		gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS)
+		return capture_by_unwinder(depot, depth, generation, ret_lost);
+	/* Over code without tables the unwinder goes in a way of its own. */
+	if (gmt_config.selftest && !walk->is_blind && gmt_native_unwinder() != GMT_UNWINDER_NONE &&
+		++walk->taken >= gmt_config.selftest) {
+		walk->taken = 0;
+		compare_with_unwinder(walk->addresses + walk->first, count < depth ? count : depth, depth);
+	}
+	if (is_named(walk, generation))
 		return walk->id;
 	walk->module_generation = generation;
 	walk->id = !count ? 0 : count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
@@ -275,31 +289,20 @@ static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_sta
 __attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
 	struct gmt_walk *walk, bool *ret_lost)
 {
-	bool is_by_name = gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS;
-
 	/* Where this function returns to, and how its caller's frame will be then. */
 	const uint64_t *frame = __builtin_frame_address(0);
 	const struct gmt_object *self = gmt_object_self();
 	struct gmt_walk_start start = {
 		.ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = frame[0],
 		.own_start = self->start, .own_end = self->end,
-		.by_frame_pointers = is_by_name || WALKS_BY_FRAME_POINTERS,
+		.by_frame_pointers = WALKS_BY_FRAME_POINTERS || gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS,
 	};
 
 	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
-
-	uint32_t count = gmt_walk_count(walk);
-
-	if (WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && count < depth && !is_by_name)
-		return capture_by_unwinder(depot, depth, generation, ret_lost);
-	/* Over code without tables the unwinder goes in a way of its own. */
-	if (gmt_config.selftest && !walk->is_blind && gmt_native_unwinder() != GMT_UNWINDER_NONE &&
-		++walk->taken >= gmt_config.selftest) {
-		walk->taken = 0;
-		compare_with_unwinder(walk->addresses + walk->first, count < depth ? count : depth, depth);
-	}
-	return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
+	/* Where nothing has to be asked but the name, which mostly is known. */
+	return !WALKS_BY_FRAME_POINTERS && !gmt_config.selftest && is_named(walk, generation) ? walk->id
+		: capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
