@@ -118,8 +118,10 @@ static void put(struct gmt_walk *walk, const struct part *part, const struct row
 	memcpy(&walk->hashes[begin], rows->hashes, part->count * sizeof(*rows->hashes));
 	memcpy(&walk->places[begin], rows->places, part->count * sizeof(*rows->places));
 	memcpy(&walk->fp_marks[begin], rows->fp_marks, part->count * sizeof(*rows->fp_marks));
-	memcpy(&walk->fp_values[fp_words], rows->fp_values, part->fps * sizeof(*rows->fp_values));
-	memcpy(&walk->fp_places[fp_words], rows->fp_places, part->fps * sizeof(*rows->fp_places));
+	if (part->fps) {
+		memcpy(&walk->fp_values[fp_words], rows->fp_values, part->fps * sizeof(*rows->fp_values));
+		memcpy(&walk->fp_places[fp_words], rows->fp_places, part->fps * sizeof(*rows->fp_places));
+	}
 	walk->begin = begin;
 	walk->first = begin + part->own;
 	walk->fp = part->fp;
