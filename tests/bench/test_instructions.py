@@ -26,7 +26,7 @@ BOUNDS = {
     "none": 1600,     # a pair of calls without stacks, with what the simulated device takes for what it is asked
     "native": 310,    # a stack that is the same each time: of the allocation of a pair
     "counted": 305,   # the same, but for a loop's counter that lies where others have their frame pointer
-    "varying": 1280,  # two stacks of which each differs from the one before in its innermost frame: the free's too
+    "varying": 1200,  # two stacks of which each differs from the one before in its innermost frame: the free's too
     "turns none": 3000,    # two threads that take turns, a pair of calls each, without stacks
     "turns native": 760,  # the allocations' stacks
     "python": 900,         # a Python stack of twenty frames that is the same each time
