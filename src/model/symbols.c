@@ -257,13 +257,16 @@ static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answ
 		answer->frames[answer->count - 1].function = function;
 }
 
-static void find_in_module(struct gmt_symbols *symbols, struct opened *opened, struct gmt_symbols_answer *answer)
+/* What is known of the address from before; 0: nothing. */
+static size_t find_known(const struct opened *opened, uint64_t file_address, struct gmt_symbols_frame *ret_frames)
 {
-	if (opened->state == GMT_SYMBOLS_UNUSED)
-		open_module(symbols, answer->module, opened);
+	return opened->answers ? gmt_symbols_answers_find(opened->answers, file_address, ret_frames) : 0;
+}
 
-	size_t known = opened->answers ?
-		gmt_symbols_answers_find(opened->answers, answer->file_address, answer->frames) : 0;
+static void find_in_module(struct opened *opened, struct gmt_symbols_answer *answer)
+{
+	size_t known = find_known(opened, answer->file_address, answer->frames);
+
 	if (known) {
 		answer->count = known;
 		return;
@@ -274,23 +277,47 @@ static void find_in_module(struct gmt_symbols *symbols, struct opened *opened, s
 		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames, answer->count);
 }
 
+/*
+ * Where the call is that returns to `address`: its module, with its files open, and its address in them. The return
+ * address may already belong to the next line, or, after a call that never returns, to the next function.
+ */
+static struct opened *locate(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
+	const struct gmt_module **ret_module, uint64_t *ret_file_address)
+{
+	uint64_t call = address ? address - 1 : 0;
+	const struct gmt_module *module = find_module(symbols, generation, call);
+	struct opened *opened;
+
+	*ret_module = module;
+	*ret_file_address = module ? call - module->bias : call;
+	if (!module)
+		return NULL;
+	opened = &symbols->opened[module - symbols->snapshot->modules.items];
+	if (opened->state == GMT_SYMBOLS_UNUSED)
+		open_module(symbols, module, opened);
+	return opened;
+}
+
+void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64_t address)
+{
+	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES];
+	const struct gmt_module *module;
+	uint64_t file_address;
+	struct opened *opened = locate(symbols, generation, address, &module, &file_address);
+
+	if (opened && opened->functions && !find_known(opened, file_address, frames))
+		gmt_elf_expect(opened->functions, file_address);
+}
+
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
 	struct gmt_symbols_answer *ret_answer)
 {
-	/* The return address may already belong to the next line, or, after a call that never returns,
-	 * to the next function. */
-	uint64_t call = address ? address - 1 : 0;
+	struct opened *opened;
 
-	*ret_answer = (struct gmt_symbols_answer){
-		.module = find_module(symbols, generation, call),
-		.file_address = call,
-		.count = 1,
-	};
-	if (!ret_answer->module)
-		return;
-	ret_answer->file_address = call - ret_answer->module->bias;
-	find_in_module(symbols, &symbols->opened[ret_answer->module - symbols->snapshot->modules.items],
-		ret_answer);
+	*ret_answer = (struct gmt_symbols_answer){ .count = 1 };
+	opened = locate(symbols, generation, address, &ret_answer->module, &ret_answer->file_address);
+	if (opened)
+		find_in_module(opened, ret_answer);
 }
 
 enum gmt_symbols_state gmt_symbols_state(const struct gmt_symbols *symbols, size_t index)

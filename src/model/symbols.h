@@ -50,6 +50,12 @@ struct gmt_symbols_answer {
 struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
 	size_t directory_count, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache);
 
+/*
+ * Says that gmt_symbols_find will be asked for an address. Files are read with all of these in mind when the first is
+ * asked for: others cost another reading.
+ */
+void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64_t address);
+
 /* What is at return address `address` (so: at the call before it) of a stack of `generation`. */
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
 	struct gmt_symbols_answer *ret_answer);

@@ -44,6 +44,9 @@ bool gmt_elf_has_lines(const struct gmt_elf *elf);
 /* Whether its DWARF is in part in another file (.gnu_debugaltlink), which may be there or not. */
 bool gmt_elf_refers_further(const struct gmt_elf *elf);
 
+/* Says that gmt_elf_find_function will be asked about an address: many that are known before cost one reading. */
+void gmt_elf_expect(struct gmt_elf *elf, uint64_t address);
+
 /*
  * The symbol of the function at `address` (as in the file's symbol table), mangled, or NULL. Good
  * as long as the file is open.

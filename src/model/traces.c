@@ -130,30 +130,54 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 	return true;
 }
 
-bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
+static bool find_id(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
 {
 	/* As words, so that there is no padding to compare. */
 	uint64_t key[2] = { generation, address };
 
-	if (!gmt_intern(&merger->addresses, key, sizeof(key), ret_id))
+	return gmt_intern(&merger->addresses, key, sizeof(key), ret_id);
+}
+
+bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address, uint32_t *ret_id)
+{
+	if (!find_id(merger, generation, address, ret_id))
 		return false;
 	return *ret_id < merger->resolved.count || resolve_new(merger, generation, address);
 }
 
-static bool resolve_all(struct gmt_traces_merger *merger)
+/* Says of all addresses that they will be asked for, before the first one is. */
+static bool list_addresses(struct gmt_traces_merger *merger)
 {
 	const struct gmt_snapshot *snapshot = merger->snapshot;
-	uint32_t id;
+	uint32_t known = 0, id;
 
-	/* Zeroed; indexed by module, never pushed to. */
-	if (!gmt_vec_reserve(&merger->module_has_eval, snapshot->modules.count + 1))
-		return false;
 	for (size_t t = 0; t < snapshot->traces.count; t++) {
 		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
 
-		for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++)
-			if (stack->items.items[i] && !gmt_traces_resolve(merger, stack->generation, stack->items.items[i], &id))
+		for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++) {
+			uint64_t address = stack->items.items[i];
+
+			if (address && !find_id(merger, stack->generation, address, &id))
 				return false;
+			if (address && id == known) {
+				gmt_symbols_expect(merger->symbols, stack->generation, address);
+				known++;
+			}
+		}
+	}
+	return true;
+}
+
+static bool resolve_all(struct gmt_traces_merger *merger)
+{
+	/* Zeroed; indexed by module, never pushed to. */
+	if (!gmt_vec_reserve(&merger->module_has_eval, merger->snapshot->modules.count + 1) || !list_addresses(merger))
+		return false;
+	for (uint32_t id = 0; id < merger->addresses.entries.count; id++) {
+		const uint64_t *key = gmt_intern_get(&merger->addresses, id)->bytes;
+
+		if (!resolve_new(merger, (uint32_t)key[0], key[1]))
+			return false;
 	}
 	return true;
 }

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/* Which function an address is in, by symbol tables that are written here. */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "model/symbols_elf.h"
+
+enum { MOST_SYMBOLS = 4000, TEXT_START = 0x1000, TEXT_BYTES = 0x4000000, MOST_NAMES = 1 << 16 };
+
+#define FUNCTION(binding) ELF64_ST_INFO(binding, STT_FUNC)
+
+/* A file as it is written: without a symbol at 0, which each table has. */
+static struct {
+	Elf64_Sym symbols[MOST_SYMBOLS];
+	size_t count;
+	char names[MOST_NAMES];
+	size_t name_bytes;
+} table;
+
+static char path[64];
+
+static int begin(void **state)
+{
+	(void)state;
+	memset(&table, 0, sizeof(table));
+	table.count = table.name_bytes = 1;
+	strcpy(path, "/tmp/gmt-test-XXXXXX");
+	int fd = mkstemp(path);
+	return fd < 0 || close(fd);
+}
+
+static int end(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void add(uint64_t start, uint64_t size_bytes, unsigned info, unsigned section, const char *name)
+{
+	Elf64_Sym *symbol = &table.symbols[table.count++];
+
+	assert_true(table.count <= MOST_SYMBOLS && table.name_bytes + strlen(name) + 1 <= MOST_NAMES);
+	*symbol = (Elf64_Sym){ .st_value = start, .st_size = size_bytes, .st_info = (unsigned char)info,
+		.st_shndx = (uint16_t)section };
+	if (*name)
+		symbol->st_name = (uint32_t)table.name_bytes;
+	strcpy(table.names + table.name_bytes, name);
+	table.name_bytes += strlen(name) + 1;
+}
+
+static void add_function(uint64_t start, uint64_t size_bytes, const char *name)
+{
+	add(start, size_bytes, FUNCTION(STB_GLOBAL), 1, name);
+}
+
+enum { SECTIONS = 4, SYMBOLS_AT = 1024 };
+
+static struct gmt_elf *write_64(uint32_t type)
+{
+	size_t bytes = table.count * sizeof(*table.symbols);
+	Elf64_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
+		.e_machine = EM_X86_64, .e_version = EV_CURRENT, .e_ehsize = sizeof(header), .e_shoff = sizeof(header),
+		.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS,
+	};
+	Elf64_Shdr sections[SECTIONS] = {
+		[1] = { .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC, .sh_addr = TEXT_START, .sh_size = TEXT_BYTES },
+		[2] = { .sh_type = type, .sh_offset = SYMBOLS_AT, .sh_size = bytes, .sh_link = 3,
+			.sh_entsize = sizeof(Elf64_Sym) },
+		[3] = { .sh_type = SHT_STRTAB, .sh_offset = SYMBOLS_AT + bytes, .sh_size = table.name_bytes },
+	};
+	FILE *file = fopen(path, "w");
+
+	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
+	assert_int_equal(fwrite(sections, sizeof(sections), 1, file), 1);
+	assert_int_equal(fseek(file, SYMBOLS_AT, SEEK_SET), 0);
+	assert_int_equal(fwrite(table.symbols, bytes, 1, file), 1);
+	assert_int_equal(fwrite(table.names, table.name_bytes, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+
+	struct gmt_elf *elf = gmt_elf_open(path);
+	assert_non_null(elf);
+	return elf;
+}
+
+static struct gmt_elf *write_32(void)
+{
+	static Elf32_Sym symbols[MOST_SYMBOLS];
+	size_t bytes = table.count * sizeof(*symbols);
+	Elf32_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB, EV_CURRENT }, .e_type = ET_DYN,
+		.e_machine = EM_386, .e_version = EV_CURRENT, .e_ehsize = sizeof(header), .e_shoff = sizeof(header),
+		.e_shentsize = sizeof(Elf32_Shdr), .e_shnum = SECTIONS,
+	};
+	Elf32_Shdr sections[SECTIONS] = {
+		[1] = { .sh_type = SHT_NOBITS, .sh_flags = SHF_ALLOC, .sh_addr = TEXT_START, .sh_size = TEXT_BYTES },
+		[2] = { .sh_type = SHT_SYMTAB, .sh_offset = SYMBOLS_AT, .sh_size = (uint32_t)bytes, .sh_link = 3,
+			.sh_entsize = sizeof(Elf32_Sym) },
+		[3] = { .sh_type = SHT_STRTAB, .sh_offset = (uint32_t)(SYMBOLS_AT + bytes),
+			.sh_size = (uint32_t)table.name_bytes },
+	};
+	FILE *file = fopen(path, "w");
+
+	for (size_t i = 0; i < table.count; i++) {
+		const Elf64_Sym *from = &table.symbols[i];
+
+		symbols[i] = (Elf32_Sym){ .st_name = from->st_name, .st_value = (uint32_t)from->st_value,
+			.st_size = (uint32_t)from->st_size, .st_info = from->st_info, .st_shndx = from->st_shndx };
+	}
+	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
+	assert_int_equal(fwrite(sections, sizeof(sections), 1, file), 1);
+	assert_int_equal(fseek(file, SYMBOLS_AT, SEEK_SET), 0);
+	assert_int_equal(fwrite(symbols, bytes, 1, file), 1);
+	assert_int_equal(fwrite(table.names, table.name_bytes, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+
+	struct gmt_elf *elf = gmt_elf_open(path);
+	assert_non_null(elf);
+	return elf;
+}
+
+/* "" for none. */
+static const char *name_at(struct gmt_elf *elf, uint64_t address)
+{
+	const char *name = gmt_elf_find_function(elf, address);
+
+	return name ? name : "";
+}
+
+static void of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown(void **state)
+{
+	(void)state;
+	add(0x2000, 0x10, FUNCTION(STB_LOCAL), 1, "local");
+	add(0x2000, 0x10, FUNCTION(STB_GLOBAL), 1, "global");
+	add(0x2000, 0x20, FUNCTION(STB_WEAK), 1, "weak");
+	add(0x2000, 0, FUNCTION(STB_GLOBAL), 1, "unsized");
+	add(0x3000, 0x10, FUNCTION(STB_WEAK), 1, "first");
+	add(0x3000, 0x10, FUNCTION(STB_WEAK), 1, "last");
+	add(0x3000, 0x10, FUNCTION(STB_LOCAL), 1, "local");
+	add(0x4000, 0, FUNCTION(STB_GLOBAL), 1, "unsized");
+	add(0x4000, 0x10, FUNCTION(STB_LOCAL), 1, "sized");
+
+	struct gmt_elf *elf = write_64(SHT_SYMTAB);
+	assert_string_equal(name_at(elf, 0x2000), "global");
+	assert_string_equal(name_at(elf, 0x200f), "global");
+	assert_string_equal(name_at(elf, 0x2010), "weak");
+	assert_string_equal(name_at(elf, 0x2020), "");
+	assert_string_equal(name_at(elf, 0x3008), "last");
+	assert_string_equal(name_at(elf, 0x4008), "sized");
+	gmt_elf_close(elf);
+}
+
+static void a_function_without_a_size_reaches_to_the_next_one(void **state)
+{
+	(void)state;
+	add_function(0x2000, 0, "unsized");
+	add_function(0x5000, 0x10, "sized");
+	add_function(0x6000, 0x1000, "outer");
+	add_function(0x6010, 0, "inner");
+	add_function(0x6020, 8, "other");
+
+	struct gmt_elf *elf = write_64(SHT_SYMTAB);
+	assert_string_equal(name_at(elf, 0x1fff), "");
+	assert_string_equal(name_at(elf, 0x2000), "unsized");
+	assert_string_equal(name_at(elf, 0x4fff), "unsized");
+	assert_string_equal(name_at(elf, 0x5010), "");
+	assert_string_equal(name_at(elf, 0x601f), "inner");
+	assert_string_equal(name_at(elf, 0x6028), "outer");
+	assert_string_equal(name_at(elf, TEXT_START + TEXT_BYTES), "");
+	assert_string_equal(name_at(elf, UINT64_MAX), "");
+	gmt_elf_close(elf);
+}
+
+static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most(void **state)
+{
+	enum { INNER = 31, INNER_BYTES = 0x4000 };
+
+	(void)state;
+	add_function(0x10000, 0x1000000, "outer");
+	for (unsigned i = 1; i <= INNER; i++)
+		add_function(0x10000 + i * INNER_BYTES, 16, "inner");
+	add_function(0x2000000, 0x1000000, "other outer");
+	for (unsigned i = 1; i <= INNER + 1; i++)
+		add_function(0x2000000 + i * INNER_BYTES, 16, "inner");
+
+	for (int expects = 0; expects < 2; expects++) {
+		struct gmt_elf *elf = write_64(SHT_SYMTAB);
+		uint64_t behind = 0x10000 + INNER * INNER_BYTES + 16, too_far = 0x2000000 + (INNER + 1) * INNER_BYTES + 16;
+
+		if (expects) {
+			gmt_elf_expect(elf, too_far);
+			gmt_elf_expect(elf, behind);
+		}
+		assert_string_equal(name_at(elf, behind - 1), "inner");
+		assert_string_equal(name_at(elf, behind), "outer");
+		assert_string_equal(name_at(elf, too_far - 17), "other outer");
+		assert_string_equal(name_at(elf, too_far), "");
+		gmt_elf_close(elf);
+	}
+}
+
+static void what_is_no_function_of_this_file_is_not_shown(void **state)
+{
+	(void)state;
+	add_function(0x2000, 0x1000, "function");
+	add(0x2100, 0x10, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 1, "object");
+	add(0x2200, 0x10, FUNCTION(STB_GLOBAL), SHN_UNDEF, "undefined");
+	add(0x2300, 0x10, FUNCTION(STB_GLOBAL), 1, "");
+	add(0x2400, 0x10, ELF64_ST_INFO(STB_LOCAL, STT_GNU_IFUNC), 1, "chooser");
+	add(0, 0x10000, FUNCTION(STB_GLOBAL), 1, "nowhere");
+	for (unsigned i = 0; i < 40; i++)
+		add(0x2500 + i, 0, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), 1, "label");
+
+	struct gmt_elf *elf = write_64(SHT_DYNSYM);
+	assert_string_equal(name_at(elf, 0x1fff), "");
+	assert_string_equal(name_at(elf, 0x2108), "function");
+	assert_string_equal(name_at(elf, 0x2208), "function");
+	assert_string_equal(name_at(elf, 0x2308), "function");
+	assert_string_equal(name_at(elf, 0x2408), "chooser");
+	assert_string_equal(name_at(elf, 0x2600), "function");
+	gmt_elf_close(elf);
+}
+
+static uint64_t seed;
+
+static uint64_t random_below(uint64_t limit)
+{
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (seed >> 33) % limit;
+}
+
+/* Thousands of functions: of any size, some in one place, some in each other, crowds and deserts. */
+static void add_crowd(void)
+{
+	char name[16];
+
+	seed = 1;
+	while (table.count < MOST_SYMBOLS) {
+		uint64_t center = TEXT_START + random_below(TEXT_BYTES);
+
+		for (uint64_t left = random_below(90); left && table.count < MOST_SYMBOLS; left--) {
+			snprintf(name, sizeof(name), "%zu", table.count);
+			add(center + random_below(0x600), random_below(5) ? random_below(0x400) : random_below(3) * 0x200000,
+				FUNCTION((unsigned)random_below(3)), 1, name);
+		}
+	}
+}
+
+/* By the rules, and by looking at all. */
+static const char *look_at_all(uint64_t address)
+{
+	static bool seen[MOST_SYMBOLS];
+
+	memset(seen, 0, sizeof(seen));
+	for (int back = 0; back < 32; back++) {
+		size_t best = 0;
+
+		for (size_t i = 1; i < table.count; i++) {
+			const Elf64_Sym *a = &table.symbols[i], *b = &table.symbols[best];
+			static const int ranks[] = { [STB_LOCAL] = 0, [STB_GLOBAL] = 2, [STB_WEAK] = 1 };
+			int rank_a = (a->st_size != 0) * 4 + ranks[ELF64_ST_BIND(a->st_info)];
+			int rank_b = (b->st_size != 0) * 4 + ranks[ELF64_ST_BIND(b->st_info)];
+
+			if (!seen[i] && a->st_value <= address && (!best || a->st_value > b->st_value ||
+					(a->st_value == b->st_value && rank_a >= rank_b)))
+				best = i;
+		}
+		if (!best)
+			return "";
+		seen[best] = true;
+
+		const Elf64_Sym *symbol = &table.symbols[best];
+		if (address - symbol->st_value < symbol->st_size || (!back && !symbol->st_size))
+			return table.names + symbol->st_name;
+	}
+	return "";
+}
+
+/* Addresses of which each is asked for once, most of them in functions. */
+static uint64_t any_address(void)
+{
+	const Elf64_Sym *symbol = &table.symbols[1 + random_below(table.count - 1)];
+
+	return symbol->st_value + random_below(3) * random_below(0x500) - 1;
+}
+
+static void check_crowd(struct gmt_elf *(*write)(void), size_t expected, size_t unexpected)
+{
+	enum { MOST = 600 };
+	struct gmt_elf *elf = write();
+	uint64_t addresses[MOST];
+	size_t named = 0;
+
+	assert_true(expected + unexpected <= MOST);
+	for (size_t i = 0; i < expected + unexpected; i++) {
+		addresses[i] = any_address();
+		if (i < expected)
+			gmt_elf_expect(elf, addresses[i]);
+	}
+	for (size_t i = 0; i < expected + unexpected; i++) {
+		const char *name = look_at_all(addresses[i]);
+
+		named += *name != '\0';
+		assert_string_equal(name_at(elf, addresses[i]), name);
+	}
+	assert_true(named * 2 > expected + unexpected);
+	gmt_elf_close(elf);
+}
+
+static struct gmt_elf *write_any(void)
+{
+	return write_64(SHT_SYMTAB);
+}
+
+static void addresses_get_the_same_name_whether_it_was_said_that_they_come_or_not(void **state)
+{
+	(void)state;
+	add_crowd();
+	check_crowd(write_any, 20, 0);
+	check_crowd(write_any, 300, 0);
+	check_crowd(write_any, 10, 5);
+	check_crowd(write_any, 0, 100);
+	check_crowd(write_32, 200, 20);
+}
+
+static void addresses_that_come_after_the_first_reading_are_named_too(void **state)
+{
+	struct gmt_elf *elf;
+
+	(void)state;
+	add_crowd();
+	elf = write_any();
+	for (int round = 0; round < 20; round++) {
+		uint64_t addresses[10];
+
+		for (int i = 0; i < 10; i++)
+			gmt_elf_expect(elf, addresses[i] = any_address());
+		for (int i = 0; i < 10; i++)
+			assert_string_equal(name_at(elf, addresses[i]), look_at_all(addresses[i]));
+	}
+	gmt_elf_close(elf);
+}
+
+static void names_that_are_not_in_the_file_are_none(void **state)
+{
+	(void)state;
+	add_function(0x2000, 0x1000, "outer");
+	add_function(0x2100, 0x10, "inner");
+	table.symbols[2].st_name = UINT32_MAX;
+
+	struct gmt_elf *elf = write_64(SHT_SYMTAB);
+	assert_string_equal(name_at(elf, 0x2108), "outer");
+	gmt_elf_close(elf);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown),
+		TEST(a_function_without_a_size_reaches_to_the_next_one),
+		TEST(an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most),
+		TEST(what_is_no_function_of_this_file_is_not_shown),
+		TEST(addresses_get_the_same_name_whether_it_was_said_that_they_come_or_not),
+		TEST(addresses_that_come_after_the_first_reading_are_named_too),
+		TEST(names_that_are_not_in_the_file_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
