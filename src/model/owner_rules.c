@@ -190,24 +190,40 @@ enum gmt_status gmt_owner_rules_add_defaults(struct gmt_owner_rules *rules, stru
 	return gmt_owner_rules_parse(rules, defaults, "owners.rules", error);
 }
 
+/* Where text that begins as `pattern` does may begin first, behind a `*`; NULL when nowhere. */
+static const char *find_first(const char *pattern, const char *text, const char *end)
+{
+	if (!*pattern || *pattern == '*' || *pattern == '?')
+		return text;
+	return memchr(text, *pattern, (size_t)(end - text));
+}
+
 /* Whether all of `length` bytes fit: `*` is anything, `?` one byte. */
 static bool fits(const char *pattern, const char *text, size_t length)
 {
 	const char *star = NULL, *end = text + length, *after_star = NULL;
 
 	while (text < end) {
-		if (*pattern == '*') {
-			star = ++pattern;
-			after_star = text;
-		} else if (*pattern == '?' || (*pattern && *pattern == *text)) {
+		if (*pattern != '*' && (*pattern == '?' || (*pattern && *pattern == *text))) {
 			pattern++;
 			text++;
+			continue;
+		}
+		if (*pattern == '*') {
+			star = ++pattern;
+			if (!*star)
+				return true;
+			after_star = text;
 		} else if (star) {
 			pattern = star;
-			text = ++after_star;
+			after_star++;
 		} else {
 			return false;
 		}
+		after_star = find_first(pattern, after_star, end);
+		if (!after_star)
+			return false;
+		text = after_star;
 	}
 	while (*pattern == '*')
 		pattern++;
@@ -248,12 +264,18 @@ static bool fits_path(const char *pattern, const char *path)
 }
 
 /* The whole name, or as far as its template's arguments, or its parameters. */
-static bool fits_function(const char *pattern, const char *function)
+static bool fits_function(const char *pattern, const char *function, size_t length)
 {
-	size_t length = strlen(function), parts = 0;
+	size_t parts = 0;
 
+	/* Most are of other functions, which their first byte tells. */
+	if (*pattern != *function && *pattern != '*' && *pattern != '?')
+		return false;
 	if (fits(pattern, function, length))
 		return true;
+	/* What ends in anything fits a name as soon as it fits its beginning. */
+	if (pattern[strlen(pattern) - 1] == '*')
+		return false;
 	for (const char *at = function; parts < MOST_PARTS && (at = strpbrk(at, "(<")); at++, parts++)
 		if (at > function && fits(pattern, function, (size_t)(at - function)))
 			return true;
@@ -289,7 +311,8 @@ static bool fits_package(const char *pattern, const char *package)
 	return false;
 }
 
-static bool fits_rule(const struct gmt_owner_rule *rule, const struct gmt_owner_frame *frame, const char *package)
+/* Whether the rule may fit a frame of this file or module: which only its function's name can still tell. */
+static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner_frame *frame, const char *package)
 {
 	const char *const *patterns = rule->patterns;
 
@@ -298,21 +321,70 @@ static bool fits_rule(const struct gmt_owner_rule *rule, const struct gmt_owner_
 		return false;
 	if (patterns[GMT_OWNER_FILE] && (!frame->is_python || !fits_path(patterns[GMT_OWNER_FILE], frame->file)))
 		return false;
-	if (patterns[GMT_OWNER_FUNCTION] && ((frame->is_python && !patterns[GMT_OWNER_FILE]) ||
-			!fits_function(patterns[GMT_OWNER_FUNCTION], frame->function)))
+	if (patterns[GMT_OWNER_FUNCTION] && frame->is_python && !patterns[GMT_OWNER_FILE])
 		return false;
 	return !patterns[GMT_OWNER_PACKAGE] || (package && fits_package(patterns[GMT_OWNER_PACKAGE], package));
 }
 
-const struct gmt_owner_rule *gmt_owner_rules_find(const struct gmt_owner_rules *rules,
-	const struct gmt_owner_frame *frame)
+/* Lists the rules that may fit a frame of this file or module, up to one that surely does. False when out of memory. */
+static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve, const struct gmt_owner_frame *frame,
+	struct gmt_owner_span *ret_span)
 {
 	const char *package = gmt_owner_package_of(frame->is_python ? frame->file : frame->module);
 
-	for (size_t i = 0; i < rules->rows.count; i++)
-		if (fits_rule(&rules->rows.items[i], frame, package))
-			return &rules->rows.items[i];
-	return NULL;
+	*ret_span = (struct gmt_owner_span){ .first = (uint32_t)sieve->rows.count };
+	for (uint32_t i = 0; i < rules->rows.count; i++) {
+		uint32_t *row;
+
+		if (!fits_place(&rules->rows.items[i], frame, package))
+			continue;
+		row = gmt_vec_push(&sieve->rows);
+		if (!row)
+			return false;
+		*row = i;
+		ret_span->count++;
+		if (!rules->rows.items[i].patterns[GMT_OWNER_FUNCTION])
+			break;
+	}
+	return true;
+}
+
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve,
+	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule)
+{
+	int kind = frame->is_python;
+	gmt_owner_spans *spans = &sieve->spans[kind];
+	size_t length = strlen(frame->function);
+	struct gmt_owner_span *span;
+	uint32_t id;
+
+	*ret_rule = NULL;
+	/* Room first: a path that is known has its span. */
+	if (!gmt_vec_reserve(spans, 1) || !gmt_intern_text(&sieve->paths[kind], frame->is_python ? frame->file : frame->module, &id))
+		return false;
+	span = &spans->items[id];
+	if (id == spans->count) {
+		spans->count++;
+		if (!sift(rules, sieve, frame, span))
+			return false;
+	}
+	for (uint32_t i = 0; i < span->count && !*ret_rule; i++) {
+		const struct gmt_owner_rule *rule = &rules->rows.items[sieve->rows.items[span->first + i]];
+		const char *pattern = rule->patterns[GMT_OWNER_FUNCTION];
+
+		if (!pattern || fits_function(pattern, frame->function, length))
+			*ret_rule = rule;
+	}
+	return true;
+}
+
+void gmt_owner_sieve_fini(struct gmt_owner_sieve *sieve)
+{
+	for (int i = 0; i < 2; i++) {
+		gmt_intern_fini(&sieve->paths[i]);
+		gmt_vec_fini(&sieve->spans[i]);
+	}
+	gmt_vec_fini(&sieve->rows);
 }
 
 void gmt_owner_rules_fini(struct gmt_owner_rules *rules)

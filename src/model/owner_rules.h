@@ -9,8 +9,10 @@
  */
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/arena.h"
+#include "base/intern.h"
 #include "base/status.h"
 #include "base/vec.h"
 
@@ -55,9 +57,28 @@ struct gmt_owner_frame {
 	const char *function, *file, *module;
 };
 
-/* The first rule that fits; NULL when none does. */
-const struct gmt_owner_rule *gmt_owner_rules_find(const struct gmt_owner_rules *rules,
-	const struct gmt_owner_frame *frame);
+struct gmt_owner_span {
+	uint32_t first, count;
+};
+
+typedef GMT_VEC(struct gmt_owner_span) gmt_owner_spans;
+
+/*
+ * Which rules may fit frames of a file of Python, or of a module: all that only the function's name can still tell.
+ * There are few of these for many frames. Of one set of rules, which does not change meanwhile. Zero-initialise to
+ * make one; the pairs are of native frames and of Python's.
+ */
+struct gmt_owner_sieve {
+	struct gmt_intern paths[2];
+	gmt_owner_spans spans[2]; /* of `rows`, by path */
+	GMT_VEC(uint32_t) rows; /* numbers of rules, in order */
+};
+
+/* The first rule that fits; NULL when none does. False when out of memory. */
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve,
+	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule);
+
+void gmt_owner_sieve_fini(struct gmt_owner_sieve *sieve);
 
 /* What stands behind site-packages/ or dist-packages/ in a path; NULL when it is of no installed package. */
 const char *gmt_owner_package_of(const char *path);

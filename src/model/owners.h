@@ -51,6 +51,7 @@ struct gmt_owner_walk {
 struct gmt_owners {
 	const struct gmt_owner_rules *rules;
 	struct gmt_owner_rules defaults; /* where the caller gave none */
+	struct gmt_owner_sieve sieve; /* of `rules` */
 	const char *executable;
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_owner_verdict) places; /* by place */

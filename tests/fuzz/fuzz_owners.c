@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ true, "((((((((<<<<<<<<", "////////", "" },
 	};
 	struct gmt_owner_rules rules = { 0 };
+	struct gmt_owner_sieve sieve = { 0 };
 	struct gmt_error error = { 0 };
 	char *text = (char *)fuzz_copy(data, size);
 	enum gmt_status status = gmt_owner_rules_parse(&rules, text, "file", &error);
@@ -25,11 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (status && (status != GMT_USAGE || !*error.text))
 		abort();
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
-		const struct gmt_owner_rule *rule = gmt_owner_rules_find(&rules, &frames[i]);
+		const struct gmt_owner_rule *rule;
 
-		if (rule && (rule < rules.rows.items || rule >= rules.rows.items + rules.rows.count || !rule->name))
+		if (!gmt_owner_rules_find(&rules, &sieve, &frames[i], &rule) ||
+			(rule && (rule < rules.rows.items || rule >= rules.rows.items + rules.rows.count || !rule->name)))
 			abort();
 	}
+	gmt_owner_sieve_fini(&sieve);
 	gmt_owner_rules_fini(&rules);
 	free(text);
 	return 0;

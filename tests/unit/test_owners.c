@@ -201,6 +201,52 @@ static void rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit(voi
 #undef BY_RULES
 }
 
+/* By one set of rules, which remembers what a module or file can be. */
+static const char *own_names(struct gmt_owner_sieve *sieve, const struct gmt_owner_rules *rules, const struct frame *frame)
+{
+	const struct gmt_owner_rule *rule;
+	struct gmt_owner_frame asked = {
+		.is_python = frame->file != NULL, .function = frame->function, .file = frame->file ? frame->file : "",
+		.module = frame->module ? frame->module : "",
+	};
+
+	assert_true(gmt_owner_rules_find(rules, sieve, &asked, &rule));
+	return rule ? rule->name : "";
+}
+
+static void functions_of_one_module_or_file_are_told_apart_each_time(void **state)
+{
+	static const char text[] =
+		"own whole function alloc\nown middle function *aa*b?b*\nown end function ?*::take\nown tail function *::give\n"
+		"own python library /x/y\nown script file /x/y function run*\nown rest file y\n";
+	static const struct {
+		struct frame frame;
+		const char *name;
+	} cases[] = {
+		{ FUNCTION("/x/z", "alloc"), "whole" }, { FUNCTION("/x/z", "alloc<int>::take"), "whole" },
+		{ FUNCTION("/x/z", "alloc(a)"), "whole" }, { FUNCTION("/x/z", "alloca"), "" }, { FUNCTION("/x/z", "all"), "" },
+		{ FUNCTION("/x/z", "aaaabb"), "" }, { FUNCTION("/x/z", "aabbabab"), "middle" },
+		{ FUNCTION("/x/z", "xaaabybx"), "middle" }, { FUNCTION("/x/z", "aabbxb"), "middle" },
+		{ FUNCTION("/x/z", "a::give"), "tail" }, { FUNCTION("/x/z", "a::give(b<c>)"), "tail" },
+		{ FUNCTION("/x/z", "a::take"), "end" }, { FUNCTION("/x/z", "a<b>::take(c<d>)::e"), "end" },
+		{ FUNCTION("/x/z", "::take"), "" }, { FUNCTION("/x/z", "a::takes"), "" },
+		{ FUNCTION("/x/y", "alloc"), "whole" }, { FUNCTION("/x/y", "run"), "python" },
+		{ { .file = "/x/y", .function = "run" }, "script" }, { { .file = "/x/y", .function = "alloc" }, "rest" },
+		{ { .file = "/x/yy", .function = "run" }, "" },
+	};
+	struct gmt_owner_rules rules = { 0 };
+	struct gmt_owner_sieve sieve = { 0 };
+	struct gmt_error error = { 0 };
+
+	(void)state;
+	assert_int_equal(gmt_owner_rules_parse(&rules, text, "mine", &error), GMT_OK);
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+			assert_string_equal(own_names(&sieve, &rules, &cases[i].frame), cases[i].name);
+	gmt_owner_sieve_fini(&sieve);
+	gmt_owner_rules_fini(&rules);
+}
+
 static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 {
 	static const struct {
@@ -337,6 +383,7 @@ int main(void)
 		TEST(stacks_of_python_alone_have_owners),
 		TEST(a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_the_outermosts),
 		TEST(rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit),
+		TEST(functions_of_one_module_or_file_are_told_apart_each_time),
 		TEST(lines_that_are_no_rules_are_said_with_their_place),
 		TEST(a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once),
 		TEST(a_segment_of_mapped_pages_is_known_so_too),
