@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/pages.h"
 #include "base/vec.h"
 
@@ -18,14 +19,18 @@ struct range {
 
 struct unit {
 	Dwarf_Off die;
-	bool functions_listed;
-	GMT_VEC(struct range) functions;
+	bool functions_listed, ranges_listed;
+	GMT_VEC(struct range) functions; /* sorted */
+	GMT_VEC(struct range) ranges;    /* likewise, of the unit itself, when it was found by the file's table */
 };
 
 struct gmt_dwarf {
 	Dwarf *dwarf;
-	GMT_VEC(struct unit) units;
-	GMT_VEC(struct range) ranges; /* of units, sorted */
+	Dwarf_Aranges *aranges; /* NULL: the file has none */
+	GMT_VEC(struct unit) units; /* that were needed, or all */
+	struct gmt_map places;      /* of units, by the offset of their DIE */
+	bool all_listed;
+	GMT_VEC(struct range) ranges; /* of all units, sorted */
 };
 
 enum { MAX_NESTING = 64 }; /* of scopes; a damaged file must not exhaust the stack */
@@ -67,32 +72,98 @@ static void add_ranges(struct range **items, size_t *count, size_t *capacity, Dw
 #define ADD_RANGES(vec, die, value) \
 	add_ranges(&(vec)->items, &(vec)->count, &(vec)->capacity, (die), (value))
 
+static void sort_ranges(struct range *items, size_t count)
+{
+	if (count)
+		qsort(items, count, sizeof(*items), by_start);
+}
+
+#define SORT_RANGES(vec) sort_ranges((vec)->items, (vec)->count)
+
+/* Whether it is a unit with code of its own, and not a piece of others. */
+static bool is_unit(Dwarf_Die *die)
+{
+	return dwarf_tag(die) == DW_TAG_compile_unit;
+}
+
+/* The index of the unit with this DIE. False when there is no memory. */
+static bool get_unit(struct gmt_dwarf *dwarf, Dwarf_Off die, size_t *ret_index)
+{
+	uint64_t index = dwarf->units.count;
+	struct unit *unit;
+
+	if (!gmt_map_find(&dwarf->places, die, &index)) {
+		if (!gmt_vec_reserve(&dwarf->units, 1) || !gmt_map_put(&dwarf->places, die, index))
+			return false;
+		unit = gmt_vec_push(&dwarf->units);
+		unit->die = die;
+	}
+	*ret_index = index;
+	return true;
+}
+
 static void list_units(struct gmt_dwarf *dwarf)
 {
 	Dwarf_Off at = 0, next;
-	size_t header_bytes;
+	size_t header_bytes, index;
 
 	while (dwarf_nextcu(dwarf->dwarf, at, &next, &header_bytes, NULL, NULL, NULL) == 0) {
 		Dwarf_Die die;
 
-		if (dwarf_offdie(dwarf->dwarf, at + header_bytes, &die) &&
-			dwarf_tag(&die) == DW_TAG_compile_unit) {
-			struct unit *unit = gmt_vec_push(&dwarf->units);
-
-			if (!unit)
-				return;
-			unit->die = dwarf_dieoffset(&die);
-			ADD_RANGES(&dwarf->ranges, &die, dwarf->units.count - 1);
+		if (dwarf_offdie(dwarf->dwarf, at + header_bytes, &die) && is_unit(&die)) {
+			if (!get_unit(dwarf, dwarf_dieoffset(&die), &index))
+				break;
+			ADD_RANGES(&dwarf->ranges, &die, index);
 		}
 		at = next;
 	}
-	if (dwarf->ranges.count)
-		qsort(dwarf->ranges.items, dwarf->ranges.count, sizeof(*dwarf->ranges.items), by_start);
+	SORT_RANGES(&dwarf->ranges);
+}
+
+static bool has_address(struct unit *unit, Dwarf_Die *die, uint64_t address)
+{
+	if (!unit->ranges_listed) {
+		unit->ranges_listed = true;
+		ADD_RANGES(&unit->ranges, die, 0);
+		SORT_RANGES(&unit->ranges);
+	}
+	return find_range(unit->ranges.items, unit->ranges.count, address);
+}
+
+/* By the file's own table of addresses, which need not be whole; so the unit itself is asked. */
+static struct unit *find_in_table(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
+{
+	Dwarf_Arange *arange = dwarf->aranges ? dwarf_getarange_addr(dwarf->aranges, address) : NULL;
+	Dwarf_Off offset;
+	size_t index;
+
+	if (!arange || dwarf_getarangeinfo(arange, NULL, NULL, &offset) || !dwarf_offdie(dwarf->dwarf, offset, ret_die) ||
+		!is_unit(ret_die) || !get_unit(dwarf, dwarf_dieoffset(ret_die), &index))
+		return NULL;
+	return has_address(&dwarf->units.items[index], ret_die, address) ? &dwarf->units.items[index] : NULL;
+}
+
+/* NULL when no unit has the address. All have to be read, thousands of them, only where the table does not say. */
+static struct unit *find_unit(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
+{
+	struct unit *unit = find_in_table(dwarf, address, ret_die);
+	const struct range *range;
+
+	if (unit)
+		return unit;
+	if (!dwarf->all_listed) {
+		dwarf->all_listed = true;
+		list_units(dwarf);
+	}
+	range = find_range(dwarf->ranges.items, dwarf->ranges.count, address);
+	unit = range ? &dwarf->units.items[range->die] : NULL;
+	return unit && dwarf_offdie(dwarf->dwarf, unit->die, ret_die) ? unit : NULL;
 }
 
 struct gmt_dwarf *gmt_dwarf_open(struct Elf *elf)
 {
 	struct gmt_dwarf *dwarf = gmt_pages_grow(NULL, 0, sizeof(*dwarf));
+	size_t count;
 
 	if (!dwarf)
 		return NULL;
@@ -101,7 +172,8 @@ struct gmt_dwarf *gmt_dwarf_open(struct Elf *elf)
 		gmt_dwarf_close(dwarf);
 		return NULL;
 	}
-	list_units(dwarf);
+	if (dwarf_getaranges(dwarf->dwarf, &dwarf->aranges, &count))
+		dwarf->aranges = NULL;
 	return dwarf;
 }
 
@@ -132,9 +204,7 @@ static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t a
 		unit->functions_listed = true;
 		if (dwarf_offdie(dwarf->dwarf, unit->die, &unit_die))
 			list_functions_below(unit, &unit_die, 0);
-		if (unit->functions.count)
-			qsort(unit->functions.items, unit->functions.count, sizeof(*unit->functions.items),
-				by_start);
+		SORT_RANGES(&unit->functions);
 	}
 
 	const struct range *range = find_range(unit->functions.items, unit->functions.count, address);
@@ -205,14 +275,14 @@ static void keep_call_line(Dwarf_Die *unit_die, Dwarf_Die *inlined, struct gmt_d
 size_t gmt_dwarf_find(struct gmt_dwarf *dwarf, uint64_t address, struct gmt_dwarf_frame *ret_frames,
 	size_t limit)
 {
-	const struct range *range = find_range(dwarf->ranges.items, dwarf->ranges.count, address);
 	Dwarf_Die unit_die, function, inlined[MAX_NESTING];
+	struct unit *unit = limit ? find_unit(dwarf, address, &unit_die) : NULL;
 	size_t count = 0;
 
-	if (!range || !limit || !dwarf_offdie(dwarf->dwarf, dwarf->units.items[range->die].die, &unit_die))
+	if (!unit)
 		return 0;
 
-	bool has_function = find_function(dwarf, &dwarf->units.items[range->die], address, &function);
+	bool has_function = find_function(dwarf, unit, address, &function);
 	size_t depth = has_function ? find_inlined(&function, address, inlined, MAX_NESTING) : 0;
 
 	ret_frames[0] = (struct gmt_dwarf_frame){ 0 };
@@ -232,9 +302,12 @@ void gmt_dwarf_close(struct gmt_dwarf *dwarf)
 {
 	if (!dwarf)
 		return;
-	for (size_t i = 0; i < dwarf->units.count; i++)
+	for (size_t i = 0; i < dwarf->units.count; i++) {
 		gmt_vec_fini(&dwarf->units.items[i].functions);
+		gmt_vec_fini(&dwarf->units.items[i].ranges);
+	}
 	gmt_vec_fini(&dwarf->units);
+	gmt_map_fini(&dwarf->places);
 	gmt_vec_fini(&dwarf->ranges);
 	dwarf_end(dwarf->dwarf);
 	gmt_pages_free(dwarf, sizeof(*dwarf));

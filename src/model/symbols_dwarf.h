@@ -3,8 +3,9 @@
 #define GMT_MODEL_SYMBOLS_DWARF_H
 
 /*
- * Lines and inlined functions from a file's DWARF. Opening reads only the list of compilation units;
- * a unit's functions are listed when an address in it is first asked for. One thread.
+ * Lines and inlined functions from a file's DWARF. Opening reads only the table of which
+ * compilation unit has which addresses, or later, where that does not say, all units; a unit's functions are listed when an
+ * address in it is first asked for. One thread.
  */
 
 #include <stddef.h>

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
 import unittest
 
@@ -120,6 +121,28 @@ class Symbols(unittest.TestCase):
         os.symlink("..", os.path.join(deep, "circle"))
         os.unlink(stripped)
         self.assertEqual(frames_of(where, "/gone/program", identity, f"--symbol-path={folder}")[1], full)
+
+    def test_a_table_of_units_that_is_wrong_or_not_there_changes_nothing(self):
+        where, identity = addresses(PROGRAM, 300), build_id(PROGRAM)
+        _, full = frames_of(where, PROGRAM, identity)
+        path, content = cli.place("other-table"), cli.place("aranges")
+        tool("objcopy", "--remove-section=.debug_aranges", PROGRAM, path)
+        self.assertEqual(frames_of(where, path, identity)[1], full)
+
+        tool("objcopy", f"--dump-section=.debug_aranges={content}", "--decompress-debug-sections", PROGRAM, path)
+        with open(content, "rb") as file:
+            table = bytearray(file.read())
+        at = units = 0
+        while at < len(table):
+            length, _version, _unit = struct.unpack_from("<IHI", table, at)
+            # All addresses are the first unit's.
+            struct.pack_into("<I", table, at + 6, 0)
+            at, units = at + 4 + length, units + 1
+        self.assertGreater(units, 20)
+        with open(content, "wb") as file:
+            file.write(table)
+        tool("objcopy", f"--update-section=.debug_aranges={content}", path)
+        self.assertEqual(frames_of(where, path, identity)[1], full)
 
     def test_another_build_of_the_program_is_never_used(self):
         where = addresses(PROGRAM, 20)
