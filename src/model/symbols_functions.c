@@ -54,12 +54,11 @@ static inline __attribute__((always_inline)) struct symbol symbol_at(const struc
 	return SYMBOL_OF(((const struct symbol_32 *)section->bytes)[index].is);
 }
 
-/* A name at 0 is the empty one. */
 static inline bool is_function(const struct symbol *symbol)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->info);
 
-	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->section != SHN_UNDEF && symbol->value && symbol->name;
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->section != SHN_UNDEF && symbol->value;
 }
 
 static uint32_t rank_of(const struct symbol *symbol)
@@ -216,18 +215,20 @@ static int by_start(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Reads what can be found from the expected addresses; or all, when they were not known too often. */
-static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type, uint64_t end, uint64_t address)
+/* All functions are there, of whatever address. */
+static bool is_whole(const struct gmt_symbols_functions *functions)
 {
-	bool is_all = functions->reads++ >= MOST_READS;
-	uint64_t *slot = gmt_vec_push(&functions->expected);
+	return functions->cells.count == 1;
+}
 
-	if (slot)
-		*slot = address;
+/* Reads what can be found from the expected addresses, or all. */
+static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32_t type, uint64_t end, bool reads_all)
+{
+	functions->reads++;
 	functions->items.count = 0;
-	if (!make_cells(&functions->cells, is_all || !slot, end))
+	if (!make_cells(&functions->cells, reads_all, end))
 		return;
-	if (functions->cells.count == 1) {
+	if (is_whole(functions)) {
 		functions->cells.bytes[0] = CELL_KEPT | CELL_EXPECTED;
 	} else {
 		pass(functions, elf, type, false);
@@ -239,44 +240,76 @@ static void read_table(struct gmt_symbols_functions *functions, Elf *elf, uint32
 		qsort(functions->items.items, functions->items.count, sizeof(*functions->items.items), by_start);
 }
 
-void gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint64_t address)
+bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint64_t address)
 {
-	uint64_t *slot = NULL;
+	uint64_t *slot;
 
-	/* Without memory for it, it is one that nobody said. */
-	if (!is_read(functions, address))
-		slot = gmt_vec_push(&functions->expected);
+	if (is_read(functions, address))
+		return true;
+	slot = gmt_vec_push(&functions->expected);
 	if (slot)
 		*slot = address;
+	return slot;
+}
+
+/* How many functions begin at the address or before. */
+static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_t address)
+{
+	size_t low = 0, high = functions->items.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions->items.items[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * False when it is not known: a function without a name, which no linker makes, is none, so that one may be missed of the
+ * LOOK_BACK that were kept.
+ */
+static bool look(const struct gmt_symbols_functions *functions, Elf *elf, uint64_t address, const char **ret_name)
+{
+	unsigned passed = 0;
+
+	*ret_name = NULL;
+	for (size_t left = count_begun(functions, address); left && passed < LOOK_BACK; left--) {
+		const struct gmt_symbols_function *function = &functions->items.items[left - 1];
+		const char *name = elf_strptr(elf, function->names, function->name);
+
+		if (!name || !*name) {
+			if (!is_whole(functions))
+				return false;
+			continue;
+		}
+		if (address - function->start < function->size_bytes || (!passed && !function->size_bytes)) {
+			*ret_name = name;
+			return true;
+		}
+		passed++;
+	}
+	return true;
 }
 
 const char *gmt_symbols_functions_find(struct gmt_symbols_functions *functions, struct Elf *elf, uint32_t type,
 	uint64_t end, uint64_t address)
 {
-	if (!is_read(functions, address))
-		read_table(functions, elf, type, end, address);
+	const char *name;
 
-	const struct gmt_symbols_function *items = functions->items.items;
-	size_t low = 0, high = functions->items.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	if (!is_read(functions, address)) {
+		bool is_known = gmt_symbols_functions_expect(functions, address);
 
-		if (items[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
+		read_table(functions, elf, type, end, !is_known || functions->reads >= MOST_READS);
 	}
-	for (size_t back = 0; back < LOOK_BACK && back < low; back++) {
-		const struct gmt_symbols_function *function = &items[low - 1 - back];
-
-		if (address - function->start >= function->size_bytes && (back || function->size_bytes))
-			continue;
-
-		const char *name = elf_strptr(elf, function->names, function->name);
-		if (name && *name)
-			return name;
+	if (!look(functions, elf, address, &name)) {
+		read_table(functions, elf, type, end, true);
+		look(functions, elf, address, &name);
 	}
-	return NULL;
+	return name;
 }
 
 void gmt_symbols_functions_fini(struct gmt_symbols_functions *functions)

@@ -6,7 +6,7 @@
  * The functions of one file's symbol table. In the flow: symbol table -> functions -> symbols_elf. A report asks for
  * some hundred addresses of libraries with hundreds of thousands of functions, so only those are kept that begin near
  * an address that is asked for: the table is passed over once to count what begins where, and once to take what may
- * be an answer. Names are not looked at until one is the answer. One thread.
+ * be an answer. Names are not looked at before: their pages are the most of such a file. One thread.
  */
 
 #include <stdbool.h>
@@ -41,8 +41,8 @@ struct gmt_symbols_functions {
 	unsigned reads; /* of the table */
 };
 
-/* Says that an address will be asked for. */
-void gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint64_t address);
+/* Says that an address will be asked for. False when out of memory: it is one that nobody said. */
+bool gmt_symbols_functions_expect(struct gmt_symbols_functions *functions, uint64_t address);
 
 /*
  * The name of the function at an address, mangled, or NULL. Reads the table when it must: again where nobody said

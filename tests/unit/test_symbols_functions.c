@@ -349,16 +349,28 @@ static void addresses_that_come_after_the_first_reading_are_named_too(void **sta
 	gmt_elf_close(elf);
 }
 
-static void names_that_are_not_in_the_file_are_none(void **state)
+static void a_function_whose_name_is_not_in_the_file_is_none(void **state)
 {
 	(void)state;
 	add_function(0x2000, 0x1000, "outer");
 	add_function(0x2100, 0x10, "inner");
+	add_function(0x4000, 0, "unsized");
+	add_function(0x4100, 0x10, "");
+	add_function(0x800000, 0x800000, "large");
+	for (unsigned i = 0; i < 100; i++)
+		add_function(0x810000 + i * 0x8000, 0x10, i % 4 ? "" : "small");
 	table.symbols[2].st_name = UINT32_MAX;
 
-	struct gmt_elf *elf = write_64(SHT_SYMTAB);
-	assert_string_equal(name_at(elf, 0x2108), "outer");
-	gmt_elf_close(elf);
+	for (int expects = 0; expects < 2; expects++) {
+		struct gmt_elf *elf = write_64(SHT_SYMTAB);
+
+		if (expects)
+			gmt_elf_expect(elf, 0x810000 + 99 * 0x8000 + 1);
+		assert_string_equal(name_at(elf, 0x810000 + 99 * 0x8000 + 1), "large");
+		assert_string_equal(name_at(elf, 0x2108), "outer");
+		assert_string_equal(name_at(elf, 0x5000), "unsized");
+		gmt_elf_close(elf);
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -372,7 +384,7 @@ int main(void)
 		TEST(what_is_no_function_of_this_file_is_not_shown),
 		TEST(addresses_get_the_same_name_whether_it_was_said_that_they_come_or_not),
 		TEST(addresses_that_come_after_the_first_reading_are_named_too),
-		TEST(names_that_are_not_in_the_file_are_none),
+		TEST(a_function_whose_name_is_not_in_the_file_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
