@@ -12,7 +12,7 @@ enum {
 	LOOK_BACK = 32, /* over small functions that stand inside a larger one */
 	MOST_CELLS = 1 << 16,
 	LEAST_SHIFT = 8,
-	MOST_READS = 8, /* then all functions are kept */
+	MOST_READS = 24, /* then all functions are kept */
 	ORDER_INDEX_BITS = 29, /* below the rank */
 	MOST_SYMBOLS = 1 << ORDER_INDEX_BITS,
 };

@@ -338,7 +338,7 @@ static void addresses_that_come_after_the_first_reading_are_named_too(void **sta
 	(void)state;
 	add_crowd();
 	elf = write_any();
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 40; round++) {
 		uint64_t addresses[10];
 
 		for (int i = 0; i < 10; i++)
