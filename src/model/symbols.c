@@ -168,15 +168,13 @@ struct candidate {
 	struct gmt_symbols_pool *pool;
 };
 
-/* Keeps what the file at `path` is good for; false when nothing better can come. */
-static bool try_file(void *user, const char *path)
+/* Keeps what a file is good for, or gives it back; false when nothing better can come. */
+static bool take_file(struct candidate *candidate, struct gmt_elf *elf)
 {
-	struct candidate *candidate = user;
 	struct opened *opened = candidate->opened;
-	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
 	bool used = false;
 
-	if (!elf || strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
+	if (strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
 		gmt_symbols_pool_put(candidate->pool, elf);
 		return true;
 	}
@@ -194,6 +192,14 @@ static bool try_file(void *user, const char *path)
 	if (!used)
 		gmt_symbols_pool_put(candidate->pool, elf);
 	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
+}
+
+static bool try_file(void *user, const char *path)
+{
+	struct candidate *candidate = user;
+	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
+
+	return !elf || take_file(candidate, elf);
 }
 
 /* The module's path on this machine. */
@@ -215,13 +221,11 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 	full_path(symbols->snapshot, module, path);
 
 	struct gmt_elf *elf = *path ? gmt_symbols_pool_get(symbols->pool, path) : NULL;
-	const char *build_id = elf ? gmt_elf_build_id(elf) : "";
-	bool is_other = elf && strcmp(build_id, candidate.build_id) != 0;
+	bool is_other = elf && strcmp(gmt_elf_build_id(elf), candidate.build_id) != 0;
 	bool is_verified = *candidate.build_id;
 
-	gmt_symbols_pool_put(symbols->pool, elf);
-	if (elf && !is_other)
-		try_file(&candidate, path);
+	if (elf)
+		take_file(&candidate, elf);
 	/* Asks also when the file itself was found: another one may have more symbols, or lines. */
 	if (is_verified && !(opened->lines_file && gmt_elf_has_all_functions(opened->functions)))
 		gmt_symbol_files_find(symbols->files, candidate.build_id, try_file, &candidate);
