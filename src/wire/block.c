@@ -3,7 +3,8 @@
 
 #include <endian.h>
 #include <string.h>
-#include <zlib.h>
+
+#include "wire/inflate.h"
 
 static uint32_t get_u32(const uint8_t *at)
 {
@@ -19,11 +20,9 @@ static void put_u32(uint8_t *to, uint32_t value)
 	memcpy(to, &value, sizeof(value));
 }
 
-static uint32_t checksum(const uint8_t *header, const struct gmt_block *block)
+static uint32_t checksum_of(const uint8_t *header, const struct gmt_block *block, gmt_checksum_function *checksum)
 {
-	uLong crc = crc32(0, header, 12);
-
-	return (uint32_t)crc32(crc, block->payload, block->size_bytes);
+	return checksum(checksum(0, header, 12), block->payload, block->size_bytes);
 }
 
 bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block)
@@ -38,9 +37,10 @@ bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct 
 		ret_block->rows && ret_block->rows <= ret_block->size_bytes;
 }
 
-bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block)
+bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block,
+	gmt_checksum_function *checksum)
 {
-	return get_u32(header + 12) == checksum(header, block);
+	return get_u32(header + 12) == checksum_of(header, block, checksum);
 }
 
 size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block)
@@ -49,7 +49,7 @@ size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_blo
 		ret_block->size_bytes > bytes - GMT_BLOCK_HEADER_BYTES)
 		return 0;
 	ret_block->payload = at + GMT_BLOCK_HEADER_BYTES;
-	return gmt_block_is_whole(at, ret_block) ? GMT_BLOCK_HEADER_BYTES + ret_block->size_bytes : 0;
+	return gmt_block_is_whole(at, ret_block, gmt_inflater_zlib.checksum) ? GMT_BLOCK_HEADER_BYTES + ret_block->size_bytes : 0;
 }
 
 void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES])
@@ -57,5 +57,5 @@ void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT
 	put_u32(ret_header, block->kind);
 	put_u32(ret_header + 4, block->rows);
 	put_u32(ret_header + 8, block->size_bytes);
-	put_u32(ret_header + 12, checksum(ret_header, block));
+	put_u32(ret_header + 12, checksum_of(ret_header, block, gmt_inflater_zlib.checksum));
 }

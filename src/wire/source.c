@@ -8,14 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/arena.h"
 #include "base/pages.h"
 #include "base/vec.h"
 #include "wire/format.h"
+#include "wire/inflate.h"
 #include "wire/recovery.h"
-#include "wire/zlib_memory.h"
 
 enum { IN_BYTES = 64 << 10 };
 
@@ -25,14 +24,17 @@ struct gmt_source {
 	uint64_t part_bytes;
 	bool in_member;      /* inside a gzip member, not between two */
 	bool file_ended;
+	bool is_cut;         /* it ended inside a member */
 	bool failed;         /* a read or inflate error: nothing more can come */
 	struct gmt_recovery *recovery; /* NULL: the file is all there is */
 	bool file_is_over;   /* its blocks have all been handed out */
 	struct gmt_source_progress progress;
 	const struct gmt_members *members; /* NULL: all are read */
 	size_t next_member;                /* of those that begin at or behind where the last one did */
-	z_stream stream;
-	struct gmt_arena zlib_memory;
+	const struct gmt_inflater *inflater;
+	void *inflating;     /* its state, in the arena */
+	struct gmt_inflate_bytes bytes; /* of `in`, and of what is asked for */
+	struct gmt_arena memory;
 	GMT_VEC(uint8_t) payload;
 	const char *path;    /* the copy behind this structure's own fields */
 	char failure[160];   /* why `failed` */
@@ -82,8 +84,8 @@ static bool fill_input(struct gmt_source *source)
 		return false;
 	}
 	source->progress.read_bytes += (uint64_t)got;
-	source->stream.next_in = source->in;
-	source->stream.avail_in = (uInt)got;
+	source->bytes.in = source->in;
+	source->bytes.in_bytes = (size_t)got;
 	return true;
 }
 
@@ -91,7 +93,7 @@ static bool fill_input(struct gmt_source *source)
 static void leave_out(struct gmt_source *source)
 {
 	const struct gmt_members *members = source->members;
-	uint64_t at = source->progress.read_bytes - source->stream.avail_in, end = at;
+	uint64_t at = source->progress.read_bytes - source->bytes.in_bytes, end = at;
 
 	for (; members && source->next_member < members->count; source->next_member++) {
 		const struct gmt_member *member = &members->items[source->next_member];
@@ -104,7 +106,7 @@ static void leave_out(struct gmt_source *source)
 	if (end == at || (!source->is_part && lseek(source->fd, (off_t)end, SEEK_SET) < 0))
 		return;
 	source->progress.read_bytes = end;
-	source->stream.avail_in = 0;
+	source->bytes.in_bytes = 0;
 }
 
 void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *members)
@@ -115,32 +117,58 @@ void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *m
 /* Several gzip members behind each other are one stream, as gzip itself reads them. */
 static bool begin_member(struct gmt_source *source)
 {
-	leave_out(source);
-	if (!source->stream.avail_in && !fill_input(source))
+	if (source->is_cut)
 		return false;
-	inflateReset(&source->stream);
+	leave_out(source);
+	if (!source->bytes.in_bytes && !fill_input(source))
+		return false;
+	source->inflater->begin(source->inflating);
 	source->in_member = true;
 	return true;
+}
+
+/*
+ * The file ended inside a member. An inflater that looks at several symbols at a time keeps the last ones back for want of
+ * bits behind them: so it gets some. What it makes of those means nothing, and does no harm: from here on, a block
+ * counts whose checksum is right, and all else is what was cut.
+ */
+static void end_input(struct gmt_source *source)
+{
+	static const uint8_t nothing[8];
+
+	source->is_cut = true;
+	source->bytes.in = nothing;
+	source->bytes.in_bytes = sizeof(nothing);
 }
 
 /* Inflates up to `length` bytes to `to`; fewer at the end of the file or of what is whole. */
 static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length)
 {
-	source->stream.next_out = to;
-	source->stream.avail_out = (uInt)length;
-	while (source->stream.avail_out && !source->failed) {
+	struct gmt_inflate_bytes *bytes = &source->bytes;
+
+	bytes->out = to;
+	bytes->out_bytes = length;
+	while (bytes->out_bytes && !source->failed) {
 		if (!source->in_member && !begin_member(source))
 			break;
-		if (!source->stream.avail_in && !fill_input(source))
-			break;
-
-		int answer = inflate(&source->stream, Z_NO_FLUSH);
-		if (answer == Z_STREAM_END)
+		/* Without input too: there may be something left of what it took before. */
+		switch (source->inflater->run(source->inflating, bytes)) {
+		case GMT_INFLATE_ENDED:
 			source->in_member = false;
-		else if (answer != Z_OK && answer != Z_BUF_ERROR)
+			break;
+		case GMT_INFLATE_DAMAGED:
 			fail(source, "its compressed data is damaged");
+			break;
+		default:
+			if (!bytes->out_bytes || bytes->in_bytes)
+				break;
+			if (source->is_cut)
+				return length - bytes->out_bytes;
+			if (!fill_input(source) && !source->failed)
+				end_input(source);
+		}
 	}
-	return length - source->stream.avail_out;
+	return length - bytes->out_bytes;
 }
 
 static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *error)
@@ -164,21 +192,25 @@ static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *er
 static enum gmt_status check_header(struct gmt_source *source, struct gmt_error *error)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
+	bool is_all, is_ours, is_whole;
 
 	if (!fill_input(source))
 		return gmt_error_set(error, GMT_FORMAT, "%s: %s", source->path,
 			source->failed ? source->failure : "is empty");
-	if (source->stream.avail_in < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
+	if (source->bytes.in_bytes < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
 		return gmt_error_set(error, GMT_FORMAT,
 			"%s: is not a gzip file, so not a gpumemtrace snapshot",
 			source->path);
-	if (inflate_some(source, header, sizeof(header)) < sizeof(header))
+	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
+	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
+	is_whole = is_all && get_u32(header + 16) == source->inflater->checksum(0, header, 16);
+	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
 		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
-			source->failed ? source->failure : "it is cut within its first bytes");
-	if (memcmp(header, GMT_FORMAT_MAGIC, 8) != 0)
+			source->failed && !source->is_cut ? source->failure : "it is cut within its first bytes");
+	if (!is_ours)
 		return gmt_error_set(error, GMT_FORMAT,
 			"%s: is gzip, but not a gpumemtrace snapshot", source->path);
-	if (get_u32(header + 16) != (uint32_t)crc32(0, header, 16))
+	if (!is_whole)
 		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
 	if (get_u16(header + 8) > GMT_FORMAT_MAJOR || (get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
@@ -190,7 +222,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 }
 
 /* All but the file and what belongs to it. */
-static enum gmt_status make(const char *path, struct gmt_source **ret_source, struct gmt_error *error)
+static enum gmt_status make(const struct gmt_inflater *inflater, const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error)
 {
 	struct gmt_source *source;
 
@@ -203,11 +236,13 @@ static enum gmt_status make(const char *path, struct gmt_source **ret_source, st
 	source->path = strcpy(source->path_copy, path ? path : "");
 	source->fd = -1;
 	source->in_member = true;
-	gmt_zlib_use_arena(&source->stream, &source->zlib_memory);
-	if (inflateInit2(&source->stream, 15 + 16) != Z_OK) {
+	source->inflater = inflater;
+	source->inflating = inflater->open(&source->memory);
+	if (!source->inflating) {
 		gmt_source_close(source);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
+	inflater->begin(source->inflating);
 	*ret_source = source;
 	return GMT_OK;
 }
@@ -216,7 +251,7 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
 	struct gmt_error *error)
 {
 	struct gmt_source *source;
-	enum gmt_status status = make(path, &source, error);
+	enum gmt_status status = make(&gmt_inflater_zlib, path, &source, error);
 
 	*ret_source = NULL;
 	if (status)
@@ -252,11 +287,11 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 	return status;
 }
 
-enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *leftover, struct gmt_source **ret_source,
-	struct gmt_error *error)
+enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
+	struct gmt_source **ret_source, struct gmt_error *error)
 {
 	struct gmt_source *source;
-	enum gmt_status status = make(path, &source, error);
+	enum gmt_status status = make(inflater, path, &source, error);
 
 	*ret_source = NULL;
 	if (status)
@@ -274,17 +309,12 @@ enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *left
 	return GMT_OK;
 }
 
-enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error)
-{
-	return gmt_source_open_with(path, NULL, ret_source, error);
-}
+#define CUT "it ends in the middle: the process was killed, or the file was cut"
 
 static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
 {
-	return gmt_error_set(error, GMT_DAMAGED, "%s", source->failed ? source->failure : what);
+	return gmt_error_set(error, GMT_DAMAGED, "%s", source->is_cut ? CUT : source->failed ? source->failure : what);
 }
-
-#define CUT "it ends in the middle: the process was killed, or the file was cut"
 
 /* Into source->payload, as far as it is there: a few bytes that promise much cost no memory. */
 static enum gmt_status read_payload(struct gmt_source *source, size_t length, struct gmt_error *error)
@@ -311,7 +341,7 @@ static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block 
 	uint8_t header[GMT_BLOCK_HEADER_BYTES];
 	size_t got = inflate_some(source, header, sizeof(header));
 
-	if (!got && !source->failed && !source->in_member)
+	if (!got && !source->failed && !source->in_member && !source->is_cut)
 		return GMT_END;
 	if (got < sizeof(header))
 		return damaged(source, CUT, error);
@@ -324,7 +354,7 @@ static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block 
 	if (status)
 		return status;
 	block.payload = source->payload.items;
-	if (!gmt_block_is_whole(header, &block))
+	if (!gmt_block_is_whole(header, &block, source->inflater->checksum))
 		return damaged(source, "a block in it has a wrong checksum", error);
 	*ret_block = block;
 	return GMT_OK;
@@ -364,9 +394,8 @@ void gmt_source_close(struct gmt_source *source)
 		return;
 	if (source->fd >= 0 && !source->is_part)
 		close(source->fd);
-	inflateEnd(&source->stream);
 	gmt_recovery_free(source->recovery);
-	gmt_arena_fini(&source->zlib_memory);
+	gmt_arena_fini(&source->memory);
 	gmt_vec_fini(&source->payload);
 	gmt_pages_free(source, sizeof(*source));
 }

@@ -16,6 +16,7 @@
 
 struct gmt_source;
 
+struct gmt_inflater;
 struct gmt_leftover;
 
 struct gmt_source_progress {
@@ -31,7 +32,8 @@ enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source
 
 /*
  * Likewise the first `end_bytes` of a file that is open for reading, as if no more were there. `fd` stays the
- * caller's, and so does its position. `path` is for messages.
+ * caller's, and so does its position. `path` is for messages. Inflated by zlib: this is what the recorder reads its own
+ * file with.
  */
 enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path, struct gmt_source **ret_source,
 	struct gmt_error *error);
@@ -43,6 +45,13 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
  */
 enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *leftover, struct gmt_source **ret_source,
 	struct gmt_error *error);
+
+/*
+ * Likewise, inflated in the way that is given (inflate.h), which gives the same blocks; the others take ISA-L where it is
+ * there. `leftover` may be NULL.
+ */
+enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
+	struct gmt_source **ret_source, struct gmt_error *error);
 
 /* How many events came from there, and whether there is a gap between file and memory. All zeros when none did. */
 struct gmt_source_recovered {

@@ -11,9 +11,10 @@ PRELOAD_MAY = ["base", "wire", "books"]
 # Headers of others, each with the only files that may name them.
 FOREIGN = {
     r"zlib\.h": r"src/wire/.*\.c",
+    r"isa-l.*\.h": r"src/wire/inflate_isal\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/model/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/capture/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/wire/feed\.c)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/wire/(feed|inflate_isal)\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 

@@ -209,29 +209,7 @@ static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
 	assert_memory_equal(copy, rows, sizeof(rows));
 }
 
-static uint32_t crc_of(const uint8_t *bytes, size_t length, uint32_t crc)
-{
-	crc = ~crc;
-	for (size_t i = 0; i < length; i++) {
-		crc ^= bytes[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
-	}
-	return ~crc;
-}
-
 /* A block with any payload, its checksum right. */
-static void put_raw_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload,
-	uint32_t length)
-{
-	uint32_t header[4] = { kind, rows, length, 0 };
-
-	header[3] = crc_of((const uint8_t *)header, 12, 0);
-	header[3] = crc_of(payload, length, header[3]);
-	snapshot_file_put_bytes(file, header, sizeof(header));
-	snapshot_file_put_bytes(file, payload, length);
-}
-
 static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload, uint32_t length,
 	struct gmt_decoder *decoder, const void **ret_rows)
 {
@@ -293,166 +271,6 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 	gmt_decoder_fini(&decoder);
 }
 
-static enum gmt_status first_block(const char **ret_text)
-{
-	static struct gmt_error error;
-	struct gmt_source *source;
-	struct gmt_block block;
-
-	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
-	enum gmt_status status = gmt_source_next(source, &block, &error);
-	*ret_text = error.text;
-	gmt_source_close(source);
-	return status;
-}
-
-static void a_block_cannot_claim_more_than_it_holds(void **state)
-{
-	static const uint32_t shapes[][2] = { { 2, 1 }, { 0, 4 }, { GMT_BLOCK_MAX_ROWS + 1, 4 } };
-	struct snapshot_file file;
-	const char *text;
-
-	(void)state;
-	for (size_t i = 0; i < 3; i++) {
-		snapshot_file_open(&file, path, 6);
-		put_raw_block(&file, GMT_RECORD_EVENT, shapes[i][0], "\1\1\1\1", shapes[i][1]);
-		snapshot_file_close(&file);
-		assert_int_equal(first_block(&text), GMT_DAMAGED);
-		assert_non_null(strstr(text, "impossible size"));
-	}
-	uint32_t header[4] = { GMT_RECORD_EVENT, 1, GMT_BLOCK_MAX_BYTES + 1, 0 };
-	snapshot_file_open(&file, path, 6);
-	snapshot_file_put_bytes(&file, header, sizeof(header));
-	snapshot_file_close(&file);
-	assert_int_equal(first_block(&text), GMT_DAMAGED);
-}
-
-static void a_wrong_checksum_stops_the_reading(void **state)
-{
-	uint32_t header[4] = { GMT_RECORD_SYNC, 1, 2, 0x12345678 };
-	struct snapshot_file file;
-	const char *text;
-
-	(void)state;
-	snapshot_file_open(&file, path, 6);
-	snapshot_file_put_bytes(&file, header, sizeof(header));
-	snapshot_file_put_bytes(&file, "\1\1", 2);
-	snapshot_file_close(&file);
-	assert_int_equal(first_block(&text), GMT_DAMAGED);
-	assert_non_null(strstr(text, "checksum"));
-}
-
-static void append(const void *bytes, size_t length)
-{
-	int fd = open(path, O_WRONLY | O_APPEND);
-
-	assert_int_equal(write(fd, bytes, length), length);
-	close(fd);
-}
-
-static void what_stands_behind_the_end_of_the_gzip_stream_is_damage(void **state)
-{
-	struct snapshot_file file;
-	struct gmt_error error;
-	struct gmt_source *source;
-	struct gmt_block block;
-
-	(void)state;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
-	snapshot_file_close(&file);
-	append("garbage", 7);
-	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_DAMAGED);
-	gmt_source_close(source);
-}
-
-static void what_was_synced_can_be_read_from_a_file_that_is_cut_there(void **state)
-{
-	struct snapshot_file file;
-	struct gmt_error error;
-	struct gmt_source *source;
-	struct gmt_block block;
-	struct stat about;
-
-	(void)state;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
-	snapshot_file_sync(&file);
-	assert_int_equal(stat(path, &about), 0);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
-	snapshot_file_close(&file);
-	assert_int_equal(truncate(path, about.st_size), 0);
-
-	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_DAMAGED);
-	assert_non_null(strstr(error.text, "killed"));
-	gmt_source_close(source);
-}
-
-static uint64_t stamp_of_next(struct gmt_source *source)
-{
-	struct gmt_decoder decoder = { 0 };
-	struct gmt_error error;
-	struct gmt_block block;
-	const void *rows;
-	uint64_t stamp = 0;
-
-	if (!gmt_source_next(source, &block, &error) && !gmt_decode_rows(&decoder, &block, &rows, &error))
-		stamp = ((const struct gmt_sync *)rows)->stamp;
-	gmt_decoder_fini(&decoder);
-	return stamp;
-}
-
-static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
-{
-	struct snapshot_file file;
-	struct gmt_error error;
-	struct gmt_source *source;
-	uint8_t tail[4096];
-
-	(void)state;
-	snapshot_file_open(&file, path, 1);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
-	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
-	uint64_t first = gmt_sink_written_bytes(file.sink);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
-	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
-	uint64_t second = gmt_sink_written_bytes(file.sink);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
-	snapshot_file_sync(&file);
-
-	/* The first part alone, through a descriptor of the caller's. */
-	int fd = open(path, O_RDWR);
-	assert_int_equal(gmt_source_open_part(fd, first, path, &source, &error), GMT_OK);
-	assert_int_equal(stamp_of_next(source), 1);
-	struct gmt_block block;
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_END);
-	gmt_source_close(source);
-	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
-
-	/* The second is taken out, and the sink goes on behind the third. */
-	uint64_t length = gmt_sink_written_bytes(file.sink) - second;
-	assert_int_equal(pread(fd, tail, sizeof(tail), (off_t)second), length);
-	assert_int_equal(pwrite(fd, tail, length, (off_t)first), length);
-	assert_int_equal(ftruncate(fd, (off_t)(first + length)), 0);
-	assert_int_equal(lseek(fd, 0, SEEK_END), first + length);
-	assert_true(gmt_sink_move(file.sink, fd, first + length));
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 4);
-	snapshot_file_close(&file);
-	assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
-	assert_int_equal(stamp_of_next(source), 1);
-	assert_int_equal(stamp_of_next(source), 3);
-	assert_int_equal(stamp_of_next(source), 4);
-	assert_int_equal(gmt_source_next(source, &block, &error), GMT_END);
-	gmt_source_close(source);
-	close(fd);
-}
-
 static void a_sink_that_failed_once_swallows_the_rest(void **state)
 {
 	struct gmt_error error = { 0 };
@@ -487,11 +305,6 @@ int main(void)
 		WIRE_TEST(totals_that_follow_from_the_row_before_take_no_bytes),
 		WIRE_TEST(columns_that_are_absent_are_zero_and_unknown_ones_are_skipped),
 		WIRE_TEST(payloads_that_break_the_rules_are_refused),
-		WIRE_TEST(a_block_cannot_claim_more_than_it_holds),
-		WIRE_TEST(a_wrong_checksum_stops_the_reading),
-		WIRE_TEST(what_stands_behind_the_end_of_the_gzip_stream_is_damage),
-		WIRE_TEST(what_was_synced_can_be_read_from_a_file_that_is_cut_there),
-		WIRE_TEST(a_file_can_be_cut_and_put_together_where_a_member_ends),
 		WIRE_TEST(a_sink_that_failed_once_swallows_the_rest),
 #undef WIRE_TEST
 	};

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files to blocks, by each of the two ways to inflate: test_source zlib|ISA-L. Both must give the same of whole files, of
+ * cut ones and of damaged ones, however what is read comes in pieces.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <cmocka.h>
+
+#include "base/map.h"
+#include "snapshot_file.h"
+#include "temporary.h"
+#include "wire/block.h"
+#include "wire/decode.h"
+#include "wire/inflate.h"
+#include "wire/source.h"
+
+static const struct gmt_inflater *inflater;
+
+static enum gmt_status open_source(struct gmt_source **ret_source, struct gmt_error *error)
+{
+	return gmt_source_open_by(inflater, path, NULL, ret_source, error);
+}
+
+static uint32_t crc_of(const uint8_t *bytes, size_t length, uint32_t crc)
+{
+	crc = ~crc;
+	for (size_t i = 0; i < length; i++) {
+		crc ^= bytes[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
+	}
+	return ~crc;
+}
+
+static void put_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload, uint32_t size_bytes)
+{
+	uint32_t header[4] = { kind, rows, size_bytes };
+
+	header[3] = crc_of(payload, size_bytes, crc_of((const uint8_t *)header, 12, 0));
+	snapshot_file_put_bytes(file, header, sizeof(header));
+	snapshot_file_put_bytes(file, payload, size_bytes);
+}
+
+static enum gmt_status first_block(const char **ret_text)
+{
+	static struct gmt_error error;
+	struct gmt_source *source;
+	struct gmt_block block;
+
+	assert_int_equal(open_source(&source, &error), GMT_OK);
+	enum gmt_status status = gmt_source_next(source, &block, &error);
+	*ret_text = error.text;
+	gmt_source_close(source);
+	return status;
+}
+
+static void a_block_cannot_claim_more_than_it_holds(void **state)
+{
+	static const uint32_t shapes[][2] = { { 2, 1 }, { 0, 4 }, { GMT_BLOCK_MAX_ROWS + 1, 4 } };
+	struct snapshot_file file;
+	const char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		snapshot_file_open(&file, path, 6);
+		put_block(&file, GMT_RECORD_EVENT, shapes[i][0], "\1\1\1\1", shapes[i][1]);
+		snapshot_file_close(&file);
+		assert_int_equal(first_block(&text), GMT_DAMAGED);
+		assert_non_null(strstr(text, "impossible size"));
+	}
+	uint32_t header[4] = { GMT_RECORD_EVENT, 1, GMT_BLOCK_MAX_BYTES + 1, 0 };
+	snapshot_file_open(&file, path, 6);
+	snapshot_file_put_bytes(&file, header, sizeof(header));
+	snapshot_file_close(&file);
+	assert_int_equal(first_block(&text), GMT_DAMAGED);
+}
+
+static void a_wrong_checksum_stops_the_reading(void **state)
+{
+	uint32_t header[4] = { GMT_RECORD_SYNC, 1, 2, 0x12345678 };
+	struct snapshot_file file;
+	const char *text;
+
+	(void)state;
+	snapshot_file_open(&file, path, 6);
+	snapshot_file_put_bytes(&file, header, sizeof(header));
+	snapshot_file_put_bytes(&file, "\1\1", 2);
+	snapshot_file_close(&file);
+	assert_int_equal(first_block(&text), GMT_DAMAGED);
+	assert_non_null(strstr(text, "checksum"));
+}
+
+static void append(const void *bytes, size_t length)
+{
+	int fd = open(path, O_WRONLY | O_APPEND);
+
+	assert_int_equal(write(fd, bytes, length), length);
+	close(fd);
+}
+
+static void what_stands_behind_the_end_of_the_gzip_stream_is_damage(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+	struct gmt_source *source;
+	struct gmt_block block;
+
+	(void)state;
+	snapshot_file_open(&file, path, 6);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	snapshot_file_close(&file);
+	append("garbage", 7);
+	assert_int_equal(open_source(&source, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_DAMAGED);
+	gmt_source_close(source);
+}
+
+static void what_was_synced_can_be_read_from_a_file_that_is_cut_there(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+	struct gmt_source *source;
+	struct gmt_block block;
+	struct stat about;
+
+	(void)state;
+	snapshot_file_open(&file, path, 6);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
+	snapshot_file_sync(&file);
+	assert_int_equal(stat(path, &about), 0);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	snapshot_file_close(&file);
+	assert_int_equal(truncate(path, about.st_size), 0);
+
+	assert_int_equal(open_source(&source, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_DAMAGED);
+	assert_non_null(strstr(error.text, "killed"));
+	gmt_source_close(source);
+}
+
+static uint64_t stamp_of_next(struct gmt_source *source)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_error error;
+	struct gmt_block block;
+	const void *rows;
+	uint64_t stamp = 0;
+
+	if (!gmt_source_next(source, &block, &error) && !gmt_decode_rows(&decoder, &block, &rows, &error))
+		stamp = ((const struct gmt_sync *)rows)->stamp;
+	gmt_decoder_fini(&decoder);
+	return stamp;
+}
+
+static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+	struct gmt_source *source;
+	uint8_t tail[4096];
+
+	(void)state;
+	snapshot_file_open(&file, path, 1);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
+	uint64_t first = gmt_sink_written_bytes(file.sink);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
+	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
+	uint64_t second = gmt_sink_written_bytes(file.sink);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	snapshot_file_sync(&file);
+
+	/* The first part alone, through a descriptor of the caller's. */
+	int fd = open(path, O_RDWR);
+	assert_int_equal(gmt_source_open_part(fd, first, path, &source, &error), GMT_OK);
+	assert_int_equal(stamp_of_next(source), 1);
+	struct gmt_block block;
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_END);
+	gmt_source_close(source);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
+
+	/* The second is taken out, and the sink goes on behind the third. */
+	uint64_t length = gmt_sink_written_bytes(file.sink) - second;
+	assert_int_equal(pread(fd, tail, sizeof(tail), (off_t)second), length);
+	assert_int_equal(pwrite(fd, tail, length, (off_t)first), length);
+	assert_int_equal(ftruncate(fd, (off_t)(first + length)), 0);
+	assert_int_equal(lseek(fd, 0, SEEK_END), first + length);
+	assert_true(gmt_sink_move(file.sink, fd, first + length));
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 4);
+	snapshot_file_close(&file);
+	assert_int_equal(open_source(&source, &error), GMT_OK);
+	assert_int_equal(stamp_of_next(source), 1);
+	assert_int_equal(stamp_of_next(source), 3);
+	assert_int_equal(stamp_of_next(source), 4);
+	assert_int_equal(gmt_source_next(source, &block, &error), GMT_END);
+	gmt_source_close(source);
+	close(fd);
+}
+
+/* Three members, of less than 4096 bytes. */
+static void make_small_file(void)
+{
+	struct snapshot_file file;
+	struct gmt_error error;
+
+	snapshot_file_open(&file, path, 6);
+	SNAPSHOT_PUT(&file, API, gmt_api, .id = 1, .name = slice("cuMemAlloc_v2"), .library = slice("cuda"));
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
+	for (uint64_t i = 0; i < 40; i++)
+		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = i, .address = i << 12, .size_bytes = i * i * 977);
+	snapshot_file_sync(&file);
+	/* A letter that cannot be told ends a block, and a match begins the next: some look at both together. */
+	for (uint32_t i = 0; i < 40; i++) {
+		char text[9] = "";
+
+		for (unsigned letter = 0; letter < 8; letter++)
+			text[letter] = "abcdefghijklmnop"[gmt_hash_u64(i * 8 + letter) % 16];
+		SNAPSHOT_PUT(&file, API, gmt_api, .id = 1, .name = slice("x"), .library = slice(text));
+	}
+	snapshot_file_sync(&file);
+	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
+	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	snapshot_file_close(&file);
+}
+
+struct reading {
+	enum gmt_status status;
+	struct gmt_error error;
+	unsigned blocks;
+	uint32_t crc; /* of all that they hold */
+};
+
+static struct reading read_all(const struct gmt_inflater *by, const char *from)
+{
+	struct reading reading = { .status = GMT_OK };
+	struct gmt_source *source;
+	struct gmt_block block;
+
+	reading.status = gmt_source_open_by(by, from, NULL, &source, &reading.error);
+	if (reading.status)
+		return reading;
+	while (!(reading.status = gmt_source_next(source, &block, &reading.error))) {
+		reading.blocks++;
+		reading.crc = (uint32_t)crc32(reading.crc, block.payload, block.size_bytes);
+	}
+	gmt_source_close(source);
+	return reading;
+}
+
+static void assert_same(const struct reading *one, const struct reading *other)
+{
+	assert_int_equal(one->status, other->status);
+	assert_int_equal(one->blocks, other->blocks);
+	assert_int_equal(one->crc, other->crc);
+	if (one->status != GMT_END)
+		assert_string_equal(one->error.text, other->error.text);
+}
+
+static void a_pipe_that_gives_a_byte_at_a_time_reads_as_the_file_does(void **state)
+{
+	struct reading of_file, of_pipe;
+	uint8_t bytes[4096];
+	char name[32];
+	int ends[2], fd;
+
+	(void)state;
+	make_small_file();
+	of_file = read_all(inflater, path);
+	fd = open(path, O_RDONLY);
+	ssize_t size = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	assert_true(size > 200 && (size_t)size < sizeof(bytes));
+	/* Each write is a packet, and no read takes two. */
+	assert_int_equal(pipe2(ends, O_DIRECT), 0);
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+	pid_t child = fork();
+	if (!child) {
+		close(ends[0]);
+		/* check_header looks at the first two together. */
+		bool is_written = write(ends[1], bytes, 2) == 2;
+		for (ssize_t i = 2; i < size && is_written; i++)
+			is_written = write(ends[1], bytes + i, 1) == 1;
+		_exit(!is_written);
+	}
+	close(ends[1]);
+	of_pipe = read_all(inflater, name);
+	close(ends[0]);
+	waitpid(child, NULL, 0);
+	assert_int_equal(of_file.status, GMT_END);
+	assert_int_equal(of_file.blocks, 83);
+	assert_same(&of_pipe, &of_file);
+}
+
+static void a_file_that_is_cut_anywhere_reads_as_zlib_reads_it(void **state)
+{
+	struct stat about;
+	unsigned whole = 0, most;
+
+	(void)state;
+	make_small_file();
+	assert_int_equal(stat(path, &about), 0);
+	most = read_all(inflater, path).blocks;
+	for (off_t size = about.st_size - 1; size > 0; size--) {
+		assert_int_equal(truncate(path, size), 0);
+		struct reading by_zlib = read_all(&gmt_inflater_zlib, path), reading = read_all(inflater, path);
+
+		assert_same(&reading, &by_zlib);
+		whole += reading.status == GMT_END;
+		assert_true(reading.blocks <= most);
+		most = reading.blocks;
+	}
+	/* Where a member ends, a file may end. */
+	assert_int_equal(whole, 2);
+	assert_int_equal(most, 0);
+}
+
+static void of_a_file_with_one_wrong_bit_all_that_zlib_reads_is_read(void **state)
+{
+	struct stat about;
+	unsigned whole = 0;
+	int fd;
+
+	(void)state;
+	make_small_file();
+	assert_int_equal(stat(path, &about), 0);
+	fd = open(path, O_RDWR);
+	for (off_t bit = 0; bit < about.st_size * 8; bit++) {
+		uint8_t byte;
+
+		assert_int_equal(pread(fd, &byte, 1, bit / 8), 1);
+		byte ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(pwrite(fd, &byte, 1, bit / 8), 1);
+		struct reading by_zlib = read_all(&gmt_inflater_zlib, path), reading = read_all(inflater, path);
+		/* ISA-L takes some codes for good that zlib refuses, of which some words are nobody's. Checksums are the judges. */
+		assert_int_equal(reading.status == GMT_END, by_zlib.status == GMT_END);
+		assert_true(reading.blocks >= by_zlib.blocks);
+		if (reading.blocks == by_zlib.blocks)
+			assert_int_equal(reading.crc, by_zlib.crc);
+		whole += reading.status == GMT_END;
+		byte ^= (uint8_t)(1 << bit % 8);
+		assert_int_equal(pwrite(fd, &byte, 1, bit / 8), 1);
+	}
+	close(fd);
+	/* Times, systems and hints in the headers of members, bits that fill a byte: nobody reads them. */
+	assert_in_range(whole, 3 * 48, 3 * 64);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define SOURCE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
+		SOURCE_TEST(a_block_cannot_claim_more_than_it_holds),
+		SOURCE_TEST(a_wrong_checksum_stops_the_reading),
+		SOURCE_TEST(what_stands_behind_the_end_of_the_gzip_stream_is_damage),
+		SOURCE_TEST(what_was_synced_can_be_read_from_a_file_that_is_cut_there),
+		SOURCE_TEST(a_file_can_be_cut_and_put_together_where_a_member_ends),
+		SOURCE_TEST(a_pipe_that_gives_a_byte_at_a_time_reads_as_the_file_does),
+		SOURCE_TEST(a_file_that_is_cut_anywhere_reads_as_zlib_reads_it),
+		SOURCE_TEST(of_a_file_with_one_wrong_bit_all_that_zlib_reads_is_read),
+#undef SOURCE_TEST
+	};
+
+	inflater = argc == 2 && !strcmp(argv[1], "ISA-L") ? gmt_inflater_isal() : &gmt_inflater_zlib;
+	if (!inflater) {
+		puts("1..0 # SKIP no ISA-L is here");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
