@@ -36,7 +36,7 @@ static uint8_t *make_content(void)
 	return content;
 }
 
-/* What one deflate stream has: its first half by level 1, stored from there on. */
+/* One deflate stream: half of it by codes of its own, a quarter stored, the rest by the fixed codes. Sync points between. */
 static size_t deflate_all(const uint8_t *content, size_t size, uint8_t *to, bool is_ended)
 {
 	z_stream stream = { .next_in = (Bytef *)(uintptr_t)content, .avail_in = (uInt)(size / 2), .next_out = to,
