@@ -13,7 +13,7 @@
 
 enum { ASKED_AT_ONCE = 4 };
 
-_Static_assert(sizeof(struct gmt_capture_memory) <= 831728, "docs/bounds.md says that it is not larger");
+_Static_assert(sizeof(struct gmt_capture_memory) <= 831760, "docs/bounds.md says that it is not larger");
 
 static struct slot {
 	_Atomic uint32_t owner; /* a thread, as the kernel calls it; 0: free */
@@ -42,6 +42,8 @@ static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t
 	}
 	gmt_walk_init(&slot->memory->walk);
 	slot->memory->trace.epoch = 0;
+	/* Its thread may have ended in the middle of a stack. */
+	atomic_store_explicit(&slot->memory->trace.gate.inside, 0, memory_order_relaxed);
 	return slot->memory;
 }
 

@@ -4,12 +4,12 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "cancelling.h"
 #include "capture/python_cache.h"
 #include "capture/python_code.h"
 #include "capture/python_deaths.h"
+#include "capture/python_gate.h"
 #include "capture/python_layout.h"
 #include "capture/python_outer.h"
 #include "capture/python_proof.h"
@@ -17,20 +17,11 @@
 #include "capture/python_selftest.h"
 #include "capture/python_trace.h"
 #include "wire/format.h"
-#include "yield.h"
 
-enum {
-	GATES = 32,
-	BOUND_SINCE_MINOR = 12, /* from 3.12 a thread's state is that of the interpreter that runs on it */
-};
+enum { BOUND_SINCE_MINOR = 12 }; /* from 3.12 a thread's state is that of the interpreter that runs on it */
 
 /* For a thread that is in the middle of a stack, and may not run for a second on a busy machine. */
 #define END_WAIT_NS UINT64_C(10000000000)
-
-/* Who reads frames now. Several, so that threads do not wait for each other's cache line. */
-static struct {
-	_Alignas(64) _Atomic uint32_t inside;
-} gates[GATES];
 
 static _Atomic(char *) ender; /* the thread on which Python ends */
 
@@ -143,6 +134,7 @@ static enum gmt_python_state look(gmt_python_find *find)
 		return refuse("no memory");
 	if (python.layout.code.stamp == GMT_PYTHON_NONE)
 		gmt_python_deaths_watch(find);
+	gmt_python_gates_init();
 
 	enum gmt_python_state state = prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
 
@@ -194,7 +186,7 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	uint32_t at = now->count;
 
 	while (now->count < depth) {
-		const struct gmt_python_trace_place *theirs = gmt_python_find_place(last, &at, *frame);
+		const struct gmt_python_trace_place *theirs = gmt_python_find_place(&python.layout, last, &at, *frame);
 		uint32_t same = 0, id = 0;
 
 		if (theirs && gmt_python_may_be_same(&python.layout, theirs))
@@ -213,7 +205,7 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 
 		*mine = gmt_python_note_place(&python.layout, &place, gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
 		if (!theirs || theirs->frame != place.frame)
-			theirs = gmt_python_find_place(last, &at, place.frame);
+			theirs = gmt_python_find_place(&python.layout, last, &at, place.frame);
 		if (theirs) {
 			id = gmt_python_is_same_place(theirs, mine) ? last->stack.items[at] / 2 : 0;
 			at++;
@@ -227,23 +219,25 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	return true;
 }
 
-/* How many frames are, one by one, those of the last stack; *frame stands at the first that is not. */
-static uint32_t walk_same(const char **frame, uint32_t depth, uint64_t deaths, const struct gmt_python_trace_stack *last)
+/* How many frames are, one by one, those of the last stack, of which `count` were found; *frame stands at the first that is not. */
+static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, uint64_t deaths,
+	const struct gmt_python_trace_stack *last)
 {
-	uint32_t count = gmt_python_take_same(&python.layout, last, 0, depth, deaths, frame);
-
 	while (count < last->count && count < depth) {
+		const struct gmt_python_trace_place *theirs = &last->places[count];
 		const char *next = *frame;
 		struct gmt_python_place place;
 
-		if (!gmt_python_walk_next(&python.layout, &next, &place) || place.frame != last->places[count].frame ||
+		/* Nearly always it is another instruction: that takes no look at the code object. */
+		if (theirs->frame != next || !gmt_python_may_be_same(&python.layout, theirs) ||
+			!gmt_python_walk_next(&python.layout, &next, &place) || theirs->frame != place.frame ||
 			place.entry != (last->stack.items[count] & 1))
 			break;
 
 		struct gmt_python_trace_place now = gmt_python_note_place(&python.layout, &place,
 			gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
 
-		if (!gmt_python_is_same_place(&now, &last->places[count]))
+		if (!gmt_python_is_same_place(&now, theirs))
 			break;
 		*frame = next;
 		count++;
@@ -265,7 +259,7 @@ __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32
 		trace->room) : NULL;
 	struct gmt_python_place place;
 
-	same = frame ? walk_same(&frame, count, deaths, outer) : 0;
+	same = frame ? walk_same(&frame, gmt_python_take_same(&python.layout, outer, 0, count, deaths, &frame), count, deaths, outer) : 0;
 	outer->count = same;
 	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
 		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, deaths);
@@ -322,29 +316,27 @@ static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths
 	return stack->id;
 }
 
-static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
-	bool *ret_lost)
+/* A stack that is not the last one, of whose frames the first `count` were found; `frame` is the next. */
+__attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count, struct gmt_depot *depot, uint32_t depth,
+	uint64_t deaths, struct gmt_python_trace *trace, bool *ret_lost)
 {
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last], *now = &trace->stacks[1 - trace->last];
-	const char *frame = gmt_python_walk_start(&python.layout, thread), *rest;
-	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed);
-	uint64_t deaths = gmt_python_deaths();
+	const char *rest;
 	struct gmt_python_place place;
 
-	if (trace->epoch != epoch)
-		last->count = last->id = trace->outer.count = 0;
-	trace->epoch = epoch;
-	if (depth > GMT_PYTHON_TRACE_FRAMES)
-		depth = GMT_PYTHON_TRACE_FRAMES;
-	now->count = walk_same(&frame, depth, deaths, last);
+	count = walk_same(&frame, count, depth, deaths, last);
 	rest = frame;
+	if (last->id && count == last->count) {
+		bool is_more = gmt_python_walk_next(&python.layout, &rest, &place);
 
-	bool is_more = gmt_python_walk_next(&python.layout, &rest, &place);
-
-	if (last->id && now->count == last->count && is_more == last->stack.truncated && (!is_more || now->count == depth))
-		return is_more ? find_id(depot, depth, deaths, last, trace, ret_lost) : last->id;
-	memcpy(now->places, last->places, now->count * sizeof(*now->places));
-	memcpy(now->stack.items, last->stack.items, now->count * sizeof(*now->stack.items));
+		if (is_more == last->stack.truncated && (!is_more || count == depth))
+			return is_more ? find_id(depot, depth, deaths, last, trace, ret_lost) : last->id;
+	}
+	now->count = count;
+	if (count) {
+		memcpy(now->places, last->places, count * sizeof(*now->places));
+		memcpy(now->stack.items, last->stack.items, count * sizeof(*now->stack.items));
+	}
 	if (!walk_on(&frame, depot, depth, deaths, last, now))
 		return lose(trace, ret_lost);
 	if (!now->count)
@@ -355,36 +347,53 @@ static uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint
 	return find_id(depot, depth, deaths, now, trace, ret_lost);
 }
 
+static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
+	bool *ret_lost)
+{
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
+	const char *frame = gmt_python_walk_start(&python.layout, thread);
+	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed), count;
+	uint64_t deaths = gmt_python_deaths();
+
+	/* A thread that has a state for the GIL's sake alone, as those of autograd do. */
+	if (!frame)
+		return 0;
+	if (__builtin_expect(trace->epoch != epoch, 0)) {
+		last->count = last->id = trace->outer.count = 0;
+		trace->epoch = epoch;
+	}
+	if (depth > GMT_PYTHON_TRACE_FRAMES)
+		depth = GMT_PYTHON_TRACE_FRAMES;
+	count = gmt_python_take_same(&python.layout, last, 0, depth, deaths, &frame);
+	/* All of its frames, and behind them no other. */
+	if (last->id && count == last->count && !frame && !last->stack.truncated)
+		return last->id;
+	return capture_changed(frame, count, depot, depth, deaths, trace, ret_lost);
+}
+
 /*
  * A finalizing interpreter frees the states of threads that still run (daemon threads): theirs must not
  * be touched. It says so before it frees, but a thread may have been interrupted between the two; so
  * where we are told in time, others stop before.
  */
-static bool may_read_frames_of(const char *thread)
+static inline bool has_begun_to_end_elsewhere(const char *thread)
 {
 	const char *ending = atomic_load(&ender);
 
-	return (!ending || ending == thread) && !python.is_finalizing();
+	return ending && ending != thread;
 }
 
 /*
  * Until 3.11 the state that a thread is known by stays the first interpreter's while it runs another one, whose own
  * can be told from it only while this thread holds the GIL.
  */
-static bool is_unclear(const char *thread)
+static inline bool is_unclear(const char *thread)
 {
 	return python.newest_interpreter && python.newest_interpreter() != python.main_interpreter() &&
 		python.running_thread() != thread;
 }
 
-bool gmt_python_is_unclear(void)
-{
-	const char *thread = state_now() == GMT_PYTHON_ON ? python.this_thread() : NULL;
-
-	return thread && may_read_frames_of(thread) && is_unclear(thread);
-}
-
-uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
+__attribute__((noinline)) static bool is_on_by_now(void)
 {
 	enum gmt_python_state state = state_now();
 
@@ -394,37 +403,44 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 		state = prove(state);
 		gmt_cancelling_release(cancelling);
 	}
-	if (state != GMT_PYTHON_ON)
+	return state == GMT_PYTHON_ON;
+}
+
+__attribute__((noinline)) static void selftest(const char *thread, struct gmt_depot *depot, uint32_t depth,
+	struct gmt_python_trace *trace, uint32_t id)
+{
+	if (!id || ++trace->taken < gmt_python_selftest_every)
+		return;
+	trace->taken = 0;
+	gmt_python_selftest_compare(&python.layout, thread, depot, depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
+}
+
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
+{
+	uint32_t id = 0;
+
+	trace->is_unclear = false;
+	if (__builtin_expect(state_now() != GMT_PYTHON_ON, 0) && !is_on_by_now())
 		return 0;
 
 	char *thread = python.this_thread();
 
 	/* Once it ends, without a look at the gate: it is to become empty. */
-	if (!thread || !may_read_frames_of(thread) || is_unclear(thread))
+	if (!thread || has_begun_to_end_elsewhere(thread))
 		return 0;
-
-	/* A state is some hundred bytes. */
-	_Atomic uint32_t *inside = &gates[(uintptr_t)thread / 512 % GATES].inside;
-
-	/* Sequentially consistent, as both steps of gmt_python_end: either it sees us inside, or we see that it was called. */
-	atomic_fetch_add(inside, 1);
-	uint32_t id = may_read_frames_of(thread) ? capture_thread(thread, depot, depth, trace, ret_lost) : 0;
-	if (gmt_python_selftest_every && id && ++trace->taken >= gmt_python_selftest_every) {
-		trace->taken = 0;
-		gmt_python_selftest_compare(&python.layout, thread, depot,
-			depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
+	if (__builtin_expect(is_unclear(thread), 0)) {
+		trace->is_unclear = !python.is_finalizing();
+		return 0;
 	}
-	/* Pairs with the load in gmt_python_end. */
-	atomic_fetch_sub_explicit(inside, 1, memory_order_release);
+	/* Either gmt_python_end sees us inside, or we see that it was called. */
+	gmt_python_gate_enter(&trace->gate);
+	if (__builtin_expect(!has_begun_to_end_elsewhere(thread) && !python.is_finalizing(), 1)) {
+		id = capture_thread(thread, depot, depth, trace, ret_lost);
+		if (__builtin_expect(gmt_python_selftest_every, 0))
+			selftest(thread, depot, depth, trace, id);
+	}
+	gmt_python_gate_leave(&trace->gate);
 	return id;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 void gmt_python_end(void)
@@ -432,13 +448,7 @@ void gmt_python_end(void)
 	if (state_now() == GMT_PYTHON_ABSENT || !python.this_thread)
 		return;
 	atomic_store(&ender, python.this_thread());
-
-	uint64_t deadline_ns = monotonic_ns() + END_WAIT_NS;
-
-	/* A gate that is seen empty stays so: whoever comes to it later turns round. */
-	for (int i = 0; i < GATES; i++)
-		while (atomic_load(&gates[i].inside) && monotonic_ns() < deadline_ns)
-			gmt_yield();
+	gmt_python_gates_wait(END_WAIT_NS);
 }
 
 void gmt_python_reset(void)
@@ -447,8 +457,7 @@ void gmt_python_reset(void)
 		gmt_python_cache_clear(python.cache);
 	atomic_fetch_add(&python.epoch, 1);
 	/* Who was inside or held it is not there any more. */
-	for (int i = 0; i < GATES; i++)
-		atomic_store(&gates[i].inside, 0);
+	gmt_python_gates_reset();
 	atomic_store(&ender, NULL);
 	atomic_flag_clear(&python.proving);
 }

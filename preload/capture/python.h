@@ -49,15 +49,10 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
  * The calling thread's Python stack, at most `depth` frames (1024 are the most) of both its ends, as a depot
  * id of kind GMT_DEPOT_FRAMES; 0 when this thread runs no Python, or the depot is full (then *ret_lost
  * is set; otherwise it is left as it is). `trace` is the thread's own (capture/python_trace.h): the stack is
- * remembered there, so that the next one looks up only what has changed.
+ * remembered there, so that the next one looks up only what has changed. trace->is_unclear says of a 0 whether the thread's
+ * frames could not be told from another interpreter's: the process has several, and a Python before 3.12.
  */
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost);
-
-/*
- * Whether the calling thread's frames cannot be told from another interpreter's: the process has several, and a Python
- * before 3.12. gmt_python_capture gave 0 then. Rare and cheap.
- */
-bool gmt_python_is_unclear(void);
 
 /*
  * Python begins to end, on the calling thread: from here on no other thread's frames are read, and none

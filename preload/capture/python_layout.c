@@ -26,6 +26,13 @@ static const struct gmt_python_layout layouts[] = {
 };
 #undef FIELDS
 
+/* For who loads both at once (capture/python_same.h). */
+#define BEHIND(previous, code, instr, owner, entry) ((entry) + 1 == (owner))
+#define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
+	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, "the owner is the byte behind the entry's");
+#include "capture/python_layout.def"
+#undef BEHIND
+
 static const struct sections sections[] = {
 #define GMT_PYTHON_OFFSETS(minor, thread, frame, code, string) { minor, thread, frame, code, string },
 #include "capture/python_layout.def"

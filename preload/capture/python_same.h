@@ -14,7 +14,10 @@
 #include "capture/python_layout.h"
 #include "capture/python_trace.h"
 
-enum { GMT_PYTHON_NEAR_FRAMES = 16 }; /* of the last stack that are looked at for one of the new */
+enum {
+	GMT_PYTHON_NEAR_FRAMES = 16,    /* of the last stack that are looked at for one of the new */
+	GMT_PYTHON_CHUNK_BYTES = 16384, /* that frames lie in one after the other, from 3.11 on; the least */
+};
 
 /* What tells a code object from another at the same address; the second form costs more and holds for longer. */
 static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layout *layout, const char *code, uint64_t deaths)
@@ -22,11 +25,19 @@ static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layo
 	return deaths ? deaths : gmt_python_code_fingerprint(layout, code);
 }
 
-/* The bytes of a frame that say what it is, as far as this version has them. */
+/*
+ * The bytes of a frame that say what it is, as far as this version has them. Where there are two, the owner is behind the other
+ * (capture/python_layout.c): they are one load.
+ */
 __attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gmt_python_walk walk, const char *owner, const char *entry)
 {
-	return walk == GMT_PYTHON_WALK_EACH ? 0 : walk == GMT_PYTHON_WALK_SHIMS ? (uint8_t)*owner
-		: (uint16_t)((uint8_t)*owner << 8 | (uint8_t)*entry);
+	uint16_t both = 0;
+
+	if (walk == GMT_PYTHON_WALK_SHIMS)
+		return (uint8_t)*owner;
+	if (walk == GMT_PYTHON_WALK_FLAG)
+		memcpy(&both, entry, sizeof(both));
+	return both;
 }
 
 /* Whether a frame says of itself that it is the interpreter's own. */
@@ -55,10 +66,17 @@ static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place 
 	return a->code == b->code && a->instr == b->instr && a->fingerprint == b->fingerprint;
 }
 
-/* The place of `frame` among those of the last stack, from *at on; *at moves there. NULL when it was not near. */
-static inline const struct gmt_python_trace_place *gmt_python_find_place(const struct gmt_python_trace_stack *last, uint32_t *at,
-	const char *frame)
+/*
+ * The place of `frame` among those of the last stack, from *at on; *at moves there. NULL when it was not near: then it is looked
+ * up as one that is new, which gives the same.
+ */
+static inline const struct gmt_python_trace_place *gmt_python_find_place(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_stack *last, uint32_t *at, const char *frame)
 {
+	/* A little above the next of them it was called by that one, or by what that one called. */
+	if (*at < last->count && layout->walk != GMT_PYTHON_WALK_EACH &&
+		(uintptr_t)frame - (uintptr_t)last->places[*at].frame - 1 < GMT_PYTHON_CHUNK_BYTES - 1)
+		return NULL;
 	for (uint32_t i = *at; i < last->count && i < *at + GMT_PYTHON_NEAR_FRAMES; i++)
 		if (last->places[i].frame == frame) {
 			*at = i;

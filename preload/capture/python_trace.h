@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/python_gate.h"
 #include "capture/python_outer.h"
 #include "wire/depot_entry.h"
 
@@ -38,11 +39,13 @@ struct gmt_python_trace_stack {
 	struct gmt_python_trace_place places[GMT_PYTHON_TRACE_FRAMES];
 };
 
-/* One thread uses it at a time; all zero is empty. */
+/* One thread uses it at a time; all zero is empty. It stays where it is for as long as the process lives (capture/python_gate.h). */
 struct gmt_python_trace {
+	struct gmt_python_gate gate;
 	uint32_t epoch; /* ids of another one mean nothing any more */
 	uint32_t last;  /* of `stacks`; the other is where a new one is made */
 	uint32_t taken; /* since one was compared (capture/python_selftest.h) */
+	bool is_unclear; /* what gmt_python_capture says besides its result */
 	struct gmt_python_trace_stack stacks[2]; /* the innermost frames; the id is that of the whole stack */
 	/* Of one that is deeper: its outermost frames, `outer.id` unused; what both are put together in; room to find them. */
 	struct gmt_python_trace_stack outer;

@@ -101,7 +101,7 @@ static void capture(struct gmt_depot *depot, struct gmt_ring_event *event)
 		event->frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
 	else if (gmt_config.python_stacks)
 		lost = true;
-	if (gmt_config.python_stacks && !event->frames && !lost && gmt_python_is_unclear())
+	if (gmt_config.python_stacks && !event->frames && memory && memory->trace.is_unclear)
 		gmt_session_count_loss(GMT_LOSS_PYTHON);
 	if (lost)
 		gmt_session_count_loss(GMT_LOSS_STACK);

@@ -25,7 +25,7 @@ static struct frame {
 	struct frame *previous;
 	struct code *code;
 	int64_t instr; /* where it is in the code: an address, or a number */
-	uint8_t owner, entry;
+	uint8_t entry, owner; /* in this order, as 3.11 has them */
 } slots[SLOTS];
 
 static uint32_t order[SLOTS], depth; /* the slots that are the stack, innermost first; behind these the others */

@@ -106,11 +106,6 @@ enum gmt_room gmt_room_ask(uintptr_t here)
 	return GMT_ROOM_ENOUGH;
 }
 
-bool gmt_python_is_unclear(void)
-{
-	return false;
-}
-
 static __thread uint64_t number_of_stack;
 
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk, bool *ret_lost)
