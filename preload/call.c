@@ -3,30 +3,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "observe/optimizer.h"
 #include "record/commit.h"
+#include "record/commit_one.h"
 #include "record/session.h"
 #include "routes/driver.h"
-
-/* Built where it waits: to be copied right after it was written would cost more than all the rest of this. */
-static void fill_event(struct gmt_ring_event *event, const struct gmt_call *call, uint32_t result, unsigned kind,
-	const struct gmt_call_facts *facts)
-{
-	*event = (struct gmt_ring_event){
-		.stamp = call->stamp ? call->stamp : gmt_clock_stamp(),
-		.address = facts->address,
-		.size_bytes = facts->size_bytes,
-		.stream = facts->stream,
-		.object = facts->object,
-		.result = result,
-		.api = gmt_this_thread.outermost,
-		.kind = (uint8_t)kind,
-		.layer = (uint8_t)gmt_space_layer(facts->space),
-		.space = facts->space,
-		.context = facts->context,
-	};
-}
 
 /* Frees do not say of which device and context: the block knows. Nor does what is bound: the memory knows. */
 static bool needs_place(unsigned kind)
@@ -35,18 +18,28 @@ static bool needs_place(unsigned kind)
 		kind != GMT_KIND_BIND && kind != GMT_KIND_BIND_ADDRESS;
 }
 
-static void fill_place(struct gmt_ring_event *event, const struct gmt_call_facts *facts)
+/* Built where it waits: to be copied right after it was written would cost more than all the rest of this. */
+static void fill_event(struct gmt_ring_event *event, const struct gmt_call *call, uint32_t result, unsigned kind,
+	const struct gmt_call_facts *facts, const struct gmt_driver_place *place)
 {
-	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
-	bool is_host = gmt_space_side(event->space) == GMT_SIDE_HOST;
+	const struct gmt_space_traits *space = gmt_space_traits(facts->space);
+	bool is_host = space->side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
 
-	/* A driver that refused the call for another reason may not have looked at the stream, which is anything then. */
-	if (needs_place(event->kind))
-		gmt_driver_place(event->result && event->result != GMT_OOM_RESULT ? 0 : facts->stream, &place);
-	event->device = (int16_t)(is_host || facts->device_plus_1 < 0 ? GMT_DEVICE_HOST :
-		facts->device_plus_1 ? facts->device_plus_1 - 1 : place.device);
-	if (!event->context)
-		event->context = place.context;
+	/* One by one: a whole that is assigned would first be gathered, as it might overlap what it is made of. */
+	event->stamp = call->stamp ? call->stamp : gmt_clock_stamp();
+	event->address = facts->address;
+	event->size_bytes = facts->size_bytes;
+	event->stream = facts->stream;
+	event->object = facts->object;
+	event->stack = event->frames = 0;
+	event->result = result;
+	event->api = gmt_this_thread.outermost;
+	event->device = (int16_t)(is_host ? GMT_DEVICE_HOST : facts->device_plus_1 ? facts->device_plus_1 - 1 : place->device);
+	event->kind = (uint8_t)kind;
+	event->layer = space->layer;
+	event->space = facts->space;
+	memset(event->unused, 0, sizeof(event->unused));
+	event->context = facts->context ? facts->context : place->context;
 }
 
 /*
@@ -88,7 +81,7 @@ __attribute__((noinline)) static void sort_waiting(struct gmt_thread_state *thre
 }
 
 /* Records what waits. True when a refusal for lack of memory was among it. */
-static bool flush(struct gmt_thread_state *thread)
+__attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 {
 	bool is_oom = thread->is_oom;
 
@@ -101,13 +94,48 @@ static bool flush(struct gmt_thread_state *thread)
 	return is_oom;
 }
 
+/* The same, where one event waits, as nearly always. */
+static inline void flush_one(struct gmt_thread_state *thread)
+{
+	struct gmt_ring_event *event = &thread->waiting[0], *place;
+	struct gmt_commit_stacks stacks = { 0 };
+
+	thread->waiting_count = 0;
+	if (!gmt_commit_enter(thread))
+		return;
+	if (!gmt_commit_is_on()) {
+		gmt_commit_end_first(event);
+		return;
+	}
+	if (gmt_commit_wants_stack(event->kind, event->address, event->object))
+		stacks = gmt_commit_capture(thread);
+	place = gmt_commit_place(thread);
+	if (__builtin_expect(place != NULL, 1)) {
+		*place = *event;
+		/* Not before: what was stored in parts and is loaded as a whole right behind that waits. */
+		place->stack = stacks.stack;
+		place->frames = stacks.frames;
+		gmt_commit_publish(thread);
+	} else {
+		event->stack = stacks.stack;
+		event->frames = stacks.frames;
+		gmt_commit_push(event);
+	}
+	gmt_commit_leave(thread);
+}
+
 /* Room for one more event, which waits from now on. */
 static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 {
 	/* One call that does very much: what waits gets the stack of here. */
 	if (thread->waiting_count == GMT_THREAD_WAITING && flush(thread))
 		gmt_oom_wait();
-	return &thread->waiting[thread->waiting_count++];
+
+	struct gmt_ring_event *event = &thread->waiting[thread->waiting_count++];
+
+	/* Of a place in thread-local memory the compiler works out the address again for each word. */
+	__asm__("" : "+r"(event));
+	return event;
 }
 
 /* Asked before the stack is taken: other threads go on allocating. */
@@ -120,53 +148,40 @@ static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_r
 	thread->is_oom = true;
 }
 
-/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
-static void see_block(void)
-{
-	int kept_errno = errno;
-
-	gmt_optimizer_see_block();
-	errno = kept_errno;
-}
-
 void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	unsigned kind = result ? gmt_kind_failure(facts->kind) : facts->kind;
+	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
 	/* Zero bytes were asked for and given, or nothing was freed. */
 	if (!kind || (!facts->address && kind != GMT_KIND_ALLOC_FAILED))
 		return;
 	shut(thread);
+	/* A driver that refused the call for another reason may not have looked at the stream, which is anything then. */
+	if (needs_place(kind))
+		gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream, &place);
 	event = wait_for_end(thread);
-	fill_event(event, call, result, kind, facts);
-	fill_place(event, facts);
+	fill_event(event, call, result, kind, facts, &place);
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		ask_what_is_left(thread, event);
 	open_again(thread);
+	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
 	if (facts->space == GMT_SPACE_POOL && kind == GMT_KIND_ALLOC)
-		see_block();
+		gmt_optimizer_see_block();
 }
 
-void gmt_call_end(const struct gmt_call *call)
+void gmt_call_end_outermost(struct gmt_thread_state *thread)
 {
-	struct gmt_thread_state *thread = &gmt_this_thread;
 	bool is_oom = false;
 
-	if (call->is_apart) {
-		thread->apart--;
-		return;
-	}
-	shut(thread);
-	if (call->role == GMT_CALL_DRIVER)
-		thread->driver_depth--;
-	if (!--thread->depth) {
-		if (thread->waiting_count)
-			is_oom = flush(thread);
-		thread->has_seen_event = false;
-	}
+	if (__builtin_expect(thread->waiting_count == 1 && !thread->is_oom, 1))
+		flush_one(thread);
+	else if (thread->waiting_count)
+		is_oom = flush(thread);
+	thread->has_seen_event = false;
 	open_again(thread);
 	if (is_oom)
 		gmt_oom_wait();

@@ -59,7 +59,7 @@ struct gmt_call_facts {
 /* A call made while the recorder runs in this thread: it is passed on, and counted as lost where it may be an event. */
 void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call, enum gmt_kind kind);
 
-static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role, enum gmt_kind kind)
+__attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role, enum gmt_kind kind)
 {
 	gmt_process_check();
 
@@ -97,7 +97,28 @@ static inline bool gmt_call_is_event(const struct gmt_call *call)
 /* Adds the event of a call that returned `result` (0 is success). May be done several times. */
 void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts);
 
+/* For gmt_call_end: records what waits, and opens the thread again. */
+void gmt_call_end_outermost(struct gmt_thread_state *thread);
+
 /* Leaves the wrapper; the outermost one records what waits. */
-void gmt_call_end(const struct gmt_call *call);
+static inline void gmt_call_end(const struct gmt_call *call)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (__builtin_expect(call->is_apart, 0)) {
+		thread->apart--;
+		return;
+	}
+	thread->shut = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (call->role == GMT_CALL_DRIVER)
+		thread->driver_depth--;
+	if (!--thread->depth) {
+		gmt_call_end_outermost(thread);
+		return;
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->shut = false;
+}
 
 #endif

@@ -8,11 +8,13 @@
 #include "together.h"
 #include "yield.h"
 
-/* The first of those that lie together, so that all begin with a line of the cache. */
-GMT_TOGETHER _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark;
-
 enum { WAIT_TRIES = 100000 };
 enum mark { CLEARED, CHANGING, OURS };
+
+static _Atomic uint32_t never_cleared = OURS;
+
+/* The first of those that lie together, so that all begin with a line of the cache. */
+GMT_TOGETHER _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark = &never_cleared;
 
 static atomic_flag watching = ATOMIC_FLAG_INIT;
 static pid_t owner;
@@ -48,17 +50,18 @@ void gmt_process_init(void (*begin_anew)(void))
 
 void gmt_process_begin_anew(void)
 {
+	bool is_watched = gmt_process_mark != &never_cleared;
 	uint32_t cleared = CLEARED;
 
 	/* A copy may have made threads before it comes here: one begins, the others wait for it. */
-	if (gmt_process_mark && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
+	if (is_watched && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
 		for (int tries = 0; tries < WAIT_TRIES && atomic_load(gmt_process_mark) == CHANGING; tries++)
 			gmt_yield();
 		return;
 	}
 	owner = getpid();
 	let_go();
-	if (gmt_process_mark)
+	if (is_watched)
 		atomic_store(gmt_process_mark, OURS);
 }
 

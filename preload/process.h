@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 /*
- * What it points to is not 0 while this is the process that it was set in; NULL before gmt_process_watch, and where the kernel
- * cannot clear it (before Linux 4.14).
+ * What it points to is not 0 while this is the process that it was set in. Before gmt_process_watch, and where the kernel cannot
+ * clear a page in children (before Linux 4.14), it is never 0.
  */
 extern _Atomic uint32_t *_Atomic gmt_process_mark;
 
@@ -41,7 +41,7 @@ static inline void gmt_process_check(void)
 	/* Pairs with the release of gmt_process_watch. */
 	_Atomic uint32_t *mark = atomic_load_explicit(&gmt_process_mark, memory_order_acquire);
 
-	if (__builtin_expect(mark && !atomic_load_explicit(mark, memory_order_relaxed), 0))
+	if (__builtin_expect(!atomic_load_explicit(mark, memory_order_relaxed), 0))
 		gmt_process_begin_anew();
 }
 

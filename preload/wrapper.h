@@ -30,6 +30,10 @@
 #define ROLE_CUDA GMT_CALL_DRIVER
 #define ROLE_CUDART GMT_CALL_RUNTIME
 
+/* Which of the two ways to the real function is the shorter one. */
+#define REAL_CUDA gmt_real
+#define REAL_CUDART gmt_real_for
+
 /* A pointer or number as what events hold. */
 #define N(value) ((uint64_t)(uintptr_t)(value))
 
@@ -46,7 +50,7 @@
 	RESULT_##library gmt_wrap_##symbol parameters \
 	{ \
 		RESULT_##library (*real) parameters = \
-			(RESULT_##library (*) parameters)gmt_real(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+			(RESULT_##library (*) parameters)REAL_##library(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		if (!real) \
 			return MISSING_##library;
 

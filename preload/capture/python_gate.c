@@ -63,13 +63,16 @@ static uint64_t monotonic_ns(void)
 
 bool gmt_python_gates_wait(uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = monotonic_ns() + timeout_ns;
+	uint64_t deadline_ns = 0; /* from the first look in vain on */
 
 	pass_barriers();
 	/* One that is seen empty stays so: who comes to it later turns round. */
 	for (struct gmt_python_gate *gate = atomic_load(&first); gate; gate = gate->next)
 		while (atomic_load_explicit(&gate->inside, memory_order_acquire)) {
-			if (monotonic_ns() >= deadline_ns)
+			uint64_t now_ns = monotonic_ns();
+
+			deadline_ns = deadline_ns ? deadline_ns : now_ns + timeout_ns;
+			if (now_ns >= deadline_ns)
 				return false;
 			gmt_yield();
 		}

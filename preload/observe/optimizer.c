@@ -19,7 +19,8 @@
 /* What the main thread has to get back to Python: nobody waits for it, steps are missed meanwhile. */
 enum { PATIENCE_NS = 5000000 };
 
-static GMT_TOGETHER _Atomic bool settled;      /* registered, or never to be */
+GMT_TOGETHER _Atomic bool gmt_optimizer_is_settled;
+
 static atomic_flag trying = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t blocks;   /* reports while nothing is settled */
 static _Atomic uint64_t next_try; /* by that count */
@@ -32,7 +33,7 @@ static void give_up(const char *why)
 
 	snprintf(line, sizeof(line), "no steps were found automatically: %s", why);
 	gmt_session_note(line);
-	atomic_store(&settled, true);
+	atomic_store(&gmt_optimizer_is_settled, true);
 }
 
 /* What is missing may come with the next import: ask again, but ever more seldom. */
@@ -48,8 +49,8 @@ static enum gmt_optimizer_hooking try_now(void)
 	enum gmt_optimizer_hooking hooking = gmt_optimizer_hook(&why);
 
 	if (hooking == GMT_OPTIMIZER_HOOKED)
-		atomic_store(&settled, true);
-	else if (hooking == GMT_OPTIMIZER_UNKNOWN && !atomic_load(&settled))
+		atomic_store(&gmt_optimizer_is_settled, true);
+	else if (hooking == GMT_OPTIMIZER_UNKNOWN && !atomic_load(&gmt_optimizer_is_settled))
 		give_up(why);
 	else if (hooking == GMT_OPTIMIZER_LATER)
 		try_later();
@@ -59,7 +60,7 @@ static enum gmt_optimizer_hooking try_now(void)
 static int try_on_main_thread(void *unused)
 {
 	(void)unused;
-	if (atomic_load(&settled) || !gmt_interpreter_is_alive())
+	if (atomic_load(&gmt_optimizer_is_settled) || !gmt_interpreter_is_alive())
 		return 0;
 
 	enum gmt_optimizer_hooking hooking = try_now();
@@ -71,7 +72,7 @@ static int try_on_main_thread(void *unused)
 static void try_beside(void)
 {
 	/* There is nobody here whom an exception could tell anything. */
-	if (!atomic_load(&settled) && try_now() == GMT_OPTIMIZER_INTERRUPTED)
+	if (!atomic_load(&gmt_optimizer_is_settled) && try_now() == GMT_OPTIMIZER_INTERRUPTED)
 		gmt_interpreter.clear_error();
 }
 
@@ -104,7 +105,7 @@ static void find_thread_to_ask(void)
 	const char *why = "";
 
 	if (!gmt_config.steps) {
-		atomic_store(&settled, true);
+		atomic_store(&gmt_optimizer_is_settled, true);
 		return;
 	}
 	if (!gmt_session_is_on()) {
@@ -127,12 +128,10 @@ static void find_thread_to_ask(void)
 	}
 }
 
-void gmt_optimizer_see_block(void)
+void gmt_optimizer_see_first_blocks(void)
 {
 	int kept_errno = errno;
 
-	if (atomic_load_explicit(&settled, memory_order_relaxed))
-		return;
 	if (atomic_load_explicit(&is_found, memory_order_acquire) && !gmt_interpreter.this_thread())
 		return;
 	if (atomic_fetch_add(&blocks, 1) + 1 < atomic_load(&next_try) || atomic_flag_test_and_set(&trying))

@@ -10,11 +10,11 @@
 #include "capture/python.h"
 #include "capture/room.h"
 #include "config.h"
-#include "process.h"
 #include "record/clock.h"
+#include "record/commit_one.h"
 #include "record/modules.h"
-#include "record/overhead.h"
 #include "record/session.h"
+#include "record/writer.h"
 #include "thread.h"
 #include "together.h"
 #include "wire/format.h"
@@ -58,11 +58,8 @@ bool gmt_commit_is_paused(void)
 	return atomic_load_explicit(&is_paused, memory_order_relaxed);
 }
 
-bool gmt_commit_begin(void)
+bool gmt_commit_may_enter(struct gmt_thread_state *thread)
 {
-	struct gmt_thread_state *thread = &gmt_this_thread;
-
-	gmt_process_check();
 	if (thread->is_ours)
 		return false;
 	if (thread->busy) {
@@ -77,82 +74,100 @@ bool gmt_commit_begin(void)
 		return false;
 	}
 	thread->has_room = room == GMT_ROOM_ENOUGH;
-	thread->busy = true;
-	thread->kept_errno = errno;
-	thread->timed_from = gmt_overhead_begin(&thread->calls);
 	return true;
 }
 
-static void capture(struct gmt_depot *depot, struct gmt_ring_event *event)
+bool gmt_commit_begin(void)
 {
-	bool lost = false;
+	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (!gmt_this_thread.has_room) {
-		gmt_session_count_loss(GMT_LOSS_STACK_ROOM);
-		return;
-	}
+	if (!gmt_commit_enter(thread))
+		return false;
+	thread->kept_errno = errno;
+	return true;
+}
+
+static struct gmt_commit_stacks capture(struct gmt_depot *depot)
+{
+	struct gmt_commit_stacks stacks = { 0 };
+	bool lost = false;
 
 	uint32_t generation = gmt_config.native_stacks ? gmt_modules_use() : 0;
 	struct gmt_capture_memory *memory = gmt_capture_memory_get();
 
 	if (generation)
-		event->stack = gmt_native_capture(depot, gmt_config.depth, generation, memory ? &memory->walk : NULL, &lost);
-	if (gmt_config.python_stacks && memory)
-		event->frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
-	else if (gmt_config.python_stacks)
+		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation, memory ? &memory->walk : NULL, &lost);
+	if (gmt_config.python_stacks && memory) {
+		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
+		if (!stacks.frames && memory->trace.is_unclear)
+			gmt_session_count_loss(GMT_LOSS_PYTHON);
+	} else if (gmt_config.python_stacks) {
 		lost = true;
-	if (gmt_config.python_stacks && !event->frames && memory && memory->trace.is_unclear)
-		gmt_session_count_loss(GMT_LOSS_PYTHON);
+	}
 	if (lost)
 		gmt_session_count_loss(GMT_LOSS_STACK);
+	return stacks;
 }
 
-/*
- * Who made something is what matters; who ended it is asked for by an option. A refused free is a bug of the
- * program: where it stands matters as much as for an allocation.
- */
-static bool wants_stack(const struct gmt_ring_event *event)
+struct gmt_commit_stacks gmt_commit_capture_some(struct gmt_thread_state *thread)
 {
-	switch (event->kind) {
-	case GMT_KIND_ALLOC:
-	case GMT_KIND_ALLOC_FAILED:
-	case GMT_KIND_FREE_FAILED:
-	case GMT_KIND_CREATE:
-	case GMT_KIND_EXPORT:
-	case GMT_KIND_SET:
-		return true;
-	case GMT_KIND_RESIZE:
-		return event->address != 0; /* of a block: what made it as large as it is */
-	case GMT_KIND_NODE_ALLOC:
-		return !event->object;
-	case GMT_KIND_LAUNCH:
-	case GMT_KIND_NODE_FREE:
-		return false;
+	struct gmt_commit_stacks stacks = { 0 };
+	int kept_errno = errno;
+	struct gmt_depot *depot = gmt_session_depot();
+
+	if (depot && !gmt_commit_is_paused()) {
+		if (thread->has_room)
+			stacks = capture(depot);
+		else
+			gmt_session_count_loss(GMT_LOSS_STACK_ROOM);
 	}
-	return event->kind < GMT_RING_MARK && gmt_config.free_stacks;
+	errno = kept_errno;
+	return stacks;
+}
+
+void gmt_commit_push(const struct gmt_ring_event *event)
+{
+	int kept_errno = errno;
+
+	gmt_session_push(event);
+	errno = kept_errno;
+}
+
+void gmt_commit_end_first(struct gmt_ring_event *event)
+{
+	gmt_this_thread.kept_errno = errno;
+	gmt_commit_end(event, 1);
+}
+
+void gmt_commit_wake(void)
+{
+	int kept_errno = errno;
+
+	gmt_writer_wake();
+	errno = kept_errno;
 }
 
 void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	struct gmt_depot *depot = gmt_session_depot();
-	const struct gmt_ring_event *captured = NULL;
+	struct gmt_commit_stacks stacks = { 0 };
+	bool is_captured = false;
 
 	/* The first of them is counted by who waited in vain. */
-	for (unsigned i = 1; !depot && i < count && gmt_session_is_beginning(); i++)
+	bool is_on = gmt_session_depot();
+
+	for (unsigned i = 1; !is_on && i < count && gmt_session_is_beginning(); i++)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
-	for (unsigned i = 0; depot && i < count; i++) {
-		if (wants_stack(&events[i]) && !gmt_commit_is_paused()) {
-			if (!captured)
-				capture(depot, &events[i]);
-			else
-				events[i].stack = captured->stack, events[i].frames = captured->frames;
-			captured = &events[i];
+	for (unsigned i = 0; is_on && i < count; i++) {
+		if (gmt_commit_wants_stack(events[i].kind, events[i].address, events[i].object)) {
+			if (!is_captured)
+				stacks = gmt_commit_capture(thread);
+			is_captured = true;
+			events[i].stack = stacks.stack;
+			events[i].frames = stacks.frames;
 		}
 		gmt_session_push(&events[i]);
 	}
-	if (__builtin_expect(thread->timed_from != 0, 0))
-		gmt_overhead_end(thread->timed_from);
 	errno = thread->kept_errno;
-	thread->busy = false;
+	gmt_commit_leave(thread);
 }

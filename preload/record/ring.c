@@ -45,7 +45,7 @@ void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *eve
 
 uint64_t gmt_ring_ready(const struct gmt_ring *ring)
 {
-	/* Pairs with the release in gmt_ring_push: all that is counted here is whole. */
+	/* Pairs with the release in gmt_ring_publish: all that is counted here is whole. */
 	uint64_t published = atomic_load_explicit(&ring->published, memory_order_acquire);
 
 	return published - atomic_load_explicit(&ring->consumed, memory_order_relaxed);
@@ -72,7 +72,7 @@ uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count)
 void gmt_ring_consume(struct gmt_ring *ring, uint32_t count)
 {
 	/*
-	 * Pairs with the acquire in gmt_ring_push: the slots may be reused only after the copies. And who reads
+	 * Pairs with the acquire in gmt_ring_next: the slots may be reused only after the copies. And who reads
 	 * the file after a kill finds what the slots held elsewhere.
 	 */
 	atomic_store_explicit(&ring->consumed, gmt_ring_position_after(ring, count), memory_order_release);

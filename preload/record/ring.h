@@ -16,6 +16,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/leftover.h"
@@ -35,8 +36,11 @@ bool gmt_ring_is_made(const struct gmt_ring *ring);
 /* Consumer, when the producer has gone: the memory may become another ring. */
 void gmt_ring_fini(struct gmt_ring *ring);
 
-/* Producer only. Copies `event` in; false when the ring is full. Here, because it runs once an event. */
-static inline bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
+/*
+ * Producer only. Where the next event is to be made, which nobody looks at before gmt_ring_publish; NULL when the ring is full.
+ * `capacity` is the ring's. Here, because it runs once an event.
+ */
+static inline struct gmt_ring_event *gmt_ring_next(struct gmt_ring *ring, uint32_t capacity)
 {
 	/* Only this thread writes `published`, so a plain look at it is exact. */
 	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
@@ -46,34 +50,51 @@ static inline bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_ev
 	 * cache line between the two cores for every event. Pairs with the release in gmt_ring_consume: a
 	 * slot seen as consumed is no longer being read.
 	 */
-	if (__builtin_expect(published - ring->consumed_seen == ring->capacity, 0)) {
+	if (__builtin_expect(published - ring->consumed_seen == capacity, 0)) {
 		ring->consumed_seen = atomic_load_explicit(&ring->consumed, memory_order_acquire);
-		if (published - ring->consumed_seen == ring->capacity)
-			return false;
+		if (published - ring->consumed_seen == capacity)
+			return NULL;
 	}
+	return &ring->events[published & (capacity - 1)];
+}
 
-	ring->events[published & (ring->capacity - 1)] = *event;
+/* Producer only. The event that was made there is in the ring. */
+static inline void gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
+{
+	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed) + 1;
+
 	/*
 	 * The event exists from here on. Pairs with the acquire in gmt_ring_ready; and, because x86 and
 	 * ARM write a release store to memory after what precedes it, with whoever maps the file after
 	 * a SIGKILL.
 	 */
-	atomic_store_explicit(&ring->published, published + 1, memory_order_release);
+	atomic_store_explicit(&ring->published, published, memory_order_release);
 	/* The writer's core had the next slot last; by the next event it is here. */
-	__builtin_prefetch(&ring->events[(published + 1) & (ring->capacity - 1)], 1);
+	__builtin_prefetch(&ring->events[published & (capacity - 1)], 1);
+}
+
+/* Producer only. Copies `event` in; false when the ring is full. */
+static inline bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
+{
+	struct gmt_ring_event *place = gmt_ring_next(ring, ring->capacity);
+
+	if (!place)
+		return false;
+	*place = *event;
+	gmt_ring_publish(ring, ring->capacity);
 	return true;
+}
+
+/* Producer only. True once every half a ring of `capacity` events: time to wake the consumer. */
+static inline bool gmt_ring_is_half_way(const struct gmt_ring *ring, uint32_t capacity)
+{
+	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
+
+	return (published & (capacity / 2 - 1)) == 0;
 }
 
 /* Producer only. Counts an event that gmt_ring_push refused and nobody will offer again. */
 void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event);
-
-/* Producer only. True once every half a ring of events: time to wake the consumer. */
-static inline bool gmt_ring_is_half_way(const struct gmt_ring *ring)
-{
-	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
-
-	return (published & (ring->capacity / 2 - 1)) == 0;
-}
 
 /* Consumer only. Events that wait. */
 uint64_t gmt_ring_ready(const struct gmt_ring *ring);

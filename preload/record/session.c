@@ -45,11 +45,9 @@ enum {
 
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
 
-enum session_state { NONE, STARTING, ON, OVER };
-
-static GMT_TOGETHER _Atomic uint32_t state; /* enum session_state */
+GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static GMT_TOGETHER struct gmt_depot *depot; /* recording.depot */
-static GMT_TOGETHER _Atomic uint32_t number = 1; /* of the recording, for threads that hold a ring of another one */
+GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
 static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1 };
 static struct gmt_recording recording = { .fd = -1 };
@@ -66,7 +64,7 @@ static void leave_ring(void *slot_plus_1)
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	gmt_capture_memory_leave();
-	if (thread->ring && thread->session == atomic_load(&number))
+	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/* Soon, so that the next thread finds this slot free instead of taking another one. */
 	if (thread->ring)
@@ -79,12 +77,12 @@ void gmt_session_init(bool may_begin)
 	/* Early, for the first keys need no memory of the host's heap when a thread sets them. */
 	pthread_key_create(&thread_key, leave_ring);
 	if (!may_begin)
-		atomic_store(&state, OVER);
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
 bool gmt_session_may_begin(void)
 {
-	return atomic_load_explicit(&state, memory_order_relaxed) != OVER;
+	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_OVER;
 }
 
 /* The folder part of `path`, for memory that /dev/shm has no room for. */
@@ -109,7 +107,7 @@ static void ask_devices(void)
 
 static void writer_failed(void)
 {
-	atomic_store(&state, OVER);
+	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
 /* Whose the memory is, for who finds it when the process was killed. */
@@ -177,7 +175,7 @@ static void wait_while_starting(void)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(START_WAIT_NS);
 
-	while (atomic_load_explicit(&state, memory_order_acquire) == STARTING &&
+	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
 		gmt_clock_monotonic_ns() < deadline_ns)
 		gmt_yield();
 }
@@ -185,15 +183,15 @@ static void wait_while_starting(void)
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
 __attribute__((noinline)) static bool begin_once(void)
 {
-	uint32_t now = atomic_load_explicit(&state, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 
-	if (now == ON)
+	if (now == GMT_SESSION_ON)
 		return true;
 	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
-	if (now == NONE && gmt_process_is_another())
+	if (now == GMT_SESSION_NONE && gmt_process_is_another())
 		return false;
-	if (now == NONE && atomic_compare_exchange_strong(&state, &now, STARTING)) {
-		uint32_t starting = STARTING;
+	if (now == GMT_SESSION_NONE && atomic_compare_exchange_strong(&gmt_session_state, &now, GMT_SESSION_STARTING)) {
+		uint32_t starting = GMT_SESSION_STARTING;
 		gmt_process_watch();
 
 		int cancelling = gmt_cancelling_hold();
@@ -203,37 +201,37 @@ __attribute__((noinline)) static bool begin_once(void)
 		for (int loss = 0; begun && loss < GMT_LOSS_COUNT; loss++)
 			atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
 		/* The process may have come to its end meanwhile. */
-		atomic_compare_exchange_strong(&state, &starting, begun ? ON : OVER);
+		atomic_compare_exchange_strong(&gmt_session_state, &starting, begun ? GMT_SESSION_ON : GMT_SESSION_OVER);
 		gmt_cancelling_release(cancelling);
-		return begun && starting == STARTING;
+		return begun && starting == GMT_SESSION_STARTING;
 	}
 	wait_while_starting();
-	now = atomic_load_explicit(&state, memory_order_acquire);
-	if (now == STARTING)
+	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
+	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
-	return now == ON;
+	return now == GMT_SESSION_ON;
 }
 
 bool gmt_session_has_begun(void)
 {
-	return atomic_load_explicit(&state, memory_order_relaxed) != NONE;
+	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_NONE;
 }
 
 bool gmt_session_is_on(void)
 {
 	gmt_process_check();
-	return atomic_load_explicit(&state, memory_order_acquire) == ON;
+	return atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON;
 }
 
 bool gmt_session_is_beginning(void)
 {
-	return atomic_load_explicit(&state, memory_order_relaxed) == STARTING;
+	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_STARTING;
 }
 
 struct gmt_depot *gmt_session_depot(void)
 {
 	/* Pairs with the stores of begin_once: the depot is there. */
-	if (__builtin_expect(atomic_load_explicit(&state, memory_order_acquire) == ON, 1))
+	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON, 1))
 		return depot;
 	return begin_once() ? depot : NULL;
 }
@@ -289,7 +287,7 @@ static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread, 
 	thread->ring_began_ns = gmt_clock_monotonic_ns();
 	thread->waited_ns = 0;
 	thread->gave_up_at = 0;
-	thread->session = atomic_load(&number);
+	thread->session = atomic_load(&gmt_session_number);
 	if (at_first)
 		at_first();
 	return ring;
@@ -307,7 +305,7 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 static struct gmt_ring *ring_of_thread(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	bool current = thread->session == atomic_load_explicit(&number, memory_order_relaxed);
+	bool current = thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
 
 	if (__builtin_expect(thread->ring && current, 1))
 		return thread->ring;
@@ -322,7 +320,7 @@ static struct gmt_ring *ring_of_thread(void)
 		thread->refused--;
 		return NULL;
 	}
-	thread->session = atomic_load(&number);
+	thread->session = atomic_load(&gmt_session_number);
 	return claim_ring(thread, is_no_guest);
 }
 
@@ -357,7 +355,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 		now_ns = gmt_clock_monotonic_ns();
 		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
 	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(&recording.is_stalled, memory_order_relaxed) &&
-		(atomic_load_explicit(&state, memory_order_relaxed) == ON || atomic_load_explicit(&ending, memory_order_relaxed)));
+		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON || atomic_load_explicit(&ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;
 	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
 	return is_in;
@@ -375,7 +373,7 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		gmt_ring_count_drop(ring, event);
 		return;
 	}
-	if (gmt_ring_is_half_way(ring))
+	if (gmt_ring_is_half_way(ring, GMT_AREA_RING_EVENTS))
 		gmt_writer_wake();
 }
 
@@ -431,7 +429,7 @@ void gmt_session_before_exec(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 
-	if (atomic_load(&state) != ON || gmt_process_is_another() || gmt_this_thread.is_ours)
+	if (atomic_load(&gmt_session_state) != GMT_SESSION_ON || gmt_process_is_another() || gmt_this_thread.is_ours)
 		return;
 	if (!atomic_flag_test_and_set(&told))
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
@@ -454,11 +452,11 @@ static bool is_first_to_end(void)
 
 void gmt_session_end(void)
 {
-	if (atomic_load(&state) == NONE || getpid() != recording.pid || gmt_this_thread.is_ours || !is_first_to_end())
+	if (atomic_load(&gmt_session_state) == GMT_SESSION_NONE || getpid() != recording.pid || gmt_this_thread.is_ours || !is_first_to_end())
 		return;
 	/* A recording that has hardly begun is ended too, once its files are there. */
 	wait_while_starting();
-	atomic_store(&state, OVER);
+	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 	if (recording.fd >= 0) {
 		/* Also where writing failed: the writer is still to be ended. */
 		if (gmt_writer_stop())
@@ -471,10 +469,10 @@ void gmt_session_end(void)
 
 void gmt_session_abandon(void)
 {
-	uint32_t was = atomic_load(&state);
+	uint32_t was = atomic_load(&gmt_session_state);
 
 	/* The parent's rings must not live on because of a child that knows nothing of them. */
-	if (was != NONE) {
+	if (was != GMT_SESSION_NONE) {
 		if (recording.depot)
 			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area);
@@ -493,7 +491,7 @@ void gmt_session_abandon(void)
 	atomic_store(&ending, 0);
 	gmt_overhead_forget();
 	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
-	atomic_fetch_add(&number, 1);
+	atomic_fetch_add(&gmt_session_number, 1);
 	atomic_store(&last_thread, 0);
-	atomic_store(&state, NONE);
+	atomic_store(&gmt_session_state, GMT_SESSION_NONE);
 }

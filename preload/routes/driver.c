@@ -197,16 +197,22 @@ static int device_of_stream(void *stream)
 	return device;
 }
 
+/* Once the driver is learnt. */
+static inline uint64_t current_context(void)
+{
+	void *context = NULL;
+
+	return !ask.ctx_get_current || ask.ctx_get_current(&context) ? 0 : (uint64_t)context;
+}
+
 uint64_t gmt_driver_context(void)
 {
 	KEEP_ERRNO;
-	void *context = NULL;
 
-	if (!is_learnt() || !ask.ctx_get_current || ask.ctx_get_current(&context))
-		return 0;
-	return (uint64_t)context;
+	return is_learnt() ? current_context() : 0;
 }
 
+/* Likewise. */
 static uint64_t context_of(uint64_t stream)
 {
 	void *context = NULL;
@@ -214,7 +220,7 @@ static uint64_t context_of(uint64_t stream)
 	/* 1 and 2 stand for the two default streams, which are the current context's. */
 	if (stream > 2 && ask.stream_get_context && !ask.stream_get_context((void *)stream, &context))
 		return (uint64_t)context;
-	return gmt_driver_context();
+	return current_context();
 }
 
 void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)

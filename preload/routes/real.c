@@ -48,7 +48,15 @@ struct caller {
 static struct caller callers[GMT_HOOK_COUNT][CALLERS];
 static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
 static atomic_flag writing = ATOMIC_FLAG_INIT;
-static GMT_TOGETHER _Atomic uint32_t generation;
+GMT_TOGETHER _Atomic uint32_t gmt_real_generation;
+
+/* Those of gmt_real_first_callers: taken one by one under `writing`, and not given back, as somebody may look at them. */
+enum { FIRST_CALLERS = 1024 };
+
+static struct gmt_real_caller first_callers[FIRST_CALLERS];
+static uint32_t first_callers_taken;
+
+struct gmt_real_caller *_Atomic gmt_real_first_callers[GMT_HOOK_COUNT];
 
 static bool is_ours(const void *function)
 {
@@ -191,12 +199,12 @@ bool gmt_real_adopt(enum gmt_hook hook, void *real)
 
 void gmt_real_forget_callers(void)
 {
-	atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+	atomic_fetch_add_explicit(&gmt_real_generation, 1, memory_order_release);
 }
 
 static void *find_cached(enum gmt_hook hook, uint64_t address)
 {
-	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
 
 	for (struct caller *entry = callers[hook]; entry < callers[hook] + CALLERS; entry++) {
 		/* Pairs with the release stores in remember(): equal even versions enclose one entry. */
@@ -215,6 +223,24 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 	return NULL;
 }
 
+/* Under `writing`. Not for the driver's functions: which one a caller gets depends on more than on the objects that are there. */
+static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
+{
+	const struct gmt_real_caller *shown = atomic_load_explicit(&gmt_real_first_callers[hook], memory_order_relaxed);
+
+	if ((shown && shown->generation == of) || first_callers_taken == FIRST_CALLERS ||
+		gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
+		return;
+
+	struct gmt_real_caller *caller = &first_callers[first_callers_taken++];
+
+	*caller = (struct gmt_real_caller){
+		.start = object->start, .bytes = object->end - object->start, .real = real, .generation = of,
+	};
+	/* Pairs with the acquire in gmt_real_for. */
+	atomic_store_explicit(&gmt_real_first_callers[hook], caller, memory_order_release);
+}
+
 static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
 {
 	if (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
@@ -230,6 +256,7 @@ static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32
 	atomic_store_explicit(&entry->real, real, memory_order_relaxed);
 	atomic_store_explicit(&entry->generation, of, memory_order_relaxed);
 	atomic_store_explicit(&entry->version, version + 2, memory_order_release);
+	show_first(hook, object, of, real);
 	atomic_flag_clear_explicit(&writing, memory_order_release);
 }
 
@@ -290,7 +317,7 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 
 static void *find_slowly(enum gmt_hook hook, const void *caller)
 {
-	uint32_t of = atomic_load_explicit(&generation, memory_order_acquire);
+	uint32_t of = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
 	struct gmt_object object;
 	bool has_object = gmt_object_of(caller, &object);
 	/* Code that no object holds was made at run time. */
@@ -313,7 +340,7 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 	return real;
 }
 
-void *gmt_real_for(enum gmt_hook hook, const void *caller)
+void *gmt_real_find(enum gmt_hook hook, const void *caller)
 {
 	void *real = NULL;
 

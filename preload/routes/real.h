@@ -14,6 +14,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "hooks.h"
 #include "routes/namespaces.h"
@@ -51,8 +52,31 @@ int gmt_real_dlclose(void *handle);
 /* The driver's functions that all callers get, once they are known: those that nobody interposes. */
 extern _Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
 
-/* The same as gmt_real, which has looked whether all callers get the same one: for what no driver has, the shorter way. */
-void *gmt_real_for(enum gmt_hook hook, const void *caller);
+/* Of a hook, an object that calls it and what that gets. Never changes once it is shown. */
+struct gmt_real_caller {
+	uint64_t start, bytes;
+	void *real;
+	uint32_t generation;
+};
+
+/* Per hook, one that came first since objects went; NULL: none, or not told so shortly. */
+extern struct gmt_real_caller *_Atomic gmt_real_first_callers[GMT_HOOK_COUNT];
+extern _Atomic uint32_t gmt_real_generation;
+
+/* The same as gmt_real, by what is known of all callers. */
+void *gmt_real_find(enum gmt_hook hook, const void *caller);
+
+/* The same as gmt_real, for what no driver has: the shorter way. */
+static inline void *gmt_real_for(enum gmt_hook hook, const void *caller)
+{
+	/* Pairs with the release in real.c: what is shown there is whole. */
+	const struct gmt_real_caller *first = atomic_load_explicit(&gmt_real_first_callers[hook], memory_order_acquire);
+
+	if (__builtin_expect(first && first->generation == atomic_load_explicit(&gmt_real_generation, memory_order_relaxed) &&
+		(uint64_t)(uintptr_t)caller - first->start < first->bytes, 1))
+		return first->real;
+	return gmt_real_find(hook, caller);
+}
 
 /*
  * The real function of `hook` for a call from `caller` (a return address); NULL when there is none.
@@ -65,7 +89,7 @@ static inline void *gmt_real(enum gmt_hook hook, const void *caller)
 
 	if (__builtin_expect(real && !atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 1))
 		return real;
-	return gmt_real_for(hook, caller);
+	return gmt_real_find(hook, caller);
 }
 
 /* A route learnt that this is the driver's function. One of ours is not believed. */
