@@ -196,6 +196,11 @@ class Routes(unittest.TestCase):
             sizes = [event["size_bytes"] // 1000 for event in run.events() if event["kind"] == ALLOC]
             self.assertEqual([str(size) for size in sizes], order)
 
+    def test_a_runtime_that_comes_where_another_one_was_gets_its_own_calls(self):
+        order = ["12", "13", "12", "13"]
+        run = Recording([program("two-runtimes"), "close", *(program(f"libplugin{major}.so") for major in order)])
+        self.assertEqual(run.out.split(), order, run.err)
+
     def test_a_runtime_call_is_one_event_under_its_own_name(self):
         run = Recording([program("busy-threads"), "1", "50"])
         self.assertEqual({event["name"] for event in named(run.file, run.events())}, {"cudaMalloc", "cudaFree"})
