@@ -59,7 +59,9 @@ struct gmt_call_facts {
 /* A call made while the recorder runs in this thread: it is passed on, and counted as lost where it may be an event. */
 void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call, enum gmt_kind kind);
 
-__attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role, enum gmt_kind kind)
+/* Always inlined: what a wrapper is known to be leaves little of it. */
+__attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role,
+	enum gmt_kind kind)
 {
 	gmt_process_check();
 

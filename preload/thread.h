@@ -44,7 +44,8 @@ struct gmt_thread_state {
 	uint64_t ring_began_ns; /* when it got that */
 	uint64_t waited_ns;     /* since then, for room in it */
 	uint64_t gave_up_at;    /* what was consumed of it, plus 1, when a wait was in vain; 0: none was */
-	_Alignas(64) struct gmt_ring_event waiting[GMT_THREAD_WAITING]; /* until the outermost call returns; each in one line of the cache */
+	/* Until the outermost call returns; each in one line of the cache. */
+	_Alignas(64) struct gmt_ring_event waiting[GMT_THREAD_WAITING];
 };
 
 /* Initial-exec: a preload has static TLS, so a look at it is one load and never allocates. */

@@ -317,8 +317,8 @@ static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths
 }
 
 /* A stack that is not the last one, of whose frames the first `count` were found; `frame` is the next. */
-__attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count, struct gmt_depot *depot, uint32_t depth,
-	uint64_t deaths, struct gmt_python_trace *trace, bool *ret_lost)
+__attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count, struct gmt_depot *depot,
+	uint32_t depth, uint64_t deaths, struct gmt_python_trace *trace, bool *ret_lost)
 {
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last], *now = &trace->stacks[1 - trace->last];
 	const char *rest;

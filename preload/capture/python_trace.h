@@ -39,7 +39,7 @@ struct gmt_python_trace_stack {
 	struct gmt_python_trace_place places[GMT_PYTHON_TRACE_FRAMES];
 };
 
-/* One thread uses it at a time; all zero is empty. It stays where it is for as long as the process lives (capture/python_gate.h). */
+/* One thread uses it at a time; all zero is empty. Its memory stays for as long as the process lives (capture/python_gate.h). */
 struct gmt_python_trace {
 	struct gmt_python_gate gate;
 	uint32_t epoch; /* ids of another one mean nothing any more */

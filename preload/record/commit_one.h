@@ -3,8 +3,8 @@
 #define GMT_RECORD_COMMIT_ONE_H
 
 /*
- * The parts of record/commit.h, for callers that have one event each time and very many of them: what an event without a stack needs
- * is here, without a call but where something is rare.
+ * The parts of record/commit.h, for callers that have one event each time and very many of them: what an event without a
+ * stack needs is here, without a call but where something is rare.
  *
  *	if (!gmt_commit_enter(thread))
  *		return;
