@@ -12,6 +12,7 @@ STACKS, LIVE = 500, 1000
 # How many times as long as ours another reader is to take, at least.
 SLOWER_GOALS = {"heaptrack_print": 1, "memray stats": 4, "_memory_viz.py trace_plot": 40}
 LEAST_S = 0.001
+OURS = "gpumemtrace report"
 
 
 def by_event(section, what, seconds, events, goal=None):
@@ -43,16 +44,19 @@ def reader(machine, effort, progress):
 
 
 def beside(section, commands, events, machine, effort, progress):
-    """Rows of our reader, the first of `commands`, and others, on the same events; held against each other by processor time,
-    which means the same on a busy machine."""
+    """Rows of our reader, the first of `commands` (more of ours have its name and more), and others, on the same events; held
+    against each other by processor time, which means the same on a busy machine."""
     environment = machine.environment()
     taken = alternate(commands, effort.processes(5, 2), lambda reader: time_and_memory(commands[reader], environment), progress,
                       lambda sample: f"{sample[0]:.2f} s, processor time {sample[2]:.2f} s")
     elapsed, memory, cpu = ({reader: [sample[i] for sample in samples] for reader, samples in taken.items()} for i in range(3))
     rows = [by_event(section, f"{reader}, processor time", seconds, events) for reader, seconds in cpu.items()]
-    for row, reader in list(zip(rows, commands))[1:]:
-        low, middle = times((row.low, row.middle), (rows[0].low, rows[0].middle), LEAST_S)
-        rows.append(Row(section, f"{reader} against ours", "times", low, middle, goal=SLOWER_GOALS[reader], at_least=True))
+    ours = [(row, name) for row, name in zip(rows, commands) if name.startswith(OURS)]
+    for row, reader in [(row, name) for row, name in zip(rows, commands) if not name.startswith(OURS)]:
+        for own, name in ours:
+            low, middle = times((row.low, row.middle), (own.low, own.middle), LEAST_S)
+            rows.append(Row(section, f"{reader} against {name if own is not rows[0] else 'ours'}", "times", low, middle,
+                            goal=SLOWER_GOALS[reader] if own is rows[0] else None, at_least=True))
     rows += [by_event(section, reader, seconds, events) for reader, seconds in elapsed.items()]
     return rows + [memory_row(section, f"{reader}, memory at most", mebibytes) for reader, mebibytes in memory.items()]
 
@@ -70,7 +74,7 @@ def beside_profilers(machine, effort, progress):
     if events < expected:
         raise SystemExit(f"scripts/bench: of {expected} events {events} were recorded")
     section = f"reading {events:,} events of {STACKS} stacks, {LIVE} blocks alive"
-    commands, notes = {"gpumemtrace report": [machine.cli, "report", "--no-symbol-cache", ours]}, []
+    commands, notes = {OURS: [machine.cli, "report", "--no-symbol-cache", ours]}, []
     for name, rival in {"heaptrack_print": rivals.Heaptrack(), "memray stats": rivals.Memray("native")}.items():
         progress(f"recording with {rival.name}")
         try:
@@ -92,7 +96,8 @@ def beside_pytorch(machine, effort, progress):
     ours = machine.take_snapshot()
     events = machine.report(ours)["events"]["recorded"]
     return beside(f"reading a training loop's {events:,} events",
-                  {"gpumemtrace report": [machine.cli, "report", "--no-symbol-cache", ours],
+                  {OURS: [machine.cli, "report", "--no-symbol-cache", ours],
+                   OURS + ", symbols kept": [machine.cli, "report", ours],
                    "_memory_viz.py trace_plot": [machine.python, rivals.memory_viz(machine), "trace_plot", pickle, "-o", page]},
                   events, machine, effort, progress)
 

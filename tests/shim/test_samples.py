@@ -14,6 +14,7 @@ PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 PROGRAM = os.path.join(PROGRAMS, "samples")
 FUTURE = os.path.join(PROGRAMS, "libcuda.so.future")
 MIB = 1 << 20
+IDLE_NS = 9 * 10**9  # others are looked for after ten seconds in which nothing happened
 DRIVER, NVML, PROCESSES, POOLS, GRAPHS = 1, 2, 4, 8, 16
 EVERYTHING = DRIVER | NVML | PROCESSES | POOLS | GRAPHS
 CONTEXT_SPACE, ALLOC = 17, 1
@@ -86,8 +87,14 @@ class Quiet(unittest.TestCase):
 
     def test_nothing_is_asked_while_nothing_happens(self):
         free, _ = map(int, self.recording.out.split())
-        rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free]
-        self.assertLessEqual(len(rows), 2)  # in a second of sleep
+        asked = max(row["stamp"] for row in samples(self.recording) if row["known"] == DRIVER)  # by the program, when it goes on
+        rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free and
+                row["begin_stamp"] < asked]
+        clocks = self.recording.records("clock")
+        ns_a_tick = (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"]) / (clocks[-1]["stamp"] - clocks[0]["stamp"])
+        idle = [row for row in rows if (row["begin_stamp"] - rows[0]["begin_stamp"]) * ns_a_tick > IDLE_NS]
+        # Who asked while the last call was under way asks once more: twice in a second of sleep, or in more than that.
+        self.assertLessEqual(len(rows) - len(idle), 2)
 
 
 class Answers(unittest.TestCase):
