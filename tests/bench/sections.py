@@ -54,7 +54,7 @@ def startup(machine, effort, progress):
 
 
 def report(machine, effort, progress):
-    synthetic = os.path.join(machine.folder, "million.gmt.gz")
+    synthetic = os.path.join(machine.folder, "million.synthetic")
     files = {"1 million synthetic events": synthetic}
     progress("writing a million events")
     machine.run([os.path.join(machine.build, "tests", "unit", "make_snapshot"), synthetic, "events=1000000",
@@ -62,10 +62,8 @@ def report(machine, effort, progress):
     if effort.size == "full":
         progress("recording a million events")
         # 1130 events a step; the symbols of PyTorch's libraries are part of such a report.
-        machine.run([machine.python, os.path.join(HERE, "training_loop.py"), "5", "175", "none"], "")
-        real = os.path.join(machine.folder, "real.gmt.gz")
-        os.replace([path for path in (os.path.join(machine.folder, name) for name in os.listdir(machine.folder))
-                    if path.endswith(".gmt.gz") and path != synthetic and os.path.basename(path)[0].isdigit()][0], real)
+        machine.run_torch([machine.python, os.path.join(HERE, "training_loop.py"), "5", "175", "none"], "")
+        real = machine.take_snapshot()
         recorded = machine.report(real)["events"]["recorded"]
         files[f"the training loop's {recorded:,} events"] = real
     rows = []
