@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/dump_choice.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "model/clock.h"
@@ -37,10 +36,9 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 
 static int field_of(const struct gmt_record_info *record, const char *name)
 {
-	for (uint32_t f = 0; f < record->field_count; f++)
-		if (strcmp(record->fields[f].name, name) == 0)
-			return (int)f;
-	return GMT_DUMP_NO_FIELD;
+	const struct gmt_field_info *field = gmt_record_field(record, name);
+
+	return field ? (int)(field - record->fields) : GMT_DUMP_NO_FIELD;
 }
 
 int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record)

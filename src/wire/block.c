@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/block.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "wire/inflate.h"
-
-static uint32_t get_u32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
-static void put_u32(uint8_t *to, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(to, &value, sizeof(value));
-}
+#include "wire/little_endian.h"
 
 static uint32_t checksum_of(const uint8_t *header, const struct gmt_block *block, gmt_checksum_function *checksum)
 {
@@ -28,9 +14,9 @@ static uint32_t checksum_of(const uint8_t *header, const struct gmt_block *block
 bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block)
 {
 	*ret_block = (struct gmt_block){
-		.kind = get_u32(header),
-		.rows = get_u32(header + 4),
-		.size_bytes = get_u32(header + 8),
+		.kind = gmt_get_u32(header),
+		.rows = gmt_get_u32(header + 4),
+		.size_bytes = gmt_get_u32(header + 8),
 	};
 	/* Each row has at least one byte: so a few bytes cannot ask for a million rows of memory. */
 	return ret_block->size_bytes <= GMT_BLOCK_MAX_BYTES && ret_block->rows <= GMT_BLOCK_MAX_ROWS &&
@@ -40,7 +26,7 @@ bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct 
 bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block,
 	gmt_checksum_function *checksum)
 {
-	return get_u32(header + 12) == checksum_of(header, block, checksum);
+	return gmt_get_u32(header + 12) == checksum_of(header, block, checksum);
 }
 
 size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block)
@@ -54,8 +40,8 @@ size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_blo
 
 void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES])
 {
-	put_u32(ret_header, block->kind);
-	put_u32(ret_header + 4, block->rows);
-	put_u32(ret_header + 8, block->size_bytes);
-	put_u32(ret_header + 12, checksum_of(ret_header, block, gmt_inflater_zlib.checksum));
+	gmt_put_u32(ret_header, block->kind);
+	gmt_put_u32(ret_header + 4, block->rows);
+	gmt_put_u32(ret_header + 8, block->size_bytes);
+	gmt_put_u32(ret_header + 12, checksum_of(ret_header, block, gmt_inflater_zlib.checksum));
 }

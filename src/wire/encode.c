@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/encode.h"
 
-#include <endian.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "wire/little_endian.h"
 #include "wire/varint.h"
-
-static void put_u16(uint8_t *to, uint16_t value)
-{
-	value = htole16(value);
-	memcpy(to, &value, sizeof(value));
-}
-
-static void put_u32(uint8_t *to, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(to, &value, sizeof(value));
-}
 
 void gmt_encode_file_header(uint8_t ret_bytes[GMT_FILE_HEADER_BYTES])
 {
 	memcpy(ret_bytes, GMT_FORMAT_MAGIC, 8);
-	put_u16(ret_bytes + 8, GMT_FORMAT_MAJOR);
-	put_u16(ret_bytes + 10, GMT_FORMAT_MINOR);
-	put_u32(ret_bytes + 12, GMT_FEATURES_KNOWN);
-	put_u32(ret_bytes + 16, (uint32_t)crc32(0, ret_bytes, 16));
+	gmt_put_u16(ret_bytes + 8, GMT_FORMAT_MAJOR);
+	gmt_put_u16(ret_bytes + 10, GMT_FORMAT_MINOR);
+	gmt_put_u32(ret_bytes + 12, GMT_FEATURES_KNOWN);
+	gmt_put_u32(ret_bytes + 16, (uint32_t)crc32(0, ret_bytes, 16));
 }
 
 /* The most bytes that one row of a column of slices or lists can take. */
@@ -168,13 +156,13 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 	uint8_t *header = encoder->block.items;
 	uint32_t payload_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES);
 
-	put_u32(header, number);
-	put_u32(header + 4, count);
-	put_u32(header + 8, payload_bytes);
+	gmt_put_u32(header, number);
+	gmt_put_u32(header + 4, count);
+	gmt_put_u32(header + 8, payload_bytes);
 
 	uLong crc = crc32(0, header, 12);
 	crc = crc32(crc, header + GMT_BLOCK_HEADER_BYTES, payload_bytes);
-	put_u32(header + 12, (uint32_t)crc);
+	gmt_put_u32(header + 12, (uint32_t)crc);
 	return GMT_OK;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/format.h"
 
+#include <string.h>
+
 /* One array of columns per record ... */
 #define GMT_RECORD(number, name, NAME, meaning) \
 	static const struct gmt_field_info name##_fields[] = {
@@ -34,6 +36,14 @@ const struct gmt_record_info *gmt_record_info(uint32_t number)
 	if (number >= sizeof(records) / sizeof(*records) || !records[number].name)
 		return NULL;
 	return &records[number];
+}
+
+const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name)
+{
+	for (uint32_t f = 0; f < record->field_count; f++)
+		if (strcmp(record->fields[f].name, name) == 0)
+			return &record->fields[f];
+	return NULL;
 }
 
 #define NAME_OR_NULL(names, number) \

@@ -248,4 +248,7 @@ enum { GMT_RECORD_MAX_FIELDS = 24 };
 /* The record of that number; NULL when this version does not know it. */
 const struct gmt_record_info *gmt_record_info(uint32_t number);
 
+/* Its field of that name; NULL when it has none. */
+const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name);
+
 #endif

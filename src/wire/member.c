@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/member.h"
 
-#include <endian.h>
 #include <string.h>
 
+#include "wire/little_endian.h"
+
 /* Of the field: its name, and how many bytes follow. */
-enum { NAME_BYTES = 4, FIELD_BYTES = GMT_MEMBER_EXTRA_BYTES - NAME_BYTES };
+enum { NAME_BYTES = 4, FIELD_BYTES = GMT_MEMBER_EXTRA_BYTES - NAME_BYTES, WORDS = 8 };
 
 /* A gzip header, as zlib writes it for a file on Unix with an extra field and nothing else. What it says of speed is not looked at. */
 static const uint8_t fixed[GMT_MEMBER_FIXED_BYTES] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3 };
@@ -18,17 +19,9 @@ void gmt_member_clear(struct gmt_member_about *about)
 	*about = (struct gmt_member_about){ .least_stamp = UINT64_MAX };
 }
 
-static const struct gmt_field_info *field_of(const struct gmt_record_info *record, const char *of)
-{
-	for (uint32_t f = 0; f < record->field_count; f++)
-		if (strcmp(record->fields[f].name, of) == 0)
-			return &record->fields[f];
-	return NULL;
-}
-
 void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record, const void *rows, uint32_t count)
 {
-	const struct gmt_field_info *stamp = field_of(record, "stamp"), *device = field_of(record, "device");
+	const struct gmt_field_info *stamp = gmt_record_field(record, "stamp"), *device = gmt_record_field(record, "device");
 
 	about->kinds |= gmt_member_bit(record->number);
 	for (uint32_t i = 0; stamp && i < count; i++) {
@@ -44,57 +37,43 @@ void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info
 		about->clock = ((const struct gmt_clock *)rows)[count - 1];
 }
 
-static uint8_t *put(uint8_t *to, uint64_t value, size_t bytes)
-{
-	value = htole64(value);
-	memcpy(to, &value, bytes);
-	return to + bytes;
-}
-
-static uint64_t get(const uint8_t **at, size_t bytes)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, *at, bytes);
-	*at += bytes;
-	return le64toh(value);
-}
-
 void gmt_member_write(const struct gmt_member_about *about, const struct gmt_member_identity *identity,
 	uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES])
 {
-	const uint64_t words[] = {
+	const uint64_t words[WORDS] = {
 		identity->bytes, about->least_stamp, about->most_stamp, about->kinds, about->devices, about->clock.stamp,
 		about->clock.monotonic_ns, about->clock.realtime_ns,
 	};
-	uint8_t *to = ret_extra;
+	uint8_t *to = ret_extra + NAME_BYTES;
 
 	_Static_assert(FIELD_BYTES == 2 * sizeof(uint32_t) + sizeof(words), "all that is written, and no more");
-	memcpy(to, name, sizeof(name));
-	to = put(to + sizeof(name), identity->checksum, sizeof(uint32_t));
-	to = put(to, identity->length, sizeof(uint32_t));
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		to = put(to, words[i], sizeof(*words));
+	memcpy(ret_extra, name, sizeof(name));
+	gmt_put_u32(to, identity->checksum);
+	gmt_put_u32(to + sizeof(uint32_t), identity->length);
+	to += 2 * sizeof(uint32_t);
+	for (size_t i = 0; i < WORDS; i++)
+		gmt_put_u64(to + i * sizeof(*words), words[i]);
 }
 
 bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES], struct gmt_member_about *ret_about,
 	struct gmt_member_identity *ret_identity)
 {
 	const uint8_t *at = header + GMT_MEMBER_FIXED_BYTES;
+	uint64_t words[WORDS];
 
 	if (memcmp(header, fixed, SPEED) != 0 || header[SPEED + 1] != fixed[SPEED + 1] ||
-		get(&at, 2) != GMT_MEMBER_EXTRA_BYTES || memcmp(at, name, sizeof(name)) != 0)
+		gmt_get_u16(at) != GMT_MEMBER_EXTRA_BYTES || memcmp(at + 2, name, sizeof(name)) != 0)
 		return false;
-	at += sizeof(name);
-	ret_identity->checksum = (uint32_t)get(&at, sizeof(uint32_t));
-	ret_identity->length = (uint32_t)get(&at, sizeof(uint32_t));
-	ret_identity->bytes = get(&at, sizeof(uint64_t));
-	ret_about->least_stamp = get(&at, sizeof(uint64_t));
-	ret_about->most_stamp = get(&at, sizeof(uint64_t));
-	ret_about->kinds = get(&at, sizeof(uint64_t));
-	ret_about->devices = get(&at, sizeof(uint64_t));
-	ret_about->clock.stamp = get(&at, sizeof(uint64_t));
-	ret_about->clock.monotonic_ns = get(&at, sizeof(uint64_t));
-	ret_about->clock.realtime_ns = get(&at, sizeof(uint64_t));
+	at += 2 + sizeof(name);
+	ret_identity->checksum = gmt_get_u32(at);
+	ret_identity->length = gmt_get_u32(at + sizeof(uint32_t));
+	at += 2 * sizeof(uint32_t);
+	for (size_t i = 0; i < WORDS; i++)
+		words[i] = gmt_get_u64(at + i * sizeof(*words));
+	ret_identity->bytes = words[0];
+	*ret_about = (struct gmt_member_about){
+		.least_stamp = words[1], .most_stamp = words[2], .kinds = words[3], .devices = words[4],
+		.clock = { .stamp = words[5], .monotonic_ns = words[6], .realtime_ns = words[7] },
+	};
 	return true;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/members.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "wire/little_endian.h"
 
 enum {
 	LOOK_BYTES = 1 << 16,
@@ -28,14 +29,6 @@ static bool read_at(int fd, uint64_t at, uint8_t *to, size_t length)
 	return true;
 }
 
-static uint32_t get_u32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
 /*
  * Whether at `at` a header begins that describes the member right before it: then it is `ret_member`. A file may have been put
  * together anew, and what stood before a member is another one then: its trailer tells.
@@ -48,7 +41,7 @@ static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 	if (at < GMT_MEMBER_TRAILER_BYTES || !read_at(fd, at - GMT_MEMBER_TRAILER_BYTES, bytes, sizeof(bytes)) ||
 		!gmt_member_read(bytes + GMT_MEMBER_TRAILER_BYTES, &ret_member->about, &identity))
 		return false;
-	if (identity.checksum != get_u32(bytes) || identity.length != get_u32(bytes + 4) || identity.bytes > at ||
+	if (identity.checksum != gmt_get_u32(bytes) || identity.length != gmt_get_u32(bytes + 4) || identity.bytes > at ||
 		identity.bytes < GMT_MEMBER_FIXED_BYTES + GMT_MEMBER_TRAILER_BYTES)
 		return false;
 	ret_member->begin = at - identity.bytes;

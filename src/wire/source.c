@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/source.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -14,6 +13,7 @@
 #include "base/vec.h"
 #include "wire/format.h"
 #include "wire/inflate.h"
+#include "wire/little_endian.h"
 #include "wire/recovery.h"
 
 enum { IN_BYTES = 64 << 10 };
@@ -41,22 +41,6 @@ struct gmt_source {
 	uint8_t in[IN_BYTES];
 	char path_copy[4096];
 };
-
-static uint32_t get_u32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
-static uint16_t get_u16(const uint8_t *at)
-{
-	uint16_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le16toh(value);
-}
 
 static void fail(struct gmt_source *source, const char *why)
 {
@@ -203,7 +187,7 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 			source->path);
 	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
 	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
-	is_whole = is_all && get_u32(header + 16) == source->inflater->checksum(0, header, 16);
+	is_whole = is_all && gmt_get_u32(header + 16) == source->inflater->checksum(0, header, 16);
 	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
 		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
 			source->failed && !source->is_cut ? source->failure : "it is cut within its first bytes");
@@ -212,11 +196,11 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 			"%s: is gzip, but not a gpumemtrace snapshot", source->path);
 	if (!is_whole)
 		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
-	if (get_u16(header + 8) > GMT_FORMAT_MAJOR || (get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
+	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR || (gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
 			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): "
 			"use the newer program",
-			source->path, get_u16(header + 8), get_u16(header + 10), get_u32(header + 12),
+			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10), gmt_get_u32(header + 12),
 			GMT_FORMAT_MAJOR);
 	return GMT_OK;
 }
