@@ -136,13 +136,6 @@ void gmt_stream_end_large_member(struct gmt_stream *stream)
 		gmt_stream_end_member(stream);
 }
 
-/* A sync point in the midst of a round, where what the writer finds may be many megabytes. */
-static void sync_in_round(struct gmt_stream *stream)
-{
-	sync_point(stream);
-	gmt_stream_end_large_member(stream);
-}
-
 /* What was pushed counts as if compression did nothing, until a sync point says how large it became. */
 static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
@@ -157,7 +150,7 @@ static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
 {
 	if (!gmt_journal_has_room(&stream->journal, length))
-		sync_in_round(stream);
+		sync_point(stream);
 
 	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
 	gmt_journal_commit(&stream->journal);
@@ -335,8 +328,11 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
 	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
 	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
-		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream)))
-		sync_in_round(stream);
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
+		sync_point(stream);
+		/* What was described is all in the file here; what a writer finds in one round may be many megabytes. */
+		gmt_stream_end_large_member(stream);
+	}
 	if (!stream->has_failed && !put_waiting(stream)) {
 		stream->is_full = true;
 		return leave_out(stream, batch, count);
