@@ -58,15 +58,19 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 	struct { uint64_t address, size_bytes; } held[KEPT_HELD + 1] = { { 0 } };
 	size_t count = 0, at;
 
-	/* The call that the kill was in may have had its effect on others. */
-	for (uint64_t i = 0; i <= total && (i <= thread->done || i < total); i++) {
+	/*
+	 * The call that the kill was in may have had its effect on others. So may frees that were lost: another thread's
+	 * allocation at that address tells of them.
+	 */
+	for (uint64_t i = 0; i < total || i <= thread->done; i++) {
 		const struct kept_call *call = &thread->calls[i];
 		bool is_noted = i < thread->done;
 
+		if (call->size_bytes && i >= total)
+			continue;
 		if (call->size_bytes) {
-			if (i < total)
-				add(most, call->begin_ns, (int64_t)call->size_bytes);
-			if (i < total && is_noted)
+			add(most, call->begin_ns, (int64_t)call->size_bytes);
+			if (is_noted)
 				add(least, call->end_ns, (int64_t)call->size_bytes);
 			if (is_noted && count < KEPT_HELD) {
 				held[count].address = call->address;
@@ -92,7 +96,7 @@ bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes, uin
 	bool has_memory;
 
 	for (size_t i = 0; i < KEPT_THREADS; i++)
-		calls += kept_case->parts[i].total + 1;
+		calls += kept_case->parts[i].total + KEPT_HELD;
 	least.items = malloc(calls * sizeof(*least.items));
 	most.items = malloc(calls * sizeof(*most.items));
 	has_memory = least.items && most.items;
