@@ -119,14 +119,15 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	return true;
 }
 
-static bool render(struct gmt_parts *parts, const struct leaks_options *options, struct gmt_json *json, FILE *file)
+static bool render(struct gmt_parts *parts, const struct leaks_options *options, struct gmt_files_output *output)
 {
 	struct gmt_leaks_view view = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
 		.limit = options->limit, .frames = options->frames,
 	};
-	struct gmt_plain plain = { file, gmt_output_color(file, (enum gmt_color)options->color) };
+	struct gmt_plain plain = { output->file, output->color };
+	struct gmt_json *json = &output->json;
 
 	if (!options->json) {
 		gmt_head_text(&plain, parts->snapshot, &parts->caveats);
@@ -147,11 +148,9 @@ struct teller {
 	const struct leaks_options *options;
 	const struct gmt_leaks_options *leaks;
 	const struct gmt_owner_rules *owners;
-	struct gmt_symbols_cache *symbols_cache;
 };
 
-static int leaks_of_file(const void *user, const char *path, struct gmt_json *json, FILE *file,
-	bool *ret_incomplete)
+static int leaks_of_file(const void *user, const char *path, struct gmt_files_output *output)
 {
 	const struct teller *teller = user;
 	struct gmt_parts parts = { 0 };
@@ -159,7 +158,7 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_json *js
 		.traces = {
 			.symbol_directories = teller->options->symbol_paths.items,
 			.symbol_directory_count = teller->options->symbol_paths.count,
-			.symbols_cache = teller->symbols_cache,
+			.symbols_cache = teller->options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
 			.owner_rules = teller->owners,
 		},
 		.until = teller->options->until,
@@ -168,11 +167,12 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_json *js
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
-		if (!render(&parts, teller->options, json, file))
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		if (!render(&parts, teller->options, output))
 			code = gmt_say_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
 	gmt_parts_fini(&parts);
+	gmt_symbols_cache_close(how.traces.symbols_cache);
 	return code;
 }
 
@@ -198,12 +198,11 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
-	teller.symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
 			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
+			.color = (enum gmt_color)options.color,
 			.schema = "gpumemtrace.leaks-list/1", .key = "files", .tell = leaks_of_file, .user = &teller });
-	gmt_symbols_cache_close(teller.symbols_cache);
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

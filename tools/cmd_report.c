@@ -57,7 +57,7 @@ static enum gmt_sites_key key_of(const struct report_options *options)
 }
 
 static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *where,
-	const struct report_options *options, struct gmt_json *json, FILE *file, struct gmt_error *error)
+	const struct report_options *options, struct gmt_files_output *output, struct gmt_error *error)
 {
 	struct gmt_leaks_view leaks = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
@@ -77,14 +77,14 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 		.leaks = &leaks,
 		.section = options->by >= 0 ? GMT_WHERE_TABLE :
 			options->section >= 0 ? GMT_WHERE_PEAK + options->section : GMT_WHERE_SHORT,
-		.color = gmt_output_color(file, (enum gmt_color)options->color),
+		.color = output->color,
 	};
 
 	where->view.limit = options->limit;
 	where->view.color = report.color;
 	if (options->json)
-		gmt_report_json(&report, json);
-	else if (!gmt_report_text(&report, file))
+		gmt_report_json(&report, &output->json);
+	else if (!gmt_report_text(&report, output->file))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;
 }
@@ -93,11 +93,9 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 struct reporter {
 	const struct report_options *options;
 	const struct gmt_owner_rules *owners;
-	struct gmt_symbols_cache *symbols_cache;
 };
 
-static int report_file(const void *user, const char *path, struct gmt_json *json, FILE *file,
-	bool *ret_incomplete)
+static int report_file(const void *user, const char *path, struct gmt_files_output *output)
 {
 	const struct reporter *reporter = user;
 	const struct report_options *options = reporter->options;
@@ -108,7 +106,7 @@ static int report_file(const void *user, const char *path, struct gmt_json *json
 			.native = (enum gmt_traces_native)options->native,
 			.symbol_directories = options->symbol_paths.items,
 			.symbol_directory_count = options->symbol_paths.count,
-			.symbols_cache = reporter->symbols_cache,
+			.symbols_cache = options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
 			.owner_rules = reporter->owners,
 		},
 		.until = options->until,
@@ -119,13 +117,14 @@ static int report_file(const void *user, const char *path, struct gmt_json *json
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		*ret_incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot);
 		if (gmt_where_parts_init(&where, &parts, options->by, key_of(options), &error) ||
-			render(&parts, &where, options, json, file, &error))
+			render(&parts, &where, options, output, &error))
 			code = gmt_say_failure(&error);
 	}
 	gmt_where_parts_fini(&where);
 	gmt_parts_fini(&parts);
+	gmt_symbols_cache_close(how.traces.symbols_cache);
 	return code;
 }
 
@@ -147,12 +146,11 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 	}
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
-	reporter.symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
 			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
+			.color = (enum gmt_color)options.color,
 			.schema = "gpumemtrace.reports/1", .key = "reports", .tell = report_file, .user = &reporter });
-	gmt_symbols_cache_close(reporter.symbols_cache);
 	gmt_owner_rules_fini(&owners);
 	return code;
 }

@@ -2,12 +2,24 @@
 #ifndef GMT_TOOLS_FILES_H
 #define GMT_TOOLS_FILES_H
 
-/* Several recordings on one command line, each told of as if it were alone; in JSON as one list. */
+/*
+ * Several recordings on one command line, each told of as if it were alone; in JSON as one list. Where there are processors
+ * for it, they are read beside each other (files_beside.h).
+ */
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "render/json.h"
+#include "tools/output.h"
+
+/* Where what is told of a recording goes. */
+struct gmt_files_output {
+	FILE *file;
+	struct gmt_json json; /* to that file; its state is that of the list */
+	bool color;
+	bool is_incomplete; /* set by who tells of a recording that is, never cleared */
+};
 
 struct gmt_files {
 	int count;
@@ -15,9 +27,10 @@ struct gmt_files {
 	const char *output; /* as gmt_output_open takes it */
 	bool json;
 	bool strict; /* an incomplete recording is worth an exit code */
+	enum gmt_color color;
 	const char *schema, *key; /* of the object around several, and of the list in it */
-	/* Writes of one; returns an exit code. *ret_incomplete is set when it is, never cleared. */
-	int (*tell)(const void *user, const char *path, struct gmt_json *json, FILE *file, bool *ret_incomplete);
+	/* Writes of one; returns an exit code, and has said why it is not 0. May be called in a process of its own. */
+	int (*tell)(const void *user, const char *path, struct gmt_files_output *output);
 	const void *user;
 };
 

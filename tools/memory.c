@@ -51,6 +51,12 @@ bool gmt_memory_limit(const char *text)
 	return true;
 }
 
+void gmt_memory_share(unsigned processes)
+{
+	if (limit_bytes != UINT64_MAX)
+		gmt_pages_set_limit(limit_bytes / processes);
+}
+
 const char *gmt_memory_advice(void)
 {
 	static char advice[160];
