@@ -7,7 +7,7 @@
 #include "base/pages.h"
 
 /* What threads had ready at one time; where that was more, there is more room from then on. */
-enum { FIRST_WINDOW_EVENTS = 1 << 16, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
+enum { FIRST_WINDOW_EVENTS = 1 << 13, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
 
 /* The least stamp of the window. */
 static uint64_t least_stamp(const struct gmt_order *order)
