@@ -13,10 +13,10 @@
 
 bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat about;
-	bool done = fd < 0 || fstat(fd, &about) || !S_ISREG(about.st_mode) ||
-		gmt_members_find(fd, (uint64_t)about.st_size, ret_members);
+	/* A pipe is opened by who reads it, once: to close it ends its writer. */
+	int fd = !stat(path, &about) && S_ISREG(about.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	bool done = fd < 0 || fstat(fd, &about) || gmt_members_find(fd, (uint64_t)about.st_size, ret_members);
 
 	if (fd >= 0)
 		close(fd);

@@ -3,11 +3,13 @@
 import gzip
 import json
 import os
+import subprocess
 import unittest
 
 import cli
 import replay
 import read_snapshot
+import tasks
 import write_snapshot as w
 
 
@@ -110,6 +112,16 @@ class Dump(unittest.TestCase):
         self.assertIn("is read twice for --from and --until", done.stderr)
         for path in (cli.place("nothing"), cli.FOLDER):
             self.assertEqual(cli.run("dump", "--until=1", path).returncode, cli.run("dump", path).returncode)
+
+    def test_a_pipe_is_opened_once(self):
+        pipe = cli.place("once")
+        os.mkfifo(pipe)
+        for _ in range(5):
+            with subprocess.Popen(["cp", self.path, pipe]) as writer:
+                # Who opens it lets the writer go on, and who closes it ends the writer.
+                tasks.wait_until(lambda: tasks.sleeps(writer.pid, writer.pid), "a writer that waits for a reader")
+                self.assertEqual(lines(pipe), self.whole)
+            self.assertEqual(writer.returncode, 0)
 
     def test_without_clocks_a_tick_is_a_nanosecond(self):
         path = cli.place("no-clocks.gmt.gz")
