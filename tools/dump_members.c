@@ -90,12 +90,17 @@ static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool on
 	return status ? gmt_say_failure(&error) : 0;
 }
 
+static bool has_clock(const struct gmt_member *member)
+{
+	return member->about.clock.stamp;
+}
+
 static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 {
 	for (size_t i = 0; i < choice->members.count; i++) {
-		const struct gmt_clock *row = &choice->members.items[i].about.clock;
+		const struct gmt_member *member = &choice->members.items[i];
 
-		if (row->stamp && !add_rows(&choice->clocks, GMT_RECORD_CLOCK, row, 1))
+		if (has_clock(member) && !add_rows(&choice->clocks, GMT_RECORD_CLOCK, &member->about.clock, 1))
 			return false;
 	}
 	return true;
@@ -103,14 +108,15 @@ static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 
 /*
  * Leaves out what lies far from the chosen times, as the clocks tell it that are known so far. With the two clocks around a
- * moment its time is exact: so the neighbours stay, and what has the first clocks, which the beginning is told by.
+ * moment its time is exact: so the nearest members stay that have some, and what has the first two, which the beginning is
+ * told by.
  */
 static void leave_out_far(struct gmt_dump_choice *choice)
 {
 	const uint64_t slack_ns = 1000000000;
 	uint64_t from = gmt_clock_time_of_option_ns(&choice->clocks, choice->from);
 	uint64_t until = gmt_clock_time_of_option_ns(&choice->clocks, choice->until);
-	size_t count = choice->members.count, first = count, last = 0;
+	size_t count = choice->members.count, first = count, last = 0, with_clocks = 0;
 	struct gmt_member *items = choice->members.items;
 
 	from = from == UINT64_MAX || from < slack_ns ? 0 : from - slack_ns;
@@ -125,8 +131,14 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 	/* In between the two, if nothing was recorded then. */
 	size_t low = first < last ? first : last, high = first < last ? last : first;
 
-	for (size_t i = 2; i < count; i++)
-		items[i].is_left_out = i + 1 < low || i > high + 1;
+	while (low && !has_clock(&items[--low]))
+		;
+	while (high + 1 < count && !has_clock(&items[++high]))
+		;
+	for (size_t i = 0; i < count; i++) {
+		items[i].is_left_out = with_clocks >= 2 && (i < low || i > high);
+		with_clocks += has_clock(&items[i]);
+	}
 }
 
 int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *path)

@@ -31,18 +31,20 @@ def event(stamp, device):
             "device": device}
 
 
-def group(index):
+def group(index, has_clocks=True):
     """What a recorder writes in a while; some events are late, some members have kinds that others have not."""
     draw = random.Random(index)
     start = index * SPAN
     stamps = [start + draw.randrange(SPAN) for _ in range(20)] + ([start - SPAN * 2] if index == 7 else [])
-    blocks = [w.process(start_stamp=0), clock(0)] if index == 0 else []
+    blocks = [w.process(start_stamp=SPAN // 9), clock(0)] if index == 0 else []
     blocks.append(w.block("event", *(event(stamp, (index // 3) % 3 - (index == 5)) for stamp in stamps)))
     if index % 4 == 1:
         blocks.append(w.block("mark", {"stamp": start + 5, "thread": 1, "kind": 1, "source": 1}))
     if index % 5 == 2:
         blocks.append(w.block("name", {"id": index, "text": f"n{index}"}))
-    return [*blocks, clock(start + SPAN // 2), clock(start + SPAN - 1), w.block("sync", {"stamp": start + SPAN, "events": 20 * (index + 1)})]
+    if has_clocks:
+        blocks += [clock(start + SPAN // 2), clock(start + SPAN - 1)]
+    return [*blocks, w.block("sync", {"stamp": start + SPAN, "events": 20 * (index + 1)})]
 
 
 class DumpMembers(unittest.TestCase):
@@ -90,6 +92,12 @@ class DumpMembers(unittest.TestCase):
             self.check(path, f"--from={start}", f"--until={start + SPAN}", "--record=event")
             self.check(path, f"--from={start}", "--record=event")
             self.check(path, f"--until={start}", "--record=event")
+        self.check_moments(path)
+
+    def test_a_moment_is_told_by_the_clocks_around_it_where_many_members_have_none(self):
+        path = cli.place("few-clocks.gmt.gz")
+        # More than the rows of one round: the writer ends members in the middle of it. The first has one clock.
+        members.write(path, *(group(index, has_clocks=index % 4 == 3) for index in range(MEMBERS)))
         self.check_moments(path)
 
     def damage(self, name, number):
