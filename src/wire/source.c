@@ -23,7 +23,6 @@ struct gmt_source {
 	bool is_part;        /* the descriptor is the caller's */
 	uint64_t part_bytes;
 	bool in_member;      /* inside a gzip member, not between two */
-	bool file_ended;
 	bool is_cut;         /* it ended inside a member */
 	bool failed;         /* a read or inflate error: nothing more can come */
 	struct gmt_recovery *recovery; /* NULL: the file is all there is */
@@ -63,10 +62,8 @@ static bool fill_input(struct gmt_source *source)
 		fail(source, strerror(errno));
 		return false;
 	}
-	if (got == 0) {
-		source->file_ended = true;
+	if (!got)
 		return false;
-	}
 	source->progress.read_bytes += (uint64_t)got;
 	source->bytes.in = source->in;
 	source->bytes.in_bytes = (size_t)got;
