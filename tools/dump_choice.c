@@ -9,7 +9,7 @@
 #include "tools/say.h"
 #include "wire/column.h"
 
-bool gmt_dump_choice_has_times(const struct gmt_dump_choice *choice)
+static bool has_times(const struct gmt_dump_choice *choice)
 {
 	return choice->from != UINT64_MAX || choice->until != UINT64_MAX;
 }
@@ -19,13 +19,13 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 	int code = 0;
 	struct stat about;
 
-	if (gmt_dump_choice_has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
+	if (has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
 		gmt_say_error("dump: %s is read twice for --from and --until, and so must be a file", path);
 		return GMT_EXIT_USAGE;
 	}
 	if (!choice->needs_all && !gmt_dump_members_find(path, &choice->members))
 		return gmt_status_exit_code(GMT_NO_MEMORY);
-	if (gmt_dump_choice_has_times(choice)) {
+	if (has_times(choice)) {
 		code = gmt_dump_members_read_clocks(choice, path);
 		choice->from = gmt_clock_time_of_option_ns(&choice->clocks, choice->from);
 		choice->until = gmt_clock_time_of_option_ns(&choice->clocks, choice->until);
@@ -43,7 +43,7 @@ static int field_of(const struct gmt_record_info *record, const char *name)
 
 int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record)
 {
-	return gmt_dump_choice_has_times(choice) && record->number != GMT_RECORD_CLOCK ? field_of(record, "stamp") :
+	return has_times(choice) && record->number != GMT_RECORD_CLOCK ? field_of(record, "stamp") :
 		GMT_DUMP_NO_FIELD;
 }
 

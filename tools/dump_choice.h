@@ -25,8 +25,8 @@ enum { GMT_DUMP_NO_FIELD = -1 };
 
 /*
  * Reads the clocks of the recording, when times were asked for; `from` and `until` are since it began then. What of the
- * file need not be read is choice->members. Returns 0,
- * or the exit code when something is wrong (and said). End it with gmt_dump_choice_fini in both cases.
+ * file need not be read is choice->members. Returns 0, or the exit code when something is wrong (and said). End it with
+ * gmt_dump_choice_fini in both cases.
  */
 int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path);
 
@@ -36,9 +36,6 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
 
 /* Whether a row is wanted. One without a moment or a device is, and so is a clock: others are read by it. */
 bool gmt_dump_choice_wants(const struct gmt_dump_choice *choice, const struct gmt_record_info *record, const void *row);
-
-/* For dump_members.c: whether times were asked for. */
-bool gmt_dump_choice_has_times(const struct gmt_dump_choice *choice);
 
 /* The field that tells when a row was, and of which device; GMT_DUMP_NO_FIELD when rows are wanted whatever it says. */
 int gmt_dump_choice_moment_of(const struct gmt_dump_choice *choice, const struct gmt_record_info *record);
