@@ -121,9 +121,9 @@ static int dump_file(const char *path, const struct dump_options *options)
 		gmt_leftover_close(leftover);
 		return gmt_say_failure(&error);
 	}
-	/* A reader of stdout that went away ends the work. */
 	if (!leftover)
 		gmt_source_leave_out(source, &options->choice.members);
+	/* A reader of stdout that went away ends the work. */
 	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
 		status = dump_block(options, &decoder, &block, &error);
 		if (status)

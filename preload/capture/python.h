@@ -56,7 +56,7 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 
 /*
  * Python begins to end, on the calling thread: from here on no other thread's frames are read, and none
- * is being read when this returns (after a second at most). Called before Python frees the states of
+ * is being read when this returns (after ten seconds at most). Called before Python frees the states of
  * threads that still run; without this call, such a thread may be in the middle of its own.
  */
 void gmt_python_end(void);

@@ -4,8 +4,7 @@
 
 /*
  * One ELF file: its build-id and its functions. Reads nothing but the headers until functions are
- * asked for; then the symbol table is sorted once, so that libraries with a million symbols answer
- * in microseconds. One thread.
+ * asked for; then of the symbol table what may be an answer (model/symbols_functions.h). One thread.
  */
 
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * What a member of the gzip file has: of which times, kinds and devices its rows are. It stands in the header of the
  * member behind it, where gzip has room for such things (RFC 1952, 2.3.1.1), so that whoever wants some rows need not
  * decompress the others; a process that is killed leaves all but the last described. In the flow: stream -> sink writes
- * them, members reads them. docs/snapshot-format.md, section 8. No state.
+ * them, members reads them. docs/snapshot-format.md, section 9. No state.
  */
 
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -209,7 +208,7 @@ static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
 	assert_memory_equal(copy, rows, sizeof(rows));
 }
 
-/* A block with any payload, its checksum right. */
+/* A block with any payload. */
 static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload, uint32_t length,
 	struct gmt_decoder *decoder, const void **ret_rows)
 {
