@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/file_identity.h"
 #include "base/pages.h"
+#include "wire/little_endian.h"
 #include "wire/zlib_memory.h"
 
 enum { OUT_BYTES = 64 << 10 };
@@ -197,13 +198,10 @@ uint64_t gmt_sink_member_bytes(const struct gmt_sink *sink)
 
 bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_BYTES])
 {
-	uint32_t words[] = { (uint32_t)sink->stream.adler, (uint32_t)sink->stream.total_in };
-
 	/* A last block that has nothing; then, by RFC 1952, the checksum and the length. */
-	ret_tail[0] = 3;
-	ret_tail[1] = 0;
-	for (unsigned i = 0; i < 8; i++)
-		ret_tail[2 + i] = (uint8_t)(words[i / 4] >> (i % 4 * 8));
+	gmt_put_u16(ret_tail, 3);
+	gmt_put_u32(ret_tail + 2, (uint32_t)sink->stream.adler);
+	gmt_put_u32(ret_tail + 6, (uint32_t)sink->stream.total_in);
 	return !sink->failed;
 }
 
