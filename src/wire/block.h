@@ -33,7 +33,7 @@ bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const stru
  */
 size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block);
 
-/* The header of a block as read, to be written again. */
+/* The header that stands in front of a block in the file. */
 void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES]);
 
 #endif

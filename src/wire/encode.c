@@ -4,6 +4,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "wire/block.h"
 #include "wire/little_endian.h"
 #include "wire/varint.h"
 
@@ -153,16 +154,12 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 	if (count > GMT_BLOCK_MAX_ROWS || encoder->block.count > GMT_BLOCK_HEADER_BYTES + GMT_BLOCK_MAX_BYTES)
 		return gmt_error_set(error, GMT_WRITE, "too much for one block");
 
-	uint8_t *header = encoder->block.items;
-	uint32_t payload_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES);
+	const struct gmt_block block = {
+		.kind = number, .rows = count, .size_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES),
+		.payload = encoder->block.items + GMT_BLOCK_HEADER_BYTES,
+	};
 
-	gmt_put_u32(header, number);
-	gmt_put_u32(header + 4, count);
-	gmt_put_u32(header + 8, payload_bytes);
-
-	uLong crc = crc32(0, header, 12);
-	crc = crc32(crc, header + GMT_BLOCK_HEADER_BYTES, payload_bytes);
-	gmt_put_u32(header + 12, (uint32_t)crc);
+	gmt_block_make_header(&block, encoder->block.items);
 	return GMT_OK;
 }
 
