@@ -55,15 +55,6 @@ static struct signed_text percent(const struct gmt_diff_pair *pair)
 	return text;
 }
 
-static void heading(const struct writer *writer, const char *text)
-{
-	fputc('\n', writer->file);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
-	gmt_plain_text(&writer->plain, text);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
-	fputc('\n', writer->file);
-}
-
 static void write_head(const struct writer *writer)
 {
 	static const char *const titles[] = { "base  ", "new   " };
@@ -113,7 +104,7 @@ static void write_account(const struct writer *writer, const struct gmt_diff_acc
 
 	snprintf(title, sizeof(title), "%s on %s", gmt_layer_name(account->layer),
 		place_of(account, where, sizeof(where)));
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-10s %12s %12s %12s\n", "", "base", "new", "difference");
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
@@ -251,7 +242,7 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 		gmt_text_size(pair->sides[GMT_DIFF_NEW]).text,
 		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "", part.text,
 		*part.text ? ")" : "");
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	return write_rows(writer, account);
 }
 

@@ -20,6 +20,15 @@ void gmt_plain_text(const struct gmt_plain *plain, const char *text)
 	gmt_safe_print(plain->file, text);
 }
 
+void gmt_plain_heading(const struct gmt_plain *plain, const char *text)
+{
+	fputc('\n', plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	gmt_plain_text(plain, text);
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	fputc('\n', plain->file);
+}
+
 void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";

@@ -28,6 +28,9 @@ void gmt_plain_text(const struct gmt_plain *plain, const char *text);
 /* The same for an argument of a command, in quotes where a shell would need them. */
 void gmt_plain_argument(const struct gmt_plain *plain, const char *text);
 
+/* A line of such text in bold, behind an empty one. */
+void gmt_plain_heading(const struct gmt_plain *plain, const char *text);
+
 /* "train.py:31 in training_step", "at::native::empty_cuda", "main (main.cpp:12)". */
 void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, uint32_t place);

@@ -31,15 +31,6 @@ struct writer {
 	struct gmt_outline outline;
 };
 
-static void heading(const struct writer *writer, const char *text)
-{
-	fputc('\n', writer->file);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
-	gmt_plain_text(&writer->plain, text);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
-	fputc('\n', writer->file);
-}
-
 static void write_layer(const struct writer *writer, const struct gmt_summary_layer *layer)
 {
 	const struct gmt_books_account *account = &layer->account;
@@ -90,7 +81,7 @@ static void write_device(const struct writer *writer, const struct gmt_summary_d
 		snprintf(title, sizeof(title), "GPU not known");
 	else
 		snprintf(title, sizeof(title), "GPU %d", device->device);
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	write_columns(writer);
 	/* PyTorch's blocks first: they are what its user knows. */
 	for (size_t i = device->layers.count; i-- > 0;) {
@@ -106,7 +97,7 @@ static void write_host(const struct writer *writer)
 {
 	if (!writer->report->summary->host.account.alloc_count)
 		return;
-	heading(writer, "Host memory (pinned)");
+	gmt_plain_heading(&writer->plain, "Host memory (pinned)");
 	write_columns(writer);
 	write_layer(writer, &writer->report->summary->host);
 }
@@ -177,7 +168,7 @@ static void write_refusals(const struct writer *writer)
 		return;
 	snprintf(title, sizeof(title), "Refused requests: %s%s", gmt_text_count(count).text,
 		count > REFUSALS_SHOWN ? "; the last of them" : "");
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	for (size_t i = 0; i < replay->refusals.count; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
 		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
@@ -210,7 +201,7 @@ static void write_refused_frees(const struct writer *writer)
 		return;
 	snprintf(title, sizeof(title), "Refused frees: %s%s", gmt_text_count(count).text,
 		count > REFUSALS_SHOWN ? "; the last of them" : "");
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
 		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
 		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
@@ -298,7 +289,7 @@ static bool write_list(struct writer *writer, const struct gmt_books_account *ac
 	if (!whole)
 		return true;
 	limit = list_limit(writer);
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 
 	const struct gmt_site *sites = gmt_sites_of(report->sites, account->layer, account->device, key, &count);
 	for (size_t i = 0; i < count; i++) {

@@ -23,15 +23,6 @@ struct gmt_where_name gmt_where_device(int32_t device)
 	return name;
 }
 
-static void heading(const struct gmt_plain *plain, const char *text)
-{
-	fputc('\n', plain->file);
-	gmt_plain_style(plain, GMT_PLAIN_BOLD);
-	gmt_plain_text(plain, text);
-	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-	fputc('\n', plain->file);
-}
-
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -98,7 +89,7 @@ void gmt_table_text(const struct gmt_where_view *view, FILE *file)
 		snprintf(title, sizeof(title), "%s on %s by %s, sorted by %s", gmt_layer_name(row->layer),
 			gmt_where_device(row->device).text, gmt_table_key_title(view->by->key),
 			sorted[view->key]);
-		heading(&plain, title);
+		gmt_plain_heading(&plain, title);
 		gmt_plain_style(&plain, GMT_PLAIN_DIM);
 		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "in all", "allocs",
 			"all/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
@@ -183,7 +174,7 @@ void gmt_peaks_text(const struct gmt_where_view *view, bool is_short, FILE *file
 				gmt_layer_name(layer), gmt_where_device(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
 				gmt_text_duration(gmt_clock_time_ns(view->snapshot, account->peak_stamp)).text);
-			heading(&plain, title);
+			gmt_plain_heading(&plain, title);
 			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_KEYS); i++)
 				(is_short ? write_shares : write_rows)(&plain, view, &view->peaks[i], account);
 		}

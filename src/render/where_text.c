@@ -17,15 +17,6 @@ struct writer {
 	bool is_short;
 };
 
-static void heading(const struct writer *writer, const char *text)
-{
-	fputc('\n', writer->file);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
-	gmt_plain_text(&writer->plain, text);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
-	fputc('\n', writer->file);
-}
-
 static void write_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
 {
 	const struct gmt_where_view *view = writer->view;
@@ -169,7 +160,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	char title[80];
 
 	snprintf(title, sizeof(title), "PyTorch's segments on %s", gmt_where_device(of->device).text);
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-38s", "");
 	for (size_t i = 0; i < count; i++)
@@ -242,7 +233,7 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 
 	snprintf(title, sizeof(title), "PyTorch's allocator on %s, as torch.cuda.memory_summary() has it",
 		gmt_where_device(device->device).text);
-	heading(writer, title);
+	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage", "Tot Alloc",
 		"Tot Freed");
@@ -287,12 +278,12 @@ static void write_all_temporaries(const struct writer *writer)
 	if (temporaries->giants.count) {
 		snprintf(title, sizeof(title), "Short-lived giants: blocks of %d %% of the peak or more, freed "
 			"within %d allocations", GMT_GIANT_PERCENT, GMT_GIANT_ALLOCATIONS);
-		heading(writer, title);
+		gmt_plain_heading(&writer->plain, title);
 		write_temporaries(writer, &temporaries->giants, true);
 	}
 	if (writer->is_short)
 		return;
-	heading(writer, "Temporaries: made and freed in one step, by line");
+	gmt_plain_heading(&writer->plain, "Temporaries: made and freed in one step, by line");
 	if (temporaries->no_steps)
 		fprintf(writer->file, "  not known: %s\n", temporaries->no_steps);
 	write_temporaries(writer, &temporaries->in_step, false);
