@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/check.h"
 
-static void number_or_null(struct gmt_json *json, const char *key, double value)
-{
-	gmt_json_key(json, key);
-	if (value < 0)
-		gmt_json_null(json);
-	else
-		gmt_json_double(json, value);
-}
-
 static void text_or_null(struct gmt_json *json, const char *key, const char *text)
 {
 	gmt_json_key(json, key);
@@ -25,11 +16,7 @@ static void write_files(const struct gmt_verdict *verdict, struct gmt_json *json
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "path", subject->path);
-		gmt_json_key(json, "rank");
-		if (subject->rank < 0)
-			gmt_json_null(json);
-		else
-			gmt_json_i64(json, subject->rank);
+		gmt_json_key_known(json, "rank", subject->rank >= 0, (uint32_t)subject->rank);
 		gmt_json_key_u64(json, "pid", subject->pid);
 		gmt_json_key_text(json, "host", subject->host);
 		gmt_json_key_u64(json, "events", subject->events);
@@ -65,8 +52,8 @@ static void write_checks(const struct gmt_verdict *verdict, struct gmt_json *jso
 		gmt_json_key_text(json, "name", gmt_rule_text(check->rule)->name);
 		gmt_json_key_text(json, "state", gmt_check_state_name(check->state));
 		write_where(check, json);
-		number_or_null(json, "measured", check->measured);
-		number_or_null(json, "limit", check->limit);
+		gmt_json_key_double(json, "measured", check->measured);
+		gmt_json_key_double(json, "limit", check->limit);
 		text_or_null(json, "unit", check->unit);
 		gmt_json_key_text(json, "text", check->text);
 		gmt_json_end_object(json);
@@ -80,11 +67,7 @@ static void write_frame(const struct gmt_verdict_frame *frame, struct gmt_json *
 	gmt_json_key_text(json, "kind", frame->is_python ? "python" : "native");
 	gmt_json_key_text(json, "function", frame->function);
 	text_or_null(json, "file", frame->file);
-	gmt_json_key(json, "line");
-	if (frame->line)
-		gmt_json_u64(json, frame->line);
-	else
-		gmt_json_null(json);
+	gmt_json_key_known(json, "line", frame->line, frame->line);
 	text_or_null(json, "module", frame->module);
 	gmt_json_end_object(json);
 }
@@ -103,22 +86,14 @@ static void write_finding(const struct gmt_check_report *report, const struct gm
 	text_or_null(json, "definition", finding->definition);
 	gmt_json_key_u64(json, "bytes", finding->bytes);
 	gmt_json_key_u64(json, "blocks", finding->blocks);
-	number_or_null(json, "bytes_per_step", finding->bytes_per_step);
-	number_or_null(json, "confidence", finding->confidence);
+	gmt_json_key_double(json, "bytes_per_step", finding->bytes_per_step);
+	gmt_json_key_double(json, "confidence", finding->confidence);
 	text_or_null(json, "key", finding->key);
 	gmt_json_key_text(json, "hash", gmt_site_key_text(finding->key_hash).text);
-	gmt_json_key(json, "evidence");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < finding->evidence.count; i++)
-		gmt_json_text(json, finding->evidence.items[i]);
-	gmt_json_end_array(json);
+	gmt_json_key_texts(json, "evidence", finding->evidence.items, finding->evidence.count);
 	gmt_json_key_text(json, "owner", finding->owner);
 	gmt_json_key_text(json, "advice", gmt_check_advice(report->verdict, finding));
-	gmt_json_key(json, "own_frame");
-	if (finding->frames.count)
-		gmt_json_u64(json, finding->own_frame);
-	else
-		gmt_json_null(json);
+	gmt_json_key_known(json, "own_frame", finding->frames.count, finding->own_frame);
 	gmt_json_key(json, "stack");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < finding->frames.count; i++)
@@ -141,11 +116,7 @@ static void write_suppressions(const struct gmt_suppressions *suppressions, stru
 		gmt_json_key_text(json, "kind", gmt_suppression_kind_name(row->kind));
 		gmt_json_key_text(json, "pattern", row->pattern);
 		gmt_json_key_text(json, "file", row->path);
-		gmt_json_key(json, "line");
-		if (row->path)
-			gmt_json_u64(json, row->line);
-		else
-			gmt_json_null(json);
+		gmt_json_key_known(json, "line", row->path, row->line);
 		gmt_json_key_u64(json, "used", row->used);
 		gmt_json_key_u64(json, "bytes", row->bytes);
 		gmt_json_end_object(json);
@@ -172,11 +143,7 @@ void gmt_check_json(const struct gmt_check_report *report, struct gmt_json *json
 		write_finding(report, &verdict->findings.items[i], json);
 	gmt_json_end_array(json);
 	write_suppressions(report->suppressions, json);
-	gmt_json_key(json, "notes");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < verdict->notes.count; i++)
-		gmt_json_text(json, verdict->notes.items[i]);
-	gmt_json_end_array(json);
+	gmt_json_key_texts(json, "notes", verdict->notes.items, verdict->notes.count);
 	gmt_json_end_object(json);
 	fputc('\n', json->file);
 }

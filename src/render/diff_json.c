@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/diff.h"
+#include "render/head.h"
 #include "render/space.h"
 
 static const char *const side_names[] = { "base", "new" };
@@ -15,27 +16,15 @@ static void render_recording(const struct gmt_diff *diff, int side, struct gmt_j
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
 	gmt_json_key_u64(json, "events", snapshot->seen_events);
-	gmt_json_key(json, "command");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < snapshot->command.count; i++)
-		gmt_json_text(json, snapshot->command.items[i]);
-	gmt_json_end_array(json);
+	gmt_json_key_texts(json, "command", snapshot->command.items, snapshot->command.count);
 	gmt_json_key_text(json, "directory", snapshot->directory);
 	gmt_json_key_text(json, "host", snapshot->host);
 	gmt_json_key_u64(json, "pid", snapshot->process.pid);
-	gmt_json_key(json, "rank");
-	if (snapshot->process.rank < 0)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, snapshot->process.rank);
+	gmt_json_key_known(json, "rank", snapshot->process.rank >= 0, (uint32_t)snapshot->process.rank);
 	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);
 	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
 	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
-	gmt_json_key(json, "remarks");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < caveats->rows.count; i++)
-		gmt_json_text(json, caveats->rows.items[i].text);
-	gmt_json_end_array(json);
+	gmt_head_remarks(json, caveats);
 	gmt_json_end_object(json);
 }
 
@@ -142,11 +131,7 @@ void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	gmt_json_bool(json, diff->differs);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		render_recording(diff, side, json);
-	gmt_json_key(json, "doubts");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < diff->doubts.count; i++)
-		gmt_json_text(json, diff->doubts.items[i]);
-	gmt_json_end_array(json);
+	gmt_json_key_texts(json, "doubts", diff->doubts.items, diff->doubts.count);
 	gmt_json_key(json, "accounts");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < diff->accounts.count; i++)

@@ -56,3 +56,12 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 		fputc('\n', plain->file);
 	}
 }
+
+void gmt_head_remarks(struct gmt_json *json, const struct gmt_caveats *caveats)
+{
+	gmt_json_key(json, "remarks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < caveats->rows.count; i++)
+		gmt_json_text(json, caveats->rows.items[i].text);
+	gmt_json_end_array(json);
+}

@@ -3,10 +3,14 @@
 #define GMT_RENDER_HEAD_H
 
 #include "analysis/caveats.h"
+#include "render/json.h"
 #include "render/plain.h"
 
 /* How every text about a snapshot begins: what was recorded, when, and whether all of it is there. */
 void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_caveats *caveats);
+
+/* The key "remarks" and its list, into the object that is open. */
+void gmt_head_remarks(struct gmt_json *json, const struct gmt_caveats *caveats);
 
 #endif

@@ -3,15 +3,6 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void render_size(const char *key, bool is_known, uint64_t bytes, struct gmt_json *json)
-{
-	gmt_json_key(json, key);
-	if (is_known)
-		gmt_json_u64(json, bytes);
-	else
-		gmt_json_null(json);
-}
-
 static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap_site *site, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
@@ -37,11 +28,11 @@ static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap
 	gmt_json_key_text(json, "source", gmt_mark_source_name(heap->source));
 	gmt_json_key_u64(json, "heaps", heap->heaps);
 	gmt_json_key_u64(json, "live_heaps", heap->live_heaps);
-	render_size("size_bytes", row->has_size, heap->size_bytes, json);
+	gmt_json_key_known(json, "size_bytes", row->has_size, heap->size_bytes);
 	gmt_json_key_u64(json, "max_size_bytes", heap->max_size_bytes);
 	gmt_json_key_u64(json, "live_bytes", row->books.live_bytes);
 	gmt_json_key_u64(json, "live_blocks", row->books.live_blocks);
-	render_size("free_bytes", row->has_size, row->free_bytes, json);
+	gmt_json_key_known(json, "free_bytes", row->has_size, row->free_bytes);
 	gmt_json_key_u64(json, "peak_bytes", row->books.peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", row->books.peak_blocks);
 	gmt_json_key_u64(json, "peak_time_ns", row->peak_time_ns);

@@ -199,10 +199,6 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 		gmt_json_key(json, "coverage");
 		gmt_coverage_json(info->coverage, json);
 	}
-	gmt_json_key(json, "remarks");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < info->caveats->rows.count; i++)
-		gmt_json_text(json, info->caveats->rows.items[i].text);
-	gmt_json_end_array(json);
+	gmt_head_remarks(json, info->caveats);
 	gmt_json_end_object(json);
 }

@@ -212,3 +212,30 @@ void gmt_json_key_u64(struct gmt_json *json, const char *key, uint64_t value)
 	gmt_json_key(json, key);
 	gmt_json_u64(json, value);
 }
+
+void gmt_json_key_known(struct gmt_json *json, const char *key, bool is_known, uint64_t value)
+{
+	gmt_json_key(json, key);
+	if (is_known)
+		gmt_json_u64(json, value);
+	else
+		gmt_json_null(json);
+}
+
+void gmt_json_key_double(struct gmt_json *json, const char *key, double value)
+{
+	gmt_json_key(json, key);
+	if (value < 0)
+		gmt_json_null(json);
+	else
+		gmt_json_double(json, value);
+}
+
+void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts, size_t count)
+{
+	gmt_json_key(json, key);
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < count; i++)
+		gmt_json_text(json, texts[i]);
+	gmt_json_end_array(json);
+}

@@ -41,5 +41,8 @@ void gmt_json_null(struct gmt_json *json);
 /* key and value in one. */
 void gmt_json_key_text(struct gmt_json *json, const char *key, const char *text);
 void gmt_json_key_u64(struct gmt_json *json, const char *key, uint64_t value);
+void gmt_json_key_known(struct gmt_json *json, const char *key, bool is_known, uint64_t value); /* null where it is not */
+void gmt_json_key_double(struct gmt_json *json, const char *key, double value); /* likewise where it is below 0 */
+void gmt_json_key_texts(struct gmt_json *json, const char *key, const char *const *texts, size_t count);
 
 #endif

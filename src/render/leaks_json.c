@@ -6,15 +6,6 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void write_number(struct gmt_json *json, const char *key, double value)
-{
-	gmt_json_key(json, key);
-	if (value < 0)
-		gmt_json_null(json);
-	else
-		gmt_json_double(json, value);
-}
-
 static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 {
 	gmt_json_key(json, "births");
@@ -39,25 +30,13 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 {
 	bool is_growth = leak->definition == GMT_LEAK_GROWTH;
 
-	write_number(json, "bytes_per_step", leak->bytes_per_step);
-	write_number(json, "confidence", leak->confidence);
+	gmt_json_key_double(json, "bytes_per_step", leak->bytes_per_step);
+	gmt_json_key_double(json, "confidence", leak->confidence);
 	gmt_json_key_text(json, "source", is_growth ?
 		gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
-	gmt_json_key(json, "steps");
-	if (is_growth)
-		gmt_json_u64(json, leak->steps);
-	else
-		gmt_json_null(json);
-	gmt_json_key(json, "first_step");
-	if (is_growth)
-		gmt_json_u64(json, leak->first_step);
-	else
-		gmt_json_null(json);
-	gmt_json_key(json, "steps_to_oom");
-	if (leak->steps_to_oom != UINT64_MAX)
-		gmt_json_u64(json, leak->steps_to_oom);
-	else
-		gmt_json_null(json);
+	gmt_json_key_known(json, "steps", is_growth, leak->steps);
+	gmt_json_key_known(json, "first_step", is_growth, leak->first_step);
+	gmt_json_key_known(json, "steps_to_oom", leak->steps_to_oom != UINT64_MAX, leak->steps_to_oom);
 	write_births(leak, json);
 }
 

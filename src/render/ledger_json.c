@@ -5,11 +5,7 @@
 static void render_moment(const struct gmt_ledger_entry *entry, struct gmt_json *json)
 {
 	gmt_json_key_u64(json, "time_ns", entry->time_ns);
-	gmt_json_key(json, "asked_at_ns");
-	if (entry->has_answer)
-		gmt_json_u64(json, entry->answer_time_ns);
-	else
-		gmt_json_null(json);
+	gmt_json_key_known(json, "asked_at_ns", entry->has_answer, entry->answer_time_ns);
 	gmt_json_key(json, "moved");
 	gmt_json_bool(json, entry->is_moved);
 	gmt_json_key_u64(json, "total_bytes", entry->total_bytes);

@@ -4,15 +4,6 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void key_known(struct gmt_json *json, const char *key, bool known, uint64_t value)
-{
-	gmt_json_key(json, key);
-	if (known)
-		gmt_json_u64(json, value);
-	else
-		gmt_json_null(json);
-}
-
 /* There are few rows with few holders each: no index of sites pays. */
 static void render_place(const struct gmt_report *report, uint32_t site, struct gmt_json *json)
 {
@@ -52,13 +43,13 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_key_text(json, "layer", gmt_layer_name(row->layer));
 	gmt_json_key_device(json, row->device);
 	gmt_json_key_u64(json, "requested_bytes", row->requested_bytes);
-	key_known(json, "free_bytes", row->has_driver, row->free_bytes);
-	key_known(json, "total_bytes", row->has_driver, row->total_bytes);
+	gmt_json_key_known(json, "free_bytes", row->has_driver, row->free_bytes);
+	gmt_json_key_known(json, "total_bytes", row->has_driver, row->total_bytes);
 	gmt_json_key_u64(json, "live_bytes", row->live_bytes);
 	gmt_json_key_u64(json, "cuda_live_bytes", row->cuda_bytes);
 	gmt_json_key_u64(json, "cached_bytes", row->cached_bytes);
-	key_known(json, "reserved_bytes", row->has_cache, row->reserved_bytes);
-	key_known(json, "largest_hole_bytes", row->has_hole, row->hole_bytes);
+	gmt_json_key_known(json, "reserved_bytes", row->has_cache, row->reserved_bytes);
+	gmt_json_key_known(json, "largest_hole_bytes", row->has_hole, row->hole_bytes);
 	gmt_json_key(json, "would_fit");
 	if (row->has_driver)
 		gmt_json_bool(json, gmt_oom_would_fit(row));
@@ -67,7 +58,7 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_key(json, "recovered");
 	gmt_json_bool(json, row->recovered);
 	gmt_json_key_u64(json, "driver_refusals", row->driver_refusals);
-	key_known(json, "step", has_step, step);
+	gmt_json_key_known(json, "step", has_step, step);
 	gmt_ledger_json_refusal(report->ledger, row->device, (size_t)(row - report->ooms->rows.items), json);
 	render_holders(report, row, json);
 	gmt_owner_json(report->traces, row->stack, row->layer, row->device, json);

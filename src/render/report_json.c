@@ -3,6 +3,7 @@
 
 #include "analysis/categories.h"
 #include "model/clock.h"
+#include "render/head.h"
 #include "render/heaps.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
@@ -45,15 +46,6 @@ static void render_folded(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_end_object(json);
 }
 
-static void render_rank(struct gmt_json *json, const char *key, int32_t rank)
-{
-	gmt_json_key(json, key);
-	if (rank < 0)
-		gmt_json_null(json);
-	else
-		gmt_json_i64(json, rank);
-}
-
 static void render_process(const struct gmt_report *report, struct gmt_json *json)
 {
 	const struct gmt_snapshot *snapshot = report->snapshot;
@@ -63,13 +55,9 @@ static void render_process(const struct gmt_report *report, struct gmt_json *jso
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "pid", process->pid);
 	gmt_json_key_text(json, "host", snapshot->host);
-	render_rank(json, "rank", process->rank);
-	render_rank(json, "local_rank", process->local_rank);
-	gmt_json_key(json, "command");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < snapshot->command.count; i++)
-		gmt_json_text(json, snapshot->command.items[i]);
-	gmt_json_end_array(json);
+	gmt_json_key_known(json, "rank", process->rank >= 0, (uint32_t)process->rank);
+	gmt_json_key_known(json, "local_rank", process->local_rank >= 0, (uint32_t)process->local_rank);
+	gmt_json_key_texts(json, "command", snapshot->command.items, snapshot->command.count);
 	gmt_json_key_text(json, "executable", snapshot->executable);
 	gmt_json_key_text(json, "directory", snapshot->directory);
 	gmt_json_key_text(json, "machine", snapshot->machine);
@@ -132,11 +120,7 @@ static void render_device(const struct gmt_summary_device *device, struct gmt_js
 	gmt_json_i64(json, device->device);
 	gmt_json_key_text(json, "name", device->info ? device->info->name.text : NULL);
 	gmt_json_key_text(json, "uuid", device->info ? device->info->uuid.text : NULL);
-	gmt_json_key(json, "total_bytes");
-	if (device->info)
-		gmt_json_u64(json, device->info->total_bytes);
-	else
-		gmt_json_null(json);
+	gmt_json_key_known(json, "total_bytes", device->info, device->info ? device->info->total_bytes : 0);
 	gmt_json_key(json, "layers");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < device->layers.count; i++) {
@@ -271,16 +255,8 @@ static void render_doubts(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 
-	gmt_json_key(json, "remarks");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < report->caveats->rows.count; i++)
-		gmt_json_text(json, report->caveats->rows.items[i].text);
-	gmt_json_end_array(json);
-	gmt_json_key(json, "notes");
-	gmt_json_begin_array(json);
-	for (size_t i = 0; i < report->snapshot->notes.count; i++)
-		gmt_json_text(json, report->snapshot->notes.items[i]);
-	gmt_json_end_array(json);
+	gmt_head_remarks(json, report->caveats);
+	gmt_json_key_texts(json, "notes", report->snapshot->notes.items, report->snapshot->notes.count);
 }
 
 void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
@@ -296,11 +272,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	if (report->snapshot->past.has_fold)
 		render_folded(report, json);
 	render_process(report, json);
-	gmt_json_key(json, "until_ns");
-	if (report->has_until)
-		gmt_json_u64(json, report->replay->end_time_ns);
-	else
-		gmt_json_null(json);
+	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
 
 	gmt_json_key(json, "devices");
 	gmt_json_begin_array(json);

@@ -30,11 +30,7 @@ static void render_name(const struct gmt_where_view *view, enum gmt_table_key ke
 	case GMT_TABLE_STEP:
 		gmt_json_key_text(json, "series",
 			in_step ? gmt_step_source_name(view->timeline->series[row->series].source) : NULL);
-		gmt_json_key(json, "step");
-		if (in_step)
-			gmt_json_u64(json, row->step);
-		else
-			gmt_json_null(json);
+		gmt_json_key_known(json, "step", in_step, row->step);
 		break;
 	default:
 		gmt_json_key_text(json, "name", row->name);

@@ -26,11 +26,7 @@ static void render_holes(const struct gmt_segments *segments, struct gmt_json *j
 		const struct gmt_segments_holes *holes = &segments->holes[i];
 
 		gmt_json_begin_object(json);
-		gmt_json_key(json, "below_bytes");
-		if (holes->below_bytes == UINT64_MAX)
-			gmt_json_null(json);
-		else
-			gmt_json_u64(json, holes->below_bytes);
+		gmt_json_key_known(json, "below_bytes", holes->below_bytes != UINT64_MAX, holes->below_bytes);
 		gmt_json_key_u64(json, "holes", holes->holes);
 		gmt_json_key_u64(json, "bytes", holes->bytes);
 		gmt_json_end_object(json);
