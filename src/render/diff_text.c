@@ -23,25 +23,28 @@ struct signed_text {
 	char text[40];
 };
 
+static uint64_t magnitude(int64_t difference)
+{
+	return difference < 0 ? -(uint64_t)difference : (uint64_t)difference;
+}
+
+static struct signed_text with_sign(int64_t difference, const char *magnitude_text)
+{
+	struct signed_text text;
+
+	snprintf(text.text, sizeof(text.text), "%s%s", difference < 0 ? "-" : difference ? "+" : "", magnitude_text);
+	return text;
+}
+
 /* "+1.50 MiB", "-139 MiB", "0 B" */
 static struct signed_text signed_size(int64_t difference)
 {
-	struct signed_text text;
-	uint64_t size = difference < 0 ? -(uint64_t)difference : (uint64_t)difference;
-
-	snprintf(text.text, sizeof(text.text), "%s%s", difference < 0 ? "-" : difference ? "+" : "",
-		gmt_text_size(size).text);
-	return text;
+	return with_sign(difference, gmt_text_size(magnitude(difference)).text);
 }
 
 static struct signed_text signed_count(int64_t difference)
 {
-	struct signed_text text;
-	uint64_t count = difference < 0 ? -(uint64_t)difference : (uint64_t)difference;
-
-	snprintf(text.text, sizeof(text.text), "%s%s", difference < 0 ? "-" : difference ? "+" : "",
-		gmt_text_count(count).text);
-	return text;
+	return with_sign(difference, gmt_text_count(magnitude(difference)).text);
 }
 
 /* "-24.9 %"; nothing where the base has nothing. */
