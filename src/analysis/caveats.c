@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "model/clock.h"
@@ -23,14 +22,14 @@ static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *fo
 
 static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
 {
-	char line[1024];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
+
+	char *text = gmt_arena_vprint(&lister->caveats->arena, format, arguments);
+
 	va_end(arguments);
 
-	char *text = gmt_arena_copy(&lister->caveats->arena, line, strlen(line));
 	struct gmt_caveat *caveat = text ? gmt_vec_push(&lister->caveats->rows) : NULL;
 	if (caveat)
 		*caveat = (struct gmt_caveat){ kind, text };

@@ -2,7 +2,6 @@
 #include "analysis/diff.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -19,14 +18,14 @@ static void add(struct lister *lister, const char *format, ...) __attribute__((f
 
 static void add(struct lister *lister, const char *format, ...)
 {
-	char line[1024];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
+
+	char *text = gmt_arena_vprint(&lister->diff->arena, format, arguments);
+
 	va_end(arguments);
 
-	char *text = gmt_arena_copy(&lister->diff->arena, line, strlen(line));
 	const char **slot = text ? gmt_vec_push(&lister->diff->doubts) : NULL;
 	if (slot)
 		*slot = text;

@@ -29,16 +29,15 @@ const char *gmt_check_state_name(enum gmt_check_state state)
 
 const char *gmt_verdict_line(struct gmt_verdict *verdict, const char *format, ...)
 {
-	char line[1024];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
 
-	const char *copy = gmt_arena_copy(&verdict->arena, line, strlen(line));
-	verdict->out_of_memory |= !copy;
-	return copy ? copy : "";
+	const char *line = gmt_arena_vprint(&verdict->arena, format, arguments);
+
+	va_end(arguments);
+	verdict->out_of_memory |= !line;
+	return line ? line : "";
 }
 
 static const char *copy_text(struct gmt_verdict *verdict, const char *text)

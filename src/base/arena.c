@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/pages.h"
@@ -54,6 +55,14 @@ char *gmt_arena_copy(struct gmt_arena *arena, const char *bytes, size_t length)
 	if (copy && length)
 		memcpy(copy, bytes, length);
 	return copy;
+}
+
+char *gmt_arena_vprint(struct gmt_arena *arena, const char *format, va_list arguments)
+{
+	char line[1024];
+
+	vsnprintf(line, sizeof(line), format, arguments);
+	return gmt_arena_copy(arena, line, strlen(line));
 }
 
 void gmt_arena_fini(struct gmt_arena *arena)

@@ -7,6 +7,7 @@
  * is reached from it is borrowed. Zero-initialise to make one. One thread at a time.
  */
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct gmt_arena_chunk;
@@ -21,6 +22,9 @@ void *gmt_arena_alloc(struct gmt_arena *arena, size_t bytes);
 
 /* A copy of `length` bytes with a NUL behind them; NULL when out of memory. */
 char *gmt_arena_copy(struct gmt_arena *arena, const char *bytes, size_t length);
+
+/* A line as vprintf writes it, of 1023 bytes at most; NULL when out of memory. */
+char *gmt_arena_vprint(struct gmt_arena *arena, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
 /* Frees everything that came from the arena and leaves it empty. */
 void gmt_arena_fini(struct gmt_arena *arena);
