@@ -13,10 +13,8 @@
 #include <sys/auxv.h>
 
 #include "config.h"
+#include "early.h"
 #include "routes/real.h"
-
-/* Compiled into no call of strlen or the like. */
-#define NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), no_stack_protector))
 
 /* Weak: its address is read from a table that is zero until this library is relocated. */
 extern char **environ __attribute__((weak));
@@ -29,51 +27,18 @@ static const char variable[] = "NVTX_INJECTION64_PATH";
 static getenv_function *_Atomic next_getenv; /* NULL before the constructor */
 static _Atomic int decision;
 
-/* How many characters `text` shares with the whole of `prefix`; 0 when they differ before its end. */
-NO_CALLS static inline size_t skip_prefix(const char *text, const char *prefix)
-{
-	size_t i = 0;
-
-	for (; prefix[i]; i++)
-		if (text[i] != prefix[i])
-			return 0;
-	return i;
-}
-
 /* What libc does, for as long as libc's own is not known. */
-NO_CALLS static char *look_up(const char *name)
+GMT_EARLY static char *look_up(const char *name)
 {
 	if (!&environ || !environ || !name[0])
 		return NULL;
 	for (char **entry = environ; *entry; entry++) {
-		size_t length = skip_prefix(*entry, name);
+		size_t length = gmt_early_skip(*entry, name);
 
 		if (length && (*entry)[length] == '=')
 			return *entry + length + 1;
 	}
 	return NULL;
-}
-
-/* As config.c reads it, for callers who come before the constructor. */
-NO_CALLS static bool is_off_in(const char *options)
-{
-	static const char wanted[] = "nvtx=off";
-
-	size_t matched = 0; /* beyond the length of `wanted`: this item is another one */
-
-	for (; options && *options; options++) {
-		if (*options == '\'' || *options == '"')
-			continue;
-		if (*options == ':' && matched == sizeof(wanted) - 1)
-			return true;
-		if (*options == ':')
-			matched = 0;
-		else if (matched < sizeof(wanted) - 1 && *options == wanted[matched])
-			matched++;
-		else
-			matched = sizeof(wanted);
-	}
-	return matched == sizeof(wanted) - 1;
 }
 
 bool gmt_environment_is_answering(void)
@@ -82,7 +47,13 @@ bool gmt_environment_is_answering(void)
 
 	if (decided != UNDECIDED)
 		return decided == ANSWER;
-	return !getauxval(AT_SECURE) && !is_off_in(look_up("GPUMEMTRACE_OPTIONS"));
+	if (getauxval(AT_SECURE))
+		return false;
+
+	const char *options = look_up("GPUMEMTRACE_OPTIONS");
+
+	/* For callers who come before the constructor. */
+	return !options || !gmt_early_has_item(options, "nvtx=off");
 }
 
 /*
@@ -107,7 +78,7 @@ static char *answer(void)
 	return path;
 }
 
-NO_CALLS static char *ask_next(const char *name)
+GMT_EARLY static char *ask_next(const char *name)
 {
 	getenv_function *next = atomic_load_explicit(&next_getenv, memory_order_relaxed);
 
@@ -116,9 +87,9 @@ NO_CALLS static char *ask_next(const char *name)
 
 char *getenv(const char *name) __attribute__((visibility("default")));
 
-NO_CALLS char *getenv(const char *name)
+GMT_EARLY char *getenv(const char *name)
 {
-	if (skip_prefix(name, variable) && !name[sizeof(variable) - 1]) {
+	if (gmt_early_skip(name, variable) && !name[sizeof(variable) - 1]) {
 		char *path = answer();
 
 		if (path)

@@ -21,14 +21,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "early.h"
 #include "hooks.h"
 
 extern void *__libc_stack_end; /* the loader's: where argc lies */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-
-/* No call into libc: its functions may not be relocated yet. */
-#define NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), no_stack_protector))
 
 static inline long kernel(long number, long first, long second, long third, long fourth)
 {
@@ -57,56 +55,18 @@ static inline long protect(uintptr_t start, size_t bytes, long protection)
 	return kernel(SYS_mprotect, (long)start, (long)bytes, protection, 0);
 }
 
-/* How many characters `text` and `prefix` share until `prefix` ends; 0 when they differ before. */
-NO_CALLS static inline size_t skip_prefix(const char *text, const char *prefix)
+GMT_EARLY static inline bool is_same(const char *a, const char *b)
 {
-	size_t i = 0;
-
-	for (; prefix[i]; i++)
-		if (text[i] != prefix[i])
-			return 0;
-	return i;
-}
-
-NO_CALLS static inline bool is_same(const char *a, const char *b)
-{
-	size_t length = skip_prefix(a, b);
+	size_t length = gmt_early_skip(a, b);
 
 	return length && !a[length];
 }
 
-/* As config.c reads it: items between colons, quotes around values. */
-NO_CALLS static bool item_says_off(const char *item)
-{
-	static const char wanted[] = "exports=off";
-	size_t matched = 0;
-
-	for (; *item && *item != ':'; item++) {
-		if (*item == '\'' || *item == '"')
-			continue;
-		if (matched >= sizeof(wanted) - 1 || *item != wanted[matched++])
-			return false;
-	}
-	return matched == sizeof(wanted) - 1;
-}
-
-/* `value` is what stands behind "=". */
-NO_CALLS static bool value_says_off(const char *value)
-{
-	bool is_first = true;
-
-	for (const char *at = value; *at; at++) {
-		if (is_first && item_says_off(at))
-			return true;
-		is_first = *at == ':';
-	}
-	return false;
-}
-
+static const char item[] = "exports=off";
 static const char variable_prefix[] = "GPUMEMTRACE_OPTIONS=";
 
 /* Where the value of the variable begins in /proc/self/environ; -1: nowhere. */
-NO_CALLS static long find_value(int fd, char *buffer, size_t bytes)
+GMT_EARLY static long find_value(int fd, char *buffer, size_t bytes)
 {
 	size_t matched = 0; /* beyond the prefix's length: this variable is another one */
 	long offset = 0, got;
@@ -127,7 +87,7 @@ NO_CALLS static long find_value(int fd, char *buffer, size_t bytes)
 	return -1;
 }
 
-NO_CALLS static bool kernel_says_off(void)
+GMT_EARLY static bool kernel_says_off(void)
 {
 	char buffer[4096];
 	bool says_off = false;
@@ -141,13 +101,13 @@ NO_CALLS static bool kernel_says_off(void)
 
 	if (got > 0) {
 		buffer[got] = 0;
-		says_off = value_says_off(buffer);
+		says_off = gmt_early_has_item(buffer, item);
 	}
 	kernel(SYS_close, fd, 0, 0, 0);
 	return says_off;
 }
 
-NO_CALLS static bool wants_exports_off(void)
+GMT_EARLY static bool wants_exports_off(void)
 {
 	/*
 	 * A program at a fixed address that uses __libc_stack_end (node, whatever else has V8 inside) has the
@@ -161,15 +121,15 @@ NO_CALLS static bool wants_exports_off(void)
 	while (*argument)
 		argument++;
 	for (char **variable = argument + 1; *variable; variable++) {
-		size_t name = skip_prefix(*variable, variable_prefix);
+		size_t name = gmt_early_skip(*variable, variable_prefix);
 
-		if (name && value_says_off(*variable + name))
+		if (name && gmt_early_has_item(*variable + name, item))
 			return true;
 	}
 	return false;
 }
 
-NO_CALLS static uintptr_t dynamic_address(long tag)
+GMT_EARLY static uintptr_t dynamic_address(long tag)
 {
 	uintptr_t base = (uintptr_t)&__ehdr_start;
 
@@ -181,7 +141,7 @@ NO_CALLS static uintptr_t dynamic_address(long tag)
 }
 
 /* The hash table says where the symbols end. */
-NO_CALLS static size_t count_symbols(const uint32_t *hash)
+GMT_EARLY static size_t count_symbols(const uint32_t *hash)
 {
 	uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2], last = 0;
 	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + bloom_words);
@@ -197,7 +157,7 @@ NO_CALLS static size_t count_symbols(const uint32_t *hash)
 }
 
 /* PyTorch's reporters stay: nobody takes them for a sign of CUDA. */
-NO_CALLS static bool is_cuda_name(const char *name)
+GMT_EARLY static bool is_cuda_name(const char *name)
 {
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
 		if (gmt_hooks[hook].library != GMT_LIBRARY_C10 && is_same(name, gmt_hooks[hook].symbol))
@@ -205,7 +165,7 @@ NO_CALLS static bool is_cuda_name(const char *name)
 	return false;
 }
 
-NO_CALLS static void strike_out(void)
+GMT_EARLY static void strike_out(void)
 {
 	ElfW(Sym) *symbols = (ElfW(Sym) *)dynamic_address(DT_SYMTAB);
 	const char *names = (const char *)dynamic_address(DT_STRTAB);
@@ -235,7 +195,7 @@ static void nothing(void)
 {
 }
 
-NO_CALLS static void (*resolve(void))(void)
+GMT_EARLY static void (*resolve(void))(void)
 {
 	if (wants_exports_off())
 		strike_out();
