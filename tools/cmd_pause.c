@@ -2,7 +2,6 @@
 /* The verbs pause and resume. */
 #include <stdio.h>
 
-#include "render/json.h"
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/running.h"
@@ -36,18 +35,11 @@ static int ask(const struct gmt_command *command, const char *name, enum gmt_con
 	code = gmt_running_ask(pid, verb, NULL, answer, sizeof(answer));
 	if (code)
 		return code;
-	if (options.json) {
-		struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
-
-		gmt_json_begin_object(&json);
-		gmt_json_key_u64(&json, "pid", pid);
-		gmt_json_key_text(&json, "state", verb == GMT_CONTROL_PAUSE ? "paused" : "recording");
-		gmt_json_end_object(&json);
-		putchar('\n');
-	} else {
+	if (options.json)
+		gmt_running_print(pid, "state", verb == GMT_CONTROL_PAUSE ? "paused" : "recording");
+	else
 		printf("process %u: %s\n", pid, verb == GMT_CONTROL_PAUSE ?
 			"blocks are recorded without stacks now" : "blocks have stacks again");
-	}
 	return 0;
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "render/json.h"
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/running.h"
@@ -57,13 +56,7 @@ int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 	if (code)
 		return code;
 	if (options.json) {
-		struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
-
-		gmt_json_begin_object(&json);
-		gmt_json_key_u64(&json, "pid", pid);
-		gmt_json_key_text(&json, "snapshot", answer);
-		gmt_json_end_object(&json);
-		putchar('\n');
+		gmt_running_print(pid, "snapshot", answer);
 		return 0;
 	}
 	printf("%s\n", answer);

@@ -15,6 +15,7 @@
 
 #include "base/runtime_folder.h"
 #include "base/text.h"
+#include "render/json.h"
 #include "tools/input.h"
 #include "tools/say.h"
 
@@ -232,6 +233,17 @@ int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argume
 	gmt_say_error("process %u is not being recorded, or is another user's", pid);
 	gmt_say_hint("next: gpumemtrace ps");
 	return GMT_EXIT_UNREADABLE;
+}
+
+void gmt_running_print(uint32_t pid, const char *key, const char *text)
+{
+	struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
+
+	gmt_json_begin_object(&json);
+	gmt_json_key_u64(&json, "pid", pid);
+	gmt_json_key_text(&json, key, text);
+	gmt_json_end_object(&json);
+	putchar('\n');
 }
 
 bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid)

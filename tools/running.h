@@ -34,6 +34,9 @@ void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_
  */
 int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes);
 
+/* As JSON: what became of a process that was asked. */
+void gmt_running_print(uint32_t pid, const char *key, const char *text);
+
 /* Reads the operand of a verb that is about one process. False, and said, when it is none. */
 bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid);
 
