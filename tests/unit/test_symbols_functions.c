@@ -63,6 +63,25 @@ static void add_function(uint64_t start, uint64_t size_bytes, const char *name)
 
 enum { SECTIONS = 4, SYMBOLS_AT = 1024 };
 
+/* The header, the sections behind it, the symbols and their names. */
+static struct gmt_elf *write_file(const void *header, size_t header_bytes, const void *sections, size_t sections_bytes,
+	const void *symbols, size_t symbols_bytes)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_int_equal(fwrite(header, header_bytes, 1, file), 1);
+	assert_int_equal(fwrite(sections, sections_bytes, 1, file), 1);
+	assert_int_equal(fseek(file, SYMBOLS_AT, SEEK_SET), 0);
+	assert_int_equal(fwrite(symbols, symbols_bytes, 1, file), 1);
+	assert_int_equal(fwrite(table.names, table.name_bytes, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+
+	struct gmt_elf *elf = gmt_elf_open(path);
+
+	assert_non_null(elf);
+	return elf;
+}
+
 static struct gmt_elf *write_64(uint32_t type)
 {
 	size_t bytes = table.count * sizeof(*table.symbols);
@@ -77,18 +96,8 @@ static struct gmt_elf *write_64(uint32_t type)
 			.sh_entsize = sizeof(Elf64_Sym) },
 		[3] = { .sh_type = SHT_STRTAB, .sh_offset = SYMBOLS_AT + bytes, .sh_size = table.name_bytes },
 	};
-	FILE *file = fopen(path, "w");
 
-	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
-	assert_int_equal(fwrite(sections, sizeof(sections), 1, file), 1);
-	assert_int_equal(fseek(file, SYMBOLS_AT, SEEK_SET), 0);
-	assert_int_equal(fwrite(table.symbols, bytes, 1, file), 1);
-	assert_int_equal(fwrite(table.names, table.name_bytes, 1, file), 1);
-	assert_int_equal(fclose(file), 0);
-
-	struct gmt_elf *elf = gmt_elf_open(path);
-	assert_non_null(elf);
-	return elf;
+	return write_file(&header, sizeof(header), sections, sizeof(sections), table.symbols, bytes);
 }
 
 static struct gmt_elf *write_32(void)
@@ -107,7 +116,6 @@ static struct gmt_elf *write_32(void)
 		[3] = { .sh_type = SHT_STRTAB, .sh_offset = (uint32_t)(SYMBOLS_AT + bytes),
 			.sh_size = (uint32_t)table.name_bytes },
 	};
-	FILE *file = fopen(path, "w");
 
 	for (size_t i = 0; i < table.count; i++) {
 		const Elf64_Sym *from = &table.symbols[i];
@@ -115,16 +123,7 @@ static struct gmt_elf *write_32(void)
 		symbols[i] = (Elf32_Sym){ .st_name = from->st_name, .st_value = (uint32_t)from->st_value,
 			.st_size = (uint32_t)from->st_size, .st_info = from->st_info, .st_shndx = from->st_shndx };
 	}
-	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
-	assert_int_equal(fwrite(sections, sizeof(sections), 1, file), 1);
-	assert_int_equal(fseek(file, SYMBOLS_AT, SEEK_SET), 0);
-	assert_int_equal(fwrite(symbols, bytes, 1, file), 1);
-	assert_int_equal(fwrite(table.names, table.name_bytes, 1, file), 1);
-	assert_int_equal(fclose(file), 0);
-
-	struct gmt_elf *elf = gmt_elf_open(path);
-	assert_non_null(elf);
-	return elf;
+	return write_file(&header, sizeof(header), sections, sizeof(sections), symbols, bytes);
 }
 
 /* "" for none. */
