@@ -32,22 +32,11 @@ static enum gmt_status open_source(struct gmt_source **ret_source, struct gmt_er
 	return gmt_source_open_by(inflater, path, NULL, ret_source, error);
 }
 
-static uint32_t crc_of(const uint8_t *bytes, size_t length, uint32_t crc)
-{
-	crc = ~crc;
-	for (size_t i = 0; i < length; i++) {
-		crc ^= bytes[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
-	}
-	return ~crc;
-}
-
 static void put_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload, uint32_t size_bytes)
 {
 	uint32_t header[4] = { kind, rows, size_bytes };
 
-	header[3] = crc_of(payload, size_bytes, crc_of((const uint8_t *)header, 12, 0));
+	header[3] = (uint32_t)crc32(crc32(0, (const Bytef *)header, 12), payload, size_bytes);
 	snapshot_file_put_bytes(file, header, sizeof(header));
 	snapshot_file_put_bytes(file, payload, size_bytes);
 }
