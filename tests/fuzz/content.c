@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "content.h"
 
-#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +10,27 @@
 #include <zlib.h>
 
 #include "wire/format.h"
+#include "wire/little_endian.h"
 
 bool fuzz_is_thorough;
 
 enum { STORED_MOST = 65535 }; /* bytes of a stored piece of deflate */
-
-static void put_u32(uint8_t *at, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(at, &value, sizeof(value));
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
 
 void fuzz_repair_blocks(uint8_t *blocks, size_t size)
 {
 	size_t at = 0;
 
 	while (size - at >= GMT_BLOCK_HEADER_BYTES) {
-		uint32_t length = get_u32(blocks + at + 8);
+		uint32_t length = gmt_get_u32(blocks + at + 8);
 
 		if (length > size - at - GMT_BLOCK_HEADER_BYTES) {
 			length = (uint32_t)(size - at - GMT_BLOCK_HEADER_BYTES);
-			put_u32(blocks + at + 8, length);
+			gmt_put_u32(blocks + at + 8, length);
 		}
 
 		uLong crc = crc32(0, blocks + at, 12);
 		crc = crc32(crc, blocks + at + GMT_BLOCK_HEADER_BYTES, length);
-		put_u32(blocks + at + 12, (uint32_t)crc);
+		gmt_put_u32(blocks + at + 12, (uint32_t)crc);
 		at += GMT_BLOCK_HEADER_BYTES + length;
 	}
 }
@@ -54,7 +40,7 @@ void fuzz_repair(uint8_t *content, size_t size)
 	if (size < GMT_FILE_HEADER_BYTES)
 		return;
 	memcpy(content, GMT_FORMAT_MAGIC "\1\0\0\0\0\0\0\0", 16);
-	put_u32(content + 16, (uint32_t)crc32(0, content, 16));
+	gmt_put_u32(content + 16, (uint32_t)crc32(0, content, 16));
 	fuzz_repair_blocks(content + GMT_FILE_HEADER_BYTES, size - GMT_FILE_HEADER_BYTES);
 }
 
@@ -110,15 +96,15 @@ void fuzz_store(unsigned slot, uint8_t *content, size_t size, char ret_path[FUZZ
 	for (size_t at = 0; at < size || !size; at += STORED_MOST) {
 		size_t length = size - at < STORED_MOST ? size - at : STORED_MOST;
 
-		put_u32(piece + 1, (uint32_t)(length | ~length << 16));
+		gmt_put_u32(piece + 1, (uint32_t)(length | ~length << 16));
 		piece[0] = at + length == size;
 		append(fd, piece, sizeof(piece));
 		append(fd, content + at, length);
 		if (!size)
 			break;
 	}
-	put_u32(tail, (uint32_t)crc32(0, content, (uInt)size));
-	put_u32(tail + 4, (uint32_t)size);
+	gmt_put_u32(tail, (uint32_t)crc32(0, content, (uInt)size));
+	gmt_put_u32(tail + 4, (uint32_t)size);
 	append(fd, tail, sizeof(tail));
 	end_file(fd);
 }

@@ -4,12 +4,12 @@
  * and all around it stays well formed. What it makes of bytes alone is LLVMFuzzerMutate's: libFuzzer's own,
  * with its dictionary, or main.c's.
  */
-#include <endian.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "content.h"
 #include "rows.h"
+#include "wire/little_endian.h"
 #include "wire/varint.h"
 
 enum { MOST_BLOCKS = 4096, ROOM = 1 << 16 };
@@ -37,31 +37,17 @@ static uint32_t draw(uint64_t below)
 	return below ? (uint32_t)(state % below) : 0;
 }
 
-static uint32_t get_u32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return le32toh(value);
-}
-
-static void put_u32(uint8_t *at, uint32_t value)
-{
-	value = htole32(value);
-	memcpy(at, &value, sizeof(value));
-}
-
 static size_t cut(const uint8_t *data, size_t size, struct piece *ret_pieces, size_t most)
 {
 	size_t at = GMT_FILE_HEADER_BYTES, count = 0;
 
 	while (count < most && size >= at && size - at >= GMT_BLOCK_HEADER_BYTES) {
-		size_t left = size - at - GMT_BLOCK_HEADER_BYTES, length = get_u32(data + at + 8);
+		size_t left = size - at - GMT_BLOCK_HEADER_BYTES, length = gmt_get_u32(data + at + 8);
 
 		if (length > left)
 			length = left;
 		ret_pieces[count++] = (struct piece){
-			get_u32(data + at), get_u32(data + at + 4), data + at + GMT_BLOCK_HEADER_BYTES, length,
+			gmt_get_u32(data + at), gmt_get_u32(data + at + 4), data + at + GMT_BLOCK_HEADER_BYTES, length,
 		};
 		at += GMT_BLOCK_HEADER_BYTES + length;
 	}
@@ -81,10 +67,10 @@ static size_t join(size_t count, uint8_t *ret_data, size_t max_size)
 
 		if (max_size - at < GMT_BLOCK_HEADER_BYTES || piece->size > max_size - at - GMT_BLOCK_HEADER_BYTES)
 			break;
-		put_u32(ret_data + at, piece->kind);
-		put_u32(ret_data + at + 4, piece->rows);
-		put_u32(ret_data + at + 8, (uint32_t)piece->size);
-		put_u32(ret_data + at + 12, 0);
+		gmt_put_u32(ret_data + at, piece->kind);
+		gmt_put_u32(ret_data + at + 4, piece->rows);
+		gmt_put_u32(ret_data + at + 8, (uint32_t)piece->size);
+		gmt_put_u32(ret_data + at + 12, 0);
 		memcpy(ret_data + at + GMT_BLOCK_HEADER_BYTES, piece->payload, piece->size);
 		at += GMT_BLOCK_HEADER_BYTES + piece->size;
 	}
