@@ -81,6 +81,9 @@ bool gmt_python_gates_wait(uint64_t timeout_ns)
 
 void gmt_python_gates_reset(void)
 {
-	for (struct gmt_python_gate *gate = atomic_load(&first); gate; gate = gate->next)
+	for (struct gmt_python_gate *gate = atomic_load(&first); gate; gate = gate->next) {
 		atomic_store(&gate->inside, 0);
+		/* Its thread may not have come to that: listed twice, the list would have no end. */
+		atomic_store(&gate->is_listed, true);
+	}
 }

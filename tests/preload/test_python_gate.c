@@ -200,6 +200,22 @@ static void nobody_is_inside_in_the_child_of_a_fork(void **state)
 	gmt_python_gate_leave(&gate);
 }
 
+static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork(void **state)
+{
+	static struct gmt_python_gate gate;
+
+	(void)state;
+	gmt_python_gate_enter(&gate);
+	gmt_python_gate_leave(&gate);
+	/* It stands in the list, and the thread that put it there had no time to say so. */
+	gate.is_listed = false;
+	gmt_python_gates_reset();
+	gmt_python_gate_enter(&gate);
+	gmt_python_gate_leave(&gate);
+	for (const struct gmt_python_gate *other = gate.next; other; other = other->next)
+		assert_ptr_not_equal(other, &gate);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +226,7 @@ int main(void)
 		cmocka_unit_test(threads_make_their_own_where_the_kernel_never_did),
 		cmocka_unit_test(who_waits_goes_on_when_the_last_one_has_left),
 		cmocka_unit_test(nobody_is_inside_in_the_child_of_a_fork),
+		cmocka_unit_test(a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
