@@ -54,7 +54,7 @@ struct gmt_command;
 int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand, int *argc,
 	char **argv);
 
-/* Whether `text` is one of the values of a recorder's option: "a|b" (SIZE is any size), "N..M" or "TEXT" (wire/recorder_options.def). */
+/* Whether `text` is among the values of a recorder's option (wire/recorder_options.def): "a|b" (SIZE: any), "N..M" or "TEXT". */
 bool gmt_option_allows(const char *values, const char *text);
 
 /* -h of a verb, to stdout. */

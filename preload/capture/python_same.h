@@ -29,7 +29,8 @@ static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layo
  * The bytes of a frame that say what it is, as far as this version has them. Where there are two, the owner is behind the other
  * (capture/python_layout.c): they are one load.
  */
-__attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gmt_python_walk walk, const char *owner, const char *entry)
+__attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gmt_python_walk walk, const char *owner,
+	const char *entry)
 {
 	uint16_t both = 0;
 
@@ -55,7 +56,8 @@ static inline struct gmt_python_trace_place gmt_python_note_place(const struct g
 	return (struct gmt_python_trace_place){
 		.frame = place->frame, .code = place->code, .fingerprint = fingerprint, .previous = previous,
 		.instr = gmt_python_load_long(place->frame, layout->frame.instr),
-		.kind = gmt_python_kind_of((enum gmt_python_walk)layout->walk, place->frame + layout->frame.owner, place->frame + layout->frame.entry),
+		.kind = gmt_python_kind_of((enum gmt_python_walk)layout->walk, place->frame + layout->frame.owner,
+			place->frame + layout->frame.entry),
 		.is_behind_shim = gmt_python_says_shim(layout, previous),
 	};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program calls to say where it is, and what its own pools hand out. include/gpumemtrace.h and python/gpumemtrace.py find these
- * functions when this library is there, and do nothing when it is not.
+ * What a program calls to say where it is, and what its own pools hand out. include/gpumemtrace.h and
+ * python/gpumemtrace.py find these functions when this library is there, and do nothing when it is not.
  */
 #include <errno.h>
 #include <stddef.h>

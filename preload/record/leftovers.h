@@ -11,8 +11,8 @@ enum { GMT_LEFTOVERS_MAX = 64, GMT_LEFTOVERS_MAX_BYTES = 256 << 20 };
 
 /*
  * Removes what is of no use in `folder`, because it lacks its beginning, and what is too much: first those
- * whose recording is gone, then the oldest. Never what is in use, what is younger than a minute, or what is not this user's. Once, when a
- * recording begins; one thread.
+ * whose recording is gone, then the oldest. Never what is in use, what is younger than a minute, or what is not this
+ * user's. Once, when a recording begins; one thread.
  */
 void gmt_leftovers_bound(const char *folder);
 

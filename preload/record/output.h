@@ -33,7 +33,8 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 
 /*
  * Creates a new file by the template, with missing folders, and never over an existing one: ".1",
- * ".2" ... is put behind a name that is taken, by whatever. Only the user can read the file. The descriptor, close-on-exec, or -1 with a reason.
+ * ".2" ... is put behind a name that is taken, by whatever. Only the user can read the file. The descriptor,
+ * close-on-exec, or -1 with a reason.
  */
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes);

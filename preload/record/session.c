@@ -236,7 +236,7 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? depot : NULL;
 }
 
-/* At first only lets others run: the writer is nearly always at it. Who waits longer sleeps, or would keep the processor from it. */
+/* At first only lets others run: the writer is nearly always at it. Who waits longer sleeps, or would keep it from running. */
 static void rest(uint64_t waited_ns)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -355,7 +355,8 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 		now_ns = gmt_clock_monotonic_ns();
 		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
 	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(&recording.is_stalled, memory_order_relaxed) &&
-		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON || atomic_load_explicit(&ending, memory_order_relaxed)));
+		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON ||
+			atomic_load_explicit(&ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;
 	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
 	return is_in;
@@ -452,7 +453,8 @@ static bool is_first_to_end(void)
 
 void gmt_session_end(void)
 {
-	if (atomic_load(&gmt_session_state) == GMT_SESSION_NONE || getpid() != recording.pid || gmt_this_thread.is_ours || !is_first_to_end())
+	if (atomic_load(&gmt_session_state) == GMT_SESSION_NONE || getpid() != recording.pid || gmt_this_thread.is_ours ||
+		!is_first_to_end())
 		return;
 	/* A recording that has hardly begun is ended too, once its files are there. */
 	wait_while_starting();

@@ -111,7 +111,8 @@ static void close_table(const struct table *table)
 static void write_value(const struct table *table, const ElfW(Sym) *entry, const void *function)
 {
 	/* The loader adds the base again, which wraps around. Who reads meanwhile sees one or the other. */
-	__atomic_store_n((ElfW(Addr) *)((uintptr_t)entry + offsetof(ElfW(Sym), st_value)), (uint64_t)function - table->tables.base, __ATOMIC_RELEASE);
+	__atomic_store_n((ElfW(Addr) *)((uintptr_t)entry + offsetof(ElfW(Sym), st_value)),
+		(uint64_t)function - table->tables.base, __ATOMIC_RELEASE);
 }
 
 /* One hooked name while the driver's table is open. */

@@ -99,7 +99,8 @@ struct gmt_replay_options {
 };
 
 /*
- * Replays all events that `options` name. Fails only for lack of memory. `ret_replay` (zeroed) is the caller's; end it with gmt_replay_fini.
+ * Replays all events that `options` name. Fails only for lack of memory. `ret_replay` (zeroed) is the caller's; end it with
+ * gmt_replay_fini.
  */
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk by frame pointers (capture/walk.h), over stacks of which each function itself has noted down where it returns to. Compiled
- * with frame pointers, for AArch64 also with signed return addresses. Prints a line of TAP per promise.
+ * The walk by frame pointers (capture/walk.h), over stacks of which each function itself has noted down where it returns
+ * to. Compiled with frame pointers, for AArch64 also with signed return addresses. Prints a line of TAP per promise.
  */
 #include <link.h>
 #include <pthread.h>
@@ -180,7 +180,8 @@ int main(void)
 	gmt_own_stack_look(find);
 	begin_thread(1);
 	run_here();
-	say(!differs && !is_refused && spliced && (!SEES_THE_END || was_whole), "each frame of the first thread is the one that was noted down");
+	say(!differs && !is_refused && spliced && (!SEES_THE_END || was_whole),
+		"each frame of the first thread is the one that was noted down");
 	say(threads_are_right(), "so it is in threads");
 	say(wild_pointers_end_it(), "a frame pointer that is none ends the stack");
 	say(another_stack_is_left_alone(), "another stack than the thread's own is left alone");

@@ -55,7 +55,7 @@ class Rival:
         """Installs it; Unusable where that does not go."""
 
     def run(self, machine, library, arguments, readable=False):
-        """What deep.py tells under it. What it recorded lies in `files` until the next run, in a form for its reader if so asked."""
+        """What deep.py tells under it. What it recorded lies in `files` until the next run, in a form for its reader if asked."""
         self.forget(machine)
         done = machine.attempt(self.command(machine, [library, *map(str, arguments)], readable))
         if done.returncode:

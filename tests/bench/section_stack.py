@@ -115,7 +115,8 @@ def stack(machine, effort, progress):
             return None
         try:
             run = variants[variant]
-            return {"one": run(["measure", count, rounds]), "two": run(["measure", count, rounds, 2]), "first": run(["first", threads])}
+            return {"one": run(["measure", count, rounds]), "two": run(["measure", count, rounds, 2]),
+                    "first": run(["first", threads])}
         except rivals.Unusable as why:
             failed[variant] = str(why)
             return None

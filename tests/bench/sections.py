@@ -115,7 +115,8 @@ def pauses(machine, effort, progress):
 
     def measure(variant):
         machine.forget_snapshots()
-        return [float(value) for value in machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant]).split()]
+        told = machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant])
+        return [float(value) for value in told.split()]
 
     samples = alternate(variants, effort.processes(11, 3), measure, progress,
                         lambda times: f"longest {times[-1] / 1000:,.0f} us")

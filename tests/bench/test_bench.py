@@ -66,9 +66,11 @@ class Figures(unittest.TestCase):
         self.assertEqual([line for line in text.splitlines() if line in ("one", "two")], ["one", "two"])
 
     def test_a_table_for_the_documentation_has_the_same_cells(self):
-        text = rows.markdown_of([rows.row_of("one", "slow", "ns", [400, 300], goal=200), rows.Row("two", "absent", note="not here")])
+        text = rows.markdown_of([rows.row_of("one", "slow", "ns", [400, 300], goal=200),
+                                 rows.Row("two", "absent", note="not here")])
         self.assertEqual([line for line in text.splitlines() if "slow" in line or "absent" in line or "**" in line],
-                         ["**one**", "| slow | 300 ns | 350 ns | | | | <= 200 ns: NOT MET |", "**two**", "| absent | not here | | | | | |"])
+                         ["**one**", "| slow | 300 ns | 350 ns | | | | <= 200 ns: NOT MET |",
+                          "**two**", "| absent | not here | | | | | |"])
 
     def test_variants_take_turns_and_each_second_round_runs_backwards(self):
         order = []
@@ -81,7 +83,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(sampling.Effort("quick", 5).processes(9, 3), 5)
 
     def test_the_loops_overhead_is_held_against_pytorchs_of_the_same_run(self):
-        row = section_loop.cheaper_row("", {section_loop.PLAIN: [100, 100], "stacks=all": [102, 104], section_loop.RIVAL: [132, 134]})
+        times = {section_loop.PLAIN: [100, 100], "stacks=all": [102, 104], section_loop.RIVAL: [132, 134]}
+        row = section_loop.cheaper_row("", times)
         self.assertAlmostEqual(row.low, 16)
         self.assertAlmostEqual(row.middle, 11)
         self.assertTrue(row.met)
@@ -110,7 +113,8 @@ class Figures(unittest.TestCase):
 class OthersWords(unittest.TestCase):
     def test_the_allocations_that_memray_and_heaptrack_counted_are_found(self):
         memray = "📏 Total allocations:\n\t12,345\n\n📦 Total memory allocated:\n\t2.006GB\n"
-        heaptrack = "total runtime: 0.30s.\ncalls to allocation functions: 54321 (181070/s)\ntemporary memory allocations: 7 (23/s)\n"
+        heaptrack = ("total runtime: 0.30s.\ncalls to allocation functions: 54321 (181070/s)\n"
+                     "temporary memory allocations: 7 (23/s)\n")
         self.assertEqual(rivals.counted(memray, rivals.Memray.count_label), 12345)
         self.assertEqual(rivals.counted(heaptrack, rivals.Heaptrack.count_label), 54321)
         with self.assertRaisesRegex(rivals.Unusable, "does not say"):
@@ -158,7 +162,8 @@ class Loops(unittest.TestCase):
         self.assertEqual(run.code, 0, run.err)
         items = {record["id"]: len(record["items"]) for record in records(run.file, kind)}
         field = "stack" if kind == "stack" else "frames"
-        return collections.Counter(items[event[field]] for event in run.events(CUDA) if event[field] and event["size_bytes"] == 4096)
+        return collections.Counter(items[event[field]] for event in run.events(CUDA)
+                                   if event[field] and event["size_bytes"] == 4096)
 
     def test_the_loop_of_one_stack_is_thirty_native_and_fifteen_python_frames_deep(self):
         self.assertEqual(self.lengths(["record", "200", "1", "0"], "stack", {"stacks": "native"}), {30: 300})
@@ -174,7 +179,8 @@ class Loops(unittest.TestCase):
                                  env={**os.environ, "LD_LIBRARY_PATH": os.path.join(BUILD, "simcuda")})
             self.assertEqual(run.returncode, 0, run.stderr)
             told = json.loads(run.stdout)
-            self.assertEqual({shape: of["frames"] for shape, of in told.items()}, dict.fromkeys(("same", "counting", "differing"), [30, 15]))
+            self.assertEqual({shape: of["frames"] for shape, of in told.items()},
+                             dict.fromkeys(("same", "counting", "differing"), [30, 15]))
 
 
 @unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes long: scripts/test --long")
@@ -182,8 +188,8 @@ class Sections(unittest.TestCase):
     def test_each_section_runs_and_fills_its_rows(self):
         for name in sections.SECTIONS:
             with self.subTest(name):
-                run = subprocess.run([os.path.join(sampling.SOURCE, "scripts", "bench"), "--build", BUILD, "--tiny", "--json", name],
-                                     capture_output=True, text=True)
+                command = [os.path.join(sampling.SOURCE, "scripts", "bench"), "--build", BUILD, "--tiny", "--json", name]
+                run = subprocess.run(command, capture_output=True, text=True)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 told = json.loads(run.stdout)["rows"]
                 self.assertTrue(told)

@@ -48,7 +48,8 @@ def per_turn(options):
 
 def per_capture(mode, long, short, per_count):
     """Of all threads: Python has no other."""
-    counts = [sum(instructions_of_threads(None, [PYTHON, PYTHON_TURNS, CAPTURE, mode, str(count)]).values()) for count in (long, short)]
+    counts = [sum(instructions_of_threads(None, [PYTHON, PYTHON_TURNS, CAPTURE, mode, str(count)]).values())
+              for count in (long, short)]
     return (counts[0] - counts[1]) / ((long - short) * per_count)
 
 

@@ -31,7 +31,8 @@ def address_of(library, symbol):
     with open("/proc/self/maps", encoding="utf-8") as maps:
         mapped = [line.split() for line in maps]
     place, path = next((line[0], line[5]) for line in mapped if len(line) > 5 and os.path.basename(line[5]) == library)
-    told = subprocess.run(["nm", "-D", "--defined-only", path], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True)
+    told = subprocess.run(["nm", "-D", "--defined-only", path], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
+                          check=True)
     offset = next(line.split()[0] for line in told.stdout.splitlines() if line.split()[-1] == symbol)
     return int(place.split("-")[0], 16) + int(offset, 16)
 
@@ -39,7 +40,8 @@ def address_of(library, symbol):
 def switch_of(recorder):
     if recorder == "shim":
         report_to = ctypes.CDLL(None).bench_report_to
-        ways = {on: ctypes.c_void_p(address_of(library, REPORT)) for on, library in ((True, "libgpumemtrace.so"), (False, "libc10.so"))}
+        ways = {on: ctypes.c_void_p(address_of(library, REPORT))
+                for on, library in ((True, "libgpumemtrace.so"), (False, "libc10.so"))}
         return lambda on: report_to(ways[on])
 
     def switch(on):

@@ -113,7 +113,7 @@ class Object(unittest.TestCase):
         with open(SHIM, "rb") as file:
             self.assertNotIn(b"libisal", file.read())
 
-    def test_it_exports_the_hooks_some_names_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_two_for_libunwind_alone(self):
+    def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_two_for_libunwind_alone(self):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
         rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]
         self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | AUDIT | NVTX | MARKS | PRIVATE)

@@ -6,8 +6,8 @@
  * second, and keeps books of its own. What lives swells and ebbs; the peak lies somewhere on the way. From
  * time to time the books are held against the driver's. Every thousandth call ends a step.
  *
- * SIGTERM ends it before. Prints, as JSON: what lives, the peak, for each site how often and how much it allocated, freed, holds, and
- * held at the peak; and how much memory the process took at most besides what it had before the recorder came.
+ * SIGTERM ends it before. Prints, as JSON: what lives, the peak, for each site how often and how much it allocated, freed,
+ * holds, and held at the peak; and how much memory the process took at most besides what it had before the recorder came.
  * Each call and its line in the books are made under one lock, so that their order is certain.
  */
 #include <cuda.h>

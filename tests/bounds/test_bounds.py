@@ -321,8 +321,9 @@ class Files(Books):
             if others:
                 again = subprocess.run(
                     ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "1"], cwd=run.folder, timeout=200,
-                    capture_output=True, env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1", "GPUMEMTRACE_OPTIONS":
-                                              "output=again.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items())})
+                    capture_output=True,
+                    env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "SIMCUDA_HOLLOW": "1",
+                         "GPUMEMTRACE_OPTIONS": "output=again.gmt.gz:" + ":".join(f"{k}={v}" for k, v in OFTEN.items())})
                 self.assertEqual(again.returncode, 0)
                 self.assertEqual(glob.glob(run.path + ".fold*"), [])
                 break

@@ -23,7 +23,8 @@ def lines(path, *arguments):
 
 def clock(at):
     """Of no even rate: a moment is told right only by the two clocks around it."""
-    return w.block("clock", {"stamp": at, "monotonic_ns": at + at // 7 + (3 * at // SPAN) ** 2 % 7 * 10**8, "realtime_ns": EPOCH + at})
+    monotonic_ns = at + at // 7 + (3 * at // SPAN) ** 2 % 7 * 10**8
+    return w.block("clock", {"stamp": at, "monotonic_ns": monotonic_ns, "realtime_ns": EPOCH + at})
 
 
 def event(stamp, device):
@@ -61,7 +62,8 @@ class DumpMembers(unittest.TestCase):
         return len(whole)
 
     def test_a_stretch_of_time_is_the_same_with_and_without_the_rest(self):
-        ends = [None, 0, 1, SPAN, SPAN * 3 + SPAN * 3 // 7, SPAN * 5, SPAN * 9 + 17, SPAN * 12, SPAN * 14, SPAN * 40, EPOCH + SPAN * 4]
+        ends = [None, 0, 1, SPAN, SPAN * 3 + SPAN * 3 // 7, SPAN * 5, SPAN * 9 + 17, SPAN * 12, SPAN * 14, SPAN * 40,
+                EPOCH + SPAN * 4]
         counts = set()
         for start, until in itertools.product(ends, ends):
             for records in ([], ["event"], ["mark", "event"], ["clock"], ["name"]):

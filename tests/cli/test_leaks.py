@@ -10,7 +10,8 @@ import write_snapshot as w
 GOLDEN = os.path.join(cli.TESTS, "golden")
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
 KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "source",
-        "steps", "first_step", "steps_to_oom", "births", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "freed"}
+        "steps", "first_step", "steps_to_oom", "births", "phase", "heap", "category", "owner", "hint", "own_frame", "stack",
+        "freed"}
 MIB = 1 << 20
 TORCH = "/env/lib/python3.11/site-packages/torch"
 CODES = [("<module>", "/home/me/train.py"), ("train", "/home/me/train.py"), ("evaluate", "/home/me/train.py"),

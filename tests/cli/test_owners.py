@@ -116,7 +116,8 @@ class Owners(unittest.TestCase):
                 w.block("module", {"id": 1, "start": 1 << 32, "end": 2 << 32, "bias": 1 << 32, "path": CUBLAS},
                         {"id": 2, "start": 2 << 32, "end": 3 << 32, "bias": 2 << 32, "path": PROGRAM}),
                 w.block("stack", {"id": 1, "items": [(1 << 32) + 16]}, {"id": 2, "items": [(1 << 32) + 32]},
-                        {"id": 3, "items": [(2 << 32) + 16]}, {"id": 4, "items": [(1 << 32) + 48]}), w.block("event", *rows), w.end(len(rows)))
+                        {"id": 3, "items": [(2 << 32) + 16]}, {"id": 4, "items": [(1 << 32) + 48]}),
+                w.block("event", *rows), w.end(len(rows)))
         rows = {row["name"]: row for row in cli.report(path, "--by", "owner")["tables"][0]["rows"]}
         self.assertEqual((rows["cuBLAS"]["max_live_bytes"], rows["cuBLAS"]["peak_bytes"]), (6 * MIB, 4 * MIB))
         self.assertEqual((rows["program"]["max_live_bytes"], rows["program"]["live_bytes"]), (22 * MIB, 22 * MIB))

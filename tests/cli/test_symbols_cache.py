@@ -165,7 +165,8 @@ class Cache(unittest.TestCase):
 
     @unittest.skipIf(os.geteuid(), "only root can be in another's home")
     def test_in_anothers_home_nothing_is_made(self):
-        for made in [], [".cache"], [".cache", ".cache/gpumemtrace"], [".cache", ".cache/gpumemtrace", ".cache/gpumemtrace/symbols"]:
+        folders = [".cache", ".cache/gpumemtrace", ".cache/gpumemtrace/symbols"]
+        for made in (folders[:count] for count in range(4)):
             home = cli.place(f"another-{len(made)}")
             for folder in ["", *made]:
                 os.mkdir(os.path.join(home, folder), 0o700)

@@ -204,4 +204,5 @@ def check_calls(bench, table, runtimes, libraries):
             continue
         wrong, events, nowhere = result
         count = len(usable) - len(nowhere)
-        table.judge(what, wrong, f"{count} functions, {events} events", functions=count, events=events, without_road=sorted(nowhere))
+        table.judge(what, wrong, f"{count} functions, {events} events", functions=count, events=events,
+                    without_road=sorted(nowhere))

@@ -97,7 +97,8 @@ class Check:
             with open(self.bench.kept_path(case + ".log"), "w", encoding="utf-8") as file:
                 file.write(done.stdout)
             name = case.split(".")[-1].replace("test_", "", 1).replace("_", " ")
-            self.table.add(name, "FAILED" if done.returncode else "ok", last_line(without_end(done.stdout)) if done.returncode else "")
+            self.table.add(name, "FAILED" if done.returncode else "ok",
+                           last_line(without_end(done.stdout)) if done.returncode else "")
 
     def captures(self):
         self.table.section("Stream captures")
@@ -200,7 +201,8 @@ def main():
         table.save(bench.kept_path("summary.json"), about)
     if options.json:
         table.save(options.json, about)
-    print(f"\n{table.count('ok')} ok, {table.count('FAILED')} failed, {table.count('skipped')} skipped, {table.count('noted')} noted")
+    print(f"\n{table.count('ok')} ok, {table.count('FAILED')} failed, {table.count('skipped')} skipped, "
+          f"{table.count('noted')} noted")
     sys.exit(1 if table.count("FAILED") or not (table.count("ok") or table.count("skipped")) else 0)
 
 

@@ -36,7 +36,8 @@ def check_bad_calls(bench, table):
     wrong = [] if result["complete"] else ["it is not complete"]
     wrong += [f"{live} bytes are alive after the reset"] if live else []
     wrong += [] if result["refused"] else ["no refusal is listed"]
-    table.judge("the recording of bad calls is right", wrong, f"{len(result['refused'])} refusals listed, nothing is alive at the end")
+    table.judge("the recording of bad calls is right", wrong,
+                f"{len(result['refused'])} refusals listed, nothing is alive at the end")
 
 
 def numbers(text):

@@ -135,7 +135,8 @@ def place_libraries(bench, runtimes, major, driver):
 def compile_one(bench, headers, paths, name):
     _, needs, more = PROGRAMS[name]
     command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-O0", "-g", "-w", *more, "-o", bench.program(name),
-               "-include", bench.program("weak.h"), *sources_of(name), "-I" + os.path.join(SOURCE, "preload"), "-I" + SHIM_TESTS, "-I" + SOURCE]
+               "-include", bench.program("weak.h"), *sources_of(name),
+               "-I" + os.path.join(SOURCE, "preload"), "-I" + SHIM_TESTS, "-I" + SOURCE]
     command += [] if bench.is_simulated else ["-DIS_REAL_DEVICE"]
     command += [argument for path in headers for argument in ("-isystem", path)]
     # What the driver itself needs, and what an older one lacks, is none of the link's business.

@@ -15,7 +15,8 @@ import hosts
 import tap
 from snapshots import SHIM
 
-QUICK = ["test_fork1", "test_ctypes", "test_atexit", "test_wait3", "test_wait4", "test_resource", "test_dynamicannotations", "test_audit"]
+QUICK = ["test_fork1", "test_ctypes", "test_atexit", "test_wait3", "test_wait4", "test_resource", "test_dynamicannotations",
+         "test_audit"]
 LONG = ["test_threading", "test_thread", "test_threadsignals", "test_subprocess", "test_multiprocessing_main_handling",
         "test_multiprocessing_fork", "test_multiprocessing_spawn", "test_multiprocessing_forkserver", "test_concurrent_futures",
         "test_faulthandler", "test_ctypes", "test_os", "test_posix", "test_signal", "test_fork1", "test_pty", "test_sys",
@@ -48,8 +49,8 @@ def outcomes(modules, preload):
         environment.update(HOME=folder, TMPDIR=folder)
         if preload:
             environment["LD_PRELOAD"] = preload
-        done = subprocess.run([PYTHON, "-m", "test", f"--junit-xml={path}", "--timeout=1200", *modules], cwd=folder, env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = subprocess.run([PYTHON, "-m", "test", f"--junit-xml={path}", "--timeout=1200", *modules], cwd=folder,
+                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
         if not os.path.exists(path):
             raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
         found = {}

@@ -66,7 +66,8 @@ class SystemCalls(unittest.TestCase):
         print("# of each program's start:", self.start)
         self.assertLessEqual(sum(self.start.values()), 14)
         # Of a library that is opened, mapped and protected, and of a table of libc's that is written.
-        self.assertLessEqual(set(self.start), {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect", "pread64", "munmap"})
+        self.assertLessEqual(set(self.start), {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect",
+                                               "pread64", "munmap"})
 
     def others(self, plain, recorded, started):
         """Calls that all runs of one kind, with the recorder or without, have more often than any of the other kind."""
@@ -93,7 +94,8 @@ class SystemCalls(unittest.TestCase):
                     counts, started_with_it, opened = calls(host.command, place, host, SHIM)
                     recorded.append(counts)
                     self.assertEqual(started_with_it, started)
-                    self.assertEqual({path for path in opened if "gpumemtrace" in path and not path.startswith(place.folder)}, {SHIM})
+                    ours = {path for path in opened if "gpumemtrace" in path and not path.startswith(place.folder)}
+                    self.assertEqual(ours, {SHIM})
                 self.assertEqual(self.others(plain, recorded, started), {})
 
 

@@ -20,7 +20,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-enum { BELOW_BYTES = 65536, LARGEST = 1 << 20, FILLING = 0x5a, OF_HANDLER = 1024, OF_PROGRAM = 2048, STORM_US = 20, HANDLED = 500, USUAL_FRAME = 1776 };
+enum { BELOW_BYTES = 65536, LARGEST = 1 << 20, FILLING = 0x5a, OF_HANDLER = 1024, OF_PROGRAM = 2048 };
+enum { STORM_US = 20, HANDLED = 500, USUAL_FRAME = 1776 };
 
 extern _Atomic int lives_is_in_driver __attribute__((weak));
 

@@ -18,7 +18,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 40, SIZE = 512, ROUNDS = 4, LOOK_US = 1000, LOOKS = 120000, GIVEN_BACK_BYTES = 25 << 20, LOUD = 20, STACK_BYTES = 32768 };
+enum { AT_ONCE = 40, SIZE = 512, ROUNDS = 4, LOOK_US = 1000, LOOKS = 120000 };
+enum { GIVEN_BACK_BYTES = 25 << 20, LOUD = 20, STACK_BYTES = 32768 };
 
 static int wanted;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machine code of numba, LuaJIT and a JVM that calls into a C library which allocates: the frames that can be known, and no harm."""
+"""Machine code of numba, LuaJIT and a JVM calls a C library which allocates: the frames that can be known, and no harm."""
 import os
 import shutil
 import subprocess

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A PyTorch program in which all happens that changes a Python stack: python_selftest.py ROUNDS
 
-Generators, coroutines, exceptions, recursion, callbacks of C, threads, and code that is made, run and freed, so that other code comes to
-its address: also of the same names, at other lines.
+Generators, coroutines, exceptions, recursion, callbacks of C, threads, and code that is made, run and freed, so that other
+code comes to its address: also of the same names, at other lines.
 """
 import asyncio
 import functools
@@ -99,8 +99,8 @@ def made_code():
     for _ in range(10):
         space = {"allocate": allocate}
         name = random.choice(["made", "other"])
-        exec(compile("\n" * random.randrange(400) + f"def {name}():\n" + "    0\n" * random.randrange(3) + "    return allocate()\n",
-                     random.choice(["<one>", "<two>"]), "exec"), space)
+        head, body = "\n" * random.randrange(400) + f"def {name}():\n", "    0\n" * random.randrange(3)
+        exec(compile(head + body + "    return allocate()\n", random.choice(["<one>", "<two>"]), "exec"), space)
         space[name]()
         eval("allocate()")
         del space

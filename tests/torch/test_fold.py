@@ -13,7 +13,8 @@ from test_exact import layers_of, own_file, record
 FOLDED = 10000
 ROUND_STEPS = 6  # of five rounds: more events than a fold waits for
 WAYS = {"full": {}, "window": {"window": "1000"}, "aggregate": {}}
-NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "total_bytes")  # max_live_bytes of merged stacks is a bound
+# max_live_bytes of merged stacks is a bound.
+NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "total_bytes")
 
 
 def fold_in_time(recording, process):

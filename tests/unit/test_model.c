@@ -341,8 +341,8 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 		struct gmt_traces_options options = { 0 };
 
 		assert_int_equal(gmt_traces_init(&traces, snapshot, &options, &error), GMT_OK);
-		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces, &(struct gmt_replay_options){ .until_ns = rows[i].until_ns }, &error),
-			GMT_OK);
+		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces,
+			&(struct gmt_replay_options){ .until_ns = rows[i].until_ns }, &error), GMT_OK);
 		assert_int_equal(replay.events, rows[i].events);
 		const struct gmt_books_account *account =
 			gmt_books_find_account(&replay.books, GMT_LAYER_CUDA, 0);

@@ -140,7 +140,8 @@ static void native_frames_whose_python_frames_were_left_out_run_none(void **stat
 
 static void where_both_stacks_lack_a_middle_both_ends_fit(void **state)
 {
-	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(), fake_eval(), fake_eval(), fake_operator() };
+	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0,
+		fake_operator(), fake_eval(), fake_eval(), fake_operator() };
 	uint64_t few[] = { FRAME(1) | ENTRY, 0, FRAME(4) | ENTRY };
 	uint64_t many[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY, 0, FRAME(3) | ENTRY, FRAME(4) | ENTRY, FRAME(5) | ENTRY };
 

@@ -64,7 +64,8 @@ class Texts(Compared):
         return capture.decode(first)[1][0][1:3]
 
     def test_all_widths(self):
-        for text in "", "a", "ascii only", "caf\u00e9 \u00ff", "\u0444\u0443\u043d\u043a", "\u53d8\u91cf \uffff", "a\U0001f600\U0010ffff", "\x7f\x80":
+        for text in ("", "a", "ascii only", "caf\u00e9 \u00ff", "\u0444\u0443\u043d\u043a", "\u53d8\u91cf \uffff",
+                     "a\U0001f600\U0010ffff", "\x7f\x80"):
             self.assertEqual(self.capture_as(name=text), (text, "<made up>"))
             self.assertEqual(self.capture_as(file=text)[1], text)
 
