@@ -139,15 +139,13 @@ static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **sta
 			if (turn < 3)
 				call_it(1 + turn % 2);
 		}
-		depth = outer;
-		push_all(3, false, 0x600000);
 		if (is_recalled) {
 			depth = outer;
 			push_all(1, false, 0x500000);
 			assert_true(take_here());
-			depth = outer;
-			push_all(3, false, 0x600000);
 		}
+		depth = outer;
+		push_all(3, false, 0x600000);
 
 		struct gmt_walk_start start = start_here();
 
