@@ -32,15 +32,12 @@ const struct gmt_option_row gmt_table_dump[] = {
 
 static bool is_record(const char *name)
 {
-#define GMT_RECORD(number, record, NAME, meaning) \
-	if (strcmp(name, #record) == 0) \
-		return true;
-#define GMT_FIELD(record, name, encoding, type, meaning)
-#define GMT_RECORD_END(name)
-#include "wire/records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
+	for (uint32_t number = 0; number < gmt_record_end(); number++) {
+		const struct gmt_record_info *record = gmt_record_info(number);
+
+		if (record && strcmp(name, record->name) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -48,13 +45,9 @@ static int unknown_record(const char *name)
 {
 	struct gmt_suggestion suggestion = { 0 };
 
-#define GMT_RECORD(number, record, NAME, meaning) gmt_suggest(&suggestion, name, #record);
-#define GMT_FIELD(record, name, encoding, type, meaning)
-#define GMT_RECORD_END(name)
-#include "wire/records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
+	for (uint32_t number = 0; number < gmt_record_end(); number++)
+		if (gmt_record_info(number))
+			gmt_suggest(&suggestion, name, gmt_record_info(number)->name);
 	gmt_say_error("dump: unknown record `%s`%s%s%s", name, suggestion.best ? "; did you mean `" : "",
 		suggestion.best ? suggestion.best : "", suggestion.best ? "`?" : "");
 	return GMT_EXIT_USAGE;
@@ -72,15 +65,9 @@ static uint64_t wanted_kinds(const struct dump_options *options)
 {
 	uint64_t kinds = 0;
 
-#define GMT_RECORD(number, record, NAME, meaning) \
-	if (is_wanted(options, gmt_record_info(number))) \
-		kinds |= gmt_member_bit(number);
-#define GMT_FIELD(record, name, encoding, type, meaning)
-#define GMT_RECORD_END(name)
-#include "wire/records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
+	for (uint32_t number = 0; number < gmt_record_end(); number++)
+		if (gmt_record_info(number) && is_wanted(options, gmt_record_info(number)))
+			kinds |= gmt_member_bit(number);
 	return kinds;
 }
 

@@ -31,11 +31,14 @@ static const struct gmt_record_info records[] = {
 #undef GMT_RECORD_END
 };
 
+uint32_t gmt_record_end(void)
+{
+	return sizeof(records) / sizeof(*records);
+}
+
 const struct gmt_record_info *gmt_record_info(uint32_t number)
 {
-	if (number >= sizeof(records) / sizeof(*records) || !records[number].name)
-		return NULL;
-	return &records[number];
+	return number < gmt_record_end() && records[number].name ? &records[number] : NULL;
 }
 
 const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name)

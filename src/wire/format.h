@@ -245,8 +245,9 @@ struct gmt_record_info {
 
 enum { GMT_RECORD_MAX_FIELDS = 24 };
 
-/* The record of that number; NULL when this version does not know it. */
+/* The record of that number; NULL when this version does not know it. All that it knows are below gmt_record_end. */
 const struct gmt_record_info *gmt_record_info(uint32_t number);
+uint32_t gmt_record_end(void);
 
 /* Its field of that name; NULL when it has none. */
 const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name);
