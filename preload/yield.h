@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_YIELD_H
-#define GMT_YIELD_H
+#ifndef GMT_PRELOAD_YIELD_H
+#define GMT_PRELOAD_YIELD_H
 
 #include <errno.h>
 #include <sched.h>
