@@ -45,7 +45,7 @@ static inline uint64_t gmt_member_bit(uint32_t number)
 /* Host memory, and what is not known, count as devices. */
 static inline uint64_t gmt_member_device_bit(int32_t device)
 {
-	return gmt_member_bit((uint32_t)(device - GMT_DEVICE_UNKNOWN));
+	return gmt_member_bit((uint32_t)device - (uint32_t)GMT_DEVICE_UNKNOWN);
 }
 
 /* There are no rows. */
