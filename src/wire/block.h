@@ -20,7 +20,7 @@ struct gmt_block {
 /* Reads a block's header; payload is left NULL. False when its sizes are impossible. */
 bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block);
 
-/* CRC-32 of what has `crc` (0: nothing) and of these bytes behind it: zlib's, or what gives the same (inflate.h). */
+/* CRC-32 of what has `crc` (0: nothing) and of these bytes behind it (inflate.h has some). */
 typedef uint32_t gmt_checksum_function(uint32_t crc, const void *bytes, size_t size);
 
 /* Whether the payload is what the header's checksum says. */

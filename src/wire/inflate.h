@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "wire/block.h"
 
 /* What goes in and what comes out; moved on by what was taken and made. The memory is the caller's. */
 struct gmt_inflate_bytes {
@@ -35,8 +36,7 @@ struct gmt_inflater {
 	/* Before each member, the first too. */
 	void (*begin)(void *state);
 	enum gmt_inflate_answer (*run)(void *state, struct gmt_inflate_bytes *bytes);
-	/* CRC-32 of what has `crc` (0: nothing) and of these bytes behind it. */
-	uint32_t (*checksum)(uint32_t crc, const void *bytes, size_t size);
+	gmt_checksum_function *checksum;
 };
 
 extern const struct gmt_inflater gmt_inflater_zlib;
