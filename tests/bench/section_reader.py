@@ -89,7 +89,7 @@ def beside_profilers(machine, effort, progress):
 
 def beside_pytorch(machine, effort, progress):
     """One run of a training loop, recorded by us and by PyTorch."""
-    rounds = effort.pick(35, 10, 1)
+    rounds = effort.pick(170, 10, 1)
     pickle, page = (os.path.join(machine.folder, name) for name in ("torch.pickle", "page.html"))
     progress("recording a training loop, with PyTorch's recorder too")
     machine.run_torch([machine.python, os.path.join(HERE, "training_loop.py"), "5", str(rounds), "python", pickle], "overflow=wait")

@@ -29,7 +29,7 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters())
     loop.train(model, optimizer, loop.WARM_UP_STEPS)
     if recorder in ("python", "all"):
-        torch.cuda.memory._record_memory_history(enabled="all", context="all", stacks=recorder, max_entries=1_000_000)
+        torch.cuda.memory._record_memory_history(enabled="all", context="all", stacks=recorder, max_entries=10_000_000)
 
     round_ms, cpu_s = [], 0
     for _ in range(rounds):
