@@ -12,21 +12,28 @@
 #include "routes/driver.h"
 
 /* Frees do not say of which device and context: the block knows. Nor does what is bound: the memory knows. */
-static bool needs_place(unsigned kind)
+static inline bool needs_place(unsigned kind)
 {
-	return kind != GMT_KIND_FREE && kind != GMT_KIND_FREE_FAILED && kind != GMT_KIND_UNMAP &&
-		kind != GMT_KIND_BIND && kind != GMT_KIND_BIND_ADDRESS;
+	enum {
+		NEEDS_NONE = 1 << GMT_KIND_FREE | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_UNMAP | 1 << GMT_KIND_BIND |
+			1 << GMT_KIND_BIND_ADDRESS,
+	};
+
+	return !(NEEDS_NONE >> kind & 1);
 }
 
+_Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
+
 /* Built where it waits: to be copied right after it was written would cost more than all the rest of this. */
-static void fill_event(struct gmt_ring_event *event, const struct gmt_call *call, uint32_t result, unsigned kind,
-	const struct gmt_call_facts *facts, const struct gmt_driver_place *place)
+static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result, unsigned kind,
+	const struct gmt_call_facts *facts, struct gmt_driver_place place)
 {
-	const struct gmt_space_traits *space = gmt_space_traits(facts->space);
+	/* One that there is, as wrappers name them. */
+	const struct gmt_space_traits *space = &gmt_spaces[facts->space];
 	bool is_host = space->side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
 
 	/* One by one: a whole that is assigned would first be gathered, as it might overlap what it is made of. */
-	event->stamp = call->stamp ? call->stamp : gmt_clock_stamp();
+	event->stamp = stamp ? stamp : gmt_clock_stamp();
 	event->address = facts->address;
 	event->size_bytes = facts->size_bytes;
 	event->stream = facts->stream;
@@ -34,12 +41,12 @@ static void fill_event(struct gmt_ring_event *event, const struct gmt_call *call
 	event->stack = event->frames = 0;
 	event->result = result;
 	event->api = gmt_this_thread.outermost;
-	event->device = (int16_t)(is_host ? GMT_DEVICE_HOST : facts->device_plus_1 ? facts->device_plus_1 - 1 : place->device);
+	event->device = (int16_t)(is_host ? GMT_DEVICE_HOST : facts->device_plus_1 ? facts->device_plus_1 - 1 : place.device);
 	event->kind = (uint8_t)kind;
 	event->layer = space->layer;
 	event->space = facts->space;
 	memset(event->unused, 0, sizeof(event->unused));
-	event->context = facts->context ? facts->context : place->context;
+	event->context = facts->context ? facts->context : place.context;
 }
 
 /*
@@ -58,14 +65,13 @@ static void open_again(struct gmt_thread_state *thread)
 	thread->shut = false;
 }
 
-void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call, enum gmt_kind kind)
+void gmt_call_begin_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
 {
-	call->is_apart = true;
-	call->counts = false;
 	/* Of a runtime's function, what the driver did inside is not counted once more. */
-	if (kind && !thread->apart)
+	if (kind && !thread->apart && !thread->is_ours)
 		gmt_session_count_loss(GMT_LOSS_REENTERED);
 	thread->apart++;
+	gmt_call_count(hook);
 }
 
 /* In the order of the stamps, as a free of a call is stamped before what happens in it. */
@@ -139,7 +145,7 @@ static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 }
 
 /* Asked before the stack is taken: other threads go on allocating. */
-static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_ring_event *refused)
+__attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_ring_event *refused)
 {
 	struct gmt_ring_event driver_says;
 
@@ -148,10 +154,9 @@ static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_r
 	thread->is_oom = true;
 }
 
-void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts)
+__attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result, unsigned kind, const struct gmt_call_facts *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	unsigned kind = result ? gmt_kind_failure(facts->kind) : facts->kind;
 	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
@@ -161,15 +166,29 @@ void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt
 	shut(thread);
 	/* A driver that refused the call for another reason may not have looked at the stream, which is anything then. */
 	if (needs_place(kind))
-		gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream, &place);
+		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream);
 	event = wait_for_end(thread);
-	fill_event(event, call, result, kind, facts, &place);
+	fill_event(event, stamp, result, kind, facts, place);
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		ask_what_is_left(thread, event);
 	open_again(thread);
+}
+
+__attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts)
+{
+	add(stamp, result, gmt_kind_failure(facts->kind), facts);
+}
+
+void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts)
+{
+	if (__builtin_expect(result != 0, 0)) {
+		add_refused(stamp, result, facts);
+		return;
+	}
+	add(stamp, 0, facts->kind, facts);
 	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
-	if (facts->space == GMT_SPACE_POOL && kind == GMT_KIND_ALLOC)
+	if (__builtin_expect(facts->space == GMT_SPACE_POOL, 0) && facts->kind == GMT_KIND_ALLOC && facts->address)
 		gmt_optimizer_see_block();
 }
 

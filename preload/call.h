@@ -35,13 +35,21 @@
 
 enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 
-/* One call of a wrapped function, on the wrapper's stack. */
+/* How a call stands to those around it. */
+enum gmt_call_standing {
+	GMT_CALL_INSIDE, /* of one of its role, which counts */
+	GMT_CALL_COUNTS,
+	GMT_CALL_APART,  /* made by a signal handler that interrupted the recorder, or by the recorder itself: nothing is touched */
+};
+
+/*
+ * One call of a wrapped function. Wrappers hand its address to nothing that is not inlined, but with what is rare: so it
+ * lies in registers.
+ */
 struct gmt_call {
 	uint64_t stamp; /* before the call, of kinds that want it */
-	uint16_t hook;
-	uint8_t role;
-	bool counts;    /* no call of its role is around it */
-	bool is_apart;  /* made by a signal handler that interrupted the recorder: nothing is touched */
+	enum gmt_call_role role;
+	enum gmt_call_standing standing;
 };
 
 /* What a wrapper knows when the real function has returned. */
@@ -57,7 +65,7 @@ struct gmt_call_facts {
 };
 
 /* A call made while the recorder runs in this thread: it is passed on, and counted as lost where it may be an event. */
-void gmt_call_begin_apart(struct gmt_thread_state *thread, struct gmt_call *call, enum gmt_kind kind);
+void gmt_call_begin_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind);
 
 /* Always inlined: what a wrapper is known to be leaves little of it. */
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role,
@@ -66,24 +74,29 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	gmt_process_check();
 
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	struct gmt_call call = { .hook = (uint16_t)hook, .role = (uint8_t)role };
+	struct gmt_call call = { .role = role };
 
 	if (__builtin_expect(thread->busy | thread->shut, 0)) {
-		gmt_call_begin_apart(thread, &call, kind);
-		gmt_call_count(hook);
+		gmt_call_begin_apart(thread, hook, kind);
+		call.standing = GMT_CALL_APART;
 		return call;
 	}
 	thread->shut = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (thread->depth++ == 0)
+
+	uint32_t around = thread->depth++, of_its_role = role == GMT_CALL_DRIVER ? thread->driver_depth++ : around;
+	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
+
+	if (!around) {
 		thread->outermost = (uint16_t)hook;
-	call.counts = (role == GMT_CALL_DRIVER ? thread->driver_depth++ : thread->depth - 1) == 0 && !thread->is_ours;
-	/* What the runtime ends, it ends by the driver: the first event inside has its stamp. */
-	if (call.counts && gmt_kind_stamp(kind) == GMT_STAMP_BEFORE)
-		call.stamp = thread->depth > 1 && thread->before && !thread->has_seen_event ? thread->before :
-			gmt_clock_stamp();
-	if (thread->depth == 1)
-		thread->before = call.stamp;
+		thread->before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
+		call.standing = GMT_CALL_COUNTS;
+	} else if (!of_its_role) {
+		/* What the runtime ends, it ends by the driver: the first event inside has its stamp. */
+		if (is_stamped)
+			call.stamp = thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
+		call.standing = GMT_CALL_COUNTS;
+	}
 	gmt_call_count_in(thread->call_counts, hook);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->shut = false;
@@ -91,23 +104,30 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 }
 
 /* Whether this call is an event, now that the real function has returned. */
-static inline bool gmt_call_is_event(const struct gmt_call *call)
+__attribute__((always_inline)) static inline bool gmt_call_is_event(const struct gmt_call *call)
 {
-	return call->counts && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
+	return call->standing == GMT_CALL_COUNTS && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
 }
 
+/* For gmt_call_add, of a call that was stamped so. */
+void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts);
+
 /* Adds the event of a call that returned `result` (0 is success). May be done several times. */
-void gmt_call_add(const struct gmt_call *call, uint32_t result, const struct gmt_call_facts *facts);
+__attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call, uint32_t result,
+	const struct gmt_call_facts *facts)
+{
+	gmt_call_add_stamped(call->stamp, result, facts);
+}
 
 /* For gmt_call_end: records what waits, and opens the thread again. */
 void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
 /* Leaves the wrapper; the outermost one records what waits. */
-static inline void gmt_call_end(const struct gmt_call *call)
+__attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_call *call)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (__builtin_expect(call->is_apart, 0)) {
+	if (__builtin_expect(call->standing == GMT_CALL_APART, 0)) {
 		thread->apart--;
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hidden.h"
 #include "wire/option_value.h"
 
 enum {
@@ -63,7 +64,7 @@ struct gmt_config {
 };
 
 /* Read only after gmt_config_init. */
-extern struct gmt_config gmt_config;
+extern GMT_HIDDEN struct gmt_config gmt_config;
 
 /*
  * How long one thread waits for another before it goes on without: `usual_ns`, by which a machine that is hung up holds no

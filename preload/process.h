@@ -17,11 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hidden.h"
+
 /*
  * What it points to is not 0 while this is the process that it was set in. Before gmt_process_watch, and where the kernel cannot
  * clear a page in children (before Linux 4.14), it is never 0.
  */
-extern _Atomic uint32_t *_Atomic gmt_process_mark;
+extern GMT_HIDDEN _Atomic uint32_t *_Atomic gmt_process_mark;
 
 /* From the constructor. `begin_anew` lets go of all that is a parent's. One system call. */
 void gmt_process_init(void (*begin_anew)(void));

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hidden.h"
 #include "wire/ring_event.h"
 
 struct gmt_ring;
@@ -25,13 +26,13 @@ struct gmt_thread_state {
 	uint8_t waiting_count;
 	bool has_seen_event;   /* an event inside the outermost says what it did */
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
-	bool busy;            /* the recorder itself runs: a signal handler must not enter it again */
+	bool busy;            /* the recorder itself runs: a signal handler must not enter it again; where is_ours, always */
 	bool shut;            /* likewise, and what waits is being changed */
 	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was */
 	bool is_ours;         /* the writer: its driver calls are not the program's */
 	int kept_errno;       /* the host's, while the recorder runs */
-	uint32_t calls;       /* noted down since one was timed (record/overhead.h) */
-	uint64_t timed_from;  /* the stamp at which this one began, when it is timed; else 0 */
+	uint32_t calls;       /* noted down since one was timed (record/overhead.h); 0: this one is */
+	uint64_t timed_from;  /* the stamp at which that began */
 	uint8_t refused;      /* no ring could be had: events until the next try */
 	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
 	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */
@@ -49,7 +50,7 @@ struct gmt_thread_state {
 };
 
 /* Initial-exec: a preload has static TLS, so a look at it is one load and never allocates. */
-extern __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
+extern GMT_HIDDEN __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
 
 /*
  * What the kernel calls the calling thread: asked once. Not for a guest (process.h), which has its parent's state; the child of a

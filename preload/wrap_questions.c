@@ -41,7 +41,7 @@ static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total
 	/* No recording begins because of a question. */
 	if (!gmt_session_is_on())
 		return;
-	gmt_driver_place(0, &place);
+	place = gmt_driver_place(0);
 	if (place.device < 0 || !is_new(place.device, free_bytes, total_bytes) || !gmt_commit_begin())
 		return;
 	answer.device = place.device;

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "capture/unwind_rule.h"
+#include "hidden.h"
 
 enum {
 	GMT_RULES_SET_BITS = 13,
@@ -33,7 +34,7 @@ enum {
 	GMT_RULES_ADDRESS_BITS = 47, /* of user space */
 };
 
-extern struct gmt_rules {
+extern GMT_HIDDEN struct gmt_rules {
 	_Atomic uint64_t (*sets)[GMT_RULES_WAYS]; /* NULL: no memory, or another architecture */
 	_Atomic uint32_t pauses;                 /* objects that are being unloaded now */
 	_Atomic uint32_t generation;             /* of all rules; from 1 */

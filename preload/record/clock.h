@@ -20,8 +20,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hidden.h"
+
 /* Set once by gmt_clock_init, before the first stamp. */
-extern bool gmt_clock_is_counter;
+extern GMT_HIDDEN bool gmt_clock_is_counter;
 
 /* One moment on all clocks. */
 struct gmt_clock_moment {

@@ -53,7 +53,7 @@ void gmt_commit_wake(void);
 static inline bool gmt_commit_enter(struct gmt_thread_state *thread)
 {
 	gmt_process_check();
-	if (__builtin_expect(thread->is_ours | thread->busy | !gmt_room_is_known(thread), 0)) {
+	if (__builtin_expect(thread->busy || !gmt_room_is_known(thread), 0)) {
 		if (!gmt_commit_may_enter(thread))
 			return false;
 	} else {
@@ -62,13 +62,15 @@ static inline bool gmt_commit_enter(struct gmt_thread_state *thread)
 	thread->busy = true;
 	/* What comes behind is not done before; a signal handler of this thread sees it. */
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->timed_from = gmt_overhead_begin(&thread->calls);
+	if (__builtin_expect(gmt_overhead_is_timed(&thread->calls), 0))
+		thread->timed_from = gmt_clock_stamp();
 	return true;
 }
 
 static inline void gmt_commit_leave(struct gmt_thread_state *thread)
 {
-	if (__builtin_expect(thread->timed_from != 0, 0))
+	/* None but the one that is timed leaves the count at its beginning. */
+	if (__builtin_expect(!thread->calls, 0))
 		gmt_overhead_end(thread->timed_from);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy = false;
@@ -80,23 +82,21 @@ static inline void gmt_commit_leave(struct gmt_thread_state *thread)
  */
 static inline bool gmt_commit_wants_stack(unsigned kind, uint64_t address, uint64_t object)
 {
-	switch (kind) {
-	case GMT_KIND_ALLOC:
-	case GMT_KIND_ALLOC_FAILED:
-	case GMT_KIND_FREE_FAILED:
-	case GMT_KIND_CREATE:
-	case GMT_KIND_EXPORT:
-	case GMT_KIND_SET:
-		return true;
-	case GMT_KIND_RESIZE:
-		return address != 0; /* of a block: what made it as large as it is */
-	case GMT_KIND_NODE_ALLOC:
-		return !object;
-	case GMT_KIND_LAUNCH:
-	case GMT_KIND_NODE_FREE:
+	/* A bit of each kind: once an event, so it is no jump by a table. */
+	enum {
+		ALWAYS = 1 << GMT_KIND_ALLOC | 1 << GMT_KIND_ALLOC_FAILED | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_CREATE |
+			1 << GMT_KIND_EXPORT | 1 << GMT_KIND_SET,
+		OTHERWISE = 1 << GMT_KIND_RESIZE | 1 << GMT_KIND_NODE_ALLOC | 1 << GMT_KIND_LAUNCH | 1 << GMT_KIND_NODE_FREE,
+	};
+
+	if (kind >= GMT_KIND_COUNT)
 		return false;
-	}
-	return kind < GMT_RING_MARK && gmt_config.free_stacks;
+	if (ALWAYS >> kind & 1)
+		return true;
+	if (__builtin_expect(OTHERWISE >> kind & 1, 0))
+		/* Of a block: what made it as large as it is. */
+		return kind == GMT_KIND_RESIZE ? address != 0 : kind == GMT_KIND_NODE_ALLOC && !object;
+	return gmt_config.free_stacks;
 }
 
 /* Whether the recording goes on. Where it does not, it may have to be begun. */
@@ -134,8 +134,7 @@ static inline struct gmt_ring_event *gmt_commit_place(struct gmt_thread_state *t
 /* That event is made. Right behind gmt_commit_place. */
 static inline void gmt_commit_publish(struct gmt_thread_state *thread)
 {
-	gmt_ring_publish(thread->ring, GMT_AREA_RING_EVENTS);
-	if (__builtin_expect(gmt_ring_is_half_way(thread->ring, GMT_AREA_RING_EVENTS), 0))
+	if (__builtin_expect(gmt_ring_publish(thread->ring, GMT_AREA_RING_EVENTS), 0))
 		gmt_commit_wake();
 }
 

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "record/clock.h"
+
 /*
  * Some 50 to 250 us: no stack takes that long. A thread that was not running meanwhile would count a thousand times as
  * much as the others; how often one waits for room in its ring is seen by that there are such.

@@ -7,9 +7,9 @@
  * timed on its way through the recorder, the others pay for counting to that.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "record/clock.h"
 #include "wire/format.h"
 
 /*
@@ -18,16 +18,13 @@
  */
 enum { GMT_OVERHEAD_EVERY = 1021 };
 
-/*
- * A call of the calling thread begins. The stamp at which it does, where it is timed; else 0. `*calls` are those since
- * the last one that was.
- */
-static inline uint64_t gmt_overhead_begin(uint32_t *calls)
+/* A call of the calling thread begins. Whether it is timed; `*calls` are those since the last one that was. */
+static inline bool gmt_overhead_is_timed(uint32_t *calls)
 {
 	if (__builtin_expect(++*calls < GMT_OVERHEAD_EVERY, 1))
-		return 0;
+		return false;
 	*calls = 0;
-	return gmt_clock_stamp();
+	return true;
 }
 
 /* It ends, and began at that stamp. Any thread. */

@@ -58,8 +58,11 @@ static inline struct gmt_ring_event *gmt_ring_next(struct gmt_ring *ring, uint32
 	return &ring->events[published & (capacity - 1)];
 }
 
-/* Producer only. The event that was made there is in the ring. */
-static inline void gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
+/*
+ * Producer only. The event that was made there is in the ring. True once every half a ring of `capacity` events: time to wake the
+ * consumer.
+ */
+static inline bool gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
 {
 	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed) + 1;
 
@@ -71,6 +74,7 @@ static inline void gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
 	atomic_store_explicit(&ring->published, published, memory_order_release);
 	/* The writer's core had the next slot last; by the next event it is here. */
 	__builtin_prefetch(&ring->events[published & (capacity - 1)], 1);
+	return (published & (capacity / 2 - 1)) == 0;
 }
 
 /* Producer only. Copies `event` in; false when the ring is full. */

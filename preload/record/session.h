@@ -13,13 +13,14 @@
 #include <stdint.h>
 
 #include "capture/depot.h"
+#include "hidden.h"
 #include "wire/ring_event.h"
 
 enum gmt_session_state { GMT_SESSION_NONE, GMT_SESSION_STARTING, GMT_SESSION_ON, GMT_SESSION_OVER };
 
 /* What each event looks at (record/commit_one.h); the session alone writes it. */
-extern _Atomic uint32_t gmt_session_state;  /* enum gmt_session_state */
-extern _Atomic uint32_t gmt_session_number; /* of the recording, for threads that hold a ring of another one */
+extern GMT_HIDDEN _Atomic uint32_t gmt_session_state;  /* enum gmt_session_state */
+extern GMT_HIDDEN _Atomic uint32_t gmt_session_number; /* of the recording, for threads that hold a ring of another one */
 
 /* From the constructor. Without `may_begin` (a set-uid program) nothing will ever be recorded. */
 void gmt_session_init(bool may_begin);

@@ -67,23 +67,31 @@ void gmt_contexts_reset_locks(void)
 	atomic_store(&ending, 0);
 }
 
-bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context)
+static inline struct gmt_context find(uint64_t handle)
 {
+	const struct gmt_context none = { 0, 0 };
 	/* Pairs with the release in gmt_contexts_add: the places before it have been written. */
-	uint32_t count = atomic_load_explicit(&used, memory_order_acquire);
+	const struct place *place = places, *behind = place + atomic_load_explicit(&used, memory_order_acquire);
 
-	for (uint32_t i = 0; handle && i < count; i++) {
-		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) != handle)
+	for (; handle && place < behind; place++) {
+		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
 			continue;
 
-		uint32_t context = atomic_load_explicit(&places[i].context, memory_order_acquire);
-		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) != handle)
-			return false;
-		ret_context->device = (int16_t)(context >> 16);
-		ret_context->number = (uint16_t)context;
-		return ret_context->number != 0;
+		uint32_t context = atomic_load_explicit(&place->context, memory_order_acquire);
+		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
+			return none;
+		return (struct gmt_context){ (int16_t)(context >> 16), (uint16_t)context };
 	}
-	return false;
+	return none;
+}
+
+bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context)
+{
+	struct gmt_context found = find(handle);
+
+	if (found.number)
+		*ret_context = found;
+	return found.number != 0;
 }
 
 /* Under `writing`. */
@@ -236,6 +244,13 @@ uint64_t gmt_contexts_owner(uint64_t handle)
 			return primary ? primary : handle;
 		}
 	return handle;
+}
+
+struct gmt_context gmt_contexts_find_owner(uint64_t handle)
+{
+	if (__builtin_expect(atomic_load_explicit(&view_count, memory_order_acquire) != 0, 0))
+		handle = gmt_contexts_owner(handle);
+	return find(handle);
 }
 
 bool gmt_contexts_were_seen(void)

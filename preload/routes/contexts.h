@@ -50,6 +50,9 @@ void gmt_contexts_remove_view(uint64_t view);
 /* The context that has what is made in this one: of a view, the primary one where it is known. */
 uint64_t gmt_contexts_owner(uint64_t handle);
 
+/* What gmt_contexts_find says of that; its number is 0 when it was not seen yet. */
+struct gmt_context gmt_contexts_find_owner(uint64_t handle);
+
 /* Whether there ever was one. */
 bool gmt_contexts_were_seen(void);
 

@@ -213,7 +213,7 @@ uint64_t gmt_driver_context(void)
 }
 
 /* Likewise. */
-static uint64_t context_of(uint64_t stream)
+__attribute__((noinline)) static uint64_t context_of(uint64_t stream)
 {
 	void *context = NULL;
 
@@ -223,23 +223,30 @@ static uint64_t context_of(uint64_t stream)
 	return current_context();
 }
 
-void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place)
+/* In a context that was not seen yet. */
+__attribute__((noinline)) static struct gmt_driver_place place_in(uint64_t context, uint64_t stream)
+{
+	struct gmt_driver_place place = {
+		.device = (int16_t)(stream <= 2 ? current_device() : device_of_stream((void *)stream)),
+	};
+
+	if (place.device >= 0)
+		place.context = gmt_contexts_add(gmt_contexts_owner(context), place.device, NULL);
+	return place;
+}
+
+struct gmt_driver_place gmt_driver_place(uint64_t stream)
 {
 	KEEP_ERRNO;
 	struct gmt_context known;
 	uint64_t context;
 
-	*ret_place = (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
 	if (!is_learnt())
-		return;
-	context = gmt_contexts_owner(context_of(stream));
-	if (gmt_contexts_find(context, &known)) {
-		*ret_place = (struct gmt_driver_place){ known.device, known.number };
-		return;
-	}
-	ret_place->device = (int16_t)(stream <= 2 ? current_device() : device_of_stream((void *)stream));
-	if (ret_place->device >= 0)
-		ret_place->context = gmt_contexts_add(context, ret_place->device, NULL);
+		return (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
+	context = __builtin_expect(stream <= 2, 1) ? current_context() : context_of(stream);
+	known = gmt_contexts_find_owner(context);
+	return __builtin_expect(known.number != 0, 1) ? (struct gmt_driver_place){ known.device, known.number } :
+		place_in(context, stream);
 }
 
 bool gmt_driver_is_capturing(uint64_t stream)

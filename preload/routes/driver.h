@@ -36,7 +36,7 @@ struct gmt_driver_place {
 };
 
 /* Of a call on `stream` (0: the default one) in this thread. */
-void gmt_driver_place(uint64_t stream, struct gmt_driver_place *ret_place);
+struct gmt_driver_place gmt_driver_place(uint64_t stream);
 
 /* Handle of this thread's current context; 0 when it has none. */
 uint64_t gmt_driver_context(void);

@@ -14,10 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hidden.h"
 #include "hooks.h"
 
 /* Whether there is one with a driver; without the audit library there never is. */
-extern _Atomic bool gmt_namespaces_are_used;
+extern GMT_HIDDEN _Atomic bool gmt_namespaces_are_used;
 
 /* The real function of `hook` for a caller in another namespace; NULL for one in ours. */
 void *gmt_namespaces_real(enum gmt_hook hook, const void *caller);

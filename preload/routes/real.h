@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hidden.h"
 #include "hooks.h"
 #include "routes/namespaces.h"
 
@@ -50,7 +51,7 @@ void *gmt_real_dlsym(void *handle, const char *name);
 int gmt_real_dlclose(void *handle);
 
 /* The driver's functions that all callers get, once they are known: those that nobody interposes. */
-extern _Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
+extern GMT_HIDDEN _Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
 
 /* Of a hook, an object that calls it and what that gets. Never changes once it is shown. */
 struct gmt_real_caller {
@@ -60,8 +61,8 @@ struct gmt_real_caller {
 };
 
 /* Per hook, one that came first since objects went; NULL: none, or not told so shortly. */
-extern struct gmt_real_caller *_Atomic gmt_real_first_callers[GMT_HOOK_COUNT];
-extern _Atomic uint32_t gmt_real_generation;
+extern GMT_HIDDEN struct gmt_real_caller *_Atomic gmt_real_first_callers[GMT_HOOK_COUNT];
+extern GMT_HIDDEN _Atomic uint32_t gmt_real_generation;
 
 /* The same as gmt_real, by what is known of all callers. */
 void *gmt_real_find(enum gmt_hook hook, const void *caller);
