@@ -130,12 +130,18 @@ static inline void flush_one(struct gmt_thread_state *thread)
 	gmt_commit_leave(thread);
 }
 
+/* One call that does very much: what waits gets the stack of here. */
+__attribute__((noinline)) static void make_room(struct gmt_thread_state *thread)
+{
+	if (flush(thread))
+		gmt_oom_wait();
+}
+
 /* Room for one more event, which waits from now on. */
 static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 {
-	/* One call that does very much: what waits gets the stack of here. */
-	if (thread->waiting_count == GMT_THREAD_WAITING && flush(thread))
-		gmt_oom_wait();
+	if (__builtin_expect(thread->waiting_count == GMT_THREAD_WAITING, 0))
+		make_room(thread);
 
 	struct gmt_ring_event *event = &thread->waiting[thread->waiting_count++];
 
@@ -190,6 +196,52 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
 	if (__builtin_expect(facts->space == GMT_SPACE_POOL, 0) && facts->kind == GMT_KIND_ALLOC && facts->address)
 		gmt_optimizer_see_block();
+}
+
+/* As fill_event, of what gmt_call_add_alloc and gmt_call_add_free are for. */
+static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, uint64_t address, uint64_t size_bytes,
+	enum gmt_kind kind, enum gmt_space space, struct gmt_driver_place place)
+{
+	struct gmt_ring_event *event = wait_for_end(thread);
+
+	event->stamp = stamp;
+	event->address = address;
+	event->size_bytes = size_bytes;
+	event->stream = event->object = 0;
+	event->stack = event->frames = event->result = 0;
+	event->api = thread->outermost;
+	event->device = place.device;
+	event->kind = (uint8_t)kind;
+	event->layer = GMT_LAYER_CUDA;
+	event->space = (uint8_t)space;
+	memset(event->unused, 0, sizeof(event->unused));
+	event->context = place.context;
+	thread->has_seen_event = true;
+}
+
+void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (!address)
+		return;
+	shut(thread);
+
+	struct gmt_driver_place place = gmt_driver_place(0);
+
+	add_plain(thread, gmt_clock_stamp(), address, size_bytes, GMT_KIND_ALLOC, space, place);
+	open_again(thread);
+}
+
+void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (!address)
+		return;
+	shut(thread);
+	add_plain(thread, stamp, address, 0, GMT_KIND_FREE, space, (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
+	open_again(thread);
 }
 
 void gmt_call_end_outermost(struct gmt_thread_state *thread)

@@ -35,6 +35,13 @@
 
 enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 
+/*
+ * What a call of that role adds to gmt_thread_state::depth. In one word, as each call looks at both halves: two would be put
+ * together by the compiler anyway, and read as one behind the store of a half, which the processor waits for.
+ */
+#define GMT_CALL_DRIVER_SHIFT 32
+#define GMT_CALL_DEPTH_OF(role) ((role) == GMT_CALL_DRIVER ? ((uint64_t)1 << GMT_CALL_DRIVER_SHIFT) + 1 : 1)
+
 /* How a call stands to those around it. */
 enum gmt_call_standing {
 	GMT_CALL_INSIDE, /* of one of its role, which counts */
@@ -84,8 +91,10 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	thread->shut = true;
 	atomic_signal_fence(memory_order_seq_cst);
 
-	uint32_t around = thread->depth++, of_its_role = role == GMT_CALL_DRIVER ? thread->driver_depth++ : around;
+	uint64_t around = thread->depth, of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
 	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
+
+	thread->depth = around + GMT_CALL_DEPTH_OF(role);
 
 	if (!around) {
 		thread->outermost = (uint16_t)hook;
@@ -112,6 +121,13 @@ __attribute__((always_inline)) static inline bool gmt_call_is_event(const struct
 /* For gmt_call_add, of a call that was stamped so. */
 void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts);
 
+/*
+ * The same of calls that succeeded, of memory that is a device's and of the layer cuda, where no more is to be said: most are
+ * that, and nothing of it has to lie in memory.
+ */
+void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space);
+void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space);
+
 /* Adds the event of a call that returned `result` (0 is success). May be done several times. */
 __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call, uint32_t result,
 	const struct gmt_call_facts *facts)
@@ -133,9 +149,8 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 	}
 	thread->shut = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (call->role == GMT_CALL_DRIVER)
-		thread->driver_depth--;
-	if (!--thread->depth) {
+	thread->depth -= GMT_CALL_DEPTH_OF(call->role);
+	if (!thread->depth) {
 		gmt_call_end_outermost(thread);
 		return;
 	}

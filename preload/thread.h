@@ -19,8 +19,7 @@ struct gmt_capture_memory;
 enum { GMT_THREAD_WAITING = 4 };
 
 struct gmt_thread_state {
-	uint32_t depth;        /* of hooked CUDA calls inside each other */
-	uint32_t driver_depth; /* of the driver's among them */
+	uint64_t depth;        /* of hooked CUDA calls inside each other; the upper half: of the driver's among them (call.h) */
 	uint64_t before;       /* stamp before the outermost, where it ends something; else 0 */
 	uint16_t outermost;    /* enum gmt_hook of the outermost */
 	uint8_t waiting_count;

@@ -32,10 +32,7 @@ struct row {
 	uint32_t build_id;
 };
 
-static GMT_TOGETHER _Atomic uint32_t generation = 1;
-static GMT_TOGETHER _Atomic uint32_t used_generation; /* the newest that a stack was taken in */
-static GMT_TOGETHER _Atomic bool is_used_since_scan = true;
-static GMT_TOGETHER _Atomic bool is_full;
+GMT_TOGETHER struct gmt_modules_use gmt_modules_used = { .generation = 1, .is_used_since_scan = true };
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
 	GMT_VEC(struct row) rows;
@@ -48,23 +45,23 @@ static struct {
 uint32_t gmt_modules_use(void)
 {
 	/* Pairs with the release in gmt_modules_unloaded. */
-	uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&gmt_modules_used.generation, memory_order_acquire);
 
 	/* Looked at before they are written: all threads share the line. */
-	if (atomic_load_explicit(&used_generation, memory_order_relaxed) != now)
-		atomic_store(&used_generation, now);
-	if (!atomic_load_explicit(&is_used_since_scan, memory_order_relaxed))
-		atomic_store(&is_used_since_scan, true);
-	return atomic_load_explicit(&is_full, memory_order_relaxed) ? 0 : now;
+	if (atomic_load_explicit(&gmt_modules_used.used_generation, memory_order_relaxed) != now)
+		atomic_store(&gmt_modules_used.used_generation, now);
+	if (!atomic_load_explicit(&gmt_modules_used.is_used_since_scan, memory_order_relaxed))
+		atomic_store(&gmt_modules_used.is_used_since_scan, true);
+	return atomic_load_explicit(&gmt_modules_used.is_full, memory_order_relaxed) ? 0 : now;
 }
 
 void gmt_modules_unloaded(void)
 {
-	uint32_t now = atomic_load(&generation);
+	uint32_t now = atomic_load(&gmt_modules_used.generation);
 
 	/* Where no stack is of this generation, none can be mistaken. Two that unload at one time make one new one. */
-	if (atomic_load(&used_generation) == now)
-		atomic_compare_exchange_strong_explicit(&generation, &now, now + 1, memory_order_release,
+	if (atomic_load(&gmt_modules_used.used_generation) == now)
+		atomic_compare_exchange_strong_explicit(&gmt_modules_used.generation, &now, now + 1, memory_order_release,
 			memory_order_relaxed);
 }
 
@@ -219,7 +216,7 @@ static void add(const struct gmt_module_info *module)
 
 	/* Stacks that are taken from now on could be told by nobody: none are. */
 	if (modules.rows.count >= ROWS_MAX) {
-		if (!atomic_exchange(&is_full, true))
+		if (!atomic_exchange(&gmt_modules_used.is_full, true))
 			gmt_session_note("libraries were loaded and unloaded too often: later events have no native stacks");
 		return;
 	}
@@ -236,7 +233,7 @@ static void add(const struct gmt_module_info *module)
 
 static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	struct gmt_module_info module = { .generation = atomic_load(&generation) };
+	struct gmt_module_info module = { .generation = atomic_load(&gmt_modules_used.generation) };
 	bool *first = argument;
 
 	if (*first && has_counters(size)) {
@@ -266,9 +263,9 @@ void gmt_modules_scan(void)
 	bool first = true;
 
 	/* Without a stack since the last time, nobody asks what was there meanwhile. */
-	if (!atomic_load(&is_used_since_scan) || !lock())
+	if (!atomic_load(&gmt_modules_used.is_used_since_scan) || !lock())
 		return;
-	atomic_store(&is_used_since_scan, false);
+	atomic_store(&gmt_modules_used.is_used_since_scan, false);
 	gmt_objects_visit(note_down, &first);
 	unlock();
 }

@@ -12,14 +12,36 @@
  * down, what comes back to its place is known, and the map has a last line.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "hidden.h"
+
+/* What that looks at each time: hardly anything of it ever changes. */
+extern GMT_HIDDEN struct gmt_modules_use {
+	_Atomic uint32_t generation;
+	_Atomic uint32_t used_generation; /* the newest that a stack was taken in */
+	_Atomic bool is_used_since_scan;
+	_Atomic bool is_full;
+} gmt_modules_used;
 
 /*
  * The generation that a stack taken now belongs to, from 1; 0: the map is full, and no stack is to be taken. Any
  * thread, each stack.
  */
 uint32_t gmt_modules_use(void);
+
+/* The same, where nothing has to be noted down for it; else 0, and that is to be asked. */
+static inline uint32_t gmt_modules_use_again(void)
+{
+	/* Pairs with the release in gmt_modules_unloaded. */
+	uint32_t now = atomic_load_explicit(&gmt_modules_used.generation, memory_order_acquire);
+
+	return __builtin_expect(atomic_load_explicit(&gmt_modules_used.used_generation, memory_order_relaxed) == now &&
+		atomic_load_explicit(&gmt_modules_used.is_used_since_scan, memory_order_relaxed) &&
+		!atomic_load_explicit(&gmt_modules_used.is_full, memory_order_relaxed), 1) ? now : 0;
+}
 
 /*
  * Notes down all objects that are loaded and not yet known, where a stack was taken since the last time. Any

@@ -56,7 +56,7 @@ extern GMT_HIDDEN _Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
 /* Of a hook, an object that calls it and what that gets. Never changes once it is shown. */
 struct gmt_real_caller {
 	uint64_t start, bytes;
-	void *real;
+	void *real; /* there is one */
 	uint32_t generation;
 };
 
@@ -74,8 +74,11 @@ static inline void *gmt_real_for(enum gmt_hook hook, const void *caller)
 	const struct gmt_real_caller *first = atomic_load_explicit(&gmt_real_first_callers[hook], memory_order_acquire);
 
 	if (__builtin_expect(first && first->generation == atomic_load_explicit(&gmt_real_generation, memory_order_relaxed) &&
-		(uint64_t)(uintptr_t)caller - first->start < first->bytes, 1))
+		(uint64_t)(uintptr_t)caller - first->start < first->bytes, 1)) {
+		if (!first->real)
+			__builtin_unreachable();
 		return first->real;
+	}
 	return gmt_real_find(hook, caller);
 }
 
