@@ -28,7 +28,7 @@ enum { WALKS_BY_FRAME_POINTERS = false };
 #endif
 
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
-enum { OWN_FRAMES = 8 };
+enum { OWN_FRAMES = 12 };
 
 /* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
 static int (*backtrace_fast)(void **, int);
@@ -286,23 +286,29 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	return walk->id;
 }
 
-__attribute__((noinline)) uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
-	struct gmt_walk *walk, bool *ret_lost)
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
+	const struct gmt_native_start *from, bool *ret_lost)
 {
-	/* Where this function returns to, and how its caller's frame will be then. */
-	const uint64_t *frame = __builtin_frame_address(0);
 	const struct gmt_object *self = gmt_object_self();
 	struct gmt_walk_start start = {
-		.ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = frame[0],
-		.own_start = self->start, .own_end = self->end,
+		.ip = from->ip, .sp = from->sp, .fp = from->fp, .own_start = self->start, .own_end = self->end,
 		.by_frame_pointers = WALKS_BY_FRAME_POINTERS || gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS,
 	};
 
-	if (!walk || gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth))
+	if (!walk)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
+	walk->same_for = GMT_WALK_NO_GENERATION;
+	if (gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !gmt_walk_take(walk, &start, depth))
+		return capture_by_unwinder(depot, depth, generation, ret_lost);
+	/* All are compared; or more is asked of frame pointers. */
+	if (gmt_config.selftest || start.by_frame_pointers)
+		return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
 	/* Where nothing has to be asked but the name, which mostly is known. */
-	return !WALKS_BY_FRAME_POINTERS && !gmt_config.selftest && is_named(walk, generation) ? walk->id
-		: capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
+	if (!is_named(walk, generation))
+		capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
+	if (walk->id && gmt_walk_is_sure(walk))
+		walk->same_for = generation;
+	return walk->id;
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)

@@ -17,8 +17,20 @@
 #include <stdint.h>
 
 #include "capture/depot.h"
+#include "capture/walk_same.h"
 
-struct gmt_walk;
+/* Where a function returns to, and how its caller's frame will be then: what a stack begins with. */
+struct gmt_native_start {
+	uint64_t ip, sp, fp;
+};
+
+/* Of the function that it is inlined in, which is noinline itself and is not left before the stack is taken. */
+__attribute__((always_inline)) static inline struct gmt_native_start gmt_native_start_here(void)
+{
+	const uint64_t *frame = __builtin_frame_address(0);
+
+	return (struct gmt_native_start){ .ip = gmt_walk_code(frame[1]), .sp = (uint64_t)(frame + 2), .fp = frame[0] };
+}
 
 enum gmt_unwinder { GMT_UNWINDER_NONE, GMT_UNWINDER_LIBGCC, GMT_UNWINDER_LIBUNWIND };
 
@@ -32,12 +44,18 @@ enum gmt_unwinder gmt_native_init(void);
 enum gmt_unwinder gmt_native_unwinder(void);
 
 /*
- * The calling thread's native stack, at most `depth` frames, from the caller of the hooked function,
+ * The calling thread's native stack from `start` outwards, at most `depth` frames, from the caller of the hooked function,
  * as a depot id of kind GMT_DEPOT_STACK; 0 when it needs an unwinder and there is none, or the depot is full (then
  * *ret_lost is set). `generation` is the module map's.
  */
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
-	bool *ret_lost);
+	const struct gmt_native_start *start, bool *ret_lost);
+
+/* Whether that stack is the one that was taken last, and still called gmt_walk::id, which is not 0 then. */
+static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t generation, const struct gmt_native_start *start)
+{
+	return walk->same_for == generation && gmt_walk_is_same(walk, start->ip, start->sp, start->fp);
+}
 
 /*
  * With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. Those

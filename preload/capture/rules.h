@@ -65,6 +65,14 @@ static inline bool gmt_rules_begin(uint32_t *ret_generation)
 	return gmt_rules.sets != NULL;
 }
 
+/* Whether rules may be asked for now, and are of that generation, of which some were given once. */
+static inline bool gmt_rules_are(uint32_t generation)
+{
+	/* As in gmt_rules_begin. */
+	return !atomic_load_explicit(&gmt_rules.pauses, memory_order_acquire) &&
+		atomic_load_explicit(&gmt_rules.generation, memory_order_relaxed) == generation;
+}
+
 /* An address of user space as set and tag: multiplied by an odd number, so that no two are the same. */
 static inline uint64_t gmt_rules_mix(uint64_t address)
 {

@@ -219,6 +219,7 @@ void gmt_walk_init(struct gmt_walk *walk)
 	walk->own_stack = (struct gmt_own_stack){ 0 };
 	walk->places[GMT_WALK_FRAMES] = beyond_all;
 	walk->id = walk->taken = 0;
+	walk->same_for = GMT_WALK_NO_GENERATION;
 	gmt_recall_clear(&walk->recall);
 	forget(walk);
 }

@@ -24,6 +24,8 @@ enum {
 	GMT_WALK_NEW_FRAMES = 1024, /* of one stack, the most that is remembered */
 };
 
+#define GMT_WALK_NO_GENERATION UINT32_MAX
+
 /*
  * A frame that a walk has come to: where it goes on (a return address, which lies in the word below the stack
  * pointer), with which stack and frame pointer. Places are those of walk.c.
@@ -50,6 +52,7 @@ struct gmt_walk {
 	uint32_t id;          /* the caller's: what the stack that was taken last is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
 	uint32_t taken;       /* likewise, how many until the next is compared */
+	uint32_t same_for;    /* likewise, `module_generation` where id is its name as long as gmt_walk_is_same; else GMT_WALK_NO_GENERATION */
 	uint64_t fp, outermost_fp; /* frame pointers of both ends */
 	struct gmt_trail trail;
 	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];

@@ -87,16 +87,17 @@ bool gmt_commit_begin(void)
 	return true;
 }
 
-static struct gmt_commit_stacks capture(struct gmt_depot *depot)
+/* `stack` is the native one where it is known already, else 0. */
+static struct gmt_commit_stacks capture(struct gmt_depot *depot, uint32_t stack, const struct gmt_native_start *start)
 {
-	struct gmt_commit_stacks stacks = { 0 };
+	struct gmt_commit_stacks stacks = { .stack = stack };
 	bool lost = false;
 
-	uint32_t generation = gmt_config.native_stacks ? gmt_modules_use() : 0;
+	uint32_t generation = gmt_config.native_stacks && !stack ? gmt_modules_use() : 0;
 	struct gmt_capture_memory *memory = gmt_capture_memory_get();
 
 	if (generation)
-		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation, memory ? &memory->walk : NULL, &lost);
+		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation, memory ? &memory->walk : NULL, start, &lost);
 	if (gmt_config.python_stacks && memory) {
 		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
 		if (!stacks.frames && memory->trace.is_unclear)
@@ -109,20 +110,40 @@ static struct gmt_commit_stacks capture(struct gmt_depot *depot)
 	return stacks;
 }
 
-struct gmt_commit_stacks gmt_commit_capture_some(struct gmt_thread_state *thread)
+/* Likewise. */
+__attribute__((noinline)) static struct gmt_commit_stacks capture_rest(struct gmt_thread_state *thread, uint32_t stack,
+	uint64_t ip, uint64_t sp, uint64_t fp)
 {
+	/* One by one, so that they need not lie in memory where all is known. */
+	const struct gmt_native_start start = { ip, sp, fp };
 	struct gmt_commit_stacks stacks = { 0 };
 	int kept_errno = errno;
 	struct gmt_depot *depot = gmt_session_depot();
 
 	if (depot && !gmt_commit_is_paused()) {
 		if (thread->has_room)
-			stacks = capture(depot);
+			stacks = capture(depot, stack, &start);
 		else
 			gmt_session_count_loss(GMT_LOSS_STACK_ROOM);
 	}
 	errno = kept_errno;
 	return stacks;
+}
+
+__attribute__((noinline)) struct gmt_commit_stacks gmt_commit_capture_some(struct gmt_thread_state *thread)
+{
+	const struct gmt_native_start start = gmt_native_start_here();
+	const struct gmt_capture_memory *memory = thread->memory;
+	uint32_t stack = 0;
+
+	/* Nothing of this changes errno. That the recording is on was asked, so there is a depot. */
+	if (__builtin_expect(memory && thread->has_room && !gmt_commit_is_paused() &&
+		gmt_native_is_same(&memory->walk, gmt_modules_use_again(), &start), 1)) {
+		stack = memory->walk.id;
+		if (__builtin_expect(!gmt_config.python_stacks, 1))
+			return (struct gmt_commit_stacks){ .stack = stack };
+	}
+	return capture_rest(thread, stack, start.ip, start.sp, start.fp);
 }
 
 void gmt_commit_push(const struct gmt_ring_event *event)

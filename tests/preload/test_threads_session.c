@@ -108,9 +108,11 @@ enum gmt_room gmt_room_ask(uintptr_t here)
 
 static __thread uint64_t number_of_stack;
 
-uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk, bool *ret_lost)
+uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
+	const struct gmt_native_start *start, bool *ret_lost)
 {
 	(void)walk;
+	(void)start;
 	struct {
 		struct gmt_depot_stack head;
 		uint64_t addresses[4];
