@@ -91,39 +91,48 @@ void gmt_recall_clear(struct gmt_recall *recall)
  * Whether a walk from `start` would begin with the part, and come to frame `at` behind it. What is guessed has followed
  * the frames that are remembered, so the joint should be as it was then; that it is takes little to see.
  */
-static bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
-	const struct rows *rows, uint32_t at, uint64_t origin)
+static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
+	const struct rows *rows, size_t at, uint64_t origin)
 {
-	if (rows->addresses[0] != start->ip || rows->places[0] != gmt_walk_place(origin, start->sp) ||
+	if (rows->addresses[0] != start->ip || gmt_walk_address(origin, rows->places[0]) != start->sp ||
 		(gmt_walk_fp_matters(rows->fp_marks[0]) && part->fp != start->fp))
 		return false;
 	return walk->places[at] == part->joint_place && walk->addresses[at] == part->joint_address &&
 		walk->fp_marks[at] == part->joint_fp_mark && gmt_walk_is_return(origin, part->joint_place, part->joint_address) &&
-		(!gmt_walk_fp_matters(part->joint_fp_mark) || gmt_walk_fp_of(walk, at) == part->joint_fp);
+		(!gmt_walk_fp_matters(part->joint_fp_mark) || gmt_walk_fp_of(walk, (uint32_t)at) == part->joint_fp);
 }
 
 /* Whether what it was read from stands in the stack. The words lie between its ends. */
 static inline bool stands(const struct part *part, const struct rows *rows, uint64_t origin)
 {
-	return gmt_walk_holds_from(rows->places, rows->addresses, 1, part->count, origin) == 1 &&
-		gmt_walk_words_hold(rows->fp_places, rows->fp_values, part->fps, origin) == part->fps;
+	/* One by one: they are few. */
+	for (size_t i = 1, count = part->count; i < count; i++)
+		if (!gmt_walk_is_return(origin, rows->places[i], rows->addresses[i]))
+			return false;
+	for (size_t i = 0, count = part->fps; i < count; i++)
+		if (!gmt_walk_is_word(origin, rows->fp_places[i], rows->fp_values[i]))
+			return false;
+	return true;
 }
 
 /* The part comes before frame `at`, from which outwards the hash is the part's: so it is from each of its frames too. */
-static void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows, uint32_t at)
+static inline void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows, size_t at)
 {
-	uint32_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
+	const size_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
 
-	memcpy(&walk->addresses[begin], rows->addresses, part->count * sizeof(*rows->addresses));
-	memcpy(&walk->hashes[begin], rows->hashes, part->count * sizeof(*rows->hashes));
-	memcpy(&walk->places[begin], rows->places, part->count * sizeof(*rows->places));
-	memcpy(&walk->fp_marks[begin], rows->fp_marks, part->count * sizeof(*rows->fp_marks));
-	if (part->fps) {
-		memcpy(&walk->fp_values[fp_words], rows->fp_values, part->fps * sizeof(*rows->fp_values));
-		memcpy(&walk->fp_places[fp_words], rows->fp_places, part->fps * sizeof(*rows->fp_places));
+	/* Word by word: they are few, and less than what six calls take. */
+	for (size_t i = 0, count = part->count; i < count; i++) {
+		walk->addresses[begin + i] = rows->addresses[i];
+		walk->hashes[begin + i] = rows->hashes[i];
+		walk->places[begin + i] = rows->places[i];
+		walk->fp_marks[begin + i] = rows->fp_marks[i];
 	}
-	walk->begin = begin;
-	walk->first = begin + part->own;
+	for (size_t i = 0, count = part->fps; i < count; i++) {
+		walk->fp_values[fp_words + i] = rows->fp_values[i];
+		walk->fp_places[fp_words + i] = rows->fp_places[i];
+	}
+	walk->begin = (uint32_t)begin;
+	walk->first = (uint32_t)begin + part->own;
 	walk->fp = part->fp;
 }
 
@@ -135,13 +144,14 @@ static void take_name(struct gmt_walk *walk, const struct part *part)
 	walk->module_generation = part->module_generation;
 }
 
-static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit, uint32_t guess)
+static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit, struct part *part)
 {
-	const uint64_t origin = gmt_walk_origin(walk);
-	struct part *part = part_at(&walk->recall, guess);
-	struct rows rows = rows_of(part);
-	uint32_t at = GMT_WALK_FRAMES - part->outer;
+	const struct rows rows = rows_of(part);
+	const size_t at = GMT_WALK_FRAMES - part->outer;
+	uint64_t origin = gmt_walk_origin(walk);
 
+	/* In one register for all. */
+	__asm__("" : "+r"(origin));
 	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] || part->ends != walk->ends ||
 		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
 		!has_ends(walk, start, part, &rows, at, origin) || !stands(part, &rows, origin))
@@ -158,7 +168,7 @@ bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 
 		if (!guess)
 			return false;
-		if (take(walk, start, from, limit, guess)) {
+		if (take(walk, start, from, limit, part_at(&walk->recall, guess))) {
 			learn(&walk->recall, guess);
 			return true;
 		}

@@ -397,17 +397,22 @@ static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_ge
 	return start->by_frame_pointers || gmt_rules_begin(ret_generation);
 }
 
-/* `from`: as of walk_from; it is not the whole stack. */
-__attribute__((noinline)) static bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
+/* What there is no part of among those that are guessed. `from`: as of walk_from. */
+__attribute__((noinline)) static bool take_new(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
+{
+	if ((from < GMT_WALK_FRAMES && walk_from(walk, start, limit, from)) || walk_from(walk, start, limit, GMT_WALK_FRAMES))
+		return true;
+	forget(walk);
+	return false;
+}
+
+/* Likewise; it is not the whole stack. */
+static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
 	uint32_t from)
 {
 	walk->is_known = false;
 	walk->recall.current = 0;
-	if ((from < GMT_WALK_FRAMES && (gmt_recall_take(walk, start, from, limit) || walk_from(walk, start, limit, from))) ||
-		walk_from(walk, start, limit, GMT_WALK_FRAMES))
-		return true;
-	forget(walk);
-	return false;
+	return (from < GMT_WALK_FRAMES && gmt_recall_take(walk, start, from, limit)) || take_new(walk, start, limit, from);
 }
 
 /* Where it is not known yet whether what is remembered can be used, or the thread's stack is. */

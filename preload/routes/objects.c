@@ -10,6 +10,8 @@
 
 enum { HOLD_TRIES = 10000 };
 
+struct gmt_object gmt_object_own;
+
 static atomic_flag visiting = ATOMIC_FLAG_INIT;
 /* A visit inside a visit, by a thread that is in one already, needs no second permission. */
 static __thread int visits __attribute__((tls_model("initial-exec")));
@@ -126,14 +128,9 @@ bool gmt_object_of(const void *address, struct gmt_object *ret_object)
 	return search.done;
 }
 
-const struct gmt_object *gmt_object_self(void)
+void gmt_object_find_own(void)
 {
-	static struct gmt_object self;
-
-	/* The constructor comes first, before there is a second thread. */
-	if (!self.end)
-		gmt_object_of((const void *)gmt_object_self, &self);
-	return &self;
+	gmt_object_of((const void *)gmt_object_find_own, &gmt_object_own);
 }
 
 GMT_NO_CALLS const char *gmt_path_name(const char *path)

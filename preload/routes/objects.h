@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hidden.h"
+
 enum { GMT_OBJECT_PATH_BYTES = 1024 };
 
 struct gmt_object {
@@ -36,8 +38,18 @@ void gmt_objects_release(void);
 /* False when no loaded object holds `address`. */
 bool gmt_object_of(const void *address, struct gmt_object *ret_object);
 
+/* For gmt_object_self: this library, once it was looked for. */
+extern GMT_HIDDEN struct gmt_object gmt_object_own;
+void gmt_object_find_own(void);
+
 /* The address range of this library itself. First called from the constructor. */
-const struct gmt_object *gmt_object_self(void);
+static inline const struct gmt_object *gmt_object_self(void)
+{
+	/* The constructor comes first, before there is a second thread. */
+	if (__builtin_expect(!gmt_object_own.end, 0))
+		gmt_object_find_own();
+	return &gmt_object_own;
+}
 
 /*
  * dlsym is called by the runtimes of sanitizers while they set themselves up, when no function of theirs may
