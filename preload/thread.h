@@ -19,7 +19,8 @@ struct gmt_capture_memory;
 enum { GMT_THREAD_WAITING = 4 };
 
 struct gmt_thread_state {
-	uint64_t depth;        /* of hooked CUDA calls inside each other; the upper half: of the driver's among them (call.h) */
+	/* What each event looks at, in one line of the cache. */
+	_Alignas(64) uint64_t depth; /* of hooked CUDA calls inside each other; the upper half: of the driver's among them (call.h) */
 	uint64_t before;       /* stamp before the outermost, where it ends something; else 0 */
 	uint16_t outermost;    /* enum gmt_hook of the outermost */
 	uint8_t waiting_count;
@@ -27,21 +28,23 @@ struct gmt_thread_state {
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
 	bool busy;            /* the recorder itself runs: a signal handler must not enter it again; where is_ours, always */
 	bool shut;            /* likewise, and what waits is being changed */
-	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was */
-	bool is_ours;         /* the writer: its driver calls are not the program's */
-	int kept_errno;       /* the host's, while the recorder runs */
-	uint32_t calls;       /* noted down since one was timed (record/overhead.h); 0: this one is */
-	uint64_t timed_from;  /* the stamp at which that began */
-	uint8_t refused;      /* no ring could be had: events until the next try */
 	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
-	uintptr_t roomy_blocks[2]; /* parts of the thread's stack that are no signal stack */
-	struct gmt_capture_memory *memory; /* its last stacks (capture/memory.h); NULL: none yet */
-	uint32_t tid;         /* what the kernel calls it; 0: not asked */
-	bool is_no_guest;     /* found out in this event, by which it has no ring yet (process.h) */
+	uint32_t calls;       /* noted down since one was timed (record/overhead.h); 0: this one is */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
+	uintptr_t roomy_block; /* a part of the thread's stack that is no signal stack */
+	struct gmt_capture_memory *memory; /* its last stacks (capture/memory.h); NULL: none yet */
 	struct gmt_ring *ring;
 	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
-	uint64_t ring_began_ns; /* when it got that */
+
+	uintptr_t roomy_block_before; /* the one that was found before that */
+	uint64_t timed_from;  /* the stamp at which the call began that is timed */
+	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was shut or busy */
+	bool is_ours;         /* the writer: its driver calls are not the program's */
+	bool is_no_guest;     /* found out in this event, by which it has no ring yet (process.h) */
+	uint8_t refused;      /* no ring could be had: events until the next try */
+	int kept_errno;       /* the host's, while the recorder runs */
+	uint32_t tid;         /* what the kernel calls it; 0: not asked */
+	uint64_t ring_began_ns; /* when it got its ring */
 	uint64_t waited_ns;     /* since then, for room in it */
 	uint64_t gave_up_at;    /* what was consumed of it, plus 1, when a wait was in vain; 0: none was */
 	/* Until the outermost call returns; each in one line of the cache. */

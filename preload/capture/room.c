@@ -14,8 +14,8 @@ enum gmt_room gmt_room_ask(uintptr_t here)
 	stack_t stack;
 
 	if (sigaltstack(NULL, &stack) || !(stack.ss_flags & SS_ONSTACK)) {
-		thread->roomy_blocks[1] = thread->roomy_blocks[0];
-		thread->roomy_blocks[0] = here >> GMT_ROOM_BLOCK_SHIFT;
+		thread->roomy_block_before = thread->roomy_block;
+		thread->roomy_block = here >> GMT_ROOM_BLOCK_SHIFT;
 		return GMT_ROOM_ENOUGH;
 	}
 

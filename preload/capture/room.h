@@ -46,7 +46,7 @@ static inline bool gmt_room_is_known(const struct gmt_thread_state *thread)
 {
 	uintptr_t block = gmt_room_stack_pointer() >> GMT_ROOM_BLOCK_SHIFT;
 
-	return __builtin_expect(thread->roomy_blocks[0] == block, 1) || thread->roomy_blocks[1] == block;
+	return __builtin_expect(thread->roomy_block == block, 1) || thread->roomy_block_before == block;
 }
 
 /* The calling thread's. A look at two words of the thread, and a system call now and then. */

@@ -8,10 +8,12 @@
 #include "capture/eh_frame.h"
 #include "capture/readable.h"
 #include "routes/objects.h"
+#include "together.h"
 
 enum { PAGE = 4096 };
 
-struct gmt_rules gmt_rules = { .generation = 1 };
+_Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS];
+GMT_TOGETHER __attribute__((aligned(4))) struct gmt_rules gmt_rules = { .generation = 1 };
 
 /*
  * What glibc's _dl_find_object tells (2.35 and newer), which takes no lock. Its layout is a part of the ABI; ours, for
@@ -141,11 +143,11 @@ struct gmt_unwind_rule gmt_rules_look(uint64_t return_address)
 void gmt_rules_init(void *(*find)(const char *name))
 {
 #ifdef __x86_64__
-	size_t bytes = sizeof(*gmt_rules.sets) << GMT_RULES_SET_BITS;
+	size_t bytes = sizeof(*gmt_rules_sets) << GMT_RULES_SET_BITS;
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	*(void **)&find_object = find("_dl_find_object");
-	gmt_rules.sets = memory == MAP_FAILED ? NULL : memory;
+	gmt_rules_sets = memory == MAP_FAILED ? NULL : memory;
 #else
 	(void)find;
 #endif
@@ -159,11 +161,11 @@ void gmt_rules_pause(void)
 
 void gmt_rules_resume(bool was_something_unloaded)
 {
-	if (was_something_unloaded && gmt_rules.sets) {
+	if (was_something_unloaded && gmt_rules_sets) {
 		for (size_t set = 0; set < (size_t)1 << GMT_RULES_SET_BITS; set++)
 			for (unsigned way = 0; way < GMT_RULES_WAYS; way++)
-				if (atomic_load_explicit(&gmt_rules.sets[set][way], memory_order_relaxed))
-					atomic_store_explicit(&gmt_rules.sets[set][way], 0, memory_order_relaxed);
+				if (atomic_load_explicit(&gmt_rules_sets[set][way], memory_order_relaxed))
+					atomic_store_explicit(&gmt_rules_sets[set][way], 0, memory_order_relaxed);
 		atomic_fetch_add(&gmt_rules.generation, 1);
 	}
 	/* In the child of a fork in the middle there is no pause any more. Pairs with the acquire in gmt_rules_begin. */

@@ -4,7 +4,7 @@
 
 /*
  * Remembers the unwind rule of each return address that was ever on a stack, for all threads. In the flow: walk ->
- * rules -> (tables of the loaded object, once). x86-64 only; elsewhere there are none (gmt_rules.sets).
+ * rules -> (tables of the loaded object, once). x86-64 only; elsewhere there are none (gmt_rules_sets).
  *
  * No locks: an entry is one word, which holds the whole address and the whole rule, so it is read and replaced at once.
  * Only addresses in loaded objects are remembered, and they are right for as long as the object is loaded. When one
@@ -34,8 +34,9 @@ enum {
 	GMT_RULES_ADDRESS_BITS = 47, /* of user space */
 };
 
+extern GMT_HIDDEN _Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS]; /* NULL: no memory, or another architecture */
+
 extern GMT_HIDDEN struct gmt_rules {
-	_Atomic uint64_t (*sets)[GMT_RULES_WAYS]; /* NULL: no memory, or another architecture */
 	_Atomic uint32_t pauses;                 /* objects that are being unloaded now */
 	_Atomic uint32_t generation;             /* of all rules; from 1 */
 } gmt_rules;
@@ -62,7 +63,7 @@ static inline bool gmt_rules_begin(uint32_t *ret_generation)
 	if (atomic_load_explicit(&gmt_rules.pauses, memory_order_acquire))
 		return false;
 	*ret_generation = atomic_load_explicit(&gmt_rules.generation, memory_order_relaxed);
-	return gmt_rules.sets != NULL;
+	return gmt_rules_sets != NULL;
 }
 
 /* Whether rules may be asked for now, and are of that generation, of which some were given once. */
@@ -81,7 +82,7 @@ static inline uint64_t gmt_rules_mix(uint64_t address)
 
 static inline _Atomic uint64_t *gmt_rules_set(uint64_t mixed)
 {
-	return gmt_rules.sets[mixed >> (GMT_RULES_ADDRESS_BITS - GMT_RULES_SET_BITS)];
+	return gmt_rules_sets[mixed >> (GMT_RULES_ADDRESS_BITS - GMT_RULES_SET_BITS)];
 }
 
 /* The tag in its place in an entry. */

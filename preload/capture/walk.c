@@ -90,7 +90,7 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_trail *trail, uint32_t *
 		.kind = GMT_UNWIND_BY_FP, .cfa_words = GMT_UNWIND_FRAMED_WORDS, .saved_words = GMT_UNWIND_FRAMED_WORDS,
 	};
 
-	if (!start->by_frame_pointers || (gmt_rules.sets && is_own(start, frame->ip)))
+	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
 		return gmt_trail_find(trail, trail_at, frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }

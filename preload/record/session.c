@@ -46,7 +46,7 @@ enum {
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
 
 GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
-static GMT_TOGETHER struct gmt_depot *depot; /* recording.depot */
+static struct gmt_depot *depot; /* recording.depot */
 GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
 static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1 };

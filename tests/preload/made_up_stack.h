@@ -16,6 +16,7 @@
 #include "capture/readable.h"
 #include "capture/rules.h"
 #include "capture/walk.h"
+#include "capture/walk_same.h"
 
 enum {
 	WORDS = 4096, DEEPEST = 1200, SESSIONS = 300, ROUNDS = 300, FRAME_WORDS = 12, SITES = 3,
@@ -28,7 +29,8 @@ static const uint64_t own_start = (uint64_t)1 << 46, own_end = (uint64_t)1 << 47
 static _Alignas(4096) uint64_t memory[WORDS];
 static uint64_t *other_memory; /* another stack, far away */
 static _Atomic uint64_t no_rules[1 << GMT_RULES_SET_BITS][GMT_RULES_WAYS];
-struct gmt_rules gmt_rules = { .sets = no_rules, .generation = 1 };
+_Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS] = no_rules;
+struct gmt_rules gmt_rules = { .generation = 1 };
 
 /* The frames that are there, outermost first. */
 static struct frame {
