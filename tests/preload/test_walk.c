@@ -284,6 +284,43 @@ static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **stat
 	}
 }
 
+/* One more call, of a function of six words; `saved_words` below its caller's stack pointer stands the caller's frame pointer. */
+static void push_frame(enum gmt_unwind_kind kind, uint8_t saved_words)
+{
+	const struct frame *outer = &frames[depth - 1];
+	const struct gmt_unwind_rule rule = {
+		.kind = (uint8_t)kind, .saved_words = saved_words, .cfa_words = kind == GMT_UNWIND_BY_FP ? GMT_UNWIND_FRAMED_WORDS : 6,
+	};
+
+	*word(outer->sp - 8) = outer->ip;
+	*word(outer->sp - saved_words * 8) = outer->fp;
+	frames[depth++] = (struct frame){
+		.ip = make_ip(rule, 0x400000), .sp = outer->sp - 6 * 8, .fp = kind == GMT_UNWIND_BY_FP ? outer->sp - 16 : 12345,
+	};
+}
+
+static void a_stack_is_the_same_only_with_the_frame_pointers_that_matter(void **state)
+{
+	(void)state;
+	begin_session(7);
+	push_many(8);
+	push_frame(GMT_UNWIND_BY_FP, GMT_UNWIND_FRAMED_WORDS);
+	push_frame(GMT_UNWIND_BY_SP, 3);
+	check(512, 0);
+
+	const struct gmt_walk_start start = start_here();
+	uint64_t *saved = word(frames[depth - 2].sp - 3 * 8), *nothing = word(frames[depth - 2].sp - 4 * 8);
+
+	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
+	*saved += 8;
+	assert_false(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
+	*saved -= 8;
+	*nothing += 8;
+	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp));
+	/* It is not counted from, and left to nobody. */
+	assert_true(gmt_walk_is_same(&walk, start.ip, start.sp, start.fp + 8));
+}
+
 /* The guess is what comes behind this in `check_caller`s that have been made. */
 static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 {
@@ -413,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is_not),
 		cmocka_unit_test(what_is_remembered_has_its_bounds),
 		cmocka_unit_test(an_unchanged_stack_is_told_from_a_changed_one),
+		cmocka_unit_test(a_stack_is_the_same_only_with_the_frame_pointers_that_matter),
 		cmocka_unit_test(a_frame_pointer_that_a_frame_is_counted_from_is_compared),
 		cmocka_unit_test(a_recalled_stack_is_compared_by_the_frame_pointers_that_matter),
 		cmocka_unit_test(a_frame_pointer_that_no_frame_is_counted_from_may_be_any),
