@@ -21,7 +21,7 @@
 #include "capture/rules.h"
 
 enum {
-	GMT_TRAIL_NODES = 4096,
+	GMT_TRAIL_NODES = 3840, /* half a page less than some pages, for what lies behind (capture/memory.h) */
 	GMT_TRAIL_START_BITS = 11,
 
 	/*

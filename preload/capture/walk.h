@@ -37,10 +37,20 @@ struct gmt_walk_frame {
 };
 
 /*
- * A thread's memory of its last stack. One thread uses it at a time. Frames [begin, GMT_WALK_FRAMES) are that stack,
- * innermost first; what is looked at of all of them each time lies close together.
+ * A thread's memory of its last stack. One thread uses it at a time. Frames [begin, GMT_WALK_FRAMES) are that stack, innermost
+ * first. What is looked at each time lies close together: the ends of arrays that are filled from behind, and the beginnings of those that come
+ * next, so that it is on few pages.
  */
 struct gmt_walk {
+	struct gmt_trail trail;
+	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
+	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards */
+	uint64_t addresses[GMT_WALK_FRAMES];
+	/* Frame pointers that matter, the outermost frame's first, and where they were read; one that was not is not among them. */
+	uint64_t fp_values[GMT_WALK_FRAMES];
+	uint16_t fp_marks[GMT_WALK_FRAMES]; /* walk_places.h */
+	uint32_t fp_places[GMT_WALK_FRAMES];
+	uint32_t places[GMT_WALK_FRAMES + 1]; /* of their stack pointers; the last is beyond all */
 	struct gmt_own_stack own_stack;
 	uint32_t begin;
 	uint32_t first;       /* the innermost that is not our own */
@@ -52,17 +62,8 @@ struct gmt_walk {
 	uint32_t id;          /* the caller's: what the stack that was taken last is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
 	uint32_t taken;       /* likewise, how many until the next is compared */
-	uint32_t same_for;    /* likewise, `module_generation` where id is its name as long as gmt_walk_is_same; else GMT_WALK_NO_GENERATION */
+	uint32_t same_for;    /* likewise, module_generation where a stack that gmt_walk_is_same is called id; else GMT_WALK_NO_GENERATION */
 	uint64_t fp, outermost_fp; /* frame pointers of both ends */
-	struct gmt_trail trail;
-	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
-	uint32_t places[GMT_WALK_FRAMES + 1]; /* of their stack pointers; the last is beyond all */
-	uint64_t addresses[GMT_WALK_FRAMES];
-	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards */
-	uint16_t fp_marks[GMT_WALK_FRAMES]; /* walk_places.h */
-	/* Frame pointers that matter, the outermost frame's first, and where they were read; one that was not is not among them. */
-	uint32_t fp_places[GMT_WALK_FRAMES];
-	uint64_t fp_values[GMT_WALK_FRAMES];
 	struct gmt_recall recall;
 };
 
