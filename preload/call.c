@@ -160,7 +160,8 @@ __attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *
 	thread->is_oom = true;
 }
 
-__attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result, unsigned kind, const struct gmt_call_facts *facts)
+__attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t result, unsigned kind,
+	const struct gmt_call_facts *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };

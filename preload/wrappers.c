@@ -7,7 +7,8 @@
 
 /* Whether a row's events, of which it says more or does not, are such as gmt_call_add_alloc and gmt_call_add_free are for. */
 #define SAYS_MORE(...) (0 __VA_OPT__(+ 1))
-#define IS_PLAIN(space, ...) (!SAYS_MORE(__VA_ARGS__) && (GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
+#define IS_PLAIN(space, ...) (!SAYS_MORE(__VA_ARGS__) && \
+	(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
 
 #define GMT_HOOK(library, symbol, base, since, mode, parameters, arguments, in_kind, in_space, in_address, size, ...) \
 	BEGIN_WRAPPER(library, symbol, parameters) \

@@ -21,7 +21,10 @@ struct gmt_capture_memory {
 	struct gmt_python_trace trace;
 };
 
-/* It begins with a page. Each array of a walk takes whole ones, so that all of them meet in the middle of a page, or at the edge of two. */
+/*
+ * It begins with a page, and each array of a walk takes whole ones: so all of them meet in the middle of a page, or at the edge of
+ * two.
+ */
 #define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_capture_memory, member) % 4096)
 _Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 && GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 &&
 	GMT_CAPTURE_IN_PAGE(walk.fp_places) > 1024 && GMT_CAPTURE_IN_PAGE(walk.fp_places) < 3072 &&

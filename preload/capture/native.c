@@ -287,8 +287,8 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 }
 
 /*
- * As gmt_walk_take. While there is a self-test, none is found by gmt_native_is_same; those that would be are found as by that, so that
- * they are compared too.
+ * As gmt_walk_take. While there is a self-test, gmt_native_is_same finds none; those that it would find are found here in the same
+ * way, so that they are compared too.
  */
 static inline bool take_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t depth, uint32_t generation)
 {
@@ -314,13 +314,17 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 	walk->same_for = GMT_WALK_NO_GENERATION;
 	if (gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND || !take_walk(walk, &start, depth, generation))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
+
+	bool was_same = walk->is_known && !walk->recall.current;
+
 	/* All are compared; or more is asked of frame pointers. */
 	if (gmt_config.selftest || start.by_frame_pointers)
 		return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
 	/* Where nothing has to be asked but the name, which mostly is known. */
 	if (!is_named(walk, generation))
 		capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
-	if (walk->id && gmt_walk_is_sure(walk))
+	/* Where stacks differ each time, the next one would only be compared twice. */
+	if (was_same && walk->id && gmt_walk_is_sure(walk))
 		walk->same_for = generation;
 	return walk->id;
 }

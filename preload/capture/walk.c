@@ -398,7 +398,8 @@ static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_ge
 }
 
 /* What there is no part of among those that are guessed. `from`: as of walk_from. */
-__attribute__((noinline)) static bool take_new(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
+__attribute__((noinline)) static bool take_new(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
+	uint32_t from)
 {
 	if ((from < GMT_WALK_FRAMES && walk_from(walk, start, limit, from)) || walk_from(walk, start, limit, GMT_WALK_FRAMES))
 		return true;

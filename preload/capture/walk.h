@@ -38,8 +38,8 @@ struct gmt_walk_frame {
 
 /*
  * A thread's memory of its last stack. One thread uses it at a time. Frames [begin, GMT_WALK_FRAMES) are that stack, innermost
- * first. What is looked at each time lies close together: the ends of arrays that are filled from behind, and the beginnings of those that come
- * next, so that it is on few pages.
+ * first. What is looked at each time lies close together, on few pages (capture/memory.h): the ends of arrays that are filled from
+ * behind, and the beginnings of what comes next.
  */
 struct gmt_walk {
 	struct gmt_trail trail;
@@ -62,7 +62,7 @@ struct gmt_walk {
 	uint32_t id;          /* the caller's: what the stack that was taken last is called, 0: nothing */
 	uint32_t module_generation; /* likewise, what that is about */
 	uint32_t taken;       /* likewise, how many until the next is compared */
-	uint32_t same_for;    /* likewise, module_generation where a stack that gmt_walk_is_same is called id; else GMT_WALK_NO_GENERATION */
+	uint32_t same_for;    /* likewise, module_generation where what gmt_walk_is_same is called id; else GMT_WALK_NO_GENERATION */
 	uint64_t fp, outermost_fp; /* frame pointers of both ends */
 	struct gmt_recall recall;
 };

@@ -3,8 +3,8 @@
 #define GMT_CAPTURE_WALK_SAME_H
 
 /*
- * Whether a stack is, word for word, the one that was taken last: what most walks find, so it stands where stacks are taken, and
- * calls nothing. Why that is exact: walk.c.
+ * Whether a stack is, word for word, the one that was taken last. A loop's always is: so this stands where stacks are taken,
+ * and calls nothing. Why it is exact: walk.c.
  */
 
 #include <stdbool.h>
@@ -88,7 +88,10 @@ static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, ui
 		gmt_walk_fps_hold(walk, gmt_walk_fp_words(mark), origin));
 }
 
-/* Whether that may be asked of what was taken just now: it was found by rules, and there is nothing in it that another walk might find otherwise. */
+/*
+ * Whether that may be asked, of what a walk has found by rules: there is nothing in it that another one might find otherwise,
+ * or that is not remembered.
+ */
 static inline bool gmt_walk_is_sure(const struct gmt_walk *walk)
 {
 	return walk->begin < GMT_WALK_FRAMES && !walk->is_unsure && walk->ends != GMT_STACK_CUT;
