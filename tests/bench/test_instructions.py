@@ -23,12 +23,12 @@ BENCH_ROUNDS = 15  # of captures, in the library's own loop
 
 # Raise one only for a reason that is worth it.
 BOUNDS = {
-    "none": 1080,     # a pair of calls without stacks, with what the simulated device takes for what it is asked
-    "native": 370,    # a stack that is the same each time: of the allocation of a pair, with all that leads to it
-    "counted": 370,   # the same, but for a loop's counter that lies where others have their frame pointer
-    "varying": 1270,  # two stacks of which each differs from the one before in its innermost frame: the free's too
-    "turns none": 2200,    # two threads that take turns, a pair of calls each, without stacks
-    "turns native": 800,  # a difference of two that vary; the allocations' stacks
+    "none": 790,      # a pair of calls without stacks, with what the simulated device takes for what it is asked
+    "native": 205,    # a stack that is the same each time: of the allocation of a pair, with all that leads to it
+    "counted": 205,   # the same, but for a loop's counter that lies where others have their frame pointer
+    "varying": 1190,  # two stacks of which each differs from the one before in its innermost frame: the free's too
+    "turns none": 1560,    # two threads that take turns, a pair of calls each, without stacks
+    "turns native": 330,   # a difference of two that vary; the allocations' stacks
     "python": 730,         # a Python stack of twenty frames that is the same each time
     "python turns": 7600,  # two Python stacks that come in turns, of whose twenty frames the inner ten differ
     "python deep": 200000,   # a Python stack of 10,000 frames, the same each time
