@@ -149,11 +149,17 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 	}
 	thread->shut = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->depth -= GMT_CALL_DEPTH_OF(call->role);
-	if (!thread->depth) {
+
+	const uint64_t own = GMT_CALL_DEPTH_OF(call->role);
+
+	if (thread->depth == own) {
+		thread->depth = 0;
 		gmt_call_end_outermost(thread);
 		return;
 	}
+	/* In the child of a fork that was made inside the call, there is none. */
+	if (__builtin_expect(thread->depth > own, 1))
+		thread->depth -= own;
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->shut = false;
 }

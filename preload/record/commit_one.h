@@ -69,8 +69,8 @@ static inline bool gmt_commit_enter(struct gmt_thread_state *thread)
 
 static inline void gmt_commit_leave(struct gmt_thread_state *thread)
 {
-	/* None but the one that is timed leaves the count at its beginning. */
-	if (__builtin_expect(!thread->calls, 0))
+	/* None but the one that is timed leaves the count at its beginning; or the child of a fork meanwhile, where all is 0. */
+	if (__builtin_expect(!thread->calls, 0) && thread->timed_from)
 		gmt_overhead_end(thread->timed_from);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy = false;

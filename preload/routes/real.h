@@ -68,7 +68,7 @@ extern GMT_HIDDEN _Atomic uint32_t gmt_real_generation;
 void *gmt_real_find(enum gmt_hook hook, const void *caller);
 
 /* The same as gmt_real, for what no driver has: the shorter way. */
-static inline void *gmt_real_for(enum gmt_hook hook, const void *caller)
+__attribute__((always_inline)) static inline void *gmt_real_for(enum gmt_hook hook, const void *caller)
 {
 	/* Pairs with the release in real.c: what is shown there is whole. */
 	const struct gmt_real_caller *first = atomic_load_explicit(&gmt_real_first_callers[hook], memory_order_acquire);
@@ -86,7 +86,7 @@ static inline void *gmt_real_for(enum gmt_hook hook, const void *caller)
  * The real function of `hook` for a call from `caller` (a return address); NULL when there is none.
  * Fast for a caller seen before: no lock, no system call.
  */
-static inline void *gmt_real(enum gmt_hook hook, const void *caller)
+__attribute__((always_inline)) static inline void *gmt_real(enum gmt_hook hook, const void *caller)
 {
 	/* Pairs with the release in gmt_real_set: whoever sees the pointer sees the loaded driver. */
 	void *real = atomic_load_explicit(&gmt_real_for_all[hook], memory_order_acquire);
