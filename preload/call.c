@@ -245,6 +245,13 @@ void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 	open_again(thread);
 }
 
+void gmt_call_end_in_child(struct gmt_thread_state *thread)
+{
+	/* The call is its parent's, which records it. */
+	thread->waiting_count = 0;
+	thread->has_seen_event = thread->is_oom = false;
+}
+
 void gmt_call_end_outermost(struct gmt_thread_state *thread)
 {
 	bool is_oom = false;

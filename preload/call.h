@@ -138,6 +138,9 @@ __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_
 /* For gmt_call_end: records what waits, and opens the thread again. */
 void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
+/* For gmt_call_end: in the child of a fork that was made inside the call, which began anew. */
+void gmt_call_end_in_child(struct gmt_thread_state *thread);
+
 /* Leaves the wrapper; the outermost one records what waits. */
 __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_call *call)
 {
@@ -157,9 +160,10 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 		gmt_call_end_outermost(thread);
 		return;
 	}
-	/* In the child of a fork that was made inside the call, there is none. */
 	if (__builtin_expect(thread->depth > own, 1))
 		thread->depth -= own;
+	else
+		gmt_call_end_in_child(thread);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->shut = false;
 }

@@ -3,10 +3,14 @@
  * A process that forks before and after its own first use of CUDA. Children: one that uses CUDA, one
  * that tries to although its parent did (the device refuses it), one that does nothing, one that runs
  * another program.
+ *
+ * forks inside: forks in the middle of an allocation, from the device's own mmap. The child tries to use CUDA too.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,8 +42,40 @@ static int fork_child(enum child which)
 	return status != 0;
 }
 
-int main(void)
+static int is_to_fork;
+static pid_t made_inside = -1;
+
+/* Exported, so that the device's calls come here. */
+__attribute__((visibility("default"))) void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
+	if (is_to_fork) {
+		is_to_fork = 0;
+		made_inside = fork();
+	}
+	return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+}
+
+static int fork_inside(void)
+{
+	void *block;
+	int status = 0, failed = cudaMalloc(&block, 1111) != cudaSuccess;
+
+	is_to_fork = 1;
+	failed += cudaMalloc(&block, 2222) != cudaSuccess;
+	if (!made_inside)
+		be(TRIES_CUDA);
+	failed += made_inside < 0 || waitpid(made_inside, &status, 0) < 0 || status;
+	failed += cudaMalloc(&block, 3333) != cudaSuccess;
+	printf("%d\n", (int)getpid());
+	return failed;
+}
+
+int main(int argument_count, char **arguments)
+{
+	(void)arguments;
+	if (argument_count > 1)
+		return fork_inside();
+
 	void *block;
 	int failed = fork_child(USES_CUDA);
 

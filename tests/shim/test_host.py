@@ -71,6 +71,15 @@ class Host(unittest.TestCase):
         for path in run.files:
             self.assertTrue(report(path)["complete"])
 
+    def test_a_child_that_is_forked_inside_a_call_begins_anew_with_its_next_one(self):
+        run = Recording([program("forks"), "inside"])
+        self.assertEqual(run.code, 0, run.err)
+        files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
+        parent = files.pop(int(run.out.splitlines()[-1]))
+        self.assertEqual([event["size_bytes"] for event in events(parent)], [1111, 2222, 3333])
+        self.assertEqual([[(event["kind"], event["size_bytes"]) for event in events(path)] for path in files.values()],
+                         [[(ALLOC_FAILED, 4444)]])
+
     def test_nothing_is_left_in_shared_memory(self):
         folder = f"/dev/shm/gpumemtrace-{os.getuid()}"
         run = Recording([program("busy-threads"), "2", "10"])
