@@ -25,15 +25,11 @@ static inline bool needs_place(unsigned kind)
 _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
 
 /* Built where it waits: to be copied right after it was written would cost more than all the rest of this. */
-static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result, unsigned kind,
+static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result, unsigned kind, unsigned layer,
 	const struct gmt_call_facts *facts, struct gmt_driver_place place)
 {
-	/* One that there is, as wrappers name them. */
-	const struct gmt_space_traits *space = &gmt_spaces[facts->space];
-	bool is_host = space->side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
-
 	/* One by one: a whole that is assigned would first be gathered, as it might overlap what it is made of. */
-	event->stamp = stamp ? stamp : gmt_clock_stamp();
+	event->stamp = stamp;
 	event->address = facts->address;
 	event->size_bytes = facts->size_bytes;
 	event->stream = facts->stream;
@@ -41,12 +37,24 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 	event->stack = event->frames = 0;
 	event->result = result;
 	event->api = gmt_this_thread.outermost;
-	event->device = (int16_t)(is_host ? GMT_DEVICE_HOST : facts->device_plus_1 ? facts->device_plus_1 - 1 : place.device);
+	event->device = place.device;
 	event->kind = (uint8_t)kind;
-	event->layer = space->layer;
+	event->layer = (uint8_t)layer;
 	event->space = facts->space;
 	memset(event->unused, 0, sizeof(event->unused));
-	event->context = facts->context ? facts->context : place.context;
+	event->context = place.context;
+}
+
+/* Where it happened, as far as the facts say it; else where the driver does. */
+static inline struct gmt_driver_place place_of(const struct gmt_call_facts *facts, unsigned side,
+	struct gmt_driver_place driver_says)
+{
+	bool is_host = side == GMT_SIDE_HOST || facts->device_plus_1 < 0;
+
+	return (struct gmt_driver_place){
+		.device = (int16_t)(is_host ? GMT_DEVICE_HOST : facts->device_plus_1 ? facts->device_plus_1 - 1 : driver_says.device),
+		.context = facts->context ? facts->context : driver_says.context,
+	};
 }
 
 /*
@@ -164,6 +172,8 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	const struct gmt_call_facts *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
+	/* One that there is, as wrappers name them. */
+	const struct gmt_space_traits *space = &gmt_spaces[facts->space];
 	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
@@ -175,7 +185,7 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	if (needs_place(kind))
 		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream);
 	event = wait_for_end(thread);
-	fill_event(event, stamp, result, kind, facts, place);
+	fill_event(event, stamp ? stamp : gmt_clock_stamp(), result, kind, space->layer, facts, place_of(facts, space->side, place));
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		ask_what_is_left(thread, event);
@@ -199,29 +209,17 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 		gmt_optimizer_see_block();
 }
 
-/* As fill_event, of what gmt_call_add_alloc and gmt_call_add_free are for. */
-static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, uint64_t address, uint64_t size_bytes,
-	enum gmt_kind kind, enum gmt_space space, struct gmt_driver_place place)
+/* What gmt_call_add_alloc and gmt_call_add_free are for: that nothing has to be found out of them is what they save. */
+static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
+	const struct gmt_call_facts *facts, struct gmt_driver_place place)
 {
-	struct gmt_ring_event *event = wait_for_end(thread);
-
-	event->stamp = stamp;
-	event->address = address;
-	event->size_bytes = size_bytes;
-	event->stream = event->object = 0;
-	event->stack = event->frames = event->result = 0;
-	event->api = thread->outermost;
-	event->device = place.device;
-	event->kind = (uint8_t)kind;
-	event->layer = GMT_LAYER_CUDA;
-	event->space = (uint8_t)space;
-	memset(event->unused, 0, sizeof(event->unused));
-	event->context = place.context;
+	fill_event(wait_for_end(thread), stamp, 0, kind, GMT_LAYER_CUDA, facts, place);
 	thread->has_seen_event = true;
 }
 
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space)
 {
+	const struct gmt_call_facts facts = { .space = (uint8_t)space, .address = address, .size_bytes = size_bytes };
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
@@ -230,18 +228,19 @@ void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space sp
 
 	struct gmt_driver_place place = gmt_driver_place(0);
 
-	add_plain(thread, gmt_clock_stamp(), address, size_bytes, GMT_KIND_ALLOC, space, place);
+	add_plain(thread, gmt_clock_stamp(), GMT_KIND_ALLOC, &facts, place);
 	open_again(thread);
 }
 
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 {
+	const struct gmt_call_facts facts = { .space = (uint8_t)space, .address = address };
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (!address)
 		return;
 	shut(thread);
-	add_plain(thread, stamp, address, 0, GMT_KIND_FREE, space, (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
+	add_plain(thread, stamp, GMT_KIND_FREE, &facts, (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
 	open_again(thread);
 }
 
