@@ -67,6 +67,7 @@ void gmt_contexts_reset_locks(void)
 	atomic_store(&ending, 0);
 }
 
+/* Its number is 0 when it was not seen yet. */
 static inline struct gmt_context find(uint64_t handle)
 {
 	const struct gmt_context none = { 0, 0 };
@@ -83,15 +84,6 @@ static inline struct gmt_context find(uint64_t handle)
 		return (struct gmt_context){ (int16_t)(context >> 16), (uint16_t)context };
 	}
 	return none;
-}
-
-bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context)
-{
-	struct gmt_context found = find(handle);
-
-	if (found.number)
-		*ret_context = found;
-	return found.number != 0;
 }
 
 /* Under `writing`. */
@@ -131,24 +123,24 @@ static struct place *find_place(uint64_t handle)
 
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 {
-	struct gmt_context known = { 0, 0 };
+	uint16_t number;
 	struct place *place;
 
 	if (ret_is_new)
 		*ret_is_new = false;
 	if (!handle)
 		return 0;
-	if (!gmt_contexts_find(handle, &known) && lock()) {
-		known.number = 0;
-		if (!gmt_contexts_find(handle, &known) && last_number < UINT16_MAX &&
-			put(handle, device, (uint16_t)(last_number + 1), false))
-			known.number = ++last_number;
+	number = find(handle).number;
+	if (!number && lock()) {
+		number = find(handle).number;
+		if (!number && last_number < UINT16_MAX && put(handle, device, (uint16_t)(last_number + 1), false))
+			number = ++last_number;
 		unlock();
 	}
-	place = ret_is_new && known.number ? find_place(handle) : NULL;
+	place = ret_is_new && number ? find_place(handle) : NULL;
 	if (place)
 		*ret_is_new = !atomic_exchange(&place->is_told, true);
-	return known.number;
+	return number;
 }
 
 struct gmt_context gmt_contexts_end(uint64_t handle)
@@ -160,7 +152,7 @@ struct gmt_context gmt_contexts_end(uint64_t handle)
 		return known;
 	place = find_place(handle);
 	if (place) {
-		gmt_contexts_find(handle, &known);
+		known = find(handle);
 		atomic_store_explicit(&place->handle, 0, memory_order_release);
 	}
 	unlock();
@@ -264,10 +256,9 @@ uint64_t gmt_contexts_of_device(int device)
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t handle = atomic_load_explicit(&places[i].handle, memory_order_acquire);
-		struct gmt_context known;
+		struct gmt_context known = find(handle);
 
-		if (handle && handle != gmt_contexts_primary(device) && gmt_contexts_find(handle, &known) &&
-			known.device == device)
+		if (known.number && known.device == device && handle != gmt_contexts_primary(device))
 			return handle;
 	}
 	return 0;

@@ -16,9 +16,6 @@ struct gmt_context {
 	uint16_t number; /* from 1; 0: none */
 };
 
-/* False when the context was not seen yet. */
-bool gmt_contexts_find(uint64_t handle, struct gmt_context *ret_context);
-
 /*
  * The context's number, a new one where it has none yet. 0 when there are too many. `ret_is_new` may be NULL;
  * else *ret_is_new says whether nobody asked so before: another thread may use a context before the one that
@@ -50,7 +47,7 @@ void gmt_contexts_remove_view(uint64_t view);
 /* The context that has what is made in this one: of a view, the primary one where it is known. */
 uint64_t gmt_contexts_owner(uint64_t handle);
 
-/* What gmt_contexts_find says of that; its number is 0 when it was not seen yet. */
+/* That one; its number is 0 when it was not seen yet. */
 struct gmt_context gmt_contexts_find_owner(uint64_t handle);
 
 /* Whether there ever was one. */
