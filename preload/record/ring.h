@@ -58,6 +58,12 @@ static inline struct gmt_ring_event *gmt_ring_next(struct gmt_ring *ring, uint32
 	return &ring->events[published & (capacity - 1)];
 }
 
+/* Whether so many events are the end of another half a ring of `capacity`. */
+static inline bool gmt_ring_ends_half(uint64_t published, uint32_t capacity)
+{
+	return (published & (capacity / 2 - 1)) == 0;
+}
+
 /*
  * Producer only. The event that was made there is in the ring. True once every half a ring of `capacity` events: time to wake the
  * consumer.
@@ -74,7 +80,7 @@ static inline bool gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
 	atomic_store_explicit(&ring->published, published, memory_order_release);
 	/* The writer's core had the next slot last; by the next event it is here. */
 	__builtin_prefetch(&ring->events[published & (capacity - 1)], 1);
-	return (published & (capacity / 2 - 1)) == 0;
+	return gmt_ring_ends_half(published, capacity);
 }
 
 /* Producer only. Copies `event` in; false when the ring is full. */
@@ -92,9 +98,7 @@ static inline bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_ev
 /* Producer only. True once every half a ring of `capacity` events: time to wake the consumer. */
 static inline bool gmt_ring_is_half_way(const struct gmt_ring *ring, uint32_t capacity)
 {
-	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed);
-
-	return (published & (capacity / 2 - 1)) == 0;
+	return gmt_ring_ends_half(atomic_load_explicit(&ring->published, memory_order_relaxed), capacity);
 }
 
 /* Producer only. Counts an event that gmt_ring_push refused and nobody will offer again. */
