@@ -109,10 +109,7 @@ static inline bool stands(const struct part *part, const struct rows *rows, uint
 	for (size_t i = 1, count = part->count; i < count; i++)
 		if (!gmt_walk_is_return(origin, rows->places[i], rows->addresses[i]))
 			return false;
-	for (size_t i = 0, count = part->fps; i < count; i++)
-		if (!gmt_walk_is_word(origin, rows->fp_places[i], rows->fp_values[i]))
-			return false;
-	return true;
+	return gmt_walk_are_words(rows->fp_places, rows->fp_values, part->fps, origin);
 }
 
 /* The part comes before frame `at`, from which outwards the hash is the part's: so it is from each of its frames too. */

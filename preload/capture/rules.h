@@ -66,7 +66,7 @@ static inline bool gmt_rules_begin(uint32_t *ret_generation)
 	return gmt_rules_sets != NULL;
 }
 
-/* Whether rules may be asked for now, and are of that generation, of which some were given once. */
+/* Whether no object is being unloaded and rules are of that generation, of which some were given once. */
 static inline bool gmt_rules_are(uint32_t generation)
 {
 	/* As in gmt_rules_begin. */

@@ -389,7 +389,7 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	}
 }
 
-/* Whether rules may be asked for now; and of which generation they are. */
+/* Whether rules may be asked for, as no object is being unloaded; and of which generation they are. */
 static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_generation)
 {
 	/* Our own code stays, and so do the rules for it. */

@@ -53,16 +53,30 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
 	return *(const uint64_t *)address;
 }
 
-/* Whether code returns to `address` by the word below a place. */
+/* 0 where code returns to `address` by the word below a place. */
+static inline uint64_t gmt_walk_return_differs(uint64_t origin, uint32_t place, uint64_t address)
+{
+	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) - GMT_UNWIND_WORD_BYTES)) ^ address;
+}
+
 static inline bool gmt_walk_is_return(uint64_t origin, uint32_t place, uint64_t address)
 {
-	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) - GMT_UNWIND_WORD_BYTES)) == address;
+	return !gmt_walk_return_differs(origin, place, address);
 }
 
 /* Whether the word at a place is `value`. */
 static inline bool gmt_walk_is_word(uint64_t origin, uint32_t place, uint64_t value)
 {
 	return gmt_walk_word_again(gmt_walk_address(origin, place)) == value;
+}
+
+/* Whether all of a few words at `places` are what `values` say. */
+static inline bool gmt_walk_are_words(const uint32_t *places, const uint64_t *values, size_t count, uint64_t origin)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!gmt_walk_is_word(origin, places[i], values[i]))
+			return false;
+	return true;
 }
 
 /* Words that are compared without asking in between how many are left. */

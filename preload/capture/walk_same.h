@@ -15,12 +15,6 @@
 #include "capture/walk.h"
 #include "capture/walk_places.h"
 
-/* 0 where code returns to `address` by the word below a place. */
-static inline uint64_t gmt_walk_return_differs(uint64_t origin, uint32_t place, uint64_t address)
-{
-	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) - GMT_UNWIND_WORD_BYTES)) ^ address;
-}
-
 /* Whether the stack returns to what is remembered in four rows from `at` on: one jump for all of them. */
 static inline bool gmt_walk_four_hold(const struct gmt_walk *walk, size_t at, uint64_t origin)
 {
@@ -51,17 +45,6 @@ static inline bool gmt_walk_returns_hold(const struct gmt_walk *walk, size_t beg
 
 _Static_assert(GMT_WALK_FRAMES % 4 == 0, "rows are compared by fours, up to the last");
 
-/* Whether all frame pointers stand where they were read. */
-static inline bool gmt_walk_fps_hold(const struct gmt_walk *walk, size_t count, uint64_t origin)
-{
-	while (count) {
-		count--;
-		if (!gmt_walk_is_word(origin, walk->fp_places[count], walk->fp_values[count]))
-			return false;
-	}
-	return true;
-}
-
 /*
  * Whether the stack of a function that returns to `ip`, with `sp` and `fp` in its registers then, is the one that was taken last.
  * Only of one that is sure (gmt_walk_is_sure).
@@ -85,7 +68,7 @@ static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, ui
 	const uint16_t mark = walk->fp_marks[begin];
 
 	return __builtin_expect(!mark, 1) || ((!gmt_walk_fp_matters(mark) || walk->fp == fp) &&
-		gmt_walk_fps_hold(walk, gmt_walk_fp_words(mark), origin));
+		gmt_walk_are_words(walk->fp_places, walk->fp_values, gmt_walk_fp_words(mark), origin));
 }
 
 /*
