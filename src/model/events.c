@@ -5,7 +5,6 @@
 #include <endian.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/pages.h"
 #include "base/sanitizer.h"
 #include "model/events_file.h"
@@ -18,53 +17,6 @@ enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_snapshot_event) };
 
 /* A recorder's files have some tens of shapes. Those that a reader keeps as rows cost it a copy. */
 enum { KEPT_SHAPES = 256, SHAPES_BYTES = KEPT_SHAPES * sizeof(struct gmt_snapshot_event) };
-
-/* What many events have in common, as bits without gaps: equal shapes have equal bytes. */
-struct shape {
-	uint64_t key[2];
-};
-
-static struct shape shape_of(const struct gmt_snapshot_event *event)
-{
-	return (struct shape){ {
-		(uint64_t)event->thread << 32 | event->result,
-		(uint64_t)event->api << 48 | (uint64_t)event->context << 32 | (uint64_t)(uint16_t)event->device << 16 |
-			(uint64_t)event->kind << 11 | (uint64_t)event->layer << 8 | event->space,
-	} };
-}
-
-static void set_shape(struct gmt_snapshot_event *event, const struct shape *shape)
-{
-	uint64_t low = shape->key[1];
-
-	event->thread = (uint32_t)(shape->key[0] >> 32);
-	event->result = (uint32_t)shape->key[0];
-	event->api = (uint16_t)(low >> 48);
-	event->context = (uint16_t)(low >> 32);
-	event->device = (int16_t)(uint16_t)(low >> 16);
-	event->kind = low >> 11 & 31;
-	event->layer = low >> 8 & 7;
-	event->space = (uint8_t)low;
-}
-
-/* The number of the event's shape; a handful of them make up nearly all events of a stretch. */
-static bool find_shape(struct gmt_events *events, const struct gmt_snapshot_event *event, uint64_t *ret_number)
-{
-	struct shape shape = shape_of(event);
-	struct gmt_events_known *known = &events->known[gmt_hash_u64(shape.key[0] + shape.key[1] * 31) %
-		GMT_EVENTS_KNOWN_SHAPES];
-	uint32_t number;
-
-	assert(event->kind < 32 && event->layer < 8);
-	if (!known->shape_plus_1 || memcmp(known->key, shape.key, sizeof(shape.key)) != 0) {
-		if (!gmt_intern(&events->shapes, &shape, sizeof(shape), &number))
-			return false;
-		memcpy(known->key, shape.key, sizeof(shape.key));
-		known->shape_plus_1 = number + 1;
-	}
-	*ret_number = known->shape_plus_1 - 1;
-	return true;
-}
 
 /* How many bytes a number of `width` bytes is read and written by: one that has a load of its own. */
 static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
@@ -100,17 +52,13 @@ static inline __attribute__((always_inline)) void pack_words(const struct gmt_ev
 /* Packs a column at `to`, which has room for 8 bytes each; returns the address behind it. */
 static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, uint8_t *to)
 {
-	uint64_t least = values[0], most = values[0], bits = 0;
+	uint64_t bits = 0; /* that differ */
 
 	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++)
-		bits |= values[i] ^ values[0]; /* as many zeros below as all differences have */
-	for (size_t i = 1; bits && i < GMT_EVENTS_CHUNK; i++) {
-		least = values[i] < least ? values[i] : least;
-		most = values[i] > most ? values[i] : most;
-	}
-	column->base = least;
+		bits |= values[i] ^ values[0];
+	column->base = bits ? values[0] & ~(UINT64_MAX >> __builtin_clzll(bits)) : values[0];
 	column->shift = bits ? (uint8_t)__builtin_ctzll(bits) : 0;
-	column->width = bits ? (uint8_t)((64 - __builtin_clzll(most - least) - column->shift + 7) / 8) : 0;
+	column->width = bits ? (uint8_t)((64 - __builtin_clzll(bits) - column->shift + 7) / 8) : 0;
 #define PACK(width) pack_words(column, values, width, to)
 	OF_WIDTH(column, PACK)
 #undef PACK
@@ -148,11 +96,10 @@ static void spare_memory(struct gmt_events *events)
 }
 
 /* The columns of GMT_EVENTS_CHUNK rows: each row is looked at once, for they are more than lies near the processor. */
-static bool list_values(struct gmt_events *events, const struct gmt_snapshot_event *const *rows,
-	uint64_t (*ret_values)[GMT_EVENTS_CHUNK])
+static void list_values(const struct gmt_events_row *const *rows, uint64_t (*ret_values)[GMT_EVENTS_CHUNK])
 {
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++) {
-		const struct gmt_snapshot_event *row = rows[i];
+		const struct gmt_events_row *row = rows[i];
 
 		ret_values[STAMP][i] = row->stamp;
 		ret_values[ADDRESS][i] = row->address;
@@ -160,20 +107,17 @@ static bool list_values(struct gmt_events *events, const struct gmt_snapshot_eve
 		ret_values[MORE_0][i] = row->more[0];
 		ret_values[MORE_1][i] = row->more[1];
 		ret_values[TRACE][i] = row->trace;
-		if (!find_shape(events, row, &ret_values[SHAPE][i]))
-			return false;
+		ret_values[SHAPE][i] = row->shape;
 	}
-	return true;
 }
 
 /* Of GMT_EVENTS_CHUNK rows. */
-static bool pack_chunk(struct gmt_events *events, const struct gmt_snapshot_event *const *rows)
+static bool pack_chunk(struct gmt_events *events, const struct gmt_events_row *const *rows)
 {
 	struct gmt_events_chunk chunk;
 	uint64_t values[GMT_EVENTS_COLUMNS][GMT_EVENTS_CHUNK];
 
-	if (!list_values(events, rows, values))
-		return false;
+	list_values(rows, values);
 	for (size_t i = 0; i < GMT_EVENTS_COLUMNS; i++)
 		if (!add_column(events, &chunk.columns[i], values[i]))
 			return false;
@@ -188,7 +132,7 @@ static bool pack_chunk(struct gmt_events *events, const struct gmt_snapshot_even
 
 static bool pack_tail(struct gmt_events *events)
 {
-	const struct gmt_snapshot_event *rows[GMT_EVENTS_CHUNK];
+	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
 
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++)
 		rows[i] = &events->tail.items[i];
@@ -198,7 +142,21 @@ static bool pack_tail(struct gmt_events *events)
 	return true;
 }
 
-bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_snapshot_event *const *rows, size_t count)
+static bool push_row(struct gmt_events *events, const struct gmt_events_row *row)
+{
+	struct gmt_events_row *slot;
+
+	if (events->tail.count == GMT_EVENTS_CHUNK && !pack_tail(events))
+		return false;
+	slot = gmt_vec_push(&events->tail);
+	if (!slot)
+		return false;
+	*slot = *row;
+	events->count++;
+	return true;
+}
+
+bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows, size_t count)
 {
 	size_t done = 0;
 
@@ -210,25 +168,40 @@ bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_snapshot_e
 				return false;
 			events->count += GMT_EVENTS_CHUNK;
 			done += GMT_EVENTS_CHUNK;
-		} else if (!gmt_events_push(events, rows[done++])) {
+		} else if (!push_row(events, rows[done++])) {
 			return false;
 		}
 	}
 	return true;
 }
 
+bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event, struct gmt_events_row *ret_row)
+{
+	struct gmt_shape shape = gmt_shape_of(event);
+
+	*ret_row = (struct gmt_events_row){
+		.stamp = event->stamp, .address = event->address, .size_bytes = event->size_bytes,
+		.more = { event->more[0], event->more[1] }, .trace = event->trace,
+	};
+	return gmt_shapes_find(shapes, &shape, &ret_row->shape);
+}
+
+static struct gmt_snapshot_event event_of(const struct gmt_shapes *shapes, const struct gmt_events_row *row)
+{
+	struct gmt_snapshot_event event = {
+		.stamp = row->stamp, .address = row->address, .size_bytes = row->size_bytes,
+		.more = { row->more[0], row->more[1] }, .trace = row->trace,
+	};
+
+	gmt_shape_set(&event, gmt_shapes_get(shapes, row->shape));
+	return event;
+}
+
 bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event)
 {
-	struct gmt_snapshot_event *slot;
+	struct gmt_events_row row;
 
-	if (events->tail.count == GMT_EVENTS_CHUNK && !pack_tail(events))
-		return false;
-	slot = gmt_vec_push(&events->tail);
-	if (!slot)
-		return false;
-	*slot = *event;
-	events->count++;
-	return true;
+	return gmt_events_row_of(events->shapes, event, &row) && push_row(events, &row);
 }
 
 size_t gmt_events_take_back(struct gmt_events *events, struct gmt_events_reader *reader)
@@ -279,7 +252,6 @@ void gmt_events_fini(struct gmt_events *events)
 	gmt_vec_fini(&events->bytes);
 	gmt_events_file_close(events->file);
 	events->file = NULL;
-	gmt_intern_fini(&events->shapes);
 }
 
 bool gmt_events_reader_init(struct gmt_events_reader *ret_reader, const struct gmt_events *events, unsigned fields)
@@ -349,11 +321,6 @@ static void unpack_traces(const struct gmt_events_reader *reader, const struct g
 #undef UNPACK
 }
 
-static const struct shape *shape_at(const struct gmt_events *events, uint64_t number)
-{
-	return (const struct shape *)(const void *)events->shapes.entries.items[number].bytes;
-}
-
 static inline __attribute__((always_inline)) void unpack_shapes_of(const struct gmt_events_reader *reader,
 	const struct gmt_events_column *column, const uint8_t *at, size_t width)
 {
@@ -363,18 +330,18 @@ static inline __attribute__((always_inline)) void unpack_shapes_of(const struct 
 		if (number < reader->shape_count)
 			reader->rows[i] = reader->shapes[number];
 		else
-			set_shape(&reader->rows[i], shape_at(reader->events, number));
+			gmt_shape_set(&reader->rows[i], gmt_shapes_get(reader->events->shapes, number));
 	}
 }
 
 /* Whole rows: before all other columns. */
 static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_events_column *column)
 {
-	const struct gmt_events *events = reader->events;
+	const struct gmt_shapes *shapes = reader->events->shapes;
 	const uint8_t *at = find_column(reader, column);
 
-	for (; reader->shape_count < KEPT_SHAPES && reader->shape_count < events->shapes.entries.count; reader->shape_count++)
-		set_shape(&reader->shapes[reader->shape_count], shape_at(events, reader->shape_count));
+	for (; reader->shape_count < KEPT_SHAPES && reader->shape_count < gmt_shapes_count(shapes); reader->shape_count++)
+		gmt_shape_set(&reader->shapes[reader->shape_count], gmt_shapes_get(shapes, reader->shape_count));
 #define UNPACK(width) unpack_shapes_of(reader, column, at, width)
 	OF_WIDTH(column, UNPACK)
 #undef UNPACK
@@ -429,7 +396,8 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index)
 	reader->first = number * GMT_EVENTS_CHUNK;
 	if (number == events->chunks.count) {
 		reader->count = events->tail.count;
-		memcpy(reader->rows, events->tail.items, events->tail.count * sizeof(*reader->rows));
+		for (size_t i = 0; i < events->tail.count; i++)
+			reader->rows[i] = event_of(events->shapes, &events->tail.items[i]);
 	} else {
 		reader->count = GMT_EVENTS_CHUNK;
 		unpack_chunk(reader, events->chunks.items[number].columns);

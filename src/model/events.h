@@ -15,28 +15,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/intern.h"
 #include "base/vec.h"
+#include "model/event.h"
 
-/* An event, as readers see it. */
-struct gmt_snapshot_event {
-	uint64_t stamp; /* never before the thread's event before it */
-	uint64_t address;
-	uint64_t size_bytes;
-	uint64_t more[2]; /* layer torch: what PyTorch reported; others: what else it is about (see snapshot.h) */
-	uint32_t trace;  /* index in traces */
-	uint32_t thread; /* id */
-	uint32_t result;
-	uint16_t api; /* id */
-	uint16_t context;
-	int16_t device;
-	uint8_t kind, layer, space;
+/* An event, as it is packed. */
+struct gmt_events_row {
+	uint64_t stamp, address, size_bytes, more[2];
+	uint32_t trace;
+	uint32_t shape; /* its number */
 };
 
 enum {
 	GMT_EVENTS_CHUNK = 1024, /* events of all chunks but the last */
 	GMT_EVENTS_COLUMNS = 7,
-	GMT_EVENTS_KNOWN_SHAPES = 64,
 	GMT_EVENTS_MOST_BYTES = 64 << 20,
 };
 
@@ -53,31 +44,27 @@ struct gmt_events_chunk {
 
 struct gmt_events_file;
 
-/* A shape that was met lately, by what it is made of. */
-struct gmt_events_known {
-	uint64_t key[2];
-	uint32_t shape_plus_1;
-};
-
-/* Zero-initialise to make one. */
+/* Zero-initialise but for `shapes` to make one. */
 struct gmt_events {
+	struct gmt_shapes *shapes; /* of these and maybe other events; it lives longer */
 	size_t count;
 	GMT_VEC(struct gmt_events_chunk) chunks; /* full ones */
-	GMT_VEC(struct gmt_snapshot_event) tail; /* behind them, less than a chunk */
+	GMT_VEC(struct gmt_events_row) tail; /* behind them, less than a chunk */
 	GMT_VEC(uint8_t) bytes;  /* that are in memory */
 	struct gmt_events_file *file; /* with those before them; NULL: none */
 	uint64_t file_bytes;
 	size_t most_bytes; /* that stay in memory; 0: GMT_EVENTS_MOST_BYTES */
 	bool has_no_file;  /* there can be none */
-	struct gmt_intern shapes; /* keys of 16 bytes; ids are numbers of shapes */
-	struct gmt_events_known known[GMT_EVENTS_KNOWN_SHAPES];
 };
 
 /* Appends an event; its kind, layer and space are of those that this version knows. False when out of memory. */
 bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event);
 
-/* Likewise of many, which cost less each: rows[0] to rows[count - 1]. */
-bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_snapshot_event *const *rows, size_t count);
+/* Likewise of many, which cost less each: rows[0] to rows[count - 1], on shapes of the events'. */
+bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row *const *rows, size_t count);
+
+/* The row of an event. False when out of memory. */
+bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event, struct gmt_events_row *ret_row);
 
 /* Gives the events from `first`, a multiple of GMT_EVENTS_CHUNK, on other traces: of a whole chunk, or the tail. */
 bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32_t *traces);
@@ -113,7 +100,7 @@ struct gmt_events_reader {
 	const struct gmt_events *events;
 	size_t first, count; /* the events that rows has; none at first */
 	struct gmt_snapshot_event *rows;
-	struct gmt_snapshot_event *shapes; /* the first ones, as rows */
+	struct gmt_snapshot_event *shapes; /* the first ones, as events */
 	size_t shape_count;
 	uint8_t *column; /* one that lies in the file */
 	unsigned fields; /* enum gmt_events_fields, or-ed */

@@ -281,7 +281,7 @@ static enum gmt_status load_block(struct loader *loader, const struct gmt_feed_b
 		return GMT_OK;
 	}
 	if (block->record->number == GMT_RECORD_EVENT)
-		return gmt_load_event_rows(&loader->events, block->rows, block->count) ? GMT_OK :
+		return gmt_load_event_columns(&loader->events, block->columns) ? GMT_OK :
 			gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	for (uint32_t i = 0; i < block->count; i++)
 		if (!load_row(loader, block->record, (const char *)block->rows + (size_t)i * block->record->row_bytes))
@@ -353,6 +353,7 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 	snapshot = gmt_pages_grow(NULL, 0, sizeof(*snapshot));
 	if (snapshot) {
 		loader.snapshot = loader.events.snapshot = snapshot;
+		loader.events.order.shapes = &snapshot->shapes;
 		snapshot->path = gmt_arena_copy(&snapshot->arena, path, strlen(path));
 	}
 	if (!snapshot || !snapshot->path) {

@@ -33,7 +33,7 @@ bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t fra
 }
 
 /* A thread's clock never goes back, whatever processor it moves to: position orders within it. */
-static bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, uint64_t *stamp)
+static inline bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, uint64_t *stamp)
 {
 	if (!loader->clamp_index_plus_1 || loader->clamp_thread != thread) {
 		uint64_t index;
@@ -57,7 +57,7 @@ static bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, uint64_
 }
 
 /* Kinds that say an offset where others say a stream. */
-static bool has_offset(unsigned kind)
+static bool has_offset(uint64_t kind)
 {
 	return kind == GMT_KIND_BIND || kind == GMT_KIND_BIND_ADDRESS || kind == GMT_KIND_UNBIND;
 }
@@ -75,79 +75,138 @@ enum {
 #undef GMT_LAYER
 };
 
-static bool is_known(const struct gmt_event *row)
+static bool is_known(uint64_t kind, uint64_t layer)
 {
-	return row->kind < GMT_KIND_COUNT && KNOWN_KINDS >> row->kind & 1 && row->layer < GMT_BOOKS_LAYERS &&
-		KNOWN_LAYERS >> row->layer & 1;
+	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_BOOKS_LAYERS && KNOWN_LAYERS >> layer & 1;
 }
 
 /* As gmt_load_trace; some hundreds of traces make up nearly all events of a stretch. */
-static bool find_trace(struct gmt_load_events *loader, const struct gmt_event *row, uint32_t *ret_trace)
+static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, uint64_t frames, uint64_t caller,
+	uint32_t *ret_trace)
 {
-	/* UINT32_MAX: a fold says that it was for nobody. */
-	uint32_t caller = row->caller == UINT32_MAX ? 0 : row->caller;
-	uint64_t stacks = (uint64_t)row->stack << 32 | row->frames;
-	struct gmt_load_known_trace *known = &loader->known[gmt_hash_u64(stacks + caller) % GMT_LOAD_KNOWN_TRACES];
+	uint64_t stacks = stack << 32 | frames;
+	struct gmt_load_known_trace *known;
 
+	/* UINT32_MAX: a fold says that it was for nobody. */
+	caller = caller == UINT32_MAX ? 0 : caller;
+	known = &loader->known[gmt_hash_u64(stacks + caller) % GMT_LOAD_KNOWN_TRACES];
 	if (!known->trace_plus_1 || known->stacks != stacks || known->caller != caller) {
-		if (!gmt_load_trace(loader, row->stack, row->frames, caller, ret_trace))
+		if (!gmt_load_trace(loader, (uint32_t)stack, (uint32_t)frames, (uint32_t)caller, ret_trace))
 			return false;
-		*known = (struct gmt_load_known_trace){ stacks, caller, *ret_trace + 1 };
+		*known = (struct gmt_load_known_trace){ stacks, (uint32_t)caller, *ret_trace + 1 };
 	}
 	*ret_trace = known->trace_plus_1 - 1;
 	return true;
 }
 
-static bool load_event(struct gmt_load_events *loader, const struct gmt_event *row)
+/* Puts a column's bits where shapes have them. */
+static void add_to_shapes(struct gmt_shape *shapes, uint32_t count, unsigned word, const struct gmt_cells *cells,
+	uint64_t mask, unsigned shift)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
-	bool is_torch = row->layer == GMT_LAYER_TORCH;
-	uint64_t stamp = row->stamp;
-	struct gmt_snapshot_event *event;
-	uint32_t trace;
+	for (uint32_t i = 0; i < count; i++)
+		shapes[i].words[word] |= (gmt_cell(cells, i) & mask) << shift;
+}
 
-	if (loader->count >= UINT32_MAX - 1 || !find_trace(loader, row, &trace) || !clamp_stamp(loader, row->thread, &stamp))
-		return false;
-	event = gmt_order_push(&loader->order, stamp);
-	if (!event)
-		return false;
-	*event = (struct gmt_snapshot_event){
-		.stamp = stamp, .address = row->address, .size_bytes = row->size_bytes, .trace = trace,
-		.thread = row->thread, .result = row->result, .api = row->api, .device = row->device,
-		.kind = row->kind, .layer = row->layer, .space = row->space,
-		.more = {
-			is_torch ? (uint64_t)row->allocated_bytes : row->object,
-			is_torch ? (uint64_t)row->reserved_bytes :
-				row->object || row->context || has_offset(row->kind) ? row->stream : 0,
-		},
-		.context = is_torch ? 0 : row->context,
+/* The shapes of a block's rows; of those of unknown kinds and layers, rubbish. False when out of memory. */
+static bool list_shapes(struct gmt_load_events *loader, const struct gmt_columns *columns)
+{
+	static const struct { uint64_t mask; uint8_t field, word, shift; } parts[] = {
+		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD },
+		{ UINT32_MAX, GMT_COLUMN_event_result, 0, 0 },
+		{ UINT16_MAX, GMT_COLUMN_event_api, 1, GMT_SHAPE_API },
+		{ UINT16_MAX, GMT_COLUMN_event_context, 1, GMT_SHAPE_CONTEXT },
+		{ UINT16_MAX, GMT_COLUMN_event_device, 1, GMT_SHAPE_DEVICE },
+		{ UINT8_MAX, GMT_COLUMN_event_kind, 1, GMT_SHAPE_KIND },
+		{ UINT8_MAX, GMT_COLUMN_event_layer, 1, GMT_SHAPE_LAYER },
+		{ UINT8_MAX, GMT_COLUMN_event_space, 1, 0 },
 	};
-	loader->count++;
-	gmt_load_see_stamp(snapshot, stamp);
-	snapshot->has_torch |= is_torch;
-	snapshot->has_pool |= row->space == GMT_SPACE_POOL;
-	snapshot->has_refusals |= row->kind == GMT_KIND_ALLOC_FAILED;
-	if (row->kind == GMT_KIND_ALLOC || row->kind == GMT_KIND_MAP)
-		snapshot->traces.items[trace].gets = true;
+	struct gmt_shape same = { 0 };
+
+	if (!gmt_vec_reserve(&loader->shapes, columns->count))
+		return false;
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
+		if (!columns->cells[parts[p].field].step)
+			add_to_shapes(&same, 1, parts[p].word, &columns->cells[parts[p].field], parts[p].mask, parts[p].shift);
+	for (uint32_t i = 0; i < columns->count; i++)
+		loader->shapes.items[i] = same;
+	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
+		if (columns->cells[parts[p].field].step)
+			add_to_shapes(loader->shapes.items, columns->count, parts[p].word, &columns->cells[parts[p].field],
+				parts[p].mask, parts[p].shift);
 	return true;
 }
 
-bool gmt_load_event_rows(struct gmt_load_events *loader, const struct gmt_event *rows, uint32_t count)
+/* Row number `i`, of a kind and layer that this version knows. */
+static inline bool load_event(struct gmt_load_events *loader, const struct gmt_columns *columns, uint32_t i, uint64_t kind,
+	bool is_torch)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		loader->snapshot->seen_events++;
-		if (!is_known(&rows[i]))
+#define CELL(field) gmt_cell(&columns->cells[GMT_COLUMN_event_##field], i)
+	struct gmt_shape shape = loader->shapes.items[i];
+	uint64_t stamp = CELL(stamp), object = is_torch ? CELL(allocated_bytes) : CELL(object);
+	uint32_t trace, number;
+	struct gmt_events_row *row;
+
+	if (is_torch)
+		shape.words[1] &= ~((uint64_t)UINT16_MAX << GMT_SHAPE_CONTEXT);
+	if (!find_trace(loader, CELL(stack), CELL(frames), CELL(caller), &trace) ||
+		!clamp_stamp(loader, (uint32_t)CELL(thread), &stamp) ||
+		!gmt_shapes_find(loader->order.shapes, &shape, &number))
+		return false;
+	row = gmt_order_push(&loader->order, stamp);
+	if (!row)
+		return false;
+	row->stamp = stamp;
+	row->address = CELL(address);
+	row->size_bytes = CELL(size_bytes);
+	row->more[0] = object;
+	row->more[1] = is_torch ? CELL(reserved_bytes) : object || CELL(context) || has_offset(kind) ? CELL(stream) : 0;
+	row->trace = trace;
+	row->shape = number;
+	gmt_load_see_stamp(loader->snapshot, stamp);
+	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
+		loader->snapshot->traces.items[trace].gets = true;
+	return true;
+#undef CELL
+}
+
+bool gmt_load_event_columns(struct gmt_load_events *loader, const struct gmt_columns *columns)
+{
+	const struct gmt_cells *kinds = &columns->cells[GMT_COLUMN_event_kind],
+		*layers = &columns->cells[GMT_COLUMN_event_layer];
+
+	loader->snapshot->seen_events += columns->count;
+	if (loader->count + columns->count >= UINT32_MAX || !list_shapes(loader, columns))
+		return false;
+	for (uint32_t i = 0; i < columns->count; i++) {
+		uint64_t kind = gmt_cell(kinds, i), layer = gmt_cell(layers, i);
+
+		if (!is_known(kind, layer))
 			loader->snapshot->unknown_events++;
-		else if (!load_event(loader, &rows[i]))
+		else if (!load_event(loader, columns, i, kind, layer == GMT_LAYER_TORCH))
 			return false;
+		else
+			loader->count++;
 	}
 	return true;
+}
+
+static void see_shapes(struct gmt_snapshot *snapshot)
+{
+	for (size_t i = 0; i < gmt_shapes_count(&snapshot->shapes); i++) {
+		struct gmt_snapshot_event event;
+
+		gmt_shape_set(&event, gmt_shapes_get(&snapshot->shapes, i));
+		snapshot->has_torch |= event.layer == GMT_LAYER_TORCH;
+		snapshot->has_pool |= event.space == GMT_SPACE_POOL;
+		snapshot->has_refusals |= event.kind == GMT_KIND_ALLOC_FAILED;
+	}
 }
 
 bool gmt_load_finish_events(struct gmt_load_events *loader)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 
+	see_shapes(snapshot);
 	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
 	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
 		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) && gmt_backward_adopt(snapshot);
@@ -165,5 +224,6 @@ void gmt_load_events_fini(struct gmt_load_events *loader)
 	gmt_map_fini(&loader->caller_ids);
 	gmt_map_fini(&loader->clamp_ids);
 	gmt_vec_fini(&loader->clamps);
+	gmt_vec_fini(&loader->shapes);
 	gmt_order_fini(&loader->order);
 }

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "model/order.h"
 #include "model/snapshot.h"
-#include "wire/format.h"
+#include "wire/columns.h"
 
 /* A trace that an event had lately, by what it is made of. */
 struct gmt_load_known_trace {
@@ -22,7 +22,7 @@ struct gmt_load_known_trace {
 
 enum { GMT_LOAD_KNOWN_TRACES = 1024 };
 
-/* Zero-initialise, then set `snapshot`. */
+/* Zero-initialise, then set `snapshot` and order.shapes. */
 struct gmt_load_events {
 	struct gmt_snapshot *snapshot;
 	struct gmt_map trace_ids;   /* stack << 32 | frames to index in traces */
@@ -34,10 +34,11 @@ struct gmt_load_events {
 	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
 	struct gmt_order order;
 	size_t count; /* events given to it */
+	GMT_VEC(struct gmt_shape) shapes; /* of a block's rows */
 };
 
-/* Keeps rows of events, those whose kind and layer this version knows. */
-bool gmt_load_event_rows(struct gmt_load_events *loader, const struct gmt_event *rows, uint32_t count);
+/* Keeps the events of a block, those whose kind and layer this version knows. */
+bool gmt_load_event_columns(struct gmt_load_events *loader, const struct gmt_columns *columns);
 
 /* All events so far are survivors of what was folded. */
 bool gmt_load_end_past(struct gmt_load_events *loader);

@@ -47,7 +47,8 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snaps
 
 		uint32_t place = gmt_order_take_place(order);
 
-		order->rows.items[place] = rows[i];
+		if (!gmt_events_row_of(order->shapes, &rows[i], &order->rows.items[place]))
+			return false;
 		order->window.items[at + i] = (struct gmt_order_key){ .stamp = rows[i].stamp, .place = place };
 	}
 	return true;
@@ -110,8 +111,10 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 	if (last && !order->is_new_part && last->last_stamp <= stamp)
 		return last;
 	last = gmt_vec_push(&order->runs);
-	if (last)
+	if (last) {
 		last->is_first_of_part = order->is_new_part;
+		last->events.shapes = order->shapes;
+	}
 	order->is_new_part = false;
 	return last;
 }
@@ -120,7 +123,7 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
 	const struct gmt_order_key *keys = order->window.items;
-	const struct gmt_snapshot_event *rows[GMT_EVENTS_CHUNK];
+	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
 
 	for (size_t done = 0, some; done < count; done += some) {
 		some = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
@@ -275,6 +278,7 @@ static bool merge_all(const struct gmt_order *order, struct gmt_events *to)
 
 bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events)
 {
+	ret_events->shapes = order->shapes;
 	if (!emit(order, true))
 		return false;
 	if (order->runs.count > 1)

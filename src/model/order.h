@@ -7,7 +7,7 @@
  * equal. As a thread's stamps never decrease (loading ensures it), its own events stay in their order. In the flow:
  * decode -> load -> order -> snapshot->events.
  *
- *	*gmt_order_push(&order, event.stamp) = event for each; gmt_order_part(&order) where what comes next is later, whatever
+ *	*gmt_order_push(&order, row.stamp) = row for each; gmt_order_part(&order) where what comes next is later, whatever
  *	its stamps say; gmt_order_finish(&order, &events)
  *
  * Threads write a file in turn, so an event is never far from its place: what is looked through is a window of
@@ -28,11 +28,12 @@ struct gmt_order_run {
 	bool is_first_of_part;
 };
 
-/* Zero-initialise to make one. */
+/* Zero-initialise but for `shapes` to make one. */
 struct gmt_order {
+	struct gmt_shapes *shapes; /* those that rows have numbers of */
 	GMT_VEC(struct gmt_order_key) window; /* events that wait, in order up to `sorted` */
 	size_t sorted, window_events;
-	GMT_VEC(struct gmt_snapshot_event) rows; /* by a key's place: where they wait, without being moved */
+	GMT_VEC(struct gmt_events_row) rows; /* by a key's place: where they wait, without being moved */
 	GMT_VEC(uint64_t) free; /* a bit for each place: it has none */
 	size_t free_places, free_at; /* how many; the word of `free` that the last one was found in */
 	uint64_t least_stamp; /* of those behind `sorted`; with none, anything */
@@ -63,7 +64,7 @@ static inline uint32_t gmt_order_take_place(struct gmt_order *order)
 }
 
 /* Where the next event is to be put, of this stamp, before anything else is asked for; NULL when out of memory. */
-static inline struct gmt_snapshot_event *gmt_order_push(struct gmt_order *order, uint64_t stamp)
+static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uint64_t stamp)
 {
 	if (order->window.count >= order->window_events || !order->free_places)
 		if (!gmt_order_make_room(order))

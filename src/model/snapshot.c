@@ -124,6 +124,7 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->calls);
 	gmt_vec_fini(&snapshot->unhooked);
 	gmt_events_fini(&snapshot->events);
+	gmt_shapes_fini(&snapshot->shapes);
 	if (snapshot->reader)
 		gmt_events_reader_fini(snapshot->reader);
 	gmt_pages_free(snapshot->reader, sizeof(*snapshot->reader));

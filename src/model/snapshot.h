@@ -100,6 +100,7 @@ struct gmt_snapshot {
 	struct gmt_map device_ids, api_ids, thread_ids, module_ids, code_ids, frame_ids, frames_ids,
 		stack_ids, name_ids;
 
+	struct gmt_shapes shapes; /* of the events */
 	struct gmt_events events; /* in order of time */
 	struct gmt_events_reader *reader; /* for gmt_snapshot_event */
 	bool has_torch; /* there are events of layer torch, ... */

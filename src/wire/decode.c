@@ -3,26 +3,8 @@
 
 #include <string.h>
 
+#include "wire/decode_numbers.h"
 #include "wire/event_totals.h"
-#include "wire/varint.h"
-
-struct cursor {
-	const uint8_t *at;
-	const uint8_t *end;
-};
-
-/* Whether a cell of this size can hold `value`: a number that is cut would be a wrong one. */
-static bool fits(uint32_t size_bytes, bool is_signed, uint64_t value)
-{
-	unsigned bits = size_bytes * 8;
-
-	if (bits == 64)
-		return true;
-	/* -2^(bits-1) ... 2^(bits-1)-1 becomes 0 ... 2^bits-1. */
-	if (is_signed)
-		value += (uint64_t)1 << (bits - 1);
-	return value >> bits == 0;
-}
 
 static void store_integer(char *cell, uint32_t size_bytes, uint64_t value)
 {
@@ -41,7 +23,7 @@ static void store_integer(char *cell, uint32_t size_bytes, uint64_t value)
 	}
 }
 
-static bool get_slice(struct cursor *cursor, struct gmt_slice *ret_slice)
+static bool get_slice(struct gmt_cursor *cursor, struct gmt_slice *ret_slice)
 {
 	uint64_t length;
 
@@ -57,7 +39,7 @@ static bool get_slice(struct cursor *cursor, struct gmt_slice *ret_slice)
  * Items go to decoder->items, which may move while it grows: the row keeps the index of its first
  * item until all are read (fix_lists).
  */
-static bool get_list(struct gmt_decoder *decoder, struct cursor *cursor, struct gmt_list *ret_list)
+static bool get_list(struct gmt_decoder *decoder, struct gmt_cursor *cursor, struct gmt_list *ret_list)
 {
 	uint64_t count, difference, item = 0;
 
@@ -77,37 +59,26 @@ static bool get_list(struct gmt_decoder *decoder, struct cursor *cursor, struct 
 	return true;
 }
 
-/* Nearly all numbers of a file have one byte. */
-static inline bool get_number(struct cursor *cursor, uint64_t *ret_value)
-{
-	if (cursor->at < cursor->end && *cursor->at < 0x80) {
-		*ret_value = *cursor->at++;
-		return true;
-	}
-	return gmt_varint_get_long(&cursor->at, cursor->end, ret_value);
-}
-
-/* Compiled once for each encoding and size: a file is millions of these. */
-static inline __attribute__((always_inline)) bool get_numbers(struct cursor *column, char *cell, size_t row_bytes,
+static inline __attribute__((always_inline)) bool get_numbers(struct gmt_cursor *column, char *cell, size_t row_bytes,
 	uint32_t count, char encoding, uint32_t size_bytes)
 {
 	uint64_t value, before = 0;
 
 	for (uint32_t i = 0; i < count; i++, cell += row_bytes) {
-		if (!get_number(column, &value))
+		if (!gmt_number_get(column, &value))
 			return false;
 		if (encoding == 'I')
 			value = gmt_unzigzag(value);
 		if (encoding == 'D')
 			value = before += gmt_unzigzag(value);
-		if (!fits(size_bytes, encoding == 'I', value))
+		if (!gmt_number_fits(size_bytes, encoding == 'I', value))
 			return false;
 		store_integer(cell, size_bytes, value);
 	}
 	return true;
 }
 
-static bool get_numbers_of(struct cursor *column, char *cell, size_t row_bytes, uint32_t count,
+static bool get_numbers_of(struct gmt_cursor *column, char *cell, size_t row_bytes, uint32_t count,
 	const struct gmt_field_info *field)
 {
 #define CASES(encoding) \
@@ -133,14 +104,13 @@ static bool get_numbers_of(struct cursor *column, char *cell, size_t row_bytes, 
 }
 
 /* Whether all rows have zero, as rows do anyway before they are decoded. */
-static bool is_zero(struct cursor column, uint32_t count)
+static bool is_zero(struct gmt_cursor column, uint32_t count)
 {
-	return (size_t)(column.end - column.at) == count && !*column.at &&
-		memcmp(column.at, column.at + 1, count - 1) == 0;
+	return (size_t)(column.end - column.at) == count && !*column.at && gmt_numbers_are_equal(&column, count);
 }
 
 static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_info *record,
-	const struct gmt_field_info *field, struct cursor column, uint32_t count)
+	const struct gmt_field_info *field, struct gmt_cursor column, uint32_t count)
 {
 	char *cell = (char *)decoder->rows.items + field->offset;
 
@@ -203,7 +173,7 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 	const void **ret_rows, struct gmt_error *error)
 {
 	const struct gmt_record_info *record = gmt_record_info(block->kind);
-	struct cursor payload = { block->payload, block->payload + block->size_bytes };
+	struct gmt_cursor payload = { block->payload, block->payload + block->size_bytes };
 	uint32_t f = 0;
 
 	if (!make_rows(decoder, (size_t)record->row_bytes * block->rows))
@@ -215,7 +185,7 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 			length <= (uint64_t)(payload.end - payload.at);
 
 		if (!whole || !decode_column(decoder, record, &record->fields[f],
-				(struct cursor){ payload.at, payload.at + length }, block->rows))
+				(struct gmt_cursor){ payload.at, payload.at + length }, block->rows))
 			return gmt_error_set(error, GMT_DAMAGED,
 			"column `%s` of a `%s` block cannot be decoded",
 				record->fields[f].name, record->name);

@@ -5,7 +5,7 @@
 /*
  * PyTorch reports its totals with every block. They are almost always the totals of the row before,
  * plus or minus this block, so the file holds only the difference to that prediction: nearly always
- * zero, which costs nothing after compression. Both directions work on the rows of one event block.
+ * zero, which costs nothing after compression. Both directions work on one event block.
  *
  * Prediction: allocated = allocated of the last torch row before in this block (0 in the first)
  * + size_bytes for an alloc, - size_bytes for a free; reserved = reserved of that row.
@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "wire/columns.h"
 #include "wire/format.h"
 
 /* Absolute totals in `rows` become differences, before encoding. */
@@ -20,5 +21,8 @@ void gmt_event_totals_to_differences(struct gmt_event *rows, uint32_t count);
 
 /* Differences become absolute totals, after decoding. */
 void gmt_event_totals_from_differences(struct gmt_event *rows, uint32_t count);
+
+/* Likewise, of an event block that was decoded to columns. */
+void gmt_event_totals_in_columns(struct gmt_columns *columns);
 
 #endif

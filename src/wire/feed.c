@@ -29,6 +29,7 @@ struct place {
 struct gmt_feed {
 	struct gmt_source *source;
 	struct gmt_decoder decoder; /* of the caller's thread */
+	struct gmt_columns columns; /* likewise */
 	size_t decoded_bytes;       /* that it keeps */
 	struct place places[PLACES]; /* number n is at n % PLACES */
 	pthread_t thread;
@@ -154,8 +155,15 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 		*error = place->error;
 	if (place->status || !record)
 		return place->status;
-	if (feed->decoded_bytes > MOST_BYTES)
+	if (feed->decoded_bytes > MOST_BYTES) {
 		gmt_decoder_fini(&feed->decoder);
+		gmt_columns_fini(&feed->columns);
+	}
+	if (record->number == GMT_RECORD_EVENT) {
+		feed->decoded_bytes = (size_t)place->block.rows * record->field_count * sizeof(uint64_t);
+		ret_block->columns = &feed->columns;
+		return gmt_columns_decode(&feed->columns, &place->block, error);
+	}
 	/* Rows, and lists. */
 	feed->decoded_bytes = (size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
 	return gmt_decode_rows(&feed->decoder, &place->block, &ret_block->rows, error);
@@ -175,6 +183,7 @@ void gmt_feed_close(struct gmt_feed *feed)
 	for (size_t i = 0; i < PLACES; i++)
 		gmt_vec_fini(&feed->places[i].payload);
 	gmt_decoder_fini(&feed->decoder);
+	gmt_columns_fini(&feed->columns);
 	pthread_cond_destroy(&feed->changed);
 	pthread_mutex_destroy(&feed->lock);
 	gmt_pages_free(feed, sizeof(*feed));

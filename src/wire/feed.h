@@ -9,14 +9,19 @@
  */
 
 #include "base/status.h"
+#include "wire/columns.h"
 #include "wire/format.h"
 #include "wire/source.h"
 
 struct gmt_feed;
 
-/* A block. `record` is NULL where this version does not know its kind; `rows` as gmt_decode_rows makes them. */
+/*
+ * A block. `record` is NULL where this version does not know its kind. Events are in `columns`, as gmt_columns_decode makes
+ * them; all others in `rows`, as gmt_decode_rows does.
+ */
 struct gmt_feed_block {
 	const struct gmt_record_info *record;
+	const struct gmt_columns *columns;
 	const void *rows;
 	uint32_t count;
 	struct gmt_source_progress progress; /* with this block */

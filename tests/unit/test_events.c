@@ -11,6 +11,8 @@
 #include "model/events.h"
 #include "model/order.h"
 
+static struct gmt_shapes shapes; /* of the test that runs */
+
 static uint64_t random_state;
 
 static uint64_t draw(uint64_t below)
@@ -45,7 +47,7 @@ static void check_packing(size_t most_bytes, bool in_file)
 {
 	enum { COUNT = 5 * GMT_EVENTS_CHUNK + 17 };
 	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
-	struct gmt_events events = { .most_bytes = most_bytes };
+	struct gmt_events events = { .shapes = &shapes, .most_bytes = most_bytes };
 	struct gmt_events_reader reader;
 
 	for (size_t i = 0; i < COUNT; i++) {
@@ -62,6 +64,7 @@ static void check_packing(size_t most_bytes, bool in_file)
 	assert_true(!in_file || events.bytes.count < most_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
 	free(all);
 }
 
@@ -89,7 +92,7 @@ static void without_a_folder_for_files_all_stays_in_memory(void **state)
 static void what_cannot_be_read_back_is_said(void **state)
 {
 	struct gmt_snapshot_event event = { .kind = 1, .layer = 1 };
-	struct gmt_events events = { .most_bytes = 1 };
+	struct gmt_events events = { .shapes = &shapes, .most_bytes = 1 };
 	struct gmt_events_reader reader;
 
 	(void)state;
@@ -106,12 +109,13 @@ static void what_cannot_be_read_back_is_said(void **state)
 	assert_true(gmt_events_failed(&events));
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
 }
 
 static void equal_chunks_take_next_to_nothing(void **state)
 {
 	struct gmt_snapshot_event event = { .stamp = 1, .address = UINT64_MAX, .thread = 7, .kind = 1, .layer = 1 };
-	struct gmt_events events = { 0 };
+	struct gmt_events events = { .shapes = &shapes };
 
 	(void)state;
 	for (size_t i = 0; i < 3 * GMT_EVENTS_CHUNK; i++) {
@@ -120,6 +124,7 @@ static void equal_chunks_take_next_to_nothing(void **state)
 	}
 	assert_in_range(events.bytes.count, 1, 2 * 2 * GMT_EVENTS_CHUNK);
 	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
 }
 
 static void check_new_traces(size_t most_bytes)
@@ -127,7 +132,7 @@ static void check_new_traces(size_t most_bytes)
 	enum { COUNT = 2 * GMT_EVENTS_CHUNK + 5 };
 	struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .trace = 3 };
 	uint32_t traces[GMT_EVENTS_CHUNK];
-	struct gmt_events events = { .most_bytes = most_bytes };
+	struct gmt_events events = { .shapes = &shapes, .most_bytes = most_bytes };
 	struct gmt_events_reader reader;
 
 	for (size_t i = 0; i < COUNT; i++)
@@ -142,6 +147,7 @@ static void check_new_traces(size_t most_bytes)
 			i < GMT_EVENTS_CHUNK ? 3 : traces[i % GMT_EVENTS_CHUNK]);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
 }
 
 static void traces_can_be_changed_in_chunks_and_behind_them(void **state)
@@ -170,13 +176,14 @@ static int by_time(const void *left, const void *right)
 static void check_order(size_t count, uint64_t reach, size_t part)
 {
 	struct place *expected = calloc(count, sizeof(*expected));
-	struct gmt_order order = { 0 };
+	struct gmt_order order = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 	struct gmt_events_reader reader;
 	uint64_t stamp = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = i }, *slot;
+		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = i };
+		struct gmt_events_row *slot;
 
 		if (i % 100 == 0)
 			stamp = i / 3 + draw(reach);
@@ -185,7 +192,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 			assert_true(gmt_order_part(&order));
 		slot = gmt_order_push(&order, event.stamp);
 		assert_non_null(slot);
-		*slot = event;
+		assert_true(gmt_events_row_of(&shapes, &event, slot));
 		expected[i] = (struct place){ i >= part, event.stamp, i };
 	}
 	assert_true(gmt_order_finish(&order, &events));
@@ -196,6 +203,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 		assert_int_equal(gmt_events_at(&reader, i)->address, expected[i].position);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
 	gmt_order_fini(&order);
 	free(expected);
 }
@@ -217,7 +225,7 @@ static void events_far_from_their_place_are_ordered_too(void **state)
 static void what_was_given_away_too_early_is_taken_back(void **state)
 {
 	enum { COUNT = 300000 };
-	struct gmt_order order = { 0 };
+	struct gmt_order order = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 	struct gmt_events_reader reader;
 
@@ -225,10 +233,10 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	for (uint64_t i = 0; i < COUNT; i++) {
 		uint64_t half = COUNT / 2, number = i < half ? 2 * i : 2 * (i - half) + 1;
 		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4 };
-		struct gmt_snapshot_event *slot = gmt_order_push(&order, event.stamp);
+		struct gmt_events_row *slot = gmt_order_push(&order, event.stamp);
 
 		assert_non_null(slot);
-		*slot = event;
+		assert_true(gmt_events_row_of(&shapes, &event, slot));
 	}
 	assert_int_equal(order.runs.count, 1); /* no second one, that would have to be merged */
 	assert_true(gmt_order_finish(&order, &events));
@@ -242,6 +250,7 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	}
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
 	gmt_order_fini(&order);
 }
 
@@ -255,7 +264,7 @@ static void what_is_in_the_second_part_comes_behind_the_first(void **state)
 
 static void no_events_are_in_order(void **state)
 {
-	struct gmt_order order = { 0 };
+	struct gmt_order order = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 
 	(void)state;
