@@ -20,7 +20,9 @@ enum {
 /* One block on its way, as it is in the file. */
 struct place {
 	GMT_VEC(uint8_t) payload; /* the source's own is good until its next block */
+	struct gmt_columns columns;
 	struct gmt_block block;
+	bool is_decoded; /* to columns */
 	struct gmt_source_progress progress;
 	enum gmt_status status;
 	struct gmt_error error;
@@ -29,7 +31,7 @@ struct place {
 struct gmt_feed {
 	struct gmt_source *source;
 	struct gmt_decoder decoder; /* of the caller's thread */
-	struct gmt_columns columns; /* likewise */
+	struct gmt_columns columns; /* likewise, of what no place has */
 	size_t decoded_bytes;       /* that it keeps */
 	struct place places[PLACES]; /* number n is at n % PLACES */
 	pthread_t thread;
@@ -54,7 +56,23 @@ static bool keep_payload(struct place *place)
 	return true;
 }
 
-/* `is_ahead`: the payload is kept, as the next block may be made before this one is looked at. */
+/* What events become when they are decoded. */
+static size_t columns_bytes(const struct gmt_block *block)
+{
+	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
+}
+
+/* The next block may be made before this one is looked at. */
+static enum gmt_status keep(struct place *place)
+{
+	if (place->block.kind == GMT_RECORD_EVENT && columns_bytes(&place->block) <= MOST_BYTES) {
+		place->is_decoded = true;
+		return gmt_columns_decode(&place->columns, &place->block, &place->error);
+	}
+	return keep_payload(place) ? GMT_OK : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
+}
+
+/* `is_ahead`: it is kept. */
 static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 {
 	/* Blocks that no recorder makes leave no room behind. */
@@ -64,8 +82,9 @@ static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 	place->block = (struct gmt_block){ 0 };
 	place->status = gmt_source_next(feed->source, &place->block, &place->error);
 	place->progress = gmt_source_progress(feed->source);
-	if (!place->status && is_ahead && !keep_payload(place))
-		place->status = gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
+	place->is_decoded = false;
+	if (!place->status && is_ahead)
+		place->status = keep(place);
 }
 
 /* Whether the thread may go on: there is a place, and little enough lies ready. */
@@ -159,8 +178,12 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 		gmt_decoder_fini(&feed->decoder);
 		gmt_columns_fini(&feed->columns);
 	}
+	if (place->is_decoded) {
+		ret_block->columns = &place->columns;
+		return GMT_OK;
+	}
 	if (record->number == GMT_RECORD_EVENT) {
-		feed->decoded_bytes = (size_t)place->block.rows * record->field_count * sizeof(uint64_t);
+		feed->decoded_bytes = columns_bytes(&place->block);
 		ret_block->columns = &feed->columns;
 		return gmt_columns_decode(&feed->columns, &place->block, error);
 	}
@@ -180,8 +203,10 @@ void gmt_feed_close(struct gmt_feed *feed)
 		pthread_mutex_unlock(&feed->lock);
 		pthread_join(feed->thread, NULL);
 	}
-	for (size_t i = 0; i < PLACES; i++)
+	for (size_t i = 0; i < PLACES; i++) {
 		gmt_vec_fini(&feed->places[i].payload);
+		gmt_columns_fini(&feed->places[i].columns);
+	}
 	gmt_decoder_fini(&feed->decoder);
 	gmt_columns_fini(&feed->columns);
 	pthread_cond_destroy(&feed->changed);
