@@ -99,16 +99,15 @@ static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, ui
 	return true;
 }
 
-/* Puts a column's bits where shapes have them. */
-static void add_to_shapes(struct gmt_shape *shapes, uint32_t count, unsigned word, const struct gmt_cells *cells,
-	uint64_t mask, unsigned shift)
+/* A column's bits, where a word of shapes has them. */
+static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values, uint64_t mask, unsigned shift)
 {
 	for (uint32_t i = 0; i < count; i++)
-		shapes[i].words[word] |= (gmt_cell(cells, i) & mask) << shift;
+		words[i] |= (values[i] & mask) << shift;
 }
 
-/* The shapes of a block's rows; of those of unknown kinds and layers, rubbish. False when out of memory. */
-static bool list_shapes(struct gmt_load_events *loader, const struct gmt_columns *columns)
+/* A word of the shapes of all rows; of those of unknown kinds and layers, rubbish. False when out of memory. */
+static bool list_words(struct gmt_load_words *ret_words, const struct gmt_columns *columns, unsigned word)
 {
 	static const struct { uint64_t mask; uint8_t field, word, shift; } parts[] = {
 		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD },
@@ -120,74 +119,92 @@ static bool list_shapes(struct gmt_load_events *loader, const struct gmt_columns
 		{ UINT8_MAX, GMT_COLUMN_event_layer, 1, GMT_SHAPE_LAYER },
 		{ UINT8_MAX, GMT_COLUMN_event_space, 1, 0 },
 	};
-	struct gmt_shape same = { 0 };
+	enum { PARTS = sizeof(parts) / sizeof(*parts) };
+	uint64_t same = 0;
 
-	if (!gmt_vec_reserve(&loader->shapes, columns->count))
+	ret_words->count = 0;
+	if (!gmt_vec_reserve(ret_words, columns->count))
 		return false;
-	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
-		if (!columns->cells[parts[p].field].step)
-			add_to_shapes(&same, 1, parts[p].word, &columns->cells[parts[p].field], parts[p].mask, parts[p].shift);
+	for (size_t p = 0; p < PARTS; p++)
+		if (parts[p].word == word && !columns->cells[parts[p].field].step)
+			add_to_words(&same, 1, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
 	for (uint32_t i = 0; i < columns->count; i++)
-		loader->shapes.items[i] = same;
-	for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
-		if (columns->cells[parts[p].field].step)
-			add_to_shapes(loader->shapes.items, columns->count, parts[p].word, &columns->cells[parts[p].field],
-				parts[p].mask, parts[p].shift);
+		ret_words->items[i] = same;
+	for (size_t p = 0; p < PARTS; p++)
+		if (parts[p].word == word && columns->cells[parts[p].field].step)
+			add_to_words(ret_words->items, columns->count, columns->cells[parts[p].field].values, parts[p].mask,
+				parts[p].shift);
 	return true;
 }
 
+/* What each row of a block is loaded from. */
+struct block {
+	const uint64_t *stamp, *thread, *kind, *layer, *address, *size_bytes, *stack, *frames, *stream, *allocated_bytes,
+		*reserved_bytes, *object, *context, *caller;
+	const uint64_t *words[2]; /* of shapes */
+};
+
 /* Row number `i`, of a kind and layer that this version knows. */
-static inline bool load_event(struct gmt_load_events *loader, const struct gmt_columns *columns, uint32_t i, uint64_t kind,
-	bool is_torch)
+static inline __attribute__((always_inline)) bool load_event(struct gmt_load_events *loader, const struct block *block,
+	uint32_t i)
 {
-#define CELL(field) gmt_cell(&columns->cells[GMT_COLUMN_event_##field], i)
-	struct gmt_shape shape = loader->shapes.items[i];
-	uint64_t stamp = CELL(stamp), object = is_torch ? CELL(allocated_bytes) : CELL(object);
+	bool is_torch = block->layer[i] == GMT_LAYER_TORCH;
+	struct gmt_shape shape = { { block->words[0][i], block->words[1][i] } };
+	uint64_t stamp = block->stamp[i], kind = block->kind[i];
 	uint32_t trace, number;
 	struct gmt_events_row *row;
 
 	if (is_torch)
 		shape.words[1] &= ~((uint64_t)UINT16_MAX << GMT_SHAPE_CONTEXT);
-	if (!find_trace(loader, CELL(stack), CELL(frames), CELL(caller), &trace) ||
-		!clamp_stamp(loader, (uint32_t)CELL(thread), &stamp) ||
+	if (!find_trace(loader, block->stack[i], block->frames[i], block->caller[i], &trace) ||
+		!clamp_stamp(loader, (uint32_t)block->thread[i], &stamp) ||
 		!gmt_shapes_find(loader->order.shapes, &shape, &number))
 		return false;
 	row = gmt_order_push(&loader->order, stamp);
 	if (!row)
 		return false;
 	row->stamp = stamp;
-	row->address = CELL(address);
-	row->size_bytes = CELL(size_bytes);
-	row->more[0] = object;
-	row->more[1] = is_torch ? CELL(reserved_bytes) : object || CELL(context) || has_offset(kind) ? CELL(stream) : 0;
+	row->address = block->address[i];
+	row->size_bytes = block->size_bytes[i];
 	row->trace = trace;
 	row->shape = number;
+	if (is_torch) {
+		row->more[0] = block->allocated_bytes[i];
+		row->more[1] = block->reserved_bytes[i];
+	} else {
+		row->more[0] = block->object[i];
+		row->more[1] = block->object[i] || block->context[i] || has_offset(kind) ? block->stream[i] : 0;
+	}
 	gmt_load_see_stamp(loader->snapshot, stamp);
 	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
 		loader->snapshot->traces.items[trace].gets = true;
 	return true;
-#undef CELL
 }
 
-bool gmt_load_event_columns(struct gmt_load_events *loader, const struct gmt_columns *columns)
+bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns)
 {
-	const struct gmt_cells *kinds = &columns->cells[GMT_COLUMN_event_kind],
-		*layers = &columns->cells[GMT_COLUMN_event_layer];
-
+#define VALUES(field) .field = gmt_columns_spread(columns, GMT_COLUMN_event_##field)
 	loader->snapshot->seen_events += columns->count;
-	if (loader->count + columns->count >= UINT32_MAX || !list_shapes(loader, columns))
+	if (loader->count + columns->count >= UINT32_MAX || !list_words(&loader->words[0], columns, 0) ||
+		!list_words(&loader->words[1], columns, 1))
 		return false;
-	for (uint32_t i = 0; i < columns->count; i++) {
-		uint64_t kind = gmt_cell(kinds, i), layer = gmt_cell(layers, i);
 
-		if (!is_known(kind, layer))
+	const struct block block = {
+		VALUES(stamp), VALUES(thread), VALUES(kind), VALUES(layer), VALUES(address), VALUES(size_bytes), VALUES(stack),
+		VALUES(frames), VALUES(stream), VALUES(allocated_bytes), VALUES(reserved_bytes), VALUES(object),
+		VALUES(context), VALUES(caller), .words = { loader->words[0].items, loader->words[1].items },
+	};
+
+	for (uint32_t i = 0; i < columns->count; i++) {
+		if (!is_known(block.kind[i], block.layer[i]))
 			loader->snapshot->unknown_events++;
-		else if (!load_event(loader, columns, i, kind, layer == GMT_LAYER_TORCH))
+		else if (!load_event(loader, &block, i))
 			return false;
 		else
 			loader->count++;
 	}
 	return true;
+#undef VALUES
 }
 
 static void see_shapes(struct gmt_snapshot *snapshot)
@@ -224,6 +241,7 @@ void gmt_load_events_fini(struct gmt_load_events *loader)
 	gmt_map_fini(&loader->caller_ids);
 	gmt_map_fini(&loader->clamp_ids);
 	gmt_vec_fini(&loader->clamps);
-	gmt_vec_fini(&loader->shapes);
+	gmt_vec_fini(&loader->words[0]);
+	gmt_vec_fini(&loader->words[1]);
 	gmt_order_fini(&loader->order);
 }

@@ -78,10 +78,11 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 uint64_t *gmt_columns_spread(struct gmt_columns *columns, uint32_t field)
 {
 	struct gmt_cells *cells = &columns->cells[field];
-	uint64_t *to = columns->values.items + (size_t)field * columns->count;
+	uint64_t *to = columns->values.items + (size_t)field * columns->count, same = *cells->values;
+	uint32_t count = cells->step ? 0 : columns->count;
 
-	for (uint32_t i = 0; !cells->step && i < columns->count; i++)
-		to[i] = *cells->values;
+	for (uint32_t i = 0; i < count; i++)
+		to[i] = same;
 	*cells = (struct gmt_cells){ .values = to, .step = 1 };
 	return to;
 }

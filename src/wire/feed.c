@@ -166,7 +166,7 @@ static struct place *take(struct gmt_feed *feed)
 
 enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error)
 {
-	const struct place *place = take(feed);
+	struct place *place = take(feed);
 	const struct gmt_record_info *record = gmt_record_info(place->block.kind);
 
 	*ret_block = (struct gmt_feed_block){ .record = record, .count = place->block.rows, .progress = place->progress };

@@ -21,7 +21,7 @@ struct gmt_feed;
  */
 struct gmt_feed_block {
 	const struct gmt_record_info *record;
-	const struct gmt_columns *columns;
+	struct gmt_columns *columns; /* the caller may spread them */
 	const void *rows;
 	uint32_t count;
 	struct gmt_source_progress progress; /* with this block */
