@@ -62,11 +62,19 @@ struct gmt_ledger_device {
 	uint64_t peak_bytes; /* its most */
 };
 
+/* What counting a site's blocks takes, found out once. */
+struct gmt_ledger_site {
+	uint32_t device_plus_1; /* index in devices; 0: its blocks do not count */
+	uint8_t space;
+	bool is_known, is_cuda, is_segment;
+};
+
 struct gmt_ledger_watch {
 	struct gmt_replay_observer observer;
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	GMT_VEC(struct gmt_ledger_device) devices;
+	GMT_VEC(struct gmt_ledger_site) sites; /* by site */
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
 	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */
 	size_t next_begin, next_end;

@@ -120,27 +120,51 @@ static bool counts(const struct gmt_books_account *account)
 		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
 }
 
-static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t site, bool is_more,
-	uint64_t size_bytes, struct gmt_ledger_device **ret_device)
+static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id)
 {
 	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[site].account];
-	uint32_t space = books->spaces.items[books->sites.items[site].space].space;
-	struct gmt_ledger_holding *now;
+	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[id].account];
+	uint32_t space = books->spaces.items[books->sites.items[id].space].space;
+	struct gmt_ledger_device *device = NULL;
 
-	*ret_device = NULL;
-	if (!counts(account) || space >= GMT_SPACE_COUNT)
-		return true;
-	*ret_device = get_device(watch, account->device);
-	if (!*ret_device)
+	while (watch->sites.count <= id) {
+		struct gmt_ledger_site *slot = gmt_vec_push(&watch->sites);
+
+		if (!slot)
+			return false;
+	}
+	if (counts(account) && space < GMT_SPACE_COUNT && !(device = get_device(watch, account->device)))
 		return false;
-	now = &(*ret_device)->now;
-	now->bytes[space] = is_more ? now->bytes[space] + size_bytes : now->bytes[space] - size_bytes;
-	if (account->layer != GMT_LAYER_CUDA ||
-		!gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
+	watch->sites.items[id] = (struct gmt_ledger_site){
+		.device_plus_1 = device ? (uint32_t)(device - watch->devices.items) + 1 : 0,
+		.space = (uint8_t)space, .is_known = true, .is_cuda = account->layer == GMT_LAYER_CUDA,
+		.is_segment = account->layer == GMT_LAYER_CUDA &&
+			gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[id]),
+	};
+	return true;
+}
+
+/* *ret_device: where the site's blocks count, and all that layer cuda has there now; NULL: nowhere. */
+static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id, uint64_t more_bytes,
+	struct gmt_ledger_device **ret_device)
+{
+	const struct gmt_books *books = &replay->books;
+	const struct gmt_ledger_site *site;
+	struct gmt_ledger_device *device;
+
+	if ((id >= watch->sites.count || !watch->sites.items[id].is_known) && !know_site(watch, replay, id))
+		return false;
+	site = &watch->sites.items[id];
+	*ret_device = device = site->device_plus_1 ? &watch->devices.items[site->device_plus_1 - 1] : NULL;
+	if (!device)
 		return true;
-	now->segments[space] = is_more ? now->segments[space] + size_bytes : now->segments[space] - size_bytes;
-	now->knows_segments = true;
+	device->now.bytes[site->space] += more_bytes;
+	if (site->is_segment) {
+		device->now.segments[site->space] += more_bytes;
+		device->now.knows_segments = true;
+	}
+	if (site->is_cuda)
+		device->cuda_bytes = books->accounts.items[books->sites.items[id].account].live_bytes;
 	return true;
 }
 
@@ -168,17 +192,18 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 {
 	struct gmt_ledger_watch *watch = user;
 	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[site].account];
 	struct gmt_ledger_device *device;
 
-	if (account->layer == GMT_LAYER_TORCH && account->has_totals)
-		see_block(watch, replay, account, event->stamp);
-	if (!change(watch, replay, site, true, event->size_bytes, &device))
+	if (!change(watch, replay, site, event->size_bytes, &device))
 		return false;
-	if (device && account->layer == GMT_LAYER_CUDA) {
-		device->cuda_bytes = account->live_bytes;
-		if (account->live_bytes > device->peak_bytes)
+	if (device) {
+		if (device->cuda_bytes > device->peak_bytes)
 			take_peak(watch, replay, device, event->stamp);
+	} else if (event->layer == GMT_LAYER_TORCH) {
+		const struct gmt_books_account *torch = &books->accounts.items[books->sites.items[site].account];
+
+		if (torch->has_totals)
+			see_block(watch, replay, torch, event->stamp);
 	}
 	return true;
 }
@@ -186,16 +211,10 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	const struct gmt_books_block *block)
 {
-	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[block->site].account];
 	struct gmt_ledger_device *device;
 
 	(void)event;
-	if (!change(user, replay, block->site, false, block->size_bytes, &device))
-		return false;
-	if (device && account->layer == GMT_LAYER_CUDA)
-		device->cuda_bytes = account->live_bytes;
-	return true;
+	return change(user, replay, block->site, 0 - block->size_bytes, &device);
 }
 
 static void take_past_account(struct gmt_ledger_device *device, const struct gmt_past_account *row)
@@ -355,6 +374,7 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 void gmt_ledger_watch_fini(struct gmt_ledger_watch *watch)
 {
 	gmt_vec_fini(&watch->devices);
+	gmt_vec_fini(&watch->sites);
 	gmt_vec_fini(&watch->answers);
 	gmt_vec_fini(&watch->begins);
 	gmt_vec_fini(&watch->refusals);

@@ -269,6 +269,7 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 	uint64_t index;
 
 	books->has_ended = false;
+	books->made_plus_1 = 0;
 	if (!address || size_bytes > GMT_BOOKS_MAX_BYTES - account->live_bytes) {
 		books->anomalies.impossible_sizes++;
 		return true;
@@ -297,16 +298,15 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 	books->block_table.items[index] = (struct gmt_books_block){
 		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++books->began, .site = site_id, .references = 1,
 	};
+	books->made_plus_1 = (uint32_t)index + 1;
 	book_alloc(books, site, size_bytes, stamp);
 	return true;
 }
 
-void gmt_books_bind(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint16_t context)
+void gmt_books_bind(struct gmt_books *books, uint16_t context)
 {
-	struct gmt_books_block *block = find_block(books, keyspace(books, layer, space), address);
-
-	if (block)
-		block->context = context;
+	if (books->made_plus_1)
+		books->block_table.items[books->made_plus_1 - 1].context = context;
 }
 
 void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)

@@ -124,6 +124,7 @@ struct gmt_books {
 	uint64_t began; /* blocks, ever */
 	GMT_VEC(struct gmt_books_block) block_table;
 	uint32_t first_free_plus_1;
+	uint32_t made_plus_1; /* the block that the last gmt_books_alloc made; 0: none */
 	struct gmt_map account_ids;
 	uint32_t last_account; /* that was looked for, by its key */
 	uint64_t last_account_key_plus_1;
@@ -159,8 +160,8 @@ void gmt_books_put_in_heap(struct gmt_books *books, uint32_t site, uint32_t heap
 bool gmt_books_alloc(struct gmt_books *books, uint32_t site, uint64_t address, uint64_t size_bytes,
 	uint64_t stamp);
 
-/* The block at `address` ends with that context; the last block that was allocated, if it lives. */
-void gmt_books_bind(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint16_t context);
+/* The block that the last gmt_books_alloc made, if it made one, ends with that context. */
+void gmt_books_bind(struct gmt_books *books, uint16_t context);
 
 /* Lets the block at `address`, if it lives, have the owner's number. */
 void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag);

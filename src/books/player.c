@@ -66,19 +66,17 @@ static bool ends_with_context(const struct gmt_player_event *event)
 static bool book_alloc(struct gmt_player *player, const struct gmt_player_event *event, uint32_t row_plus_1)
 {
 	struct gmt_books *books = player->books;
-	uint64_t before;
 	uint32_t site;
 
 	if (!gmt_player_get_site(player, event, row_plus_1, &site) || !TELL(player, asked, event, site))
 		return false;
-	before = books->sites.items[site].alloc_count;
 	if (!gmt_books_alloc(books, site, event->address, event->size_bytes, event->stamp) ||
 		!tell_ended(player, event, event->address) || !play_totals(player, event, event->device))
 		return false;
-	if (books->sites.items[site].alloc_count == before)
+	if (!books->made_plus_1)
 		return true;
 	if (event->context && ends_with_context(event))
-		gmt_books_bind(books, event->layer, event->space, event->address, event->context);
+		gmt_books_bind(books, event->context);
 	return TELL(player, began, event, site);
 }
 
