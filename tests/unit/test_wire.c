@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "snapshot_file.h"
 #include "temporary.h"
+#include "wire/columns.h"
 #include "wire/decode.h"
 #include "wire/event_totals.h"
 #include "wire/option_value.h"
@@ -208,6 +209,71 @@ static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
 	assert_memory_equal(copy, rows, sizeof(rows));
 }
 
+/* A number of a column: now and then the extremes, where not all rows have the same one. */
+static uint64_t draw_cell(uint64_t *random, unsigned magnitude, const struct gmt_field_info *field)
+{
+	*random = gmt_hash_u64(*random + 1);
+	if (!magnitude)
+		return 7;
+	return *random % 50 ? *random >> 8 & ((UINT64_C(1) << magnitude % (8 * field->size_bytes)) - 1) : 0 - (*random & 1);
+}
+
+static void columns_say_what_rows_say(void **state)
+{
+	enum { ROWS = 700 };
+	const struct gmt_record_info *record = gmt_record_info(GMT_RECORD_EVENT);
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_columns columns = { 0 };
+	uint64_t random = 1;
+
+	(void)state;
+	for (int round = 0; round < 60; round++) {
+		struct snapshot_file file;
+		struct gmt_source *source;
+		struct gmt_error error = { 0 };
+		struct gmt_block block;
+		static struct gmt_event events[ROWS];
+		const char *rows;
+
+		memset(events, 0, sizeof(events));
+		for (uint32_t f = 0; f < record->field_count; f++) {
+			unsigned magnitude = (unsigned)(gmt_hash_u64(random + 9) % 5 * 7);
+
+			for (uint32_t i = 0; i < ROWS; i++) {
+				uint64_t value = draw_cell(&random, magnitude, &record->fields[f]);
+
+				/* The same number in all rows of the file, which is another one in each row. */
+				if (!magnitude && record->fields[f].encoding == 'D')
+					value = 3 * (i + 1);
+				memcpy((char *)&events[i] + record->fields[f].offset, &value, record->fields[f].size_bytes);
+			}
+		}
+		for (uint32_t i = 0; i < ROWS; i++)
+			events[i].layer = round % 3 ? 1 + (i + (unsigned)round) % 2 : GMT_LAYER_TORCH;
+		snapshot_file_open(&file, path, 1);
+		snapshot_file_put(&file, GMT_RECORD_EVENT, events, ROWS);
+		snapshot_file_close(&file);
+		assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
+		assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
+		assert_int_equal(gmt_decode_rows(&decoder, &block, (const void **)&rows, &error), GMT_OK);
+		assert_int_equal(gmt_columns_decode(&columns, &block, &error), GMT_OK);
+		for (uint32_t f = 0; f < record->field_count; f++) {
+			const struct gmt_field_info *field = &record->fields[f];
+
+			for (uint32_t i = 0; i < ROWS; i++)
+				assert_int_equal(gmt_cell(&columns.cells[f], i),
+					gmt_field_number(field, rows + (size_t)i * record->row_bytes + field->offset));
+			/* Spreading changes nothing. */
+			const uint64_t *values = gmt_columns_spread(&columns, f);
+			for (uint32_t i = 0; i < ROWS; i++)
+				assert_int_equal(values[i], gmt_cell(&columns.cells[f], i));
+		}
+		gmt_source_close(source);
+	}
+	gmt_columns_fini(&columns);
+	gmt_decoder_fini(&decoder);
+}
+
 /* A block with any payload. */
 static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payload, uint32_t length,
 	struct gmt_decoder *decoder, const void **ret_rows)
@@ -258,12 +324,19 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 		{ GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\x80\x80\4", 14 },       /* 32768 in int16 */
 	};
 	struct gmt_decoder decoder = { 0 };
+	struct gmt_columns columns = { 0 };
 	const void *rows;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct gmt_block block = { bad[i].kind, bad[i].rows, bad[i].length, (const uint8_t *)bad[i].payload };
+
 		assert_int_equal(decode_raw(bad[i].kind, bad[i].rows, bad[i].payload, bad[i].length, &decoder,
 			&rows), GMT_DAMAGED);
+		if (bad[i].kind == GMT_RECORD_SYNC || bad[i].kind == GMT_RECORD_EVENT)
+			assert_int_equal(gmt_columns_decode(&columns, &block, NULL), GMT_DAMAGED);
+	}
+	gmt_columns_fini(&columns);
 	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14, &decoder,
 		&rows), GMT_OK);
 	assert_int_equal(((const struct gmt_event *)rows)->device, INT16_MIN);
@@ -302,6 +375,7 @@ int main(void)
 		WIRE_TEST(a_number_of_more_than_64_bits_is_refused),
 		WIRE_TEST(every_record_comes_back_as_it_was_written),
 		WIRE_TEST(totals_that_follow_from_the_row_before_take_no_bytes),
+		WIRE_TEST(columns_say_what_rows_say),
 		WIRE_TEST(columns_that_are_absent_are_zero_and_unknown_ones_are_skipped),
 		WIRE_TEST(payloads_that_break_the_rules_are_refused),
 		WIRE_TEST(a_sink_that_failed_once_swallows_the_rest),
