@@ -38,7 +38,10 @@ static const struct sections sections[] = {
 #include "capture/python_layout.def"
 };
 
-enum { NEWEST_TRIED = 13 }; /* the tests run against these; newer ones must prove themselves */
+enum {
+	NEWEST_TRIED = 15, /* the tests run against these; newer ones must prove themselves */
+	FIRST_WITH_OTHERS = 14, /* a frame may hold something else than code */
+};
 
 static bool refuse(char *ret_why, uint32_t why_bytes, const char *version, const char *reason)
 {
@@ -130,7 +133,7 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct g
 
 	/* _Py_NegativeRefcount is there in debug builds only: same layout as far as we know, so prove it. */
 	layout.must_be_proven = minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
-	if (minor > NEWEST_TRIED) {
+	if (minor >= FIRST_WITH_OTHERS) {
 		layout.code_type = find("PyCode_Type");
 		if (!layout.code_type)
 			return refuse(ret_why, why_bytes, version, "it does not show its code type");

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-READ = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"]
+READ = ["3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 NEEDED = "3.11"
 TESTS = ["test_init.py", "test_frames.py", "test_texts.py", "test_churn.py"]
 ASK = "import sys, ctypes; print('%d.%d' % sys.version_info[:2], sys.version.split()[0] + getattr(sys, 'abiflags', ''), sys.prefix)"

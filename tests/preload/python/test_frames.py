@@ -21,7 +21,9 @@ class Stacks(Compared):
 
     def test_the_native_stack_shows_the_loop(self):
         runs = ctypes.c_uint32()
-        capture.held.test_capture(DEPTH, ctypes.byref(runs), None)
+        # What the interpreter runs for the first time may lie in a part of the loop that a stripped one has no name for.
+        for _ in range(100):
+            capture.held.test_capture(DEPTH, ctypes.byref(runs), None)
         self.assertGreater(runs.value, 0)
 
     def test_recursion(self):
