@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/pages.h"
+#include "model/symbols_cold.h"
 #include "model/symbols_functions.h"
 
 enum { BUILD_ID_MAX_BYTES = 64 };
@@ -25,6 +26,7 @@ struct gmt_elf {
 	struct gmt_elf_stamp stamp;
 	uint64_t end; /* of the addresses of what is loaded */
 	struct gmt_symbols_functions functions;
+	struct gmt_symbols_cold cold;
 };
 
 static void keep_build_id(struct gmt_elf *elf, Elf_Data *data)
@@ -157,8 +159,12 @@ void gmt_elf_expect(struct gmt_elf *elf, uint64_t address)
 const char *gmt_elf_find_function(struct gmt_elf *elf, uint64_t address)
 {
 	/* .symtab has all that .dynsym has; a stripped file has only the latter. */
-	return gmt_symbols_functions_find(&elf->functions, elf->elf, elf->has_symtab ? SHT_SYMTAB : SHT_DYNSYM, elf->end,
-		address);
+	const char *function = gmt_symbols_functions_find(&elf->functions, elf->elf,
+		elf->has_symtab ? SHT_SYMTAB : SHT_DYNSYM, elf->end, address);
+
+	if (function || elf->has_symtab || !gmt_symbols_is_python(elf->path))
+		return function;
+	return gmt_symbols_cold_find(&elf->cold, elf->elf, address);
 }
 
 void gmt_elf_close(struct gmt_elf *elf)

@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "model/demangle.h"
 #include "model/symbols.h"
+#include "model/symbols_cold.h"
 #include "model/traces_parts.h"
 
 static const char *base_name(const char *path)
@@ -92,13 +93,6 @@ static bool is_eval(const char *function)
 		(!function[sizeof(name) - 1] || function[sizeof(name) - 1] == '.');
 }
 
-static bool is_python_file(const struct gmt_module *module)
-{
-	const char *name = base_name(module->path.text);
-
-	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
-}
-
 static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address)
 {
 	struct gmt_symbols_answer answer;
@@ -113,7 +107,7 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 		.first = (uint32_t)merger->resolved_places.count,
 		.count = (uint16_t)answer.count,
 		.is_eval = is_eval(outer->function),
-		.is_python = answer.module && is_python_file(answer.module),
+		.is_python = answer.module && gmt_symbols_is_python(answer.module->path.text),
 	};
 	if (answer.module) {
 		size_t index = (size_t)(answer.module - merger->snapshot->modules.items);

@@ -21,9 +21,12 @@ OWN, CHILD = 1111, 2222
 def interpreters():
     """(version, path) of Pythons on this machine whose frames the recorder reads: all, or this one, the oldest and the newest."""
     found = {}
-    for path in [sys.executable, *sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))]:
+    newest = [path for folder in os.environ.get("GMT_TEST_PYTHONS", "").split(":")
+              for path in glob.glob(os.path.join(glob.escape(folder), "python3.[0-9]*[0-9]"))]
+    pyenv = glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
+    for path in [sys.executable, *sorted(pyenv), *newest]:
         asked = subprocess.run([path, "-c", "import sys, ctypes; print(sys.version_info[1])"], capture_output=True, text=True)
-        if asked.returncode == 0 and 9 <= int(asked.stdout) <= 14:
+        if asked.returncode == 0 and 9 <= int(asked.stdout) <= 15:
             found.setdefault((3, int(asked.stdout)), path)
     chosen = found if LONG else {sys.version_info[:2], min(found), max(found)} & set(found)
     return sorted((version, found[version]) for version in chosen)

