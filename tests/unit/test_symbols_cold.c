@@ -4,8 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
+#include "base/map.h"
 #include "model/symbols_elf.h"
 
 /* The file that fake_cold.c becomes, stripped. */
@@ -58,10 +62,47 @@ static void the_rare_part_of_the_loop_has_its_name_in_a_stripped_file(void **sta
 	dlclose(handle);
 }
 
+/* Whatever the file says: no name, or one of two, and nothing is read that is not there. */
+static void a_damaged_file_does_no_harm(void **state)
+{
+	static const char damaged_path[] = FAKE_FOLDER "/libpython-cold-damaged.so";
+	static uint8_t whole[1 << 16], damaged[sizeof(whole)];
+	FILE *file = fopen(path, "rb");
+	size_t size = file ? fread(whole, 1, sizeof(whole), file) : 0, loops = 0;
+	uint64_t random = 1;
+
+	(void)state;
+	assert_in_range(size, 1, sizeof(whole) - 1);
+	fclose(file);
+	for (int round = 0; round < 3000; round++) {
+		struct gmt_elf *elf;
+
+		memcpy(damaged, whole, size);
+		for (int i = 0; i < 1 + round % 9; i++) {
+			random = gmt_hash_u64(random + 1);
+			damaged[random % size] = (uint8_t)(random >> 32 & 1 ? 0xff : random >> 40);
+		}
+		file = fopen(damaged_path, "wb");
+		assert_non_null(file);
+		assert_int_equal(fwrite(damaged, 1, round % 5 ? size : random % size, file), round % 5 ? size : random % size);
+		fclose(file);
+		elf = gmt_elf_open(damaged_path);
+		for (uint64_t address = 0; elf && address < size; address += 5) {
+			const char *name = gmt_elf_find_function(elf, address);
+
+			loops += name && strcmp(name, "_PyEval_EvalFrameDefault") == 0;
+		}
+		gmt_elf_close(elf);
+	}
+	assert_in_range(loops, 1, SIZE_MAX);
+	unlink(damaged_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rare_part_of_the_loop_has_its_name_in_a_stripped_file),
+		cmocka_unit_test(a_damaged_file_does_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
