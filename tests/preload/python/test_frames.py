@@ -228,6 +228,24 @@ class Stacks(Compared):
             thing == Thing()
             del thing
 
+    def test_functions_that_are_called_so_often_that_they_are_compiled(self):
+        def inner(number):
+            if number % 997 == 0:
+                self.check(here())
+            return number
+
+        def outer(number):
+            twice = number * 2
+            return inner(number) + twice
+
+        def numbers(count):
+            for number in range(count):
+                if number % 3001 == 0:
+                    self.check(here())
+                yield number
+
+        self.assertEqual(sum(outer(number) for number in numbers(20000)), 3 * sum(range(20000)))
+
     def test_objects_that_die_in_a_collection(self):
         def cycle():
             class Thing:
