@@ -99,7 +99,7 @@ bool gmt_interpreter_is_alive(void)
 }
 
 /*
- * From 3.9 to 3.13, Py_AddPendingCall needs no GIL and takes no memory. Its lock is held for a few
+ * From 3.9 to 3.15, Py_AddPendingCall needs no GIL and takes no memory. Its lock is held for a few
  * instructions; a signal handler of Python's may want it too.
  */
 bool gmt_interpreter_call_soon(int (*work)(void *unused))
