@@ -302,7 +302,8 @@ class Doctor(unittest.TestCase):
         oldest, newest = re.search(r"OLDEST_MINOR = (\d+), NEWEST_MINOR = (\d+)",
                                    read("tools", "doctor_python.c")).groups()
         self.assertEqual([int(row) for row in rows], list(range(int(oldest), int(newest) + 1)))
-        self.assertIn(f"3.{oldest} to 3.{newest}", read("tools", "doctor_checks.def"))
+        for place in (("tools", "doctor_checks.def"), ("README.md",)):
+            self.assertIn(f"3.{oldest} to 3.{newest}", read(*place))
 
     def test_settings_of_pytorchs_allocator_are_explained(self):
         for variables, verdict, words in (
