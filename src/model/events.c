@@ -56,9 +56,16 @@ static uint8_t *pack(struct gmt_events_column *column, const uint64_t *values, u
 
 	for (size_t i = 1; i < GMT_EVENTS_CHUNK; i++)
 		bits |= values[i] ^ values[0];
-	column->base = bits ? values[0] & ~(UINT64_MAX >> __builtin_clzll(bits)) : values[0];
-	column->shift = bits ? (uint8_t)__builtin_ctzll(bits) : 0;
-	column->width = bits ? (uint8_t)((64 - __builtin_clzll(bits) - column->shift + 7) / 8) : 0;
+	column->base = values[0];
+	column->shift = column->width = 0;
+	if (bits) {
+		unsigned above = (unsigned)__builtin_clzll(bits), below = (unsigned)__builtin_ctzll(bits);
+
+		/* What is above and below those that differ is the same in all. */
+		column->base &= ~(UINT64_MAX >> above & UINT64_MAX << below);
+		column->shift = (uint8_t)below;
+		column->width = (uint8_t)((64 - above - below + 7) / 8);
+	}
 #define PACK(width) pack_words(column, values, width, to)
 	OF_WIDTH(column, PACK)
 #undef PACK

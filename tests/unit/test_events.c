@@ -112,6 +112,34 @@ static void what_cannot_be_read_back_is_said(void **state)
 	gmt_shapes_fini(&shapes);
 }
 
+/* Bits that are the same in all values of a chunk, above and below those that differ, are in none of its bytes. */
+static void bits_that_all_have_come_back(void **state)
+{
+	enum { COUNT = 3 * GMT_EVENTS_CHUNK + 5 };
+	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
+	struct gmt_events events = { .shapes = &shapes };
+	struct gmt_events_reader reader;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		uint64_t one = draw(2), other = draw(64);
+
+		all[i] = (struct gmt_snapshot_event){
+			.stamp = (uint64_t)5 << 60 | i << 8 | 0x81, .address = 0x7f0000000200 | one << 10, .size_bytes = 513 + 1024 * one,
+			.more = { UINT64_MAX ^ one << 63, 5 | other << 20 }, .trace = 1 + 2 * (uint32_t)one, .thread = 7 + (uint32_t)other,
+			.kind = 1, .layer = 1,
+		};
+		assert_true(gmt_events_push(&events, &all[i]));
+	}
+	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
+	for (size_t i = 0; i < COUNT; i++)
+		assert_same(gmt_events_at(&reader, i), &all[i]);
+	gmt_events_reader_fini(&reader);
+	gmt_events_fini(&events);
+	gmt_shapes_fini(&shapes);
+	free(all);
+}
+
 static void equal_chunks_take_next_to_nothing(void **state)
 {
 	struct gmt_snapshot_event event = { .stamp = 1, .address = UINT64_MAX, .thread = 7, .kind = 1, .layer = 1 };
@@ -281,6 +309,7 @@ int main(void)
 		cmocka_unit_test(what_is_too_much_for_memory_comes_back_from_a_file),
 		cmocka_unit_test(without_a_folder_for_files_all_stays_in_memory),
 		cmocka_unit_test(what_cannot_be_read_back_is_said),
+		cmocka_unit_test(bits_that_all_have_come_back),
 		cmocka_unit_test(equal_chunks_take_next_to_nothing),
 		cmocka_unit_test(traces_can_be_changed_in_chunks_and_behind_them),
 		cmocka_unit_test(events_are_ordered_by_stamp_and_then_as_they_came),
