@@ -21,7 +21,7 @@ OWN, CHILD = 1111, 2222
 def interpreters():
     """(version, path) of Pythons on this machine whose frames the recorder reads: all, or this one, the oldest and the newest."""
     found = {}
-    newest = [path for folder in os.environ.get("GMT_TEST_PYTHONS", "").split(":")
+    newest = [path for folder in filter(None, os.environ.get("GMT_TEST_PYTHONS", "").split(":"))
               for path in glob.glob(os.path.join(glob.escape(folder), "python3.[0-9]*[0-9]"))]
     pyenv = glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3"))
     for path in [sys.executable, *sorted(pyenv), *newest]:

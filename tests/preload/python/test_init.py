@@ -13,7 +13,7 @@ from capturing import ABSENT, ON, PENDING, REFUSED
 LIBRARY = os.environ["GMT_TEST_CAPTURE"]
 IS_DEBUG = hasattr(sys, "gettotalrefcount")
 HAS_OFFSETS = sys.version_info >= (3, 13)
-MUST_BE_PROVEN = IS_DEBUG or sys.version_info >= (3, 16)
+MUST_BE_PROVEN = IS_DEBUG or sys.version_info >= (3, 16) or sys.version_info.releaselevel != "final"
 
 
 class Init(unittest.TestCase):
