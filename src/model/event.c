@@ -5,7 +5,7 @@
 
 struct gmt_shape gmt_shape_of(const struct gmt_snapshot_event *event)
 {
-	assert(event->kind < 32 && event->layer < 8);
+	assert(event->kind < GMT_SHAPE_KINDS && event->layer < GMT_SHAPE_LAYERS);
 	return (struct gmt_shape){ {
 		(uint64_t)event->thread << GMT_SHAPE_THREAD | event->result,
 		(uint64_t)event->api << GMT_SHAPE_API | (uint64_t)event->context << GMT_SHAPE_CONTEXT |
@@ -23,8 +23,8 @@ void gmt_shape_set(struct gmt_snapshot_event *event, const struct gmt_shape *sha
 	event->api = (uint16_t)(low >> GMT_SHAPE_API);
 	event->context = (uint16_t)(low >> GMT_SHAPE_CONTEXT);
 	event->device = (int16_t)(uint16_t)(low >> GMT_SHAPE_DEVICE);
-	event->kind = low >> GMT_SHAPE_KIND & 31;
-	event->layer = low >> GMT_SHAPE_LAYER & 7;
+	event->kind = low >> GMT_SHAPE_KIND & (GMT_SHAPE_KINDS - 1);
+	event->layer = low >> GMT_SHAPE_LAYER & (GMT_SHAPE_LAYERS - 1);
 	event->space = (uint8_t)low;
 }
 

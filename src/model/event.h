@@ -38,8 +38,10 @@ enum {
 	GMT_SHAPE_API = 48,    /* of words[1], with the space below all */
 	GMT_SHAPE_CONTEXT = 32,
 	GMT_SHAPE_DEVICE = 16,
-	GMT_SHAPE_KIND = 11, /* kinds are below 32, layers below 8 */
+	GMT_SHAPE_KIND = 11,
 	GMT_SHAPE_LAYER = 8,
+	GMT_SHAPE_KINDS = 32, /* kinds are below this, ... */
+	GMT_SHAPE_LAYERS = 8, /* ... and layers below this */
 };
 
 enum { GMT_SHAPES_KNOWN = 64 };

@@ -107,7 +107,7 @@ static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values
 }
 
 /* A word of the shapes of all rows; of those of unknown kinds and layers, rubbish. False when out of memory. */
-static bool list_words(struct gmt_load_words *ret_words, const struct gmt_columns *columns, unsigned word)
+static bool list_words(struct gmt_load_events *loader, const struct gmt_columns *columns, unsigned word)
 {
 	static const struct { uint64_t mask; uint8_t field, word, shift; } parts[] = {
 		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD },
@@ -120,20 +120,19 @@ static bool list_words(struct gmt_load_words *ret_words, const struct gmt_column
 		{ UINT8_MAX, GMT_COLUMN_event_space, 1, 0 },
 	};
 	enum { PARTS = sizeof(parts) / sizeof(*parts) };
-	uint64_t same = 0;
+	uint64_t *words, same = 0;
 
-	ret_words->count = 0;
-	if (!gmt_vec_reserve(ret_words, columns->count))
+	if (!gmt_vec_reserve(&loader->words[word], columns->count))
 		return false;
+	words = loader->words[word].items;
 	for (size_t p = 0; p < PARTS; p++)
 		if (parts[p].word == word && !columns->cells[parts[p].field].step)
 			add_to_words(&same, 1, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
 	for (uint32_t i = 0; i < columns->count; i++)
-		ret_words->items[i] = same;
+		words[i] = same;
 	for (size_t p = 0; p < PARTS; p++)
 		if (parts[p].word == word && columns->cells[parts[p].field].step)
-			add_to_words(ret_words->items, columns->count, columns->cells[parts[p].field].values, parts[p].mask,
-				parts[p].shift);
+			add_to_words(words, columns->count, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
 	return true;
 }
 
@@ -185,8 +184,8 @@ bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *
 {
 #define VALUES(field) .field = gmt_columns_spread(columns, GMT_COLUMN_event_##field)
 	loader->snapshot->seen_events += columns->count;
-	if (loader->count + columns->count >= UINT32_MAX || !list_words(&loader->words[0], columns, 0) ||
-		!list_words(&loader->words[1], columns, 1))
+	if (loader->count + columns->count >= UINT32_MAX || !list_words(loader, columns, 0) ||
+		!list_words(loader, columns, 1))
 		return false;
 
 	const struct block block = {

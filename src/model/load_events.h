@@ -34,10 +34,13 @@ struct gmt_load_events {
 	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
 	struct gmt_order order;
 	size_t count; /* events given to it */
-	struct gmt_load_words { uint64_t *items; size_t count, capacity; } words[2]; /* of the shapes of a block's rows */
+	GMT_VEC(uint64_t) words[2]; /* of the shapes of a block's rows */
 };
 
-/* Keeps the events of a block, those whose kind and layer this version knows. Its columns are spread (columns.h). */
+/*
+ * Keeps the events of a block, those whose kind and layer this version knows. Its columns are spread (columns.h). False also
+ * when they are more than 32 bits can count.
+ */
 bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns);
 
 /* All events so far are survivors of what was folded. */

@@ -5,7 +5,7 @@
 /*
  * Events in the order of the file to events in order of time: by stamp, and by the file's order where stamps are
  * equal. As a thread's stamps never decrease (loading ensures it), its own events stay in their order. In the flow:
- * decode -> load -> order -> snapshot->events.
+ * feed -> load -> order -> snapshot->events.
  *
  *	*gmt_order_push(&order, row.stamp) = row for each; gmt_order_part(&order) where what comes next is later, whatever
  *	its stamps say; gmt_order_finish(&order, &events)

@@ -4,7 +4,7 @@
 
 /*
  * A snapshot in memory: what the file says, in order of time, nothing concluded yet. In the flow:
- * decode -> load -> (symbols, replay). It owns all that is reached from it; readers borrow.
+ * feed -> load -> (symbols, replay). It owns all that is reached from it; readers borrow.
  *
  * Nothing in it is trusted: ids may name what does not exist, so look them up with the functions
  * below, which answer NULL.

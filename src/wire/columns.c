@@ -4,7 +4,7 @@
 #include "wire/decode_numbers.h"
 #include "wire/event_totals.h"
 
-/* Of one byte each, which any cell can hold. */
+/* Of one byte each, which any cell can hold; of differences, whose sums have 64 bits. */
 static void get_short(const struct gmt_cursor *column, uint32_t count, char encoding, uint64_t *to)
 {
 	uint64_t before = 0;
@@ -43,7 +43,7 @@ static bool get_numbers(const struct gmt_field_info *field, struct gmt_cursor co
 {
 	bool is_whole = field->size_bytes == sizeof(uint64_t);
 
-	if (gmt_numbers_are_short(&column, count)) {
+	if ((is_whole || field->encoding != 'D') && gmt_numbers_are_short(&column, count)) {
 		get_short(&column, count, field->encoding, to);
 		return true;
 	}
@@ -79,9 +79,10 @@ uint64_t *gmt_columns_spread(struct gmt_columns *columns, uint32_t field)
 {
 	struct gmt_cells *cells = &columns->cells[field];
 	uint64_t *to = columns->values.items + (size_t)field * columns->count, same = *cells->values;
-	uint32_t count = cells->step ? 0 : columns->count;
 
-	for (uint32_t i = 0; i < count; i++)
+	if (cells->step)
+		return to;
+	for (uint32_t i = 0; i < columns->count; i++)
 		to[i] = same;
 	*cells = (struct gmt_cells){ .values = to, .step = 1 };
 	return to;

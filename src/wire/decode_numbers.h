@@ -3,9 +3,13 @@
 #define GMT_WIRE_DECODE_NUMBERS_H
 
 /*
- * The numbers of a column, to whatever they are decoded into. Part of wire/decode.c and columns.c. A file is
- * millions of these: each loop is compiled once for each encoding and size.
+ * The numbers of a column, for whatever they are decoded into. Part of wire/decode.c and columns.c, whose loops are compiled
+ * once for each encoding and size: a file is millions of these.
  */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "wire/varint.h"
 

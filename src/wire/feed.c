@@ -13,11 +13,11 @@ enum {
 	PLACES = 4,
 	/* Smaller files are read before a thread would be there. */
 	THREAD_FROM_BYTES = 256 << 10,
-	/* No more lies ready, and nothing keeps more: blocks that no recorder makes come one at a time. */
+	/* No more lies ready in front of a block, and nothing keeps more: blocks that no recorder makes come one at a time. */
 	MOST_BYTES = 8 << 20,
 };
 
-/* One block on its way, as it is in the file. */
+/* One block on its way: decoded, or as it is in the file. */
 struct place {
 	GMT_VEC(uint8_t) payload; /* the source's own is good until its next block */
 	struct gmt_columns columns;
@@ -62,7 +62,6 @@ static size_t columns_bytes(const struct gmt_block *block)
 	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
 }
 
-/* The next block may be made before this one is looked at. */
 static enum gmt_status keep(struct place *place)
 {
 	if (place->block.kind == GMT_RECORD_EVENT && columns_bytes(&place->block) <= MOST_BYTES) {
@@ -72,7 +71,13 @@ static enum gmt_status keep(struct place *place)
 	return keep_payload(place) ? GMT_OK : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
 }
 
-/* `is_ahead`: it is kept. */
+/* What a filled place holds. */
+static size_t place_bytes(const struct place *place)
+{
+	return place->is_decoded ? columns_bytes(&place->block) : place->block.size_bytes;
+}
+
+/* `is_ahead`: what was read is kept, as the next block may be made before this one is looked at. */
 static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 {
 	/* Blocks that no recorder makes leave no room behind. */
@@ -112,7 +117,7 @@ static void *work(void *argument)
 		status = place->status;
 		pthread_mutex_lock(&feed->lock);
 		feed->made++;
-		feed->ready_bytes += place->block.size_bytes;
+		feed->ready_bytes += place_bytes(place);
 		pthread_cond_broadcast(&feed->changed);
 	}
 	pthread_mutex_unlock(&feed->lock);
@@ -158,7 +163,7 @@ static struct place *take(struct gmt_feed *feed)
 	while (feed->made == feed->taken)
 		pthread_cond_wait(&feed->changed, &feed->lock);
 	feed->taken++;
-	feed->ready_bytes -= place->block.size_bytes;
+	feed->ready_bytes -= place_bytes(place);
 	pthread_cond_broadcast(&feed->changed);
 	pthread_mutex_unlock(&feed->lock);
 	return place;
@@ -177,6 +182,7 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 	if (feed->decoded_bytes > MOST_BYTES) {
 		gmt_decoder_fini(&feed->decoder);
 		gmt_columns_fini(&feed->columns);
+		feed->decoded_bytes = 0;
 	}
 	if (place->is_decoded) {
 		ret_block->columns = &place->columns;

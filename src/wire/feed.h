@@ -3,9 +3,9 @@
 #define GMT_WIRE_FEED_H
 
 /*
- * A source's blocks, decoded. In the flow: source -> feed -> decode -> load. Of a large file a thread of its
- * own inflates, a few blocks ahead; the caller's decodes, so that rows stay in its processor's caches. Where there can
- * be no thread, the caller's does it all. Memory follows the largest blocks.
+ * A source's blocks, decoded. In the flow: source -> feed, with columns and decode -> load. Of a large file a thread of its
+ * own inflates, and decodes events to columns, a few blocks ahead; all other blocks, and those of events that are too large
+ * to lie ready, the caller's decodes. Where there can be no thread, it does it all. Memory follows the largest blocks.
  */
 
 #include "base/status.h"
