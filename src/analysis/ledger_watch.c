@@ -126,6 +126,7 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[id].account];
 	uint32_t space = books->spaces.items[books->sites.items[id].space].space;
 	struct gmt_ledger_device *device = NULL;
+	bool is_cuda;
 
 	while (watch->sites.count <= id) {
 		struct gmt_ledger_site *slot = gmt_vec_push(&watch->sites);
@@ -135,11 +136,11 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 	}
 	if (counts(account) && space < GMT_SPACE_COUNT && !(device = get_device(watch, account->device)))
 		return false;
+	is_cuda = device && account->layer == GMT_LAYER_CUDA;
 	watch->sites.items[id] = (struct gmt_ledger_site){
 		.device_plus_1 = device ? (uint32_t)(device - watch->devices.items) + 1 : 0,
-		.space = (uint8_t)space, .is_known = true, .is_cuda = account->layer == GMT_LAYER_CUDA,
-		.is_segment = account->layer == GMT_LAYER_CUDA &&
-			gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[id]),
+		.space = (uint8_t)space, .is_known = true, .is_cuda = is_cuda,
+		.is_segment = is_cuda && gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[id]),
 	};
 	return true;
 }

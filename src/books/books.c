@@ -305,8 +305,7 @@ bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address
 
 void gmt_books_bind(struct gmt_books *books, uint16_t context)
 {
-	if (books->made_plus_1)
-		books->block_table.items[books->made_plus_1 - 1].context = context;
+	books->block_table.items[books->made_plus_1 - 1].context = context;
 }
 
 void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)

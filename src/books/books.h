@@ -160,7 +160,7 @@ void gmt_books_put_in_heap(struct gmt_books *books, uint32_t site, uint32_t heap
 bool gmt_books_alloc(struct gmt_books *books, uint32_t site, uint64_t address, uint64_t size_bytes,
 	uint64_t stamp);
 
-/* The block that the last gmt_books_alloc made, if it made one, ends with that context. */
+/* The block that the last gmt_books_alloc made, which made one, ends with that context. */
 void gmt_books_bind(struct gmt_books *books, uint16_t context);
 
 /* Lets the block at `address`, if it lives, have the owner's number. */

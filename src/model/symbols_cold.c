@@ -32,13 +32,6 @@ struct parts {
 	uint64_t base;
 };
 
-bool gmt_symbols_is_python(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
-}
-
 static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GElf_Sym *ret_symbol)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -47,7 +40,9 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GEl
 	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
 		const char *name;
 
-		if (!gelf_getsym(data, (int)i, ret_symbol) || GELF_ST_TYPE(ret_symbol->st_info) != STT_FUNC)
+		if (!gelf_getsym(data, (int)i, ret_symbol))
+			return false;
+		if (GELF_ST_TYPE(ret_symbol->st_info) != STT_FUNC)
 			continue;
 		name = elf_strptr(elf, header->sh_link, ret_symbol->st_name);
 		if (name && strcmp(name, loop_name) == 0)
@@ -157,7 +152,7 @@ static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts, 
 		if (target - loop->address < loop->size || !find_part(parts, target, &start, &end) || target == start)
 			continue;
 		if (start != cold->start) {
-			/* Of two, who has more jumps. */
+			/* Who has most of all, where one has. */
 			if (jumps && jumps--)
 				continue;
 			cold->start = start;

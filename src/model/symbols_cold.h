@@ -20,9 +20,6 @@ struct gmt_symbols_cold {
 	uint64_t start, end; /* equal: it has none */
 };
 
-/* Whether a file is the interpreter, or its library, by its path. */
-bool gmt_symbols_is_python(const char *path);
-
 /* The name of the loop's part at an address that no symbol has; NULL: it is something else. Reads the file the first time. */
 const char *gmt_symbols_cold_find(struct gmt_symbols_cold *cold, struct Elf *elf, uint64_t address);
 

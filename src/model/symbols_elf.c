@@ -151,6 +151,13 @@ struct Elf *gmt_elf_handle(const struct gmt_elf *elf)
 	return elf->elf;
 }
 
+bool gmt_elf_is_python(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
+}
+
 void gmt_elf_expect(struct gmt_elf *elf, uint64_t address)
 {
 	gmt_symbols_functions_expect(&elf->functions, address);
@@ -162,7 +169,7 @@ const char *gmt_elf_find_function(struct gmt_elf *elf, uint64_t address)
 	const char *function = gmt_symbols_functions_find(&elf->functions, elf->elf,
 		elf->has_symtab ? SHT_SYMTAB : SHT_DYNSYM, elf->end, address);
 
-	if (function || elf->has_symtab || !gmt_symbols_is_python(elf->path))
+	if (function || elf->has_symtab || !gmt_elf_is_python(elf->path))
 		return function;
 	return gmt_symbols_cold_find(&elf->cold, elf->elf, address);
 }

@@ -43,6 +43,9 @@ bool gmt_elf_has_lines(const struct gmt_elf *elf);
 /* Whether its DWARF is in part in another file (.gnu_debugaltlink), which may be there or not. */
 bool gmt_elf_refers_further(const struct gmt_elf *elf);
 
+/* Whether a file is the Python interpreter, or its library, by its path. */
+bool gmt_elf_is_python(const char *path);
+
 /* Says that gmt_elf_find_function will be asked about an address: many that are known before cost one reading. */
 void gmt_elf_expect(struct gmt_elf *elf, uint64_t address);
 

@@ -8,7 +8,7 @@
 #include "base/pages.h"
 #include "model/demangle.h"
 #include "model/symbols.h"
-#include "model/symbols_cold.h"
+#include "model/symbols_elf.h"
 #include "model/traces_parts.h"
 
 static const char *base_name(const char *path)
@@ -107,7 +107,7 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 		.first = (uint32_t)merger->resolved_places.count,
 		.count = (uint16_t)answer.count,
 		.is_eval = is_eval(outer->function),
-		.is_python = answer.module && gmt_symbols_is_python(answer.module->path.text),
+		.is_python = answer.module && gmt_elf_is_python(answer.module->path.text),
 	};
 	if (answer.module) {
 		size_t index = (size_t)(answer.module - merger->snapshot->modules.items);
