@@ -96,8 +96,13 @@ def use_own_gil():
     import _interpreters as interpreters
 
     text = ELSEWHERE + "for i in range(200): allocate_elsewhere()\n"
-    threads = [threading.Thread(target=lambda size=size: interpreters.run_string(
-        interpreters.create("isolated"), text.format(size=size, library="CDLL"))) for size in (2001, 2002)]
+
+    def run(size):
+        interpreter = interpreters.create("isolated")
+        interpreters.run_string(interpreter, text.format(size=size, library="CDLL"))
+        interpreters.destroy(interpreter)
+
+    threads = [threading.Thread(target=run, args=(size,)) for size in (2001, 2002)]
     for thread in threads:
         thread.start()
     for i in range(200):
