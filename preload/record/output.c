@@ -194,6 +194,14 @@ static void make_folders(char *path)
 	}
 }
 
+/* What is there is no file, nor a name for one, and files beside it (/dev/null.1) are nobody's wish. */
+static bool is_no_place(const char *path)
+{
+	struct stat about;
+
+	return !lstat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode) && !S_ISLNK(about.st_mode);
+}
+
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes)
 {
@@ -215,6 +223,10 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)
 			break;
+		if (is_no_place(ret_path)) {
+			snprintf(ret_why, why_bytes, "%.512s is a device, a pipe or a socket; output= names a file", ret_path);
+			return -1;
+		}
 	}
 	snprintf(ret_why, why_bytes, "%.512s: %s", ret_path, strerror(errno));
 	return -1;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Options: what they do, and that wrong ones and bad places cost one line and nothing else."""
+import glob
 import gzip
 import os
 import subprocess
@@ -40,6 +41,17 @@ class Options(unittest.TestCase):
     def test_a_quote_that_is_never_closed_is_one_line(self):
         run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "output='a.gmt.gz"})
         self.check_warned_once(run, "quote")
+
+    def test_a_device_or_a_pipe_as_output_is_one_line_and_no_file_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            for path in pipe, "/dev/null":
+                before = sorted(glob.glob(path + "*"))
+                run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": f"output={path}"})
+                self.assertEqual((run.code, run.out, run.files), (0, "20\n", []))
+                self.assertRegex(run.err, rf"^gpumemtrace: {path} is a device, a pipe or a socket; .*\n$")
+                self.assertEqual(sorted(glob.glob(path + "*")), before)
 
     def test_verbosity_0_says_nothing(self):
         run = Recording(BUSY, {"verbosity": "0", "dept": "3"})

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import tempfile
 import unittest
 
 import tap
@@ -152,9 +153,10 @@ class AutomaticSteps(unittest.TestCase):
         for way in "main_thread", "daemon":
             command, libraries = sim_python(SCRIPT, way)
             for _ in range(SHORT_RUNS):
-                ended = run_past_aborts(
-                    ["env", f"LD_PRELOAD={SHIM}", *command], timeout=120,
-                    env={**os.environ, "LD_LIBRARY_PATH": libraries, "GPUMEMTRACE_OPTIONS": "output=/dev/null"})
+                with tempfile.TemporaryDirectory() as folder:
+                    ended = run_past_aborts(
+                        ["env", f"LD_PRELOAD={SHIM}", *command], timeout=120, cwd=folder,
+                        env={**os.environ, "LD_LIBRARY_PATH": libraries, "GPUMEMTRACE_OPTIONS": "output=a.gmt.gz"})
                 self.assertEqual(ended.returncode, 0, f"{way}: {ended.stderr}")
 
 
