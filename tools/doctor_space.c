@@ -29,9 +29,15 @@ static void output_template(char ret_output[PATH_MAX + 64])
 void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
 	char output[PATH_MAX + 64];
+	struct stat about;
 
 	(void)doctor;
 	output_template(output);
+	/* As the recorder refuses it. */
+	if (!lstat(output, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode) && !S_ISLNK(about.st_mode)) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device, a pipe or a socket", output);
+		return;
+	}
 	for (const char *at = output; (at = strchr(at, '%')); at++) {
 		at++;
 		if (*at == 'q' && at[1] == '{' && strchr(at, '}'))

@@ -395,6 +395,7 @@ class Doctor(unittest.TestCase):
         self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={plain}/%p.gz"), "output_folder", "problem", "is no folder")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%z.gz"), "output_name", "problem", "%z")
         self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%p.%"), "output_name", "problem")
+        self.check(self.ask(GPUMEMTRACE_OPTIONS="output=/dev/null"), "output_name", "problem", "is a device")
         self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={self.folder}/a/b/%q{{HOME}}%%/%p.gz"), "output_folder", "ok",
                    f"{self.folder}, in which the rest is made")
 
