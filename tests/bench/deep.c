@@ -107,7 +107,7 @@ STEP(step_1, 40)
 STEP(step_2, 24)
 STEP(step_3, 72)
 
-INLINE static void call_once(struct work *work, unsigned number)
+INLINE static void call_cuda_once(struct work *work, unsigned number)
 {
 	unsigned which = work->stacks > 1 ? number % work->stacks : 0;
 	int count = work->stacks > 1 ? LEAST_STEPS + (int)(which % (STEPS - LEAST_STEPS + 1)) : STEPS;
@@ -126,7 +126,7 @@ __attribute__((noinline)) static void loop(struct work *work)
 	double wall_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	/* Counted in memory: in a register, which the functions called keep on their stacks, no two would hold the same words. */
 	for (work->done = 0; work->done < work->count; work->done++)
-		call_once(work, work->stacks == 1 ? 0 : work->done);
+		call_cuda_once(work, work->stacks == 1 ? 0 : work->done);
 	work->cpu_ns = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / work->count;
 	work->wall_ns = (clock_ns(CLOCK_MONOTONIC) - wall_ns) / work->count;
 	if (one_page_loop)

@@ -175,7 +175,7 @@ static unsigned share_of_allocations(void)
 	return calls % WAVE_CALLS < WAVE_CALLS / 2 ? 503 : 497;
 }
 
-static void call_once(void)
+static void call_cuda_once(void)
 {
 	if (!slot_count || (slot_count < SLOTS && draw(1000) < share_of_allocations()))
 		allocate();
@@ -211,7 +211,7 @@ static void *work(void *unused)
 	for (bool goes_on = true; goes_on;) {
 		pthread_mutex_lock(&lock);
 		for (unsigned i = 0; i < PACE_CALLS && calls < limit; i++)
-			call_once();
+			call_cuda_once();
 		goes_on = calls < limit && !is_ended;
 		pthread_mutex_unlock(&lock);
 		keep_pace();

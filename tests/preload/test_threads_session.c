@@ -129,7 +129,10 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 	struct {
 		struct gmt_depot_code head;
 		char text[8];
-	} code = { .head = { .first_line = 1, .function_length = 4, .file_length = 4 }, .text = "fnctfile" };
+	} code = {
+		.head = { .first_line = 1, .function_length = 4, .file_length = 4 },
+		.text = { 'f', 'n', 'c', 't', 'f', 'i', 'l', 'e' },
+	};
 	struct gmt_depot_frame frame = { .line = (uint32_t)(number_of_stack % STACKS) };
 	struct {
 		struct gmt_depot_frames head;

@@ -87,7 +87,8 @@ __attribute__((noinline)) static int descend_aligned(int depth, void (*last)())
 	alignas(64) volatile char room[64];
 	volatile char *more = static_cast<volatile char *>(__builtin_alloca(16 + any(300)));
 
-	room[0] = more[0] = 1;
+	more[0] = 1;
+	room[0] = 1;
 	if (!any(6))
 		once();
 	if (depth > 0)
