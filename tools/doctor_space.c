@@ -34,8 +34,8 @@ void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding 
 	(void)doctor;
 	output_template(output);
 	/* As the recorder refuses it. */
-	if (!lstat(output, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode) && !S_ISLNK(about.st_mode)) {
-		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device, a pipe or a socket", output);
+	if (!lstat(output, &about) && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode))) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
 		return;
 	}
 	for (const char *at = output; (at = strchr(at, '%')); at++) {

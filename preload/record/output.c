@@ -194,12 +194,12 @@ static void make_folders(char *path)
 	}
 }
 
-/* What is there is no file, nor a name for one, and files beside it (/dev/null.1) are nobody's wish. */
-static bool is_no_place(const char *path)
+/* A file beside it (/dev/null.1) is nobody's wish. Pipes and sockets are another thing: anybody can plant them. */
+static bool is_device(const char *path)
 {
 	struct stat about;
 
-	return !lstat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode) && !S_ISLNK(about.st_mode);
+	return !lstat(path, &about) && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode));
 }
 
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
@@ -223,8 +223,8 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)
 			break;
-		if (is_no_place(ret_path)) {
-			snprintf(ret_why, why_bytes, "%.512s is a device, a pipe or a socket; output= names a file", ret_path);
+		if (is_device(ret_path)) {
+			snprintf(ret_why, why_bytes, "%.512s is a device; output= names a file", ret_path);
 			return -1;
 		}
 	}
