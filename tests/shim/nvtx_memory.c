@@ -63,8 +63,8 @@ static void begin_heap(const char *name, const wchar_t *wide, size_t size_bytes)
 	printf("heap at %d\n", !heap ? -1 : (char *)heap == memory ? 0 : 1);
 }
 
-static void register_regions(nvtxMemHeapHandle_t in, size_t offset, size_t size_bytes, size_t count, uint32_t type,
-	uint16_t version, nvtxMemRegionHandle_t *to)
+__attribute__((noinline)) static void register_regions(nvtxMemHeapHandle_t in, size_t offset, size_t size_bytes, size_t count,
+	uint32_t type, uint16_t version, nvtxMemRegionHandle_t *to)
 {
 	nvtxMemVirtualRangeDesc_t ranges[AT_ONCE];
 	nvtxMemRegionsRegisterBatch_t batch = {
