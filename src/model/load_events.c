@@ -136,6 +136,14 @@ static bool list_words(struct gmt_load_events *loader, const struct gmt_columns 
 	return true;
 }
 
+/* A column's numbers, of all rows. Most that are the same in all are 0: they share an array, which stays in the caches. */
+static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_columns *columns, uint32_t field)
+{
+	const struct gmt_cells *cells = &columns->cells[field];
+
+	return !cells->step && !*cells->values ? loader->zeros.items : gmt_columns_spread(columns, field);
+}
+
 /* What each row of a block is loaded from. */
 struct block {
 	const uint64_t *stamp, *thread, *kind, *layer, *address, *size_bytes, *stack, *frames, *stream, *allocated_bytes,
@@ -182,10 +190,10 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 
 bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns)
 {
-#define VALUES(field) .field = gmt_columns_spread(columns, GMT_COLUMN_event_##field)
+#define VALUES(field) .field = values_of(loader, columns, GMT_COLUMN_event_##field)
 	loader->snapshot->seen_events += columns->count;
-	if (loader->count + columns->count >= UINT32_MAX || !list_words(loader, columns, 0) ||
-		!list_words(loader, columns, 1))
+	if (loader->count + columns->count >= UINT32_MAX || !gmt_vec_reserve(&loader->zeros, columns->count) ||
+		!list_words(loader, columns, 0) || !list_words(loader, columns, 1))
 		return false;
 
 	const struct block block = {
@@ -242,5 +250,6 @@ void gmt_load_events_fini(struct gmt_load_events *loader)
 	gmt_vec_fini(&loader->clamps);
 	gmt_vec_fini(&loader->words[0]);
 	gmt_vec_fini(&loader->words[1]);
+	gmt_vec_fini(&loader->zeros);
 	gmt_order_fini(&loader->order);
 }

@@ -35,6 +35,7 @@ struct gmt_load_events {
 	struct gmt_order order;
 	size_t count; /* events given to it */
 	GMT_VEC(uint64_t) words[2]; /* of the shapes of a block's rows */
+	GMT_VEC(uint64_t) zeros;    /* as many as a block has rows; never written to */
 };
 
 /*

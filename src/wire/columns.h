@@ -21,7 +21,7 @@ struct gmt_cells {
 	size_t step; /* from one row's to the next; 0: all rows have the same */
 };
 
-/* Zero-initialise to make one. */
+/* Zero-initialise to make one; it stays where it is. */
 struct gmt_columns {
 	struct gmt_cells cells[GMT_RECORD_MAX_FIELDS]; /* by the field's number in its record; of those behind them, nothing */
 	uint32_t count; /* rows */
