@@ -26,13 +26,7 @@ static inline __attribute__((always_inline)) bool get_long(struct gmt_cursor *co
 	uint64_t value, before = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (!gmt_number_get(column, &value))
-			return false;
-		if (encoding == 'I')
-			value = gmt_unzigzag(value);
-		if (encoding == 'D')
-			value = before += gmt_unzigzag(value);
-		if (!gmt_number_fits(size_bytes, encoding == 'I', value))
+		if (!gmt_number_next(column, encoding, size_bytes, &before, &value))
 			return false;
 		to[i] = value;
 	}
@@ -66,8 +60,7 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 	uint64_t *to = columns->values.items + (size_t)number * count;
 
 	/* The differences of a 'D' that is the same in all rows are not, unless it is 0. */
-	if ((size_t)(column.end - column.at) == count && *column.at < (field->encoding == 'D' ? 1 : 0x80) &&
-		gmt_numbers_are_equal(&column, count)) {
+	if (gmt_numbers_are_one(&column, count, field->encoding == 'D' ? 1 : 0x80)) {
 		columns->same[number] = field->encoding == 'U' ? *column.at : gmt_unzigzag(*column.at);
 		return true;
 	}
@@ -102,15 +95,10 @@ enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt
 		columns->cells[f] = (struct gmt_cells){ .values = &columns->same[f] };
 	}
 	for (uint32_t f = 0; f < record->field_count && payload.at < payload.end; f++) {
-		uint64_t length;
-		bool whole = gmt_varint_get(&payload.at, payload.end, &length) &&
-			length <= (uint64_t)(payload.end - payload.at);
+		struct gmt_cursor column;
 
-		if (!whole || !decode_column(columns, &record->fields[f], f,
-				(struct gmt_cursor){ payload.at, payload.at + length }))
-			return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded",
-				record->fields[f].name, record->name);
-		payload.at += length;
+		if (!gmt_column_cut(&payload, &column) || !decode_column(columns, &record->fields[f], f, column))
+			return gmt_column_refuse(record, f, error);
 	}
 	if (block->kind == GMT_RECORD_EVENT)
 		gmt_event_totals_in_columns(columns);

@@ -65,13 +65,7 @@ static inline __attribute__((always_inline)) bool get_numbers(struct gmt_cursor 
 	uint64_t value, before = 0;
 
 	for (uint32_t i = 0; i < count; i++, cell += row_bytes) {
-		if (!gmt_number_get(column, &value))
-			return false;
-		if (encoding == 'I')
-			value = gmt_unzigzag(value);
-		if (encoding == 'D')
-			value = before += gmt_unzigzag(value);
-		if (!gmt_number_fits(size_bytes, encoding == 'I', value))
+		if (!gmt_number_next(column, encoding, size_bytes, &before, &value))
 			return false;
 		store_integer(cell, size_bytes, value);
 	}
@@ -103,12 +97,6 @@ static bool get_numbers_of(struct gmt_cursor *column, char *cell, size_t row_byt
 #undef CASES
 }
 
-/* Whether all rows have zero, as rows do anyway before they are decoded. */
-static bool is_zero(struct gmt_cursor column, uint32_t count)
-{
-	return (size_t)(column.end - column.at) == count && !*column.at && gmt_numbers_are_equal(&column, count);
-}
-
 static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_info *record,
 	const struct gmt_field_info *field, struct gmt_cursor column, uint32_t count)
 {
@@ -123,7 +111,8 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
 			if (!get_list(decoder, &column, (struct gmt_list *)cell))
 				return false;
 	} else {
-		return is_zero(column, count) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
+		/* Rows have zero before they are decoded. */
+		return gmt_numbers_are_one(&column, count, 1) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
 			column.at == column.end);
 	}
 	return column.at == column.end;
@@ -180,16 +169,11 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
 	for (; f < record->field_count && payload.at < payload.end; f++) {
-		uint64_t length;
-		bool whole = gmt_varint_get(&payload.at, payload.end, &length) &&
-			length <= (uint64_t)(payload.end - payload.at);
+		struct gmt_cursor column;
 
-		if (!whole || !decode_column(decoder, record, &record->fields[f],
-				(struct gmt_cursor){ payload.at, payload.at + length }, block->rows))
-			return gmt_error_set(error, GMT_DAMAGED,
-			"column `%s` of a `%s` block cannot be decoded",
-				record->fields[f].name, record->name);
-		payload.at += length;
+		if (!gmt_column_cut(&payload, &column) ||
+			!decode_column(decoder, record, &record->fields[f], column, block->rows))
+			return gmt_column_refuse(record, f, error);
 	}
 	make_texts(decoder, record, f, block->rows);
 	fix_lists(decoder, record, block->rows);

@@ -3,8 +3,8 @@
 #define GMT_WIRE_DECODE_H
 
 /*
- * Blocks to rows. In the flow: source -> decode -> load, but for its events (columns.h). The block's checksum was already checked by
- * the source, so a failure here means a writer with other rules; it is reported, never trusted.
+ * Blocks to rows. In the flow: source -> decode -> load, but for its events (columns.h). The block's checksum was already
+ * checked by the source, so a failure here means a writer with other rules; it is reported, never trusted.
  * One decoder per file, one thread.
  */
 
