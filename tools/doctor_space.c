@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/file_identity.h"
 #include "base/text.h"
 #include "tools/doctor.h"
 
@@ -29,12 +30,10 @@ static void output_template(char ret_output[PATH_MAX + 64])
 void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
 	char output[PATH_MAX + 64];
-	struct stat about;
 
 	(void)doctor;
 	output_template(output);
-	/* As the recorder refuses it. */
-	if (!lstat(output, &about) && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode))) {
+	if (gmt_file_is_device(output)) {
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_identity.h"
 #include "base/text.h"
 #include "descriptor.h"
 
@@ -194,14 +195,6 @@ static void make_folders(char *path)
 	}
 }
 
-/* A file beside it (/dev/null.1) is nobody's wish. Pipes and sockets are another thing: anybody can plant them. */
-static bool is_device(const char *path)
-{
-	struct stat about;
-
-	return !lstat(path, &about) && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode));
-}
-
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
 	size_t path_bytes, char *ret_why, size_t why_bytes)
 {
@@ -223,7 +216,8 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)
 			break;
-		if (is_device(ret_path)) {
+		/* Not so of pipes and sockets, which anybody can plant. */
+		if (gmt_file_is_device(ret_path)) {
 			snprintf(ret_why, why_bytes, "%.512s is a device; output= names a file", ret_path);
 			return -1;
 		}

@@ -30,6 +30,13 @@ bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_ide
 		about.st_ino == identity->number;
 }
 
+bool gmt_file_is_device(const char *path)
+{
+	struct stat about;
+
+	return !lstat(path, &about) && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode));
+}
+
 void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity)
 {
 	if (*fd >= 0 && gmt_file_identity_holds(*fd, identity))

@@ -25,6 +25,9 @@ bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity);
 /* Whether `path`, relative to the folder `at` (or AT_FDCWD), names that file itself, not a link to it. */
 bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_identity *identity);
 
+/* Whether `path` names a device itself, not a link to one: nothing can be written beside it that anybody wants. */
+bool gmt_file_is_device(const char *path);
+
 /* Closes `fd` if it still means that file, and sets it to -1. */
 void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity);
 
