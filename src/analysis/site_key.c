@@ -7,6 +7,7 @@
 
 #include "analysis/names.h"
 #include "analysis/site_key_names.h"
+#include "model/symbols_cold.h"
 
 enum { LONGEST_REPETITION = 8 };
 
@@ -55,7 +56,7 @@ static bool is_plumbing(const char *module, const char *function)
 		if (strcmp(module, modules[i]) == 0)
 			return true;
 	return strcmp(function, "_start") == 0 ||
-		strncmp(function, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault")) == 0;
+		strncmp(function, GMT_SYMBOLS_LOOP, strlen(GMT_SYMBOLS_LOOP)) == 0;
 }
 
 static bool name_place(struct maker *maker, uint32_t id)

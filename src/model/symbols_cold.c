@@ -8,8 +8,6 @@
 
 #include "wire/little_endian.h"
 
-static const char loop_name[] = "_PyEval_EvalFrameDefault";
-
 enum {
 	MOST_LOOP_BYTES = 1 << 20,
 	/* Bytes of other instructions can look like a jump, but not to one and the same part. */
@@ -45,7 +43,7 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GEl
 		if (GELF_ST_TYPE(ret_symbol->st_info) != STT_FUNC)
 			continue;
 		name = elf_strptr(elf, header->sh_link, ret_symbol->st_name);
-		if (name && strcmp(name, loop_name) == 0)
+		if (name && strcmp(name, GMT_SYMBOLS_LOOP) == 0)
 			return true;
 	}
 	return false;
@@ -188,5 +186,5 @@ const char *gmt_symbols_cold_find(struct gmt_symbols_cold *cold, struct Elf *elf
 		cold->is_read = true;
 		read_file(cold, elf);
 	}
-	return address - cold->start < cold->end - cold->start ? "_PyEval_EvalFrameDefault.cold" : NULL;
+	return address - cold->start < cold->end - cold->start ? GMT_SYMBOLS_LOOP ".cold" : NULL;
 }

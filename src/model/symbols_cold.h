@@ -14,6 +14,9 @@
 
 struct Elf; /* libelf's */
 
+/* The loop's own name; its parts have one more behind a point. */
+#define GMT_SYMBOLS_LOOP "_PyEval_EvalFrameDefault"
+
 /* Zero-initialise to make one for a file. */
 struct gmt_symbols_cold {
 	bool is_read;

@@ -8,6 +8,7 @@
 #include "base/pages.h"
 #include "model/demangle.h"
 #include "model/symbols.h"
+#include "model/symbols_cold.h"
 #include "model/symbols_elf.h"
 #include "model/traces_parts.h"
 
@@ -87,7 +88,7 @@ static bool add_native_place(struct gmt_traces_merger *merger, const struct gmt_
  */
 static bool is_eval(const char *function)
 {
-	static const char name[] = "_PyEval_EvalFrameDefault";
+	static const char name[] = GMT_SYMBOLS_LOOP;
 
 	return function && strncmp(function, name, sizeof(name) - 1) == 0 &&
 		(!function[sizeof(name) - 1] || function[sizeof(name) - 1] == '.');
