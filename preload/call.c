@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "observe/optimizer.h"
+#include "outer_call.h"
 #include "record/commit.h"
 #include "record/commit_one.h"
 #include "record/session.h"
@@ -63,23 +64,51 @@ static inline struct gmt_driver_place place_of(const struct gmt_call_facts *fact
  */
 static void shut(struct gmt_thread_state *thread)
 {
-	thread->shut = true;
+	thread->shut = GMT_SHUT_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
 static void open_again(struct gmt_thread_state *thread)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->shut = false;
+	thread->shut = 0;
 }
 
-void gmt_call_begin_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
+/* Forgets the events that wait. */
+static void drop_waiting(struct gmt_thread_state *thread)
 {
+	thread->waiting_count = 0;
+	thread->has_seen_event = thread->is_oom = false;
+}
+
+bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind)
+{
+	/* What a handler interrupted when it forked has returned. What still waits is the parent's. */
+	if (thread->busy == GMT_BUSY_FORKED && !thread->shut) {
+		drop_waiting(thread);
+		thread->busy = 0;
+		return false;
+	}
+	if (!thread->is_ours && gmt_outer_call_is_gone(thread, cfa, caller)) {
+		gmt_outer_call_forget(thread);
+		return false;
+	}
 	/* Of a runtime's function, what the driver did inside is not counted once more. */
 	if (kind && !thread->apart && !thread->is_ours)
 		gmt_session_count_loss(GMT_LOSS_REENTERED);
 	thread->apart++;
 	gmt_call_count(hook);
+	return true;
+}
+
+uint64_t gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+{
+	if (!gmt_outer_call_is_gone(thread, cfa, caller))
+		return thread->depth;
+	gmt_outer_call_forget(thread);
+	/* As the caller had it. */
+	thread->shut = GMT_SHUT_BEGIN;
+	return 0;
 }
 
 /* In the order of the stamps, as a free of a call is stamped before what happens in it. */
@@ -244,11 +273,38 @@ void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 	open_again(thread);
 }
 
-void gmt_call_end_in_child(struct gmt_thread_state *thread)
+void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 {
-	/* The call is its parent's, which records it. */
-	thread->waiting_count = 0;
-	thread->has_seen_event = thread->is_oom = false;
+	if (!thread->parent_depth) {
+		thread->depth = 0;
+		gmt_call_end_outermost(thread);
+		return;
+	}
+	/* The parent records the call. */
+	drop_waiting(thread);
+	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;
+	open_again(thread);
+}
+
+bool gmt_call_after_fork(void)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	uint64_t depth = thread->depth;
+
+	if (!(thread->busy & GMT_BUSY_RECORDING) && !thread->shut) {
+		memset(thread, 0, sizeof(*thread));
+		thread->parent_depth = depth;
+		return false;
+	}
+	/* A call that begins is this process's own: the driver is called later. All else is of a call that the parent made. */
+	if (thread->busy || thread->shut != GMT_SHUT_BEGIN)
+		thread->busy |= GMT_BUSY_FORKED;
+	else
+		drop_waiting(thread);
+	thread->tid = 0;
+	thread->refused = 0;
+	thread->is_no_guest = false;
+	return true;
 }
 
 void gmt_call_end_outermost(struct gmt_thread_state *thread)

@@ -71,8 +71,18 @@ struct gmt_call_facts {
 	uint16_t context; /* 0: the stream's, or the current one */
 };
 
-/* A call made while the recorder runs in this thread: it is passed on, and counted as lost where it may be an event. */
-void gmt_call_begin_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind);
+/*
+ * Where the thread is busy or shut. True for a call that a signal handler makes: the call is passed on, and counted as lost
+ * if it may be an event. False if nothing is interrupted: the recorder was left by a jump or a fork, and is in order again.
+ * `cfa` and `caller` are the wrapper's (outer_call.h).
+ */
+bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind);
+
+/*
+ * Where a call begins inside others, but looks like one whose outer calls were left by a jump. Returns the depth that counts:
+ * 0 if they were, else gmt_thread_state::depth.
+ */
+uint64_t gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller);
 
 /* Always inlined: what a wrapper is known to be leaves little of it. */
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role,
@@ -82,21 +92,28 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct gmt_call call = { .role = role };
+	const uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 
-	if (__builtin_expect(thread->busy | thread->shut, 0)) {
-		gmt_call_begin_apart(thread, hook, kind);
+	if (__builtin_expect(thread->busy | thread->shut, 0) &&
+		gmt_call_is_apart(thread, cfa, __builtin_return_address(0), hook, kind)) {
 		call.standing = GMT_CALL_APART;
 		return call;
 	}
-	thread->shut = true;
+	thread->shut = GMT_SHUT_BEGIN;
 	atomic_signal_fence(memory_order_seq_cst);
 
 	uint64_t around = thread->depth, of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
 	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
 
+	/* A call that lies inside another one is deeper on the stack, and rarely of the same role. */
+	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
+		around = gmt_call_look_again(thread, cfa, __builtin_return_address(0));
+		of_its_role = around ? of_its_role : 0;
+	}
 	thread->depth = around + GMT_CALL_DEPTH_OF(role);
 
 	if (!around) {
+		thread->outer_cfa = cfa;
 		thread->outermost = (uint16_t)hook;
 		thread->before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
 		call.standing = GMT_CALL_COUNTS;
@@ -108,7 +125,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	}
 	gmt_call_count_in(thread->call_counts, hook);
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->shut = false;
+	thread->shut = 0;
 	return call;
 }
 
@@ -138,8 +155,17 @@ __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_
 /* For gmt_call_end: records what waits, and opens the thread again. */
 void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
-/* For gmt_call_end: in the child of a fork that was made inside the call, which began anew. */
-void gmt_call_end_in_child(struct gmt_thread_state *thread);
+/*
+ * For gmt_call_end: a call ends that adds `own` to the depth, and the thread does not know it. It began before a fork and ends
+ * in the child, or gmt_call_look_again took it for one that was left.
+ */
+void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own);
+
+/*
+ * In the child of a fork, on the thread that forked. Returns whether a signal handler forked while it interrupted the
+ * recorder: then the interrupted code goes on when the handler returns, and still uses what it used.
+ */
+bool gmt_call_after_fork(void);
 
 /* Leaves the wrapper; the outermost one records what waits. */
 __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_call *call)
@@ -147,10 +173,11 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (__builtin_expect(call->standing == GMT_CALL_APART, 0)) {
-		thread->apart--;
+		/* A jump or a fork meanwhile has set it to 0. */
+		thread->apart -= thread->apart != 0;
 		return;
 	}
-	thread->shut = true;
+	thread->shut = GMT_SHUT_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
 
 	const uint64_t own = GMT_CALL_DEPTH_OF(call->role);
@@ -160,12 +187,13 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 		gmt_call_end_outermost(thread);
 		return;
 	}
-	if (__builtin_expect(thread->depth > own, 1))
-		thread->depth -= own;
-	else
-		gmt_call_end_in_child(thread);
+	if (__builtin_expect(thread->depth < own, 0)) {
+		gmt_call_end_unknown(thread, own);
+		return;
+	}
+	thread->depth -= own;
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->shut = false;
+	thread->shut = 0;
 }
 
 #endif

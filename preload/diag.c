@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "base/file_identity.h"
 #include "base/safe.h"
 #include "config.h"
+#include "recorder_stack.h"
 
 enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160 };
 
@@ -133,9 +135,28 @@ static struct kind *count(const char *name, bool *ret_is_first)
 	return NULL;
 }
 
+/* A line that is still to be formatted. */
+struct line {
+	const char *format;
+	va_list *arguments;
+	struct kind *kind; /* NULL: not one of a kind */
+};
+
+/* On a recorder stack: lines are long, and formatting takes a kilobyte more. */
+static void say_line(void *argument)
+{
+	const struct line *line = argument;
+	char text[LINE_BYTES - 16];
+
+	vsnprintf(text, sizeof(text), line->format, *line->arguments);
+	if (line->kind)
+		snprintf(line->kind->first, sizeof(line->kind->first), "%.*s", FIRST_BYTES - 1, text);
+	if (gmt_config.verbosity >= (line->kind ? 1 : 2))
+		say(text);
+}
+
 bool gmt_diag_warn_kind(const char *name, const char *format, ...)
 {
-	char text[LINE_BYTES - 16];
 	int kept_errno = errno;
 	bool is_first;
 	struct kind *kind = count(name, &is_first);
@@ -144,32 +165,33 @@ bool gmt_diag_warn_kind(const char *name, const char *format, ...)
 	if (!is_first)
 		return false;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, kind });
 	va_end(arguments);
-	snprintf(kind->first, sizeof(kind->first), "%.*s", FIRST_BYTES - 1, text);
-	gmt_diag_warn_text(text);
 	errno = kept_errno;
 	return true;
+}
+
+static void say_text(void *text)
+{
+	say(text);
 }
 
 void gmt_diag_warn_text(const char *text)
 {
 	if (gmt_config.verbosity >= 1)
-		say(text);
+		gmt_recorder_stack_run(say_text, (void *)(uintptr_t)text);
 }
 
 void gmt_diag_tell(const char *format, ...)
 {
-	char text[LINE_BYTES - 16];
 	int kept_errno = errno;
 	va_list arguments;
 
 	if (gmt_config.verbosity < 2)
 		return;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, NULL });
 	va_end(arguments);
-	say(text);
 	errno = kept_errno;
 }
 

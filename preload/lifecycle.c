@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "call_counts.h"
-#include "capture/memory.h"
 #include "capture/native.h"
 #include "capture/own_stack.h"
 #include "capture/python.h"
@@ -32,12 +31,14 @@
 #include "record/session.h"
 #include "hooks.h"
 #include "process.h"
+#include "recorder_stack.h"
 #include "routes/before_exec.h"
 #include "routes/contexts.h"
 #include "routes/dlsym.h"
 #include "routes/driver.h"
 #include "routes/dynsym.h"
 #include "routes/exports.h"
+#include "routes/fork.h"
 #include "routes/libc.h"
 #include "routes/namespaces.h"
 #include "routes/objects.h"
@@ -116,15 +117,10 @@ static unsigned count_threads(void)
 	return gmt_sampler_is_there() ? 1 : 0;
 }
 
-void gmt_lifecycle_reach_driver(void)
+/* On a recorder stack: libraries are opened. */
+static void get_ready(void *unused)
 {
-	bool expected = false;
-
-	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
-		!atomic_compare_exchange_strong(&reached, &expected, true))
-		return;
-	if (!gmt_session_may_begin())
-		return;
+	(void)unused;
 	gmt_process_watch();
 	gmt_config_warn();
 	gmt_python_selftest_every = gmt_config.selftest;
@@ -133,6 +129,17 @@ void gmt_lifecycle_reach_driver(void)
 	dlerror(); /* ours, not the program's */
 	gmt_session_call_now_and_then(look_around);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
+}
+
+void gmt_lifecycle_reach_driver(void)
+{
+	bool expected = false;
+
+	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
+		!atomic_compare_exchange_strong(&reached, &expected, true))
+		return;
+	if (gmt_session_may_begin())
+		gmt_recorder_stack_run(get_ready, NULL);
 }
 
 static void before_fork(void)
@@ -168,7 +175,7 @@ static void let_go_of_parent(void)
 	gmt_heaps_forget_recording();
 	gmt_python_reset();
 	gmt_rules_reset();
-	gmt_capture_memory_reset();
+	gmt_recorder_stack_after_fork();
 	gmt_optimizer_forget_threads();
 }
 
@@ -235,6 +242,7 @@ __attribute__((constructor)) static void on_load(void)
 	/* The first to register is the last to be called, as the destructor is. */
 	at_quick_exit(on_quick_exit);
 	gmt_before_exec_init();
+	gmt_fork_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();

@@ -18,6 +18,17 @@ struct gmt_capture_memory;
 
 enum { GMT_THREAD_WAITING = 4 };
 
+/* Bits. */
+enum gmt_busy {
+	GMT_BUSY_RECORDING = 1, /* the recorder runs in this thread */
+	GMT_BUSY_FORKED = 2,    /* a signal handler forked while it did: this is the child, and the event is the parent's */
+};
+
+enum gmt_shut {
+	GMT_SHUT_BEGIN = 1,  /* a call begins: the driver was not called yet */
+	GMT_SHUT_CHANGE = 2, /* the events that wait are being changed */
+};
+
 struct gmt_thread_state {
 	/* What each event looks at, in one line of the cache. */
 	_Alignas(64) uint64_t depth; /* of hooked CUDA calls inside each other; the upper half: of the driver's among them (call.h) */
@@ -26,17 +37,19 @@ struct gmt_thread_state {
 	uint8_t waiting_count;
 	bool has_seen_event;   /* an event inside the outermost says what it did */
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
-	bool busy;            /* the recorder itself runs: a signal handler must not enter it again; where is_ours, always */
-	bool shut;            /* likewise, and what waits is being changed */
-	bool has_room;        /* for stacks, while the recorder runs (capture/room.h) */
+	uint8_t busy;         /* enum gmt_busy: 0 when a signal handler may enter the recorder; never 0 where is_ours */
+	uint8_t shut;         /* enum gmt_shut: likewise */
+	bool is_on_recorder_stack; /* recorder_stack.h */
 	uint32_t calls;       /* noted down since one was timed (record/overhead.h); 0: this one is */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
-	uintptr_t roomy_block; /* a part of the thread's stack that is no signal stack */
+	uintptr_t outer_cfa;   /* the stack pointer of the caller of the outermost call: a call that returned has none (outer_call.h) */
 	struct gmt_capture_memory *memory; /* its last stacks (capture/memory.h); NULL: none yet */
 	struct gmt_ring *ring;
 	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
 
-	uintptr_t roomy_block_before; /* the one that was found before that */
+	uint64_t parent_depth; /* `depth` at the fork that made this process inside a call; 0: none of those calls is left */
+	uint64_t looked_at;    /* the stamp of the last look for the outermost call */
+	uint32_t inside;       /* calls since then that seemed to lie inside another one */
 	uint64_t timed_from;  /* the stamp at which the call began that is timed */
 	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was shut or busy */
 	bool is_ours;         /* the writer: its driver calls are not the program's */

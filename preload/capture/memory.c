@@ -101,8 +101,10 @@ void gmt_capture_memory_leave(void)
 		atomic_store_explicit(&slots[memory->slot].owner, 0, memory_order_release);
 }
 
-void gmt_capture_memory_reset(void)
+void gmt_capture_memory_after_fork(void)
 {
+	const struct gmt_capture_memory *own = gmt_this_thread.memory;
+
 	for (uint32_t i = 0; i < GMT_CAPTURE_MEMORIES; i++)
-		atomic_store(&slots[i].owner, 0);
+		atomic_store(&slots[i].owner, own && own->slot == i ? gmt_thread_tid() : 0);
 }

@@ -40,8 +40,8 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void);
 /* The calling thread ends: another one may have its memory. A capture after this claims some anew. */
 void gmt_capture_memory_leave(void);
 
-/* In the child of a fork: all of it is free. */
-void gmt_capture_memory_reset(void);
+/* In the child of a fork: all of it is free, but what the forking thread still has. */
+void gmt_capture_memory_after_fork(void);
 
 /* The calling thread's; NULL when there is none left. */
 static inline struct gmt_capture_memory *gmt_capture_memory_get(void)

@@ -17,6 +17,7 @@
 #include "capture/unwinder_calls.h"
 #include "capture/walk.h"
 #include "config.h"
+#include "recorder_stack.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 
@@ -28,7 +29,10 @@ enum { WALKS_BY_FRAME_POINTERS = false };
 #endif
 
 /* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
-enum { OWN_FRAMES = 12 };
+enum {
+	OWN_FRAMES = 24,
+	LOOK_FRAMES = 4096, /* of a stack on which calls of the recorder are looked for */
+};
 
 /* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
 static int (*backtrace_fast)(void **, int);
@@ -189,27 +193,60 @@ union stack_room {
 	uint64_t words[1 + GMT_DEPTH_MAX + OWN_FRAMES];
 };
 
+/* What unwinder_work is asked for, and its answer. */
+struct unwinder_call {
+	struct gmt_depot *depot;
+	uint32_t depth, generation;
+	bool is_lost;
+	uint32_t id;
+};
+
+/* On a recorder stack. */
+static void unwinder_work(void *argument)
+{
+	struct unwinder_call *call = argument;
+	union stack_room room;
+	uint32_t count = unwind_stack(&room.stack, call->depth);
+
+	room.stack.generation = call->generation;
+	if (count)
+		call->id = intern(call->depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count, 0), &call->is_lost);
+}
+
 __attribute__((noinline)) static uint32_t capture_by_unwinder(struct gmt_depot *depot, uint32_t depth,
 	uint32_t generation, bool *ret_lost)
 {
-	union stack_room room;
-	uint32_t count = gmt_native_unwinder() == GMT_UNWINDER_NONE ? 0 : unwind_stack(&room.stack, depth);
+	struct unwinder_call call = { .depot = depot, .depth = depth, .generation = generation };
 
-	room.stack.generation = generation;
-	return count ? intern(depot, &room.stack, count, gmt_walk_hash(room.stack.addresses, count, 0), ret_lost) : 0;
+	if (gmt_native_unwinder() == GMT_UNWINDER_NONE)
+		return 0;
+	*ret_lost |= !gmt_recorder_stack_run(unwinder_work, &call) || call.is_lost;
+	return call.id;
 }
 
-/* Whether libunwind sees these addresses. Newer ones tell the call's own, in front of where it returns to. */
-__attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addresses, uint32_t count, uint32_t depth)
-{
-	union stack_room room;
-	uint32_t seen = unwind_stack(&room.stack, depth), same = 0;
+struct comparison {
+	const uint64_t *addresses;
+	uint32_t count, depth;
+};
 
-	while (same < seen && same < count && addresses[same] - room.stack.addresses[same] <= 1)
+/* Compares a stack with what the unwinder sees. On a recorder stack. */
+static void comparison_work(void *argument)
+{
+	const struct comparison *ours = argument;
+	union stack_room room;
+	uint32_t seen = unwind_stack(&room.stack, ours->depth), same = 0;
+
+	/* Newer versions of libunwind tell the address of the innermost call, not the one that it returns to. */
+	while (same < seen && same < ours->count && ours->addresses[same] - room.stack.addresses[same] <= 1)
 		same++;
 	/* By frame pointers, a stack may end before the tables do. */
 	gmt_selftest_count(&selftest,
-		same != count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
+		same != ours->count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
+}
+
+__attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addresses, uint32_t count, uint32_t depth)
+{
+	gmt_recorder_stack_run(comparison_work, &(struct comparison){ addresses, count, depth });
 }
 
 /* The innermost `count` frames of a walk. */
@@ -234,8 +271,7 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
 {
-	union stack_room room;
-	struct gmt_depot_stack *stack = &room.stack;
+	struct gmt_depot_stack *stack = gmt_walk_scratch(walk);
 	uint32_t outer = depth / GMT_BOTH_ENDS_OUTER_PART, inner = depth - outer;
 	uint64_t hash = 0;
 
@@ -327,6 +363,39 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 	if (was_same && walk->id && gmt_walk_is_sure(walk))
 		walk->same_for = generation;
 	return walk->id;
+}
+
+/* On a recorder stack. */
+static void recorder_look_work(void *argument)
+{
+	enum gmt_native_recorder *answer = argument;
+	uint64_t addresses[LOOK_FRAMES];
+	int count = unwind((void **)addresses, LOOK_FRAMES), at = 0;
+	uint32_t generation;
+
+	while (at < count && is_own(addresses[at]))
+		at++;
+	for (int i = at; i < count; i++)
+		if (is_own(addresses[i])) {
+			*answer = GMT_NATIVE_RECORDER_IS_OUTSIDE;
+			return;
+		}
+	/* A function that nobody calls, as the program's first and a thread's first, is the end of a stack. */
+	if (at < count && count < LOOK_FRAMES && gmt_rules_begin(&generation) &&
+		gmt_rules_find(addresses[count - 1]).kind == GMT_UNWIND_END)
+		*answer = GMT_NATIVE_RECORDER_IS_NOT;
+}
+
+enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
+{
+	enum gmt_native_recorder answer = GMT_NATIVE_RECORDER_IS_UNKNOWN;
+
+	/* Code that jumps to a hooked function leaves its own caller as the one that is returned to. */
+	if (caller && is_own((uint64_t)(uintptr_t)caller))
+		return GMT_NATIVE_RECORDER_IS_OUTSIDE;
+	if (gmt_native_unwinder() != GMT_UNWINDER_NONE)
+		gmt_recorder_stack_run(recorder_look_work, &answer);
+	return answer;
 }
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)

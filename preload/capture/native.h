@@ -57,6 +57,18 @@ static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t gene
 	return walk->same_for == generation && gmt_walk_is_same(walk, start->ip, start->sp, start->fp);
 }
 
+enum gmt_native_recorder {
+	GMT_NATIVE_RECORDER_IS_OUTSIDE, /* a call of the recorder is among the frames */
+	GMT_NATIVE_RECORDER_IS_NOT,     /* the stack is known to its end, and has none */
+	GMT_NATIVE_RECORDER_IS_UNKNOWN, /* no unwinder, or a stack that it does not know to its end */
+};
+
+/*
+ * Whether the calling thread's stack has frames of the recorder outside of those that called this. `caller` is where these
+ * return to; NULL: not known. Asks the unwinder, which knows the frames that signals interrupt. Slow.
+ */
+enum gmt_native_recorder gmt_native_outer_recorder(const void *caller);
+
 /*
  * With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. Those
  * by frame pointers need only be the beginning of what the unwinder sees: libraries without them end many.

@@ -5,6 +5,7 @@
 
 #include "capture/hash.h"
 #include "capture/python_text.h"
+#include "recorder_stack.h"
 
 enum {
 	WHOLE_TABLE_BYTES = 256,
@@ -60,9 +61,19 @@ uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char
 	return hash_table(hash ^ (uintptr_t)lines, lines);
 }
 
-uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
-	const struct gmt_python_place *place)
+struct code_call {
+	const struct gmt_python_layout *layout;
+	struct gmt_depot *depot;
+	const struct gmt_python_place *place;
+	uint32_t id;
+};
+
+/* On a recorder stack: the texts are long. */
+static void intern_work(void *argument)
 {
+	struct code_call *call = argument;
+	const struct gmt_python_layout *layout = call->layout;
+	const struct gmt_python_place *place = call->place;
 	union {
 		struct gmt_depot_code code;
 		char bytes[sizeof(struct gmt_depot_code) + 2 * GMT_PYTHON_TEXT_BYTES];
@@ -75,7 +86,16 @@ uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct g
 	code->file_length = gmt_python_text(layout, gmt_python_load(place->code, layout->code.file),
 		code->text + code->function_length);
 	frame.line = gmt_python_line(layout, place->code, place->instr);
-	frame.code = gmt_depot_intern(depot, GMT_DEPOT_CODE, code,
+	frame.code = gmt_depot_intern(call->depot, GMT_DEPOT_CODE, code,
 		(uint32_t)offsetof(struct gmt_depot_code, text) + code->function_length + code->file_length);
-	return frame.code ? gmt_depot_intern(depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) : 0;
+	call->id = frame.code ? gmt_depot_intern(call->depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) : 0;
+}
+
+uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
+	const struct gmt_python_place *place)
+{
+	struct code_call call = { layout, depot, place, 0 };
+
+	gmt_recorder_stack_run(intern_work, &call);
+	return call.id;
 }

@@ -7,6 +7,7 @@
 
 #include "capture/eh_frame.h"
 #include "capture/readable.h"
+#include "recorder_stack.h"
 #include "routes/objects.h"
 #include "together.h"
 
@@ -130,14 +131,28 @@ static void add(uint64_t return_address, struct gmt_unwind_rule rule)
 	atomic_store_explicit(&set[mixed % GMT_RULES_WAYS], entry, memory_order_relaxed);
 }
 
-struct gmt_unwind_rule gmt_rules_look(uint64_t return_address)
-{
+struct look {
+	uint64_t return_address;
 	struct gmt_unwind_rule rule;
+};
+
+/* On a recorder stack. */
+static void look_work(void *argument)
+{
+	struct look *look = argument;
 
 	/* The call is before where it returns to, which may be in another function already. */
-	if (find_rule(return_address - 1, &rule))
-		add(return_address, rule);
-	return rule;
+	if (find_rule(look->return_address - 1, &look->rule))
+		add(look->return_address, look->rule);
+}
+
+struct gmt_unwind_rule gmt_rules_look(uint64_t return_address)
+{
+	/* What no table tells is left to libunwind. */
+	struct look look = { .return_address = return_address, .rule.kind = GMT_UNWIND_OTHER };
+
+	gmt_recorder_stack_run(look_work, &look);
+	return look.rule;
 }
 
 void gmt_rules_init(void *(*find)(const char *name))

@@ -73,6 +73,15 @@ static inline uint32_t gmt_walk_count(const struct gmt_walk *walk)
 	return GMT_WALK_FRAMES - walk->first;
 }
 
+/*
+ * Memory for the caller until the next walk, so that it does not lie on the host's stack: room for a stack of GMT_DEPTH_MAX
+ * addresses and its head.
+ */
+static inline void *gmt_walk_scratch(struct gmt_walk *walk)
+{
+	return walk->fresh;
+}
+
 /* Empty, for a thread of which nothing is known. */
 void gmt_walk_init(struct gmt_walk *walk);
 

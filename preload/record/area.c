@@ -386,9 +386,12 @@ void gmt_area_unlink(struct gmt_area *area)
 	gmt_file_identity_close(&area->fd, &area->file);
 }
 
-void gmt_area_abandon(struct gmt_area *area)
+void gmt_area_abandon(struct gmt_area *area, bool is_in_use)
 {
-	if (area->header)
+	/* Memory that is all 0 is an empty ring, and a depot that has nothing: whoever goes on there finds no more. */
+	if (area->header && is_in_use)
+		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	else if (area->header)
 		munmap(area->header, area->size_bytes);
 	gmt_file_identity_close(&area->fd, &area->file);
 	memset(area, 0, sizeof(*area));

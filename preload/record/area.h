@@ -88,7 +88,10 @@ void gmt_area_leave_dead(struct gmt_area *area);
 /* Unlinks the file: the recording is whole without it. The mapping stays: threads may still be about to write to it. */
 void gmt_area_unlink(struct gmt_area *area);
 
-/* A forked child lets go of its parent's area. */
-void gmt_area_abandon(struct gmt_area *area);
+/*
+ * A forked child lets go of its parent's area. With `is_in_use`, its addresses stay valid, with private memory behind them that
+ * is the caller's to unmap: a signal handler has forked while it interrupted code that goes on there.
+ */
+void gmt_area_abandon(struct gmt_area *area, bool is_in_use);
 
 #endif

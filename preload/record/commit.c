@@ -8,8 +8,8 @@
 #include "capture/memory.h"
 #include "capture/native.h"
 #include "capture/python.h"
-#include "capture/room.h"
 #include "config.h"
+#include "outer_call.h"
 #include "record/clock.h"
 #include "record/commit_one.h"
 #include "record/modules.h"
@@ -62,19 +62,20 @@ bool gmt_commit_may_enter(struct gmt_thread_state *thread)
 {
 	if (thread->is_ours)
 		return false;
-	if (thread->busy) {
-		gmt_session_count_loss(GMT_LOSS_REENTERED);
-		return false;
+	if (thread->busy == GMT_BUSY_FORKED) {
+		thread->busy = 0;
+		/* The interrupted call ends: its events are the parent's. Any other event is this process's own. */
+		if (thread->shut)
+			return false;
+		thread->waiting_count = 0;
+		return true;
 	}
-
-	enum gmt_room room = gmt_room_here();
-
-	if (room == GMT_ROOM_NONE || (room == GMT_ROOM_EVENT && !gmt_session_is_on())) {
-		gmt_session_count_loss(GMT_LOSS_ROOM);
-		return false;
+	if (gmt_outer_call_is_gone(thread, 0, NULL)) {
+		gmt_outer_call_forget(thread);
+		return true;
 	}
-	thread->has_room = room == GMT_ROOM_ENOUGH;
-	return true;
+	gmt_session_count_loss(GMT_LOSS_REENTERED);
+	return false;
 }
 
 bool gmt_commit_begin(void)
@@ -105,14 +106,13 @@ static struct gmt_commit_stacks capture(struct gmt_depot *depot, uint32_t stack,
 	} else if (gmt_config.python_stacks) {
 		lost = true;
 	}
-	if (lost)
+	if (lost && !(gmt_this_thread.busy & GMT_BUSY_FORKED))
 		gmt_session_count_loss(GMT_LOSS_STACK);
 	return stacks;
 }
 
 /* Likewise. */
-__attribute__((noinline)) static struct gmt_commit_stacks capture_rest(struct gmt_thread_state *thread, uint32_t stack,
-	uint64_t ip, uint64_t sp, uint64_t fp)
+__attribute__((noinline)) static struct gmt_commit_stacks capture_rest(uint32_t stack, uint64_t ip, uint64_t sp, uint64_t fp)
 {
 	/* One by one, so that they need not lie in memory where all is known. */
 	const struct gmt_native_start start = { ip, sp, fp };
@@ -120,12 +120,8 @@ __attribute__((noinline)) static struct gmt_commit_stacks capture_rest(struct gm
 	int kept_errno = errno;
 	struct gmt_depot *depot = gmt_session_depot();
 
-	if (depot && !gmt_commit_is_paused()) {
-		if (thread->has_room)
-			stacks = capture(depot, stack, &start);
-		else
-			gmt_session_count_loss(GMT_LOSS_STACK_ROOM);
-	}
+	if (depot && !gmt_commit_is_paused())
+		stacks = capture(depot, stack, &start);
 	errno = kept_errno;
 	return stacks;
 }
@@ -137,13 +133,13 @@ __attribute__((noinline)) struct gmt_commit_stacks gmt_commit_capture_some(struc
 	uint32_t stack = 0;
 
 	/* Nothing of this changes errno. That the recording is on was asked, so there is a depot. */
-	if (__builtin_expect(memory && thread->has_room && !gmt_commit_is_paused() &&
+	if (__builtin_expect(memory && !gmt_commit_is_paused() &&
 		gmt_native_is_same(&memory->walk, gmt_modules_use_again(), &start), 1)) {
 		stack = memory->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))
 			return (struct gmt_commit_stacks){ .stack = stack };
 	}
-	return capture_rest(thread, stack, start.ip, start.sp, start.fp);
+	return capture_rest(stack, start.ip, start.sp, start.fp);
 }
 
 void gmt_commit_push(const struct gmt_ring_event *event)

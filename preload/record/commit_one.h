@@ -28,7 +28,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/room.h"
 #include "config.h"
 #include "process.h"
 #include "record/area.h"
@@ -53,13 +52,9 @@ void gmt_commit_wake(void);
 static inline bool gmt_commit_enter(struct gmt_thread_state *thread)
 {
 	gmt_process_check();
-	if (__builtin_expect(thread->busy || !gmt_room_is_known(thread), 0)) {
-		if (!gmt_commit_may_enter(thread))
-			return false;
-	} else {
-		thread->has_room = true;
-	}
-	thread->busy = true;
+	if (__builtin_expect(thread->busy, 0) && !gmt_commit_may_enter(thread))
+		return false;
+	thread->busy = GMT_BUSY_RECORDING;
 	/* What comes behind is not done before; a signal handler of this thread sees it. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(gmt_overhead_is_timed(&thread->calls), 0))
@@ -73,7 +68,7 @@ static inline void gmt_commit_leave(struct gmt_thread_state *thread)
 	if (__builtin_expect(!thread->calls, 0) && thread->timed_from)
 		gmt_overhead_end(thread->timed_from);
 	atomic_signal_fence(memory_order_seq_cst);
-	thread->busy = false;
+	thread->busy = 0;
 }
 
 /*

@@ -157,7 +157,6 @@ static void write_losses(struct gmt_facts *facts, bool all)
 	};
 	static const char *const notes[GMT_LOSS_COUNT] = {
 		[GMT_LOSS_STACK] = "stacks did not fit into the recorder's memory; their events are there without a stack",
-		[GMT_LOSS_STACK_ROOM] = "stacks would not have fit onto a signal stack; their events are there without a stack",
 		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter of the process may have run on the "
 			"thread, which cannot be told before Python 3.12",
 	};

@@ -8,16 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "call_counts.h"
 #include "cancelling.h"
 #include "capture/memory.h"
 #include "config.h"
 #include "diag.h"
+#include "outer_call.h"
 #include "process.h"
+#include "recorder_stack.h"
 #include "record/area.h"
 #include "record/clock.h"
 #include "record/commit.h"
@@ -63,6 +67,9 @@ static void leave_ring(void *slot_plus_1)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
+	/* The thread was cancelled in a call, or has left it in another way. */
+	if (thread->depth)
+		gmt_outer_call_forget(thread);
 	gmt_capture_memory_leave();
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
@@ -145,10 +152,38 @@ static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
 	return false;
 }
 
-static bool begin(void)
+/*
+ * What the code that a forking signal handler has interrupted still uses of the parent's recording, when it goes on in the
+ * child: the depot's table, and the area's addresses with other memory behind them. Freed when the child begins a recording.
+ */
+static struct {
+	void *area;
+	uint64_t area_bytes;
+	struct gmt_depot *depot;
+} inherited;
+
+static void free_inherited(void)
+{
+	if (inherited.area)
+		munmap(inherited.area, inherited.area_bytes);
+	if (inherited.depot)
+		gmt_depot_close(inherited.depot);
+	memset(&inherited, 0, sizeof(inherited));
+}
+
+static void keep_inherited(void)
+{
+	free_inherited();
+	inherited.area = area.header;
+	inherited.area_bytes = area.size_bytes;
+	inherited.depot = recording.depot;
+}
+
+static bool begin_files(void)
 {
 	static char why[1024], folder[4352]; /* one caller; stacks may be small */
 
+	free_inherited();
 	recording.pid = getpid();
 	gmt_identity_init(&recording.identity);
 	ask_devices();
@@ -171,6 +206,21 @@ static bool begin(void)
 	return false;
 }
 
+/* On a recorder stack: files are made and the driver is asked. */
+static void begin_work(void *ret_begun)
+{
+	*(bool *)ret_begun = begin_files();
+}
+
+static bool begin(void)
+{
+	bool begun = false;
+
+	if (!gmt_recorder_stack_run(begin_work, &begun))
+		gmt_diag_warn("no memory for a stack of the recorder's own; nothing is recorded, the program goes on");
+	return begun;
+}
+
 static void wait_while_starting(void)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(START_WAIT_NS);
@@ -187,6 +237,9 @@ __attribute__((noinline)) static bool begin_once(void)
 
 	if (now == GMT_SESSION_ON)
 		return true;
+	/* A recording of this process begins with an event of its own. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED)
+		return false;
 	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
 	if (now == GMT_SESSION_NONE && gmt_process_is_another())
 		return false;
@@ -247,6 +300,28 @@ static void rest(uint64_t waited_ns)
 		syscall(SYS_nanosleep, &nap, NULL);
 }
 
+struct claim {
+	uint32_t slot;
+	bool is_claimed;
+};
+
+/* On a recorder stack: the slot's memory is allocated. */
+static void claim_work(void *argument)
+{
+	struct claim *claim = argument;
+
+	claim->is_claimed = gmt_area_claim_ring(&area, &claim->slot);
+}
+
+static bool try_to_claim(uint32_t *ret_slot)
+{
+	struct claim claim = { 0 };
+
+	gmt_recorder_stack_run(claim_work, &claim);
+	*ret_slot = claim.slot;
+	return claim.is_claimed;
+}
+
 /* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
 static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 {
@@ -254,7 +329,7 @@ static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 
 	if (!is_no_guest && gmt_process_is_another())
 		return false;
-	while (!gmt_area_claim_ring(&area, ret_slot)) {
+	while (!try_to_claim(ret_slot)) {
 		/* Rings of threads that are gone are free once the writer has emptied them. */
 		gmt_writer_wake();
 		waited_ns = gmt_clock_monotonic_ns() - start_ns;
@@ -364,7 +439,12 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 
 void gmt_session_push(const struct gmt_ring_event *event)
 {
-	struct gmt_ring *ring = ring_of_thread();
+	struct gmt_ring *ring;
+
+	/* The event is the parent's, which records it. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED)
+		return;
+	ring = ring_of_thread();
 
 	if (!ring) {
 		gmt_session_count_loss(GMT_LOSS_NO_RING);
@@ -378,11 +458,16 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		gmt_writer_wake();
 }
 
+void gmt_session_count_losses(enum gmt_loss loss, uint64_t count)
+{
+	atomic_fetch_add_explicit(&recording.losses[loss], count, memory_order_relaxed);
+	if (gmt_session_is_on())
+		atomic_fetch_add_explicit(&area.header->losses[loss], count, memory_order_relaxed);
+}
+
 void gmt_session_count_loss(enum gmt_loss loss)
 {
-	atomic_fetch_add_explicit(&recording.losses[loss], 1, memory_order_relaxed);
-	if (gmt_session_is_on())
-		atomic_fetch_add_explicit(&area.header->losses[loss], 1, memory_order_relaxed);
+	gmt_session_count_losses(loss, 1);
 }
 
 void gmt_session_note(const char *text)
@@ -472,12 +557,16 @@ void gmt_session_end(void)
 void gmt_session_abandon(void)
 {
 	uint32_t was = atomic_load(&gmt_session_state);
+	bool is_interrupted = gmt_call_after_fork();
 
+	gmt_capture_memory_after_fork();
 	/* The parent's rings must not live on because of a child that knows nothing of them. */
 	if (was != GMT_SESSION_NONE) {
-		if (recording.depot)
+		if (is_interrupted)
+			keep_inherited();
+		else if (recording.depot)
 			gmt_depot_close(recording.depot);
-		gmt_area_abandon(&area);
+		gmt_area_abandon(&area, is_interrupted);
 		gmt_writer_forget();
 		gmt_file_identity_close(&recording.fd, &recording.file);
 	}
@@ -492,7 +581,6 @@ void gmt_session_abandon(void)
 	atomic_store(&recording.is_stalled, false);
 	atomic_store(&ending, 0);
 	gmt_overhead_forget();
-	memset(&gmt_this_thread, 0, sizeof(gmt_this_thread));
 	atomic_fetch_add(&gmt_session_number, 1);
 	atomic_store(&last_thread, 0);
 	atomic_store(&gmt_session_state, GMT_SESSION_NONE);

@@ -54,6 +54,7 @@ enum gmt_loss {
 	GMT_LOSS_COUNT
 };
 void gmt_session_count_loss(enum gmt_loss loss);
+void gmt_session_count_losses(enum gmt_loss loss, uint64_t count);
 
 /* A line for the report's reader, kept until the file is there. Text is copied. */
 void gmt_session_note(const char *text);

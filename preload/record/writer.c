@@ -212,7 +212,8 @@ static void end_process(void)
 
 static void record(void)
 {
-	gmt_this_thread.is_ours = gmt_this_thread.busy = true;
+	gmt_this_thread.is_ours = true;
+	gmt_this_thread.busy = GMT_BUSY_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
 	/* Waking up, it takes the processor from no thread of the host's. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });

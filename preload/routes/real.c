@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "recorder_stack.h"
 #include "routes/dynsym.h"
 #include "routes/libc.h"
 #include "routes/namespaces.h"
@@ -315,7 +316,7 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
 }
 
-static void *find_slowly(enum gmt_hook hook, const void *caller)
+static void *find_slowly_here(enum gmt_hook hook, const void *caller)
 {
 	uint32_t of = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
 	struct gmt_object object;
@@ -338,6 +339,29 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
 		gmt_real_set(hook, real);
 	return real;
+}
+
+struct search {
+	enum gmt_hook hook;
+	const void *caller;
+	void *real;
+};
+
+/* On a recorder stack: paths of objects are long. */
+static void search_work(void *argument)
+{
+	struct search *search = argument;
+
+	search->real = find_slowly_here(search->hook, search->caller);
+}
+
+static void *find_slowly(enum gmt_hook hook, const void *caller)
+{
+	struct search search = { hook, caller, NULL };
+
+	if (!gmt_recorder_stack_run(search_work, &search))
+		search.real = find_slowly_here(hook, caller);
+	return search.real;
 }
 
 void *gmt_real_find(enum gmt_hook hook, const void *caller)

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "outer_call.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "capture/memory.h"
+#include "capture/native.h"
+#include "capture/readable.h"
+#include "record/clock.h"
+#include "record/commit_one.h"
+#include "record/session.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	PAGES_MAX = 4096,         /* of a stack, to look at */
+	LOOK_TICKS = 1 << 20,     /* some 0.2 to 1 ms */
+};
+
+/* Whether all memory between two addresses can be read: then they are on one stack, as stacks have guard pages. */
+static bool is_one_stack(uintptr_t a, uintptr_t b)
+{
+	uintptr_t low = (a < b ? a : b) & ~(uintptr_t)(PAGE_BYTES - 1), high = a < b ? b : a;
+
+	if (high - low > (uintptr_t)PAGES_MAX * PAGE_BYTES)
+		return false;
+	for (uintptr_t page = low; page < high; page += PAGE_BYTES)
+		if (!gmt_is_readable(page))
+			return false;
+	return true;
+}
+
+static bool is_on_signal_stack(void)
+{
+	stack_t stack;
+
+	return !sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK;
+}
+
+static bool look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+{
+	switch (gmt_native_outer_recorder(caller)) {
+	case GMT_NATIVE_RECORDER_IS_OUTSIDE:
+		return false;
+	case GMT_NATIVE_RECORDER_IS_NOT:
+		/* Of two stacks, each has frames that the other one does not know. */
+		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa);
+	case GMT_NATIVE_RECORDER_IS_UNKNOWN:
+		break;
+	}
+	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() && is_one_stack(cfa, thread->outer_cfa);
+}
+
+bool gmt_outer_call_is_gone(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+{
+	uint64_t now = gmt_clock_stamp();
+	int kept_errno = errno;
+	bool is_gone;
+
+	if (thread->looked_at && now - thread->looked_at < LOOK_TICKS) {
+		thread->inside += thread->inside != UINT32_MAX;
+		return false;
+	}
+	is_gone = look(thread, cfa, caller);
+	errno = kept_errno;
+	thread->looked_at = gmt_clock_stamp();
+	if (!is_gone)
+		thread->inside = 0;
+	return is_gone;
+}
+
+/* What of the thread's memory may have been changed in part. */
+static void forget_recorder(struct gmt_thread_state *thread)
+{
+	struct gmt_capture_memory *memory = thread->memory;
+
+	if (!memory)
+		return;
+	gmt_walk_init(&memory->walk);
+	memory->trace.epoch = 0;
+	atomic_store_explicit(&memory->trace.gate.inside, 0, memory_order_relaxed);
+}
+
+/* Events that waited for the end of a call that was left: whole, but nobody knows the stack that they were made on. */
+static void record_waiting(struct gmt_thread_state *thread)
+{
+	int kept_errno = errno;
+	unsigned count = thread->waiting_count;
+
+	thread->waiting_count = 0;
+	if (!count || !gmt_commit_enter(thread))
+		return;
+	if (gmt_session_depot())
+		for (unsigned i = 0; i < count; i++)
+			gmt_session_push(&thread->waiting[i]);
+	gmt_commit_leave(thread);
+	errno = kept_errno;
+}
+
+void gmt_outer_call_forget(struct gmt_thread_state *thread)
+{
+	bool is_whole = !thread->busy && thread->shut != GMT_SHUT_CHANGE;
+	unsigned waiting = thread->waiting_count;
+
+	if (thread->busy)
+		forget_recorder(thread);
+	/* What the driver did in the call that was left is not known: it counts as one event. */
+	gmt_session_count_losses(GMT_LOSS_JUMPED, (uint64_t)thread->inside + 1 + (is_whole ? 0 : waiting));
+	thread->inside = 0;
+	thread->busy = thread->shut = 0;
+	thread->apart = 0;
+	thread->depth = 0;
+	thread->has_seen_event = thread->is_oom = false;
+	if (is_whole)
+		record_waiting(thread);
+	thread->waiting_count = 0;
+}
