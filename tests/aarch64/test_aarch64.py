@@ -96,6 +96,17 @@ def build_walk(compiler, folder, *arguments):
     return path
 
 
+def build_recorder_stack(compiler, folder):
+    """Recorder stacks with their test, for one architecture."""
+    path = os.path.join(folder, "recorder_stack")
+    subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
+                    "-funwind-tables", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", "-o", path,
+                    os.path.join(os.path.dirname(HERE), "preload", "test_recorder_stack.c"),
+                    *[os.path.join(PRELOAD, name) for name in ("recorder_stack.c", "recorder_stack_switch.S")], "-pthread"],
+                   check=True)
+    return path
+
+
 def run_program(command, environment=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd="/",
                           env={**os.environ, **(environment or {})})
@@ -133,6 +144,9 @@ class AArch64(Case):
         cls.sources = shim_sources()
         cls.objects, cls.said = compile_all(cls.sources, cls.folder.name)
         cls.shim, cls.linking = link_shim(cls.objects, cls.folder.name)
+
+    def test_recorder_stacks_keep_their_promises(self):
+        self.check(run_program([QEMU, "-L", SYSROOT, build_recorder_stack(CROSS, self.folder.name)]), 13)
 
     def emulate(self, *arguments, options=""):
         program = build_program(CROSS, self.folder.name)

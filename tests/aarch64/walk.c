@@ -15,6 +15,7 @@
 
 #include "capture/own_stack.h"
 #include "capture/walk.h"
+#include "recorder_stack.h"
 #include "routes/objects.h"
 
 enum { DEEPEST = 300, LIMIT = 512, ROUNDS = 300, THREADS = 4, STACK_BYTES = 256 << 10 };
@@ -26,6 +27,13 @@ static __thread bool differs, is_refused, was_whole = true;
 static __thread unsigned spliced;
 static _Atomic bool is_signed;
 static int number, failures;
+
+/* Changing stacks has a test of its own (tests/preload/test_recorder_stack.c). */
+bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
+{
+	work(argument);
+	return true;
+}
 
 void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
 {

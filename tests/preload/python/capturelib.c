@@ -15,6 +15,7 @@
 
 #include "capture/python.h"
 #include "capture/python_trace.h"
+#include "recorder_stack.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -33,6 +34,13 @@ EXPORT uint32_t test_capture_without_python(void);
 EXPORT void test_capture_for_ever(void);
 EXPORT void test_end(void);
 EXPORT double test_bench(uint32_t depth, uint32_t captures);
+
+/* The interpreter's stacks have room for all. */
+bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
+{
+	work(argument);
+	return true;
+}
 
 static struct gmt_depot *depot;
 

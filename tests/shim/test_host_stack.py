@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""How much of the host's stack the recorder takes: never more than it says, on any stack, from the first event on."""
+import os
+import unittest
+
+import tap
+from snapshots import Recording
+
+PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "host-stack")
+HOST_STACK_BYTES = 1024  # preload/recorder_stack.h
+STACKS = ("signal", "inside", "coroutine", "thread", "frame")
+
+
+def used_bytes(stack, when, **more):
+    run = Recording([PROGRAM, stack, when], **more)
+    assert (run.code, run.err) == (0, ""), (run.code, run.err)
+    return int(run.out), run
+
+
+class HostStack(unittest.TestCase):
+    def check(self, **options):
+        for stack in STACKS:
+            for when in ("first", "later"):
+                plain, _ = used_bytes(stack, when, preload="")
+                recorded, run = used_bytes(stack, when, options=options)
+                print(f"# {stack}, {when}, {options}: the driver takes {plain} bytes, with the recorder {recorded}")
+                # The driver lies below the wrapper's frame; the recorder runs when the driver has returned.
+                self.assertLessEqual(recorded, max(plain + 256, HOST_STACK_BYTES), (stack, when))
+                made = [event for event in run.events() if event["kind"] == 1]
+                self.assertEqual(sum(event["size_bytes"] for event in made[-3:]), 3000)
+                self.assertTrue(run.report()["complete"])
+
+    def test_with_both_stacks(self):
+        self.check()
+
+    def test_without_stacks(self):
+        self.check(stacks="none")
+
+    def test_with_the_unwinder_for_all_stacks(self):
+        self.check(unwind="libunwind")
+
+    def test_by_frame_pointers(self):
+        self.check(unwind="frame-pointers")
+
+    def test_with_few_frames_of_each_stack(self):
+        self.check(depth="3")
+
+
+if __name__ == "__main__":
+    tap.main()
