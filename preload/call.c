@@ -81,6 +81,16 @@ static void drop_waiting(struct gmt_thread_state *thread)
 	thread->has_seen_event = thread->is_oom = false;
 }
 
+/* A call that a signal handler makes: it is passed on, and nothing of the thread is touched. */
+static void set_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
+{
+	/* Of a runtime's function, what the driver did inside is not counted once more. */
+	if (kind && !thread->apart && !thread->is_ours)
+		gmt_session_count_loss(GMT_LOSS_REENTERED);
+	thread->apart++;
+	gmt_call_count(hook);
+}
+
 bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind)
 {
 	/* What a handler interrupted when it forked has returned. What still waits is the parent's. */
@@ -89,26 +99,31 @@ bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const voi
 		thread->busy = 0;
 		return false;
 	}
-	if (!thread->is_ours && gmt_outer_call_is_gone(thread, cfa, caller)) {
+	if (!thread->is_ours && gmt_outer_call_look(thread, cfa, caller) == GMT_OUTER_CALL_GONE) {
 		gmt_outer_call_forget(thread);
 		return false;
 	}
-	/* Of a runtime's function, what the driver did inside is not counted once more. */
-	if (kind && !thread->apart && !thread->is_ours)
-		gmt_session_count_loss(GMT_LOSS_REENTERED);
-	thread->apart++;
-	gmt_call_count(hook);
+	set_apart(thread, hook, kind);
 	return true;
 }
 
-uint64_t gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook,
+	enum gmt_kind kind)
 {
-	if (!gmt_outer_call_is_gone(thread, cfa, caller))
-		return thread->depth;
-	gmt_outer_call_forget(thread);
-	/* As the caller had it. */
-	thread->shut = GMT_SHUT_BEGIN;
-	return 0;
+	switch (gmt_outer_call_look(thread, cfa, caller)) {
+	case GMT_OUTER_CALL_GONE:
+		gmt_outer_call_forget(thread);
+		/* As the caller had it. */
+		thread->shut = GMT_SHUT_BEGIN;
+		return GMT_CALL_COUNTS;
+	case GMT_OUTER_CALL_INTERRUPTED:
+		set_apart(thread, hook, kind);
+		open_again(thread);
+		return GMT_CALL_APART;
+	case GMT_OUTER_CALL_AROUND:
+		break;
+	}
+	return GMT_CALL_INSIDE;
 }
 
 /* In the order of the stamps, as a free of a call is stamped before what happens in it. */
@@ -289,7 +304,7 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 bool gmt_call_after_fork(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t depth = thread->depth;
+	uint64_t depth = thread->depth + thread->parent_depth; /* of a child that forks in the same call, too */
 
 	if (!(thread->busy & GMT_BUSY_RECORDING) && !thread->shut) {
 		memset(thread, 0, sizeof(*thread));

@@ -79,10 +79,12 @@ struct gmt_call_facts {
 bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind);
 
 /*
- * Where a call begins inside others, but looks like one whose outer calls were left by a jump. Returns the depth that counts:
- * 0 if they were, else gmt_thread_state::depth.
+ * Where a call begins inside others, and is one that the driver does not make for itself, as it seems. Returns how it stands:
+ * GMT_CALL_INSIDE as it seemed; GMT_CALL_COUNTS if the outer calls were left by a jump, and the thread is in none; GMT_CALL_APART
+ * if a signal handler makes it, which is counted as for gmt_call_is_apart.
  */
-uint64_t gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller);
+enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook,
+	enum gmt_kind kind);
 
 /* Always inlined: what a wrapper is known to be leaves little of it. */
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role,
@@ -107,14 +109,23 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 
 	/* A call that lies inside another one is deeper on the stack, and rarely of the same role. */
 	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
-		around = gmt_call_look_again(thread, cfa, __builtin_return_address(0));
-		of_its_role = around ? of_its_role : 0;
+		enum gmt_call_standing found = gmt_call_look_again(thread, cfa, __builtin_return_address(0), hook, kind);
+
+		if (found == GMT_CALL_APART) {
+			call.standing = GMT_CALL_APART;
+			return call;
+		}
+		if (found == GMT_CALL_COUNTS)
+			around = of_its_role = 0;
 	}
 	thread->depth = around + GMT_CALL_DEPTH_OF(role);
 
 	if (!around) {
 		thread->outer_cfa = cfa;
+		/* One store: nothing waits yet. */
 		thread->outermost = (uint16_t)hook;
+		thread->outer_kind = (uint8_t)kind;
+		thread->waiting_count = 0;
 		thread->before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
 		call.standing = GMT_CALL_COUNTS;
 	} else if (!of_its_role) {

@@ -3,19 +3,19 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "capture/memory.h"
 #include "capture/native.h"
 #include "capture/readable.h"
-#include "record/clock.h"
 #include "record/commit_one.h"
 #include "record/session.h"
 
 enum {
 	PAGE_BYTES = 4096,
 	PAGES_MAX = 4096,         /* of a stack, to look at */
-	LOOK_TICKS = 1 << 20,     /* some 0.2 to 1 ms */
+	NESTED_CALLERS = 256,
 };
 
 /* Whether all memory between two addresses can be read: then they are on one stack, as stacks have guard pages. */
@@ -38,36 +38,47 @@ static bool is_on_signal_stack(void)
 	return !sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK;
 }
 
-static bool look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+/*
+ * Callers that were found to call inside other calls: libraries of the driver, and interposers. Written at any place by any
+ * thread: what is lost is looked up once more.
+ */
+static _Atomic uintptr_t nested_callers[NESTED_CALLERS];
+
+static _Atomic uintptr_t *place_of(const void *caller)
+{
+	return &nested_callers[((uintptr_t)caller >> 2) % NESTED_CALLERS];
+}
+
+static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
 {
 	switch (gmt_native_outer_recorder(caller)) {
 	case GMT_NATIVE_RECORDER_IS_OUTSIDE:
-		return false;
+		return GMT_OUTER_CALL_AROUND;
+	case GMT_NATIVE_RECORDER_IS_INTERRUPTED:
+		return GMT_OUTER_CALL_INTERRUPTED;
 	case GMT_NATIVE_RECORDER_IS_NOT:
 		/* Of two stacks, each has frames that the other one does not know. */
-		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa);
+		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa) ? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
 	case GMT_NATIVE_RECORDER_IS_UNKNOWN:
 		break;
 	}
-	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() && is_one_stack(cfa, thread->outer_cfa);
+	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() && is_one_stack(cfa, thread->outer_cfa)
+		? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
 }
 
-bool gmt_outer_call_is_gone(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
 {
-	uint64_t now = gmt_clock_stamp();
+	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->busy && thread->shut != GMT_SHUT_CHANGE;
+	enum gmt_outer_call found;
 	int kept_errno = errno;
-	bool is_gone;
 
-	if (thread->looked_at && now - thread->looked_at < LOOK_TICKS) {
-		thread->inside += thread->inside != UINT32_MAX;
-		return false;
-	}
-	is_gone = look(thread, cfa, caller);
+	if (may_be_nested && atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
+		return GMT_OUTER_CALL_AROUND;
+	found = look(thread, cfa, caller);
+	if (may_be_nested && found == GMT_OUTER_CALL_AROUND)
+		atomic_store_explicit(place_of(caller), (uintptr_t)caller, memory_order_relaxed);
 	errno = kept_errno;
-	thread->looked_at = gmt_clock_stamp();
-	if (!is_gone)
-		thread->inside = 0;
-	return is_gone;
+	return found;
 }
 
 /* What of the thread's memory may have been changed in part. */
@@ -101,13 +112,12 @@ static void record_waiting(struct gmt_thread_state *thread)
 void gmt_outer_call_forget(struct gmt_thread_state *thread)
 {
 	bool is_whole = !thread->busy && thread->shut != GMT_SHUT_CHANGE;
-	unsigned waiting = thread->waiting_count;
 
 	if (thread->busy)
 		forget_recorder(thread);
 	/* What the driver did in the call that was left is not known: it counts as one event. */
-	gmt_session_count_losses(GMT_LOSS_JUMPED, (uint64_t)thread->inside + 1 + (is_whole ? 0 : waiting));
-	thread->inside = 0;
+	if (thread->outer_kind || !is_whole)
+		gmt_session_count_loss(GMT_LOSS_JUMPED);
 	thread->busy = thread->shut = 0;
 	thread->apart = 0;
 	thread->depth = 0;
@@ -115,4 +125,13 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 	if (is_whole)
 		record_waiting(thread);
 	thread->waiting_count = 0;
+}
+
+void gmt_outer_call_end_process(void)
+{
+	const struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (!thread->is_ours && !(thread->busy & GMT_BUSY_FORKED) &&
+		((thread->depth && thread->outer_kind) || thread->busy || thread->shut == GMT_SHUT_CHANGE))
+		gmt_session_count_loss(GMT_LOSS_JUMPED);
 }

@@ -34,12 +34,12 @@ struct gmt_thread_state {
 	_Alignas(64) uint64_t depth; /* of hooked CUDA calls inside each other; the upper half: of the driver's among them (call.h) */
 	uint64_t before;       /* stamp before the outermost, where it ends something; else 0 */
 	uint16_t outermost;    /* enum gmt_hook of the outermost */
+	uint8_t outer_kind;    /* enum gmt_kind of the outermost; 0: it makes no event of its own */
 	uint8_t waiting_count;
 	bool has_seen_event;   /* an event inside the outermost says what it did */
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
 	uint8_t busy;         /* enum gmt_busy: 0 when a signal handler may enter the recorder; never 0 where is_ours */
 	uint8_t shut;         /* enum gmt_shut: likewise */
-	bool is_on_recorder_stack; /* recorder_stack.h */
 	uint32_t calls;       /* noted down since one was timed (record/overhead.h); 0: this one is */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	uintptr_t outer_cfa;   /* the stack pointer of the caller of the outermost call: a call that returned has none (outer_call.h) */
@@ -48,8 +48,7 @@ struct gmt_thread_state {
 	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
 
 	uint64_t parent_depth; /* `depth` at the fork that made this process inside a call; 0: none of those calls is left */
-	uint64_t looked_at;    /* the stamp of the last look for the outermost call */
-	uint32_t inside;       /* calls since then that seemed to lie inside another one */
+	bool is_on_recorder_stack; /* recorder_stack.h */
 	uint64_t timed_from;  /* the stamp at which the call began that is timed */
 	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was shut or busy */
 	bool is_ours;         /* the writer: its driver calls are not the program's */

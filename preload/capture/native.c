@@ -16,6 +16,7 @@
 #include "capture/selftest.h"
 #include "capture/unwinder_calls.h"
 #include "capture/walk.h"
+#include "capture/readable.h"
 #include "config.h"
 #include "recorder_stack.h"
 #include "routes/objects.h"
@@ -365,21 +366,37 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 	return walk->id;
 }
 
+/* Whether a signal handler returns to there: by code that only asks the kernel to restore what was interrupted. */
+static bool is_signal_return(uint64_t address)
+{
+#if defined(__x86_64__)
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }; /* mov $__NR_rt_sigreturn, %rax; syscall */
+#else
+	static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 }; /* mov x8, #__NR_rt_sigreturn; svc #0 */
+#endif
+
+	return gmt_is_readable((uintptr_t)address) && gmt_is_readable((uintptr_t)address + sizeof(code) - 1) &&
+		memcmp((const void *)(uintptr_t)address, code, sizeof(code)) == 0;
+}
+
 /* On a recorder stack. */
 static void recorder_look_work(void *argument)
 {
 	enum gmt_native_recorder *answer = argument;
 	uint64_t addresses[LOOK_FRAMES];
 	int count = unwind((void **)addresses, LOOK_FRAMES), at = 0;
+	bool is_interrupted = false;
 	uint32_t generation;
 
 	while (at < count && is_own(addresses[at]))
 		at++;
-	for (int i = at; i < count; i++)
+	for (int i = at; i < count; i++) {
 		if (is_own(addresses[i])) {
-			*answer = GMT_NATIVE_RECORDER_IS_OUTSIDE;
+			*answer = is_interrupted ? GMT_NATIVE_RECORDER_IS_INTERRUPTED : GMT_NATIVE_RECORDER_IS_OUTSIDE;
 			return;
 		}
+		is_interrupted |= is_signal_return(addresses[i]);
+	}
 	/* A function that nobody calls, as the program's first and a thread's first, is the end of a stack. */
 	if (at < count && count < LOOK_FRAMES && gmt_rules_begin(&generation) &&
 		gmt_rules_find(addresses[count - 1]).kind == GMT_UNWIND_END)

@@ -59,6 +59,7 @@ static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t gene
 
 enum gmt_native_recorder {
 	GMT_NATIVE_RECORDER_IS_OUTSIDE, /* a call of the recorder is among the frames */
+	GMT_NATIVE_RECORDER_IS_INTERRUPTED, /* the same, and a signal handler lies in between */
 	GMT_NATIVE_RECORDER_IS_NOT,     /* the stack is known to its end, and has none */
 	GMT_NATIVE_RECORDER_IS_UNKNOWN, /* no unwinder, or a stack that it does not know to its end */
 };

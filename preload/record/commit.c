@@ -70,7 +70,7 @@ bool gmt_commit_may_enter(struct gmt_thread_state *thread)
 		thread->waiting_count = 0;
 		return true;
 	}
-	if (gmt_outer_call_is_gone(thread, 0, NULL)) {
+	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
 		gmt_outer_call_forget(thread);
 		return true;
 	}

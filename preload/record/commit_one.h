@@ -31,6 +31,7 @@
 #include "config.h"
 #include "process.h"
 #include "record/area.h"
+#include "record/clock.h"
 #include "record/overhead.h"
 #include "record/ring.h"
 #include "record/session.h"

@@ -541,6 +541,7 @@ void gmt_session_end(void)
 	if (atomic_load(&gmt_session_state) == GMT_SESSION_NONE || getpid() != recording.pid || gmt_this_thread.is_ours ||
 		!is_first_to_end())
 		return;
+	gmt_outer_call_end_process();
 	/* A recording that has hardly begun is ended too, once its files are there. */
 	wait_while_starting();
 	atomic_store(&gmt_session_state, GMT_SESSION_OVER);

@@ -109,12 +109,16 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 	return true;
 }
 
-bool gmt_outer_call_is_gone(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
 {
 	(void)thread;
 	(void)cfa;
 	(void)caller;
-	return false;
+	return GMT_OUTER_CALL_AROUND;
+}
+
+void gmt_outer_call_end_process(void)
+{
 }
 
 void gmt_outer_call_forget(struct gmt_thread_state *thread)
