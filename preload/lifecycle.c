@@ -58,13 +58,17 @@ static void *find_anywhere(const char *name)
 	return gmt_symbol_in(NULL, name);
 }
 
+/* Also where stacks are not asked for: a call that was left by a jump shows on the stack only (outer_call.h). */
 static void look_for_unwinder(void)
 {
-	if (!gmt_config.native_stacks)
-		return;
+	enum gmt_unwinder found;
+
 	gmt_own_stack_look(find_anywhere);
 	gmt_rules_init(find_anywhere);
-	switch (gmt_native_init()) {
+	found = gmt_native_init();
+	if (!gmt_config.native_stacks)
+		return;
+	switch (found) {
 	case GMT_UNWINDER_LIBUNWIND:
 		break;
 	case GMT_UNWINDER_LIBGCC:

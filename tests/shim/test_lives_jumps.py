@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""Calls that never return: what comes after them is recorded, and the call itself is counted as lost."""
+import os
+import unittest
+
+import tap
+from snapshots import SHIM, Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+GATE = os.path.join(PROGRAMS, "liblives-jumps-gate.so")
+REASON = "made in a call that did not return (a jump, a cancellation, an end)"
+WAYS = ("jump", "deep", "handler", "throw", "cancel", "thread", "exit")
+
+
+class Jumps(unittest.TestCase):
+    def check(self, way, **options):
+        run = Recording([os.path.join(PROGRAMS, "lives-jumps"), way], options=options, preload=f"{SHIM}:{GATE}")
+        self.assertEqual((run.code, run.err), (0, ""), way)
+        made, freed = map(int, run.out.split())
+        kinds = [event["kind"] for event in run.events()]
+        self.assertEqual((kinds.count(1), kinds.count(2)), (made, freed), way)
+        self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {REASON: 1}, way)
+        self.assertFalse(run.report()["complete"], way)
+
+    def test_what_comes_after_a_call_that_was_left_is_recorded(self):
+        for way in WAYS:
+            self.check(way)
+
+    def test_the_same_with_native_stacks_alone_and_without_stacks(self):
+        for stacks in ("native", "none"):
+            for way in WAYS:
+                self.check(way, stacks=stacks)
+
+
+if __name__ == "__main__":
+    tap.main()
