@@ -295,9 +295,11 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 		gmt_call_end_outermost(thread);
 		return;
 	}
-	/* The parent records the call. */
+	/* The parent records the call, unless the fork came right before the driver: nobody knows, so it counts here. */
 	drop_waiting(thread);
 	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;
+	if (!thread->parent_depth && thread->parent_kind)
+		gmt_session_count_loss(GMT_LOSS_JUMPED);
 	open_again(thread);
 }
 
@@ -307,8 +309,11 @@ bool gmt_call_after_fork(void)
 	uint64_t depth = thread->depth + thread->parent_depth; /* of a child that forks in the same call, too */
 
 	if (!(thread->busy & GMT_BUSY_RECORDING) && !thread->shut) {
+		uint8_t kind = thread->parent_depth ? thread->parent_kind : thread->outer_kind;
+
 		memset(thread, 0, sizeof(*thread));
 		thread->parent_depth = depth;
+		thread->parent_kind = kind;
 		return false;
 	}
 	/* A call that begins is this process's own: the driver is called later. All else is of a call that the parent made. */

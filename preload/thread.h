@@ -48,6 +48,7 @@ struct gmt_thread_state {
 	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
 
 	uint64_t parent_depth; /* `depth` at the fork that made this process inside a call; 0: none of those calls is left */
+	uint8_t parent_kind;   /* `outer_kind` at that fork */
 	bool is_on_recorder_stack; /* recorder_stack.h */
 	uint64_t timed_from;  /* the stamp at which the call began that is timed */
 	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was shut or busy */
