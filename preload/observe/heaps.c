@@ -10,7 +10,7 @@
 #include "record/session.h"
 #include "routes/driver.h"
 
-enum { NOT_ASKED = INT16_MIN, AT_ONCE = 16 };
+enum { NOT_ASKED = INT16_MIN, AT_ONCE = 4 };
 
 /*
  * A heap's number says where it is in here: numbers are never given twice. What is not atomic is written

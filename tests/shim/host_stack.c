@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host-stack STACK WHEN: how much of a stack calls of the driver take, with the recorder and without. All memory below the
+ * host-stack STACK WHEN [WHAT]: how much of a stack calls of the driver take, with the recorder and without. All memory below the
  * stack pointer is painted first, and looked at afterwards.
  *
  *	STACK  signal     a signal stack on the heap
@@ -11,10 +11,13 @@
  *	WHEN   first      the first call of the process, of that thread
  *	       later      after other calls
  *
+ *	WHAT   marks      also the functions of gpumemtrace.h
+ *
  * Prints how many bytes below the calling function's stack pointer were written to.
  */
 #include <alloca.h>
 #include <cuda.h>
+#include <gpumemtrace.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -27,9 +30,11 @@
 enum { STACK_BYTES = 256 << 10, FILLING = 0x5a, DEPTH = 6, KEPT_BYTES = 256 };
 
 static unsigned char heap[STACK_BYTES] __attribute__((aligned(4096)));
+static char heap_memory[4096];
 static unsigned char *stack_low;
 static size_t used_bytes;
 static CUcontext context;
+static int has_marks;
 
 static void begin(void)
 {
@@ -47,6 +52,19 @@ __attribute__((noinline)) static void allocate_and_free(void)
 		_exit(9);
 }
 
+__attribute__((noinline)) static void mark(void)
+{
+	unsigned pool = gpumemtrace_heap("a heap", heap_memory, sizeof(heap_memory));
+
+	gpumemtrace_phase_push("a phase");
+	gpumemtrace_mark("a mark");
+	gpumemtrace_suballoc(pool, heap_memory, 100, NULL);
+	gpumemtrace_subfree(pool, heap_memory);
+	gpumemtrace_phase_pop();
+	gpumemtrace_step();
+	gpumemtrace_heap_end(pool);
+}
+
 /* Paints what lies below, and calls the driver a few times by stacks that differ. */
 __attribute__((noinline)) static void measure(void)
 {
@@ -55,8 +73,11 @@ __attribute__((noinline)) static void measure(void)
 	/* Not what this function itself still needs, nor what memset does. */
 	for (volatile unsigned char *at = low; at < here - KEPT_BYTES; at++)
 		*at = FILLING;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++) {
 		allocate_and_free();
+		if (has_marks)
+			mark();
+	}
 	while (low < here && *low == FILLING)
 		low++;
 	used_bytes = (size_t)(here - low);
@@ -146,6 +167,7 @@ int main(int count, char **arguments)
 {
 	const char *stack = count > 2 ? arguments[1] : "";
 
+	has_marks = count > 3;
 	begin();
 	if (count > 2 && strcmp(arguments[2], "later") == 0)
 		for (size_t below = 1024; below < STACK_BYTES; below += 4096)

@@ -8,11 +8,12 @@ from snapshots import Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "host-stack")
 HOST_STACK_BYTES = 1024  # preload/recorder_stack.h
+MARKS_STACK_BYTES = 1536  # docs/testing.md
 STACKS = ("signal", "inside", "coroutine", "thread", "frame")
 
 
-def used_bytes(stack, when, **more):
-    run = Recording([PROGRAM, stack, when], **more)
+def used_bytes(stack, when, *what, **more):
+    run = Recording([PROGRAM, stack, when, *what], **more)
     assert (run.code, run.err) == (0, ""), (run.code, run.err)
     return int(run.out), run
 
@@ -29,6 +30,12 @@ class HostStack(unittest.TestCase):
                 made = [event for event in run.events() if event["kind"] == 1]
                 self.assertEqual(sum(event["size_bytes"] for event in made[-3:]), 3000)
                 self.assertTrue(run.report()["complete"])
+
+    def test_marks_and_pools_of_the_program_take_little_more(self):
+        for stack in STACKS:
+            recorded, _ = used_bytes(stack, "later", "marks")
+            print(f"# {stack}: with marks {recorded} bytes")
+            self.assertLessEqual(recorded, MARKS_STACK_BYTES)
 
     def test_with_both_stacks(self):
         self.check()
