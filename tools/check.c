@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/check.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,18 +91,50 @@ static char **find_roots(const struct gmt_check_options *options, const struct g
 	return roots;
 }
 
+struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count)
+{
+	const struct gmt_check_options *options = &plan->options;
+
+	return (struct gmt_output_rules){
+		.inputs = {
+			{ (const char *const *)paths, count },
+			{ &options->limits_file, 1 },
+			/* What is updated is written, not read. */
+			{ &options->baseline, options->update_baseline ? 0 : 1 },
+			{ options->suppressions.items, options->suppressions.count },
+			{ options->owners.items, options->owners.count },
+		},
+		.force = options->force,
+	};
+}
+
+bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count)
+{
+	const struct gmt_check_options *options = &plan->options;
+	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	const char *outputs[] = {
+		options->output, options->junit, options->sarif, options->update_baseline ? options->baseline : NULL,
+	};
+	enum { OUTPUTS = sizeof(outputs) / sizeof(*outputs) };
+
+	for (size_t i = 0; i < OUTPUTS; i++)
+		if (outputs[i] && !gmt_output_may_write(outputs[i], &rules))
+			return false;
+	return gmt_output_are_apart("check", outputs, OUTPUTS);
+}
+
 /* Writes a result to a file of its own; `write` is one of the renderers. */
 static int write_file(const char *path, void (*write)(const struct gmt_check_report *, FILE *),
-	const struct gmt_check_report *report)
+	const struct gmt_check_report *report, const struct gmt_output_rules *rules)
 {
-	FILE *file = path ? gmt_output_open(path) : NULL;
+	struct gmt_output *output = path ? gmt_output_open(path, rules) : NULL;
 
 	if (!path)
 		return 0;
-	if (!file)
+	if (!output)
 		return EXIT_UNREADABLE;
-	write(report, file);
-	return gmt_output_close(file, path, 0);
+	write(report, gmt_output_file(output));
+	return gmt_output_close(output, 0);
 }
 
 static void write_sarif(const struct gmt_check_report *report, FILE *file)
@@ -114,9 +145,12 @@ static void write_sarif(const struct gmt_check_report *report, FILE *file)
 }
 
 /* What GitHub's runner offers, when this runs in one. */
-static int write_github(const struct gmt_check_report *report)
+static int write_github(const struct gmt_check_report *report, const struct gmt_output_rules *rules)
 {
 	const char *actions = getenv("GITHUB_ACTIONS"), *path = getenv("GITHUB_STEP_SUMMARY");
+	char *text = NULL;
+	size_t length;
+	bool done;
 	FILE *file;
 
 	if (!actions || strcmp(actions, "true") != 0)
@@ -124,38 +158,25 @@ static int write_github(const struct gmt_check_report *report)
 	gmt_check_annotations(report, stderr);
 	if (!path || !*path)
 		return 0;
-	file = fopen(path, "ae");
-	if (!file) {
-		gmt_say_warning("%s: %s", path, strerror(errno));
-		return 0;
-	}
-	gmt_check_summary(report, file);
-	return gmt_output_close(file, path, 0);
+	file = open_memstream(&text, &length);
+	if (file)
+		gmt_check_summary(report, file);
+	done = file && !fclose(file) && gmt_output_append(path, rules, text, length);
+	if (!file)
+		gmt_say_error("out of memory");
+	free(text);
+	return done ? 0 : EXIT_UNREADABLE;
 }
 
-/* In one piece or not at all: a half baseline would let anything pass. */
-static int write_baseline(struct gmt_baseline *baseline, const char *path)
+static int write_baseline(struct gmt_baseline *baseline, const char *path, const struct gmt_output_rules *rules)
 {
-	char real[PATH_MAX], temporary[PATH_MAX + 32];
-	const char *target = realpath(path, real) ? real : path;
-	FILE *file;
-	bool done;
+	struct gmt_output *output = gmt_output_open(path, rules);
 
-	snprintf(temporary, sizeof(temporary), "%s.%ld.new", target, (long)getpid());
-	file = fopen(temporary, "wxe");
-	if (!file) {
-		gmt_say_error("%s: %s", temporary, strerror(errno));
+	if (!output)
 		return EXIT_UNREADABLE;
-	}
 	gmt_baseline_sort(baseline, GMT_BASELINE_LARGEST);
-	gmt_baseline_write(baseline, file);
-	done = !ferror(file) && !fflush(file) && !fsync(fileno(file));
-	done &= !fclose(file);
-	if (done && !rename(temporary, target))
-		return 0;
-	gmt_say_error("%s: %s", path, strerror(errno));
-	unlink(temporary);
-	return EXIT_UNREADABLE;
+	gmt_baseline_write(baseline, gmt_output_file(output));
+	return gmt_output_close(output, 0);
 }
 
 static void write_verdict(const struct gmt_check_report *report, const struct gmt_check_options *options,
@@ -171,7 +192,8 @@ static void write_verdict(const struct gmt_check_report *report, const struct gm
 		gmt_check_text(report, file);
 }
 
-static int write_all(const struct gmt_check_plan *plan, const struct gmt_verdict *verdict, int code, FILE *file)
+static int write_all(const struct gmt_check_plan *plan, const struct gmt_verdict *verdict, int code,
+	const struct gmt_output_rules *rules, FILE *file)
 {
 	const struct gmt_check_options *options = &plan->options;
 	char **roots = find_roots(options, verdict);
@@ -183,9 +205,9 @@ static int write_all(const struct gmt_check_plan *plan, const struct gmt_verdict
 	int worst = 0, codes[3];
 
 	write_verdict(&report, options, file);
-	codes[0] = write_file(options->junit, gmt_check_junit, &report);
-	codes[1] = write_file(options->sarif, write_sarif, &report);
-	codes[2] = write_github(&report);
+	codes[0] = write_file(options->junit, gmt_check_junit, &report, rules);
+	codes[1] = write_file(options->sarif, write_sarif, &report, rules);
+	codes[2] = write_github(&report, rules);
 	for (unsigned i = 0; i < 3; i++)
 		worst = codes[i] ? codes[i] : worst;
 	for (size_t i = 0; roots && i < verdict->subjects.count; i++)
@@ -203,7 +225,7 @@ static void note_unreadable(struct gmt_verdict *verdict, const char *path)
 }
 
 static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict *verdict,
-	struct gmt_baseline *found)
+	struct gmt_baseline *found, const struct gmt_output_rules *rules)
 {
 	for (size_t i = 0; i < verdict->subjects.count; i++)
 		if (!verdict->subjects.items[i].complete) {
@@ -211,12 +233,13 @@ static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict
 				plan->options.baseline);
 			return GMT_EXIT_INCOMPLETE;
 		}
-	return write_baseline(found, plan->options.baseline);
+	return write_baseline(found, plan->options.baseline, rules);
 }
 
 int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file)
 {
 	bool updates = plan->options.update_baseline, compares = plan->options.baseline && !updates;
+	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
 	struct gmt_verdict verdict = { 0 };
 	struct gmt_baseline found = { 0 };
 	struct gmt_gate gate = {
@@ -242,9 +265,9 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	code = unreadable ? unreadable : verdict.failed ? EXIT_FAILED :
 		verdict.incomplete && plan->options.strict ? GMT_EXIT_INCOMPLETE : 0;
 	if (verdict.subjects.count)
-		code = write_all(plan, &verdict, code, file);
+		code = write_all(plan, &verdict, code, &rules, file);
 	if (updates && !unreadable) {
-		int answer = accept_baseline(plan, &verdict, &found);
+		int answer = accept_baseline(plan, &verdict, &found, &rules);
 		code = answer ? answer : code;
 	}
 	gmt_baseline_fini(&found);

@@ -11,6 +11,7 @@
 #include "analysis/suppressions.h"
 #include "model/owner_rules.h"
 #include "tools/options.h"
+#include "tools/output.h"
 
 struct gmt_check_options {
 	struct gmt_option_texts limits[GMT_LIMITS]; /* as typed */
@@ -19,7 +20,7 @@ struct gmt_check_options {
 	bool update_baseline;
 	struct gmt_option_texts suppressions;
 	bool no_default_suppressions, gen_suppressions;
-	bool json, strict, no_symbol_cache;
+	bool json, strict, no_symbol_cache, force;
 	const char *junit, *sarif, *source_root, *output;
 	struct gmt_option_texts symbol_paths, owners;
 	uint64_t frames;
@@ -46,6 +47,15 @@ int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_
 
 /* The same from the value of `run --check`: "", a limits file, or options, which begin with '-'. */
 int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand);
+
+/*
+ * Whether all outputs of the plan may be written, and none is an input or another output: said before any recording
+ * is read. `paths` may be NULL: they are not known yet.
+ */
+bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count);
+
+/* What the outputs of the plan must not replace; refers to the plan and to `paths`. */
+struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count);
 
 /*
  * Judges the recordings and writes all that was asked for; the verdict goes to `file`. Returns the exit

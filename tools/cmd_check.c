@@ -36,6 +36,7 @@ const struct gmt_option_row gmt_table_check[] = {
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each finding (default: 8)" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the verdict to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let outputs replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -55,10 +56,12 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 	}
 	code = gmt_check_plan_init(&plan, &options);
 	if (!code) {
-		FILE *file = gmt_output_open(options.output);
+		const struct gmt_output_rules rules = gmt_check_rules(&plan, argv, (size_t)argc);
+		struct gmt_output *output = gmt_check_may_write(&plan, argv, (size_t)argc) ?
+			gmt_output_open(options.output, &rules) : NULL;
 
-		code = file ? gmt_output_close(file, options.output,
-			gmt_check_files(&plan, argv, (size_t)argc, file)) : 3;
+		code = output ? gmt_check_files(&plan, argv, (size_t)argc, gmt_output_file(output)) : GMT_EXIT_UNREADABLE;
+		code = gmt_output_close(output, code);
 	}
 	gmt_check_plan_fini(&plan);
 	return code;

@@ -11,7 +11,7 @@
 #include "tools/symbols.h"
 
 struct diff_options {
-	bool json, strict, exit_code, no_symbol_cache;
+	bool json, strict, exit_code, no_symbol_cache, force;
 	uint64_t limit, frames;
 	int by, sort, color;
 	const char *threshold, *output;
@@ -38,6 +38,7 @@ const struct gmt_option_row gmt_table_diff[] = {
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when a recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -110,7 +111,8 @@ static enum gmt_status render(const struct gmt_diff *diff, const struct diff_opt
 }
 
 /* Returns the exit code. */
-static int compare(const struct side *sides, const struct diff_options *options, uint64_t threshold)
+static int compare(const struct side *sides, const struct diff_options *options, uint64_t threshold,
+	struct gmt_output *output)
 {
 	static const enum gmt_sites_key keys[] = { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
 	struct gmt_diff_options how = {
@@ -124,17 +126,14 @@ static int compare(const struct side *sides, const struct diff_options *options,
 	if (gmt_diff_init(&diff, &base, &now, &how, &error))
 		return gmt_say_failure(&error);
 
-	FILE *file = gmt_output_open(options->output);
-	if (!file)
-		code = 3;
-	else if (render(&diff, options, file, &error))
+	if (render(&diff, options, gmt_output_file(output), &error))
 		code = gmt_say_failure(&error);
 	else if (options->strict && !(gmt_snapshot_complete(base.snapshot) && gmt_snapshot_complete(now.snapshot)))
 		code = GMT_EXIT_INCOMPLETE;
 	else if (options->exit_code && diff.differs)
 		code = EXIT_DIFFERENT;
 	gmt_diff_fini(&diff);
-	return gmt_output_close(file, options->output, code);
+	return code;
 }
 
 static bool is_one_file(const char *left, const char *right)
@@ -168,20 +167,34 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 {
 	struct diff_options options = { .limit = UINT64_MAX, .frames = UINT64_MAX };
 	struct side sides[GMT_DIFF_SIDES] = { 0 };
+	struct gmt_output *output = NULL;
 	uint64_t threshold = 0;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
 		return code;
 	code = check(&options, argc, argv, &threshold);
+	if (!code) {
+		const struct gmt_output_rules rules = {
+			.inputs = { { (const char *const *)argv, GMT_DIFF_SIDES } }, .force = options.force,
+		};
+
+		output = gmt_output_open(options.output, &rules);
+		code = output ? 0 : GMT_EXIT_UNREADABLE;
+	}
 
 	struct gmt_symbols_cache *symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
 	for (int side = 0; !code && side < GMT_DIFF_SIDES; side++)
 		code = make_side(&sides[side], argv[side], &options, symbols_cache);
 	gmt_symbols_cache_close(symbols_cache);
 	if (!code)
-		code = compare(sides, &options, threshold);
+		code = compare(sides, &options, threshold, output);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);
-	return code;
+	/* What ended with an error may be a part. */
+	if (code && code != EXIT_DIFFERENT && code != GMT_EXIT_INCOMPLETE) {
+		gmt_output_discard(output);
+		return code;
+	}
+	return gmt_output_close(output, code);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/text.h"
 #include "books/fold.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/output.h"
 #include "tools/say.h"
 #include "wire/decode.h"
 #include "wire/encode.h"
@@ -21,12 +14,14 @@ enum { SLICE = 65536, LEVEL = 6 };
 
 struct fold_options {
 	const char *output;
+	bool force;
 	uint64_t events, seconds, steps, sites;
 };
 
 #define AT(field) offsetof(struct fold_options, field)
 const struct gmt_option_row gmt_table_fold[] = {
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the smaller recording here" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
 	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events as they are" },
 	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds" },
 	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps" },
@@ -156,41 +151,33 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	return status;
 }
 
-/* The file gets its name once it is whole. */
-static enum gmt_status write_output(const char *path, const struct fold_options *options, uint64_t cut,
-	struct gmt_error *error)
+/* Returns the exit code. */
+static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
 {
 	struct output output = { 0 };
-	char unfinished[PATH_MAX];
+	struct gmt_error error = { 0 };
 	enum gmt_status status, closed;
-	int fd;
+	uint64_t cut;
 
-	if (snprintf(unfinished, sizeof(unfinished), "%s.unfinished", options->output) >= (int)sizeof(unfinished))
-		return gmt_error_set(error, GMT_WRITE, "%s: the name is too long", options->output);
-	fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return gmt_error_set(error, GMT_WRITE, "%s: %s", unfinished, strerror(errno));
-	status = gmt_sink_open(fd, LEVEL, &output.sink, error);
+	status = find_cut(path, options, &cut, &error);
+	if (!status)
+		status = gmt_sink_open(gmt_output_descriptor(to), LEVEL, &output.sink, &error);
 	if (!status) {
-		status = fold_into(path, options, cut, &output, error);
-		closed = gmt_sink_close(output.sink, status ? NULL : error);
+		status = fold_into(path, options, cut, &output, &error);
+		closed = gmt_sink_close(output.sink, status ? NULL : &error);
 		status = status ? status : closed;
 	}
 	gmt_encoder_fini(&output.encoder);
-	if (close(fd) && !status)
-		status = gmt_error_set(error, GMT_WRITE, "%s: %s", unfinished, strerror(errno));
-	if (!status && rename(unfinished, options->output))
-		status = gmt_error_set(error, GMT_WRITE, "%s: %s", options->output, strerror(errno));
-	if (status)
-		unlink(unfinished);
-	return status;
+	if (status == GMT_WRITE)
+		gmt_say_error("%s: %s", options->output, error.text);
+	return !status ? 0 : status == GMT_WRITE ? gmt_status_exit_code(status) : gmt_say_failure(&error);
 }
 
 int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 {
 	struct fold_options options = { 0 };
-	struct gmt_error error = { 0 };
-	uint64_t cut;
+	struct gmt_output_rules rules = { .inputs = { { (const char *const *)argv, 1 } } };
+	struct gmt_output *output;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
@@ -199,7 +186,14 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 		gmt_say_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
 		return GMT_EXIT_USAGE;
 	}
-	if (find_cut(argv[0], &options, &cut, &error) || write_output(argv[0], &options, cut, &error))
-		return gmt_say_failure(&error);
-	return 0;
+	rules.force = options.force;
+	output = gmt_output_open_bytes(options.output, &rules);
+	if (!output)
+		return GMT_EXIT_UNREADABLE;
+	code = write_output(argv[0], &options, output);
+	if (code) {
+		gmt_output_discard(output);
+		return code;
+	}
+	return gmt_output_close(output, 0);
 }

@@ -13,7 +13,7 @@
 #include "tools/symbols.h"
 
 struct leaks_options {
-	bool json, strict, no_symbol_cache;
+	bool json, strict, no_symbol_cache, force;
 	uint64_t warmup, age_steps, age_seconds, until, limit, frames;
 	int color;
 	const char *output;
@@ -41,6 +41,7 @@ const struct gmt_option_row gmt_table_leaks[] = {
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -200,7 +201,8 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	code = gmt_owner_rules_load(&options.owners, &owners);
 	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
-			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
+			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
+			.json = options.json, .strict = options.strict,
 			.color = (enum gmt_color)options.color,
 			.schema = "gpumemtrace.leaks-list/1", .key = "files", .tell = leaks_of_file, .user = &teller });
 	gmt_owner_rules_fini(&owners);

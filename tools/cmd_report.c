@@ -13,7 +13,7 @@
 #include "tools/where_parts.h"
 
 struct report_options {
-	bool json, strict, no_symbol_cache;
+	bool json, strict, no_symbol_cache, force;
 	uint64_t until, limit, frames;
 	int color, native, sort, by, section;
 	const char *output;
@@ -44,6 +44,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
 	{ 0 },
 };
 #undef AT
@@ -148,7 +149,8 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 	code = gmt_owner_rules_load(&options.owners, &owners);
 	if (!code)
 		code = gmt_files_tell(&(struct gmt_files){
-			.count = argc, .paths = argv, .output = options.output, .json = options.json, .strict = options.strict,
+			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
+			.json = options.json, .strict = options.strict,
 			.color = (enum gmt_color)options.color,
 			.schema = "gpumemtrace.reports/1", .key = "reports", .tell = report_file, .user = &reporter });
 	gmt_owner_rules_fini(&owners);

@@ -90,18 +90,16 @@ static void say_next(char **paths, size_t count, const char *pattern)
 /* stdout is the program's: the verdict goes where messages go, unless --output says otherwise. */
 static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 {
-	const char *path = plan->options.output;
-	FILE *file = path ? gmt_output_open(path) : stderr;
+	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	struct gmt_output *output = NULL;
 
 	if (!count) {
 		gmt_say_error("run: --check: there is nothing to judge: no file was recorded");
 		return NOTHING_TO_JUDGE;
 	}
-	if (!file)
+	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
 		return NOTHING_TO_JUDGE;
-
-	int code = gmt_check_files(plan, paths, count, file);
-	return path ? gmt_output_close(file, path, code) : code;
+	return gmt_output_close(output, gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
 }
 
 /* The program's own failure comes first: a program that ended early may well have kept its limits. */
@@ -182,7 +180,8 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 		return GMT_CHILD_OWN_FAILURE;
 	}
 	/* What is wrong with the demands is said before the program has run for hours. */
-	if ((options.check && gmt_check_parse(&plan, options.check)) || !set_environment(&options, &pattern)) {
+	if ((options.check && (gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
+		!set_environment(&options, &pattern)) {
 		gmt_check_plan_fini(&plan);
 		return GMT_CHILD_OWN_FAILURE;
 	}

@@ -17,6 +17,7 @@ static int tell_each(const struct gmt_files *files, struct gmt_files_output *out
 		if (!gmt_files_beside_take(beside, i, output, &answer))
 			answer = files->tell(files->user, files->paths[i], output);
 		code = answer ? answer : code;
+		output->is_told |= !answer;
 	}
 	gmt_files_beside_close(beside);
 	return code;
@@ -46,18 +47,30 @@ static int tell_all(const struct gmt_files *files, struct gmt_files_output *outp
 
 int gmt_files_tell(const struct gmt_files *files)
 {
-	FILE *file = gmt_output_open(files->output);
-	struct gmt_files_output output = {
-		.file = file,
-		.json = { .file = file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 },
+	struct gmt_output_rules rules = {
+		.inputs = { { (const char *const *)files->paths, (size_t)files->count } }, .force = files->force,
 	};
+	struct gmt_files_output output = { 0 };
+	struct gmt_output *to;
 	int code;
 
-	if (!file)
+	if (files->owners) {
+		rules.inputs[1].items = files->owners->items;
+		rules.inputs[1].count = files->owners->count;
+	}
+	to = gmt_output_open(files->output, &rules);
+	if (!to)
 		return GMT_EXIT_UNREADABLE;
-	output.color = gmt_output_color(file, files->color);
+	output.file = gmt_output_file(to);
+	output.json = (struct gmt_json){ .file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
+	output.color = gmt_output_color(output.file, files->color);
 	code = tell_all(files, &output);
+	/* What was told may have ended in the middle. */
+	if (code && !output.is_told) {
+		gmt_output_discard(to);
+		return code;
+	}
 	if (!code && output.is_incomplete && files->strict)
 		code = GMT_EXIT_INCOMPLETE;
-	return gmt_output_close(file, files->output, code);
+	return gmt_output_close(to, code);
 }

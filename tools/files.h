@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "render/json.h"
+#include "tools/options.h"
 #include "tools/output.h"
 
 /* Where what is told of a recording goes. */
@@ -18,6 +19,7 @@ struct gmt_files_output {
 	FILE *file;
 	struct gmt_json json; /* to that file; its state is that of the list */
 	bool color;
+	bool is_told; /* at least one recording was told of whole */
 	bool is_incomplete; /* set by who tells of a recording that is, never cleared */
 };
 
@@ -25,6 +27,8 @@ struct gmt_files {
 	int count;
 	char **paths;
 	const char *output; /* as gmt_output_open takes it */
+	const struct gmt_option_texts *owners; /* other files that are read; may be NULL */
+	bool force; /* the output may replace a recording */
 	bool json;
 	bool strict; /* an incomplete recording is worth an exit code */
 	enum gmt_color color;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/safe_stream.h"
 #include "tools/command.h"
+#include "tools/input.h"
 #include "tools/memory.h"
 #include "tools/output.h"
 #include "tools/say.h"
@@ -85,12 +90,30 @@ static int dispatch(int argc, char **argv)
 		verb = "version";
 
 	const struct gmt_command *command = gmt_command_find(verb);
+	if (command && strcmp(verb, "run") != 0 && !gmt_output_may_write(NULL, &(struct gmt_output_rules){ 0 }))
+		return GMT_EXIT_UNREADABLE;
 	return command ? command->run(command, argc - 2, argv + 2) : gmt_command_unknown(verb);
+}
+
+/*
+ * Without a standard stream the next file that is opened would get its number, and messages would be written into it.
+ * What is opened here fails as a closed one does, and a program that `run` starts does not get it.
+ */
+static void open_missing(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
 int main(int argc, char **argv)
 {
 	/* A reader that went away shows as EPIPE, which ends the output quietly. */
 	signal(SIGPIPE, SIG_IGN);
+	open_missing();
+	if (!gmt_safe_stream_install()) {
+		gmt_say_error("out of memory");
+		return gmt_status_exit_code(GMT_NO_MEMORY);
+	}
 	return gmt_output_finish_stdout(dispatch(argc, argv));
 }

@@ -3,23 +3,29 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/safe.h"
+#include "base/safe_stream.h"
 #include "tools/memory.h"
 
 /* One write, so that lines of several processes do not mix; no byte of a file name can steer a terminal. */
 static void say(const char *kind, const char *format, va_list arguments)
 {
-	char line[2048];
-	int length = snprintf(line, sizeof(line), "gpumemtrace: %s: ", kind);
+	enum { SMALL_BYTES = 2048 };
+	char small[SMALL_BYTES], *whole = NULL, *text = small;
+	va_list again;
 
-	vsnprintf(line + length, sizeof(line) - (size_t)length - 1, format, arguments);
-	gmt_safe_line(line);
-	strcat(line, "\n");
-	fputs(line, stderr);
+	va_copy(again, arguments);
+	/* Names of files may be long; without memory the line is cut. */
+	if (vsnprintf(small, sizeof(small), format, arguments) >= (int)sizeof(small) && vasprintf(&whole, format, again) >= 0)
+		text = whole;
+	va_end(again);
+	gmt_safe_line(text);
+	fprintf(stderr, "gpumemtrace: %s: %s\n", kind, text);
+	free(whole);
 }
 
 #define SAY(name, kind) \
@@ -62,12 +68,14 @@ void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t
 		return;
 	progress->shown_ns = now;
 	progress->is_shown = true;
-	fprintf(stderr, "\r%s %3u %%\033[K", what, all ? (unsigned)(done * 100 / all) : 0);
+	char text[64];
+	snprintf(text, sizeof(text), "%.40s %3u %%", what, all ? (unsigned)(done * 100 / all) : 0);
+	gmt_safe_stream_progress(text);
 }
 
 void gmt_progress_end(struct gmt_progress *progress)
 {
 	if (progress->is_shown)
-		fputs("\r\033[K", stderr);
+		gmt_safe_stream_progress("");
 	progress->is_shown = false;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/names.h"
 #include "analysis/site_key_names.h"
+#include "base/safe.h"
 #include "model/symbols_cold.h"
 
 enum { LONGEST_REPETITION = 8 };
@@ -79,9 +80,8 @@ static bool name_place(struct maker *maker, uint32_t id)
 		maker->place_is_plumbing.items[id] = is_plumbing(left, right);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", left, *right ? ":" : "", right);
-	for (char *at = text; *at; at++)
-		if ((unsigned char)*at < 0x20 || *at == 0x7f)
-			*at = '?';
+	/* A baseline is a file of text: names that cannot be shown would not be read back as they were. */
+	gmt_safe_line(text);
 	return gmt_intern_text(&maker->keys->texts, text, &maker->keys->places.items[id]);
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_BASE_RECORDING_NAME_H
+#define GMT_BASE_RECORDING_NAME_H
+
+/*
+ * Names of recordings. A number goes in front of the suffix, so that `*.gmt.gz` finds every recording of a folder:
+ * train.gmt.gz, train.1.gmt.gz, train.2.gmt.gz. No state; any thread, also in the shim.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Returns where the suffix of `path` begins: ".gmt.gz", else ".gz", else the end of the text. */
+const char *gmt_recording_name_suffix(const char *path);
+
+/*
+ * Writes the name that `path` has with `number` in front of its suffix: "train.gmt.gz" and 2 give "train.2.gmt.gz".
+ * False: it does not fit. ret_name and `path` may not overlap.
+ */
+bool gmt_recording_name_numbered(const char *path, uint32_t number, char *ret_name, size_t bytes);
+
+/* Whether the name ends as those of recordings do: ".gmt.gz", or ".gmt.gz.1" as older recorders numbered them. */
+bool gmt_recording_name_is_one(const char *path);
+
+#endif
