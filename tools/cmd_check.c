@@ -2,6 +2,7 @@
 #include "tools/check.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/newer.h"
 #include "tools/output.h"
 #include "tools/owners.h"
 #include "tools/say.h"
@@ -60,6 +61,8 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 		struct gmt_output *output = gmt_check_may_write(&plan, argv, (size_t)argc) ?
 			gmt_output_open(options.output, &rules) : NULL;
 
+		if (output)
+			gmt_newer_say(argv, (size_t)argc);
 		code = output ? gmt_check_files(&plan, argv, (size_t)argc, gmt_output_file(output)) : GMT_EXIT_UNREADABLE;
 		code = gmt_output_close(output, code);
 	}

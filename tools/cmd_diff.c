@@ -6,6 +6,7 @@
 #include "render/diff.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/newer.h"
 #include "tools/output.h"
 #include "tools/say.h"
 #include "tools/symbols.h"
@@ -179,6 +180,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 			.inputs = { { (const char *const *)argv, GMT_DIFF_SIDES } }, .force = options.force,
 		};
 
+		gmt_newer_say(argv, GMT_DIFF_SIDES);
 		output = gmt_output_open(options.output, &rules);
 		code = output ? 0 : GMT_EXIT_UNREADABLE;
 	}

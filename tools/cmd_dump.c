@@ -6,6 +6,7 @@
 #include "tools/dump_choice.h"
 #include "tools/input.h"
 #include "tools/leftovers.h"
+#include "tools/newer.h"
 #include "tools/say.h"
 #include "tools/suggest.h"
 #include "wire/decode.h"
@@ -147,6 +148,7 @@ int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 	for (size_t i = 0; i < options.records.count; i++)
 		if (!is_record(options.records.items[i]))
 			return unknown_record(options.records.items[i]);
+	gmt_newer_say(argv, 1);
 	options.choice.kinds = wanted_kinds(&options);
 	options.choice.needs_all = options.strict;
 	code = gmt_dump_choice_init(&options.choice, argv[0]);

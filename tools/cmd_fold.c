@@ -3,6 +3,7 @@
 #include "books/fold.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/newer.h"
 #include "tools/output.h"
 #include "tools/say.h"
 #include "wire/decode.h"
@@ -186,6 +187,7 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 		gmt_say_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
 		return GMT_EXIT_USAGE;
 	}
+	gmt_newer_say(argv, 1);
 	rules.force = options.force;
 	output = gmt_output_open_bytes(options.output, &rules);
 	if (!output)

@@ -2,6 +2,7 @@
 #include "render/info.h"
 #include "tools/command.h"
 #include "tools/input.h"
+#include "tools/newer.h"
 #include "tools/output.h"
 #include "tools/say.h"
 
@@ -72,6 +73,7 @@ int gmt_cmd_info(const struct gmt_command *command, int argc, char **argv)
 		gmt_say_error("info: which file?");
 		return GMT_EXIT_USAGE;
 	}
+	gmt_newer_say(argv, (size_t)argc);
 	code = 0;
 	for (int i = 0; i < argc; i++) {
 		int answer;

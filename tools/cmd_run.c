@@ -55,7 +55,7 @@ static size_t find_new(const glob_t *before, const char *pattern, glob_t *ret_af
 {
 	size_t count = 0;
 
-	glob(pattern, 0, NULL, ret_after);
+	glob(pattern, GLOB_BRACE, NULL, ret_after);
 	for (size_t i = 0; i < ret_after->gl_pathc; i++)
 		if (!was_there(before, ret_after->gl_pathv[i])) {
 			char *path = ret_after->gl_pathv[i];
@@ -188,7 +188,7 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 
 	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
 	argv[argc] = NULL;
-	glob(pattern, 0, NULL, &before);
+	glob(pattern, GLOB_BRACE, NULL, &before);
 	code = gmt_child_run(argv);
 	if (code != GMT_CHILD_NOT_FOUND && code != GMT_CHILD_NOT_EXECUTABLE)
 		code = conclude(&options, &plan, &before, pattern, code);

@@ -3,6 +3,7 @@
 
 #include "tools/files_beside.h"
 #include "tools/input.h"
+#include "tools/newer.h"
 
 static int tell_each(const struct gmt_files *files, struct gmt_files_output *output)
 {
@@ -61,6 +62,7 @@ int gmt_files_tell(const struct gmt_files *files)
 	to = gmt_output_open(files->output, &rules);
 	if (!to)
 		return GMT_EXIT_UNREADABLE;
+	gmt_newer_say(files->paths, (size_t)files->count);
 	output.file = gmt_output_file(to);
 	output.json = (struct gmt_json){ .file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
 	output.color = gmt_output_color(output.file, files->color);

@@ -104,6 +104,11 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
 	return look(ret_target);
 }
 
+static bool is_one_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 static bool is_input(const struct gmt_output_target *target, const struct gmt_output_rules *rules)
 {
 	struct stat about;
@@ -112,8 +117,7 @@ static bool is_input(const struct gmt_output_target *target, const struct gmt_ou
 		for (size_t i = 0; i < rules->inputs[list].count; i++) {
 			const char *path = rules->inputs[list].items[i];
 
-			if (path && !stat(path, &about) && about.st_dev == target->about.st_dev &&
-				about.st_ino == target->about.st_ino)
+			if (path && !stat(path, &about) && is_one_file(&about, &target->about))
 				return true;
 		}
 	return false;
@@ -156,9 +160,21 @@ const char *gmt_output_target_refuses(const struct gmt_output_target *target, co
 	return NULL;
 }
 
+/* The same name in the same folder. */
+static bool is_one_name(const char *a, const char *b)
+{
+	char folder_a[PATH_MAX], folder_b[PATH_MAX];
+	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+	struct stat about_a, about_b;
+
+	return strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
+		folder_of(a, folder_a, sizeof(folder_a)) && folder_of(b, folder_b, sizeof(folder_b)) &&
+		!stat(folder_a, &about_a) && !stat(folder_b, &about_b) && is_one_file(&about_a, &about_b);
+}
+
 bool gmt_output_target_is_same(const struct gmt_output_target *a, const struct gmt_output_target *b)
 {
 	if (a->exists && b->exists)
-		return S_ISREG(a->about.st_mode) && a->about.st_dev == b->about.st_dev && a->about.st_ino == b->about.st_ino;
-	return !a->exists && !b->exists && strcmp(a->path, b->path) == 0;
+		return S_ISREG(a->about.st_mode) && is_one_file(&a->about, &b->about);
+	return !a->exists && !b->exists && is_one_name(a->path, b->path);
 }

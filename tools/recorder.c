@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/recording_name.h"
 #include "tools/say.h"
 
 static const char library_name[] = "libgpumemtrace.so";
@@ -141,13 +142,22 @@ void gmt_recorder_output(const char *options, char *ret_output, size_t output_by
 char *gmt_recorder_output_glob(const char *options)
 {
 	char output[PATH_MAX + 64], *text = NULL;
+	const char *suffix;
+	bool was_token = false; /* what stands in front is a '*' */
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
 	if (!stream)
 		return NULL;
 	gmt_recorder_output(options, output, sizeof(output));
-	for (const char *at = output; *at; at++) {
+	suffix = gmt_recording_name_suffix(output);
+	for (const char *at = output;; at++) {
+		/* The rank of a launcher, and the number of a name that was taken. */
+		if (at == suffix && !was_token)
+			fputs("{,.[0-9]*,.r[0-9]*}", stream);
+		if (!*at)
+			break;
+		was_token = *at == '%' && at[1] && at[1] != '%';
 		if (*at == '%' && at[1] == '%') {
 			fputc('%', stream);
 			at++;
@@ -157,13 +167,11 @@ char *gmt_recorder_output_glob(const char *options)
 			if (*at == 'q' && at[1] == '{' && strchr(at, '}'))
 				at = strchr(at, '}');
 		} else {
-			if (strchr("*?[\\", *at))
+			if (strchr("*?[\\{}", *at))
 				fputc('\\', stream);
 			fputc(*at, stream);
 		}
 	}
-	/* A number is put behind a name that is taken. */
-	fputc('*', stream);
 	fclose(stream);
 	return text;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file_identity.h"
+#include "base/recording_name.h"
 #include "base/text.h"
 #include "descriptor.h"
 
@@ -133,15 +134,14 @@ static bool says_rank(const char *template)
 	return false;
 }
 
-/* Where ".r<rank>" goes: behind the first %h, else in front of ".gmt.gz", else at the end. */
+/* Returns where ".r<rank>" goes: behind the first %h, else in front of the suffix. */
 static const char *rank_place(const char *template, const struct gmt_identity *identity)
 {
 	if (identity->rank < 0 || says_rank(template))
 		return NULL;
 
 	const char *host = strstr(template, "%h");
-	const char *suffix = strstr(template, ".gmt.gz");
-	return host ? host + 2 : suffix ? suffix : template + strlen(template);
+	return host ? host + 2 : gmt_recording_name_suffix(template);
 }
 
 bool gmt_output_expand(const char *template, const struct gmt_identity *identity, uint32_t number,
@@ -204,7 +204,7 @@ int gmt_output_create(const char *template, const struct gmt_identity *identity,
 		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why, why_bytes))
 			return -1;
 		if (number && !numbered)
-			snprintf(ret_path + strlen(ret_path), 16, ".%u", number);
+			gmt_recording_name_number(ret_path, path_bytes, number); /* the 16 bytes are for it */
 		make_folders(ret_path);
 
 		/*

@@ -25,15 +25,16 @@ void gmt_identity_init(struct gmt_identity *ret_identity);
 
 /*
  * Writes the name for `template` to ret_path. `number` replaces %n. Where a rank is known and the
- * template says neither %r nor %l, ".r<rank>" is put behind %h (or in front of ".gmt.gz", or at the end).
+ * template says neither %r nor %l, ".r<rank>" is put behind %h, or in front of the suffix
+ * (base/recording_name.h).
  * False, with a reason in ret_why, when a token is unknown or the name is too long.
  */
 bool gmt_output_expand(const char *template, const struct gmt_identity *identity, uint32_t number,
 	char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes);
 
 /*
- * Creates a new file by the template, with missing folders, and never over an existing one: ".1",
- * ".2" ... is put behind a name that is taken, by whatever. Only the user can read the file. The descriptor,
+ * Creates a new file by the template, with missing folders, and never over an existing one: ".1", ".2" ... is put in
+ * front of the suffix of a name that is taken, by whatever (base/recording_name.h). Only the user can read the file. The descriptor,
  * close-on-exec, or -1 with a reason.
  */
 int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,

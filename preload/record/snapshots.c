@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file_identity.h"
+#include "base/recording_name.h"
 #include "config.h"
 #include "descriptor.h"
 #include "diag.h"
@@ -148,11 +149,11 @@ static void fail(const char *what)
 /* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", and the next number that is free. */
 static int create_beside(const char *path)
 {
-	const char *suffix = strstr(path, ".gmt.gz");
-	int stem = (int)(suffix ? suffix - path : (ptrdiff_t)strlen(path));
+	const char *suffix = gmt_recording_name_suffix(path);
+	int stem = (int)(suffix - path);
 
 	for (unsigned number = (unsigned)job.count + 1; number < NAME_TRIES; number++) {
-		snprintf(job.path, sizeof(job.path), "%.*s.snapshot-%u%s", stem, path, number, suffix ? suffix : "");
+		snprintf(job.path, sizeof(job.path), "%.*s.snapshot-%u%s", stem, path, number, suffix);
 		int fd = open(job.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;

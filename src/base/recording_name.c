@@ -24,17 +24,17 @@ const char *gmt_recording_name_suffix(const char *path)
 	return path + length - (ends_with(path, length, ".gz") ? strlen(".gz") : 0);
 }
 
-bool gmt_recording_name_numbered(const char *path, uint32_t number, char *ret_name, size_t bytes)
+bool gmt_recording_name_number(char *path, size_t bytes, uint32_t number)
 {
-	const char *end = gmt_recording_name_suffix(path);
-	size_t stem = (size_t)(end - path);
-	int rest;
+	char digits[16];
+	size_t length = strlen(path), stem = (size_t)(gmt_recording_name_suffix(path) - path);
+	size_t added = (size_t)snprintf(digits, sizeof(digits), ".%u", number);
 
-	if (stem >= bytes)
+	if (length + added >= bytes)
 		return false;
-	memcpy(ret_name, path, stem);
-	rest = snprintf(ret_name + stem, bytes - stem, ".%u%s", number, end);
-	return rest > 0 && (size_t)rest < bytes - stem;
+	memmove(path + stem + added, path + stem, length - stem + 1);
+	memcpy(path + stem, digits, added);
+	return true;
 }
 
 bool gmt_recording_name_is_one(const char *path)

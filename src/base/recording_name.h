@@ -15,10 +15,10 @@
 const char *gmt_recording_name_suffix(const char *path);
 
 /*
- * Writes the name that `path` has with `number` in front of its suffix: "train.gmt.gz" and 2 give "train.2.gmt.gz".
- * False: it does not fit. ret_name and `path` may not overlap.
+ * Puts `number` in front of the suffix of `path`: 2 makes "train.2.gmt.gz" of "train.gmt.gz". `bytes` is the size of
+ * the array. False: the name does not fit, and is unchanged.
  */
-bool gmt_recording_name_numbered(const char *path, uint32_t number, char *ret_name, size_t bytes);
+bool gmt_recording_name_number(char *path, size_t bytes, uint32_t number);
 
 /* Whether the name ends as those of recordings do: ".gmt.gz", or ".gmt.gz.1" as older recorders numbered them. */
 bool gmt_recording_name_is_one(const char *path);

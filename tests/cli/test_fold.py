@@ -16,7 +16,7 @@ EXACT = "process", "devices", "ledger", "heaps", "host", "sites", "complete"
 
 
 def fold(path, folded, *options):
-    done = cli.run("fold", path, "-o", folded, *options)
+    done = cli.run("fold", path, "--force", "-o", folded, *options)
     assert done.returncode == 0, done.stderr
     return folded
 
@@ -191,7 +191,7 @@ class Fold(unittest.TestCase):
         path = cli.make("wrong.gmt.gz")
         for code, arguments, words in ((2, ["fold", path], "Say -o FILE"), (2, ["fold", "-o", "x"], "which file"),
                                        (3, ["fold", "/no/such", "-o", cli.place("n.gmt.gz")], "/no/such: No such file"),
-                                       (3, ["fold", path, "-o", "/no/such/x"], "/no/such/x.unfinished: No such file"),
+                                       (3, ["fold", path, "-o", "/no/such/x"], "/no/such/x: No such file"),
                                        (3, ["fold", cli.__file__, "-o", cli.place("n.gmt.gz")], "not a")):
             done = cli.run(*arguments)
             self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)

@@ -37,7 +37,7 @@ def check(path, *options):
 class FoldedOoms(unittest.TestCase):
     def fold(self, path, name, *options):
         folded = cli.place(name)
-        done = cli.run("fold", path, "-o", folded, *options)
+        done = cli.run("fold", path, "--force", "-o", folded, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return folded
 

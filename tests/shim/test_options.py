@@ -113,7 +113,7 @@ class Output(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(3):
                 Recording(BUSY, {"output": f"{folder}/same.gmt.gz"})
-            self.assertEqual(sorted(os.listdir(folder)), ["same.gmt.gz", "same.gmt.gz.1", "same.gmt.gz.2"])
+            self.assertEqual(sorted(os.listdir(folder)), ["same.1.gmt.gz", "same.2.gmt.gz", "same.gmt.gz"])
             for name in os.listdir(folder):
                 self.assertEqual(len(records(os.path.join(folder, name), "end")), 1)
 

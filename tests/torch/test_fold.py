@@ -101,7 +101,7 @@ class Fold(unittest.TestCase):
         for mode, more in (("full", ()), ("full", ("--keep-events=5000",)), ("window", ())):
             with self.subTest(mode=mode, more=more):
                 folded = self.paths[mode] + ".small.gmt.gz"
-                done = cli("fold", self.paths[mode], "-o", folded, *more)
+                done = cli("fold", self.paths[mode], "--force", "-o", folded, *more)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 found, whole = report(folded), self.reports[mode]
                 self.assertEqual(sites_of(found), sites_of(whole))
