@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/safe.h"
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/recorder.h"
@@ -24,9 +25,45 @@ const struct gmt_option_row gmt_table_env[] = {
 };
 #undef AT
 
-/* In single quotes where a shell would see more than text. */
+/* Whether a terminal would show all of it as it is. */
+static bool is_safe(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	for (size_t left = strlen(text), length, skip; left; at += length, left -= length) {
+		length = gmt_safe_length(at, left, &skip);
+		if (!length)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * As $'...', in which all bytes that a terminal may obey are written by their numbers: bash, zsh, ksh and
+ * busybox read the same text back.
+ */
+static void print_escaped(const char *text)
+{
+	fputs("$'", stdout);
+	for (; *text; text++) {
+		unsigned char byte = (unsigned char)*text;
+
+		if (byte < 0x20 || byte >= 0x7f)
+			printf("\\%03o", byte);
+		else
+			printf("%s%c", byte == '\'' || byte == '\\' ? "\\" : "", byte);
+	}
+	putchar('\'');
+}
+
+/* In quotes where a shell would see more than text. */
 static void print_quoted(const char *text)
 {
+	if (!is_safe(text)) {
+		print_escaped(text);
+		return;
+	}
+
 	if (text[strcspn(text, " \t\n'\"\\$`*?[]{}()<>|&;~#!%")] == 0) {
 		fputs(text, stdout);
 		return;

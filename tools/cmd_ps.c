@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/safe.h"
 #include "base/text.h"
 #include "render/json.h"
 #include "tools/command.h"
@@ -79,6 +80,14 @@ static void print_json(struct gmt_json *json, uint32_t pid, const struct row *ro
 	gmt_json_end_object(json);
 }
 
+/* A text of another process, at least `width` wide. */
+static void print_column(const char *text, size_t width)
+{
+	gmt_safe_print(stdout, text);
+	for (size_t length = strlen(text); length < width; length++)
+		putchar(' ');
+}
+
 static void print_text(unsigned index, uint32_t pid, const struct row *row)
 {
 	uint64_t now_ns = (uint64_t)time(NULL) * 1000000000;
@@ -87,9 +96,14 @@ static void print_text(unsigned index, uint32_t pid, const struct row *row)
 	if (!index)
 		printf("%8s  %-9s  %-9s  %10s  %12s  %8s  %10s  %-16s  %s\n", "PID", "STATE", "MODE", "FOR", "EVENTS", "DROPPED",
 			"SIZE", "PROGRAM", "FILE");
-	printf("%8u  %-9s  %-9s  %10s  %12llu  %8llu  %10s  %-16s  %s\n", pid, row->state, row->mode,
-		gmt_text_duration(age_ns).text, (unsigned long long)row->events, (unsigned long long)row->dropped,
-		gmt_text_size(row->file_bytes).text, row->program, row->path);
+	printf("%8u  %-9s  ", pid, row->state);
+	print_column(row->mode, 9);
+	printf("  %10s  %12llu  %8llu  %10s  ", gmt_text_duration(age_ns).text, (unsigned long long)row->events,
+		(unsigned long long)row->dropped, gmt_text_size(row->file_bytes).text);
+	print_column(row->program, 16);
+	fputs("  ", stdout);
+	gmt_safe_print(stdout, row->path);
+	putchar('\n');
 }
 
 static bool list(void *context, const struct gmt_running *running)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/safe.h"
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/running.h"
@@ -59,7 +60,8 @@ int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 		gmt_running_print(pid, "snapshot", answer);
 		return 0;
 	}
-	printf("%s\n", answer);
+	gmt_safe_print(stdout, answer);
+	putchar('\n');
 	gmt_say_hint("next: gpumemtrace report %s", answer);
 	return 0;
 }

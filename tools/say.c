@@ -23,8 +23,10 @@ static void say(const char *kind, const char *format, va_list arguments)
 	if (vsnprintf(small, sizeof(small), format, arguments) >= (int)sizeof(small) && vasprintf(&whole, format, again) >= 0)
 		text = whole;
 	va_end(again);
-	gmt_safe_line(text);
-	fprintf(stderr, "gpumemtrace: %s: %s\n", kind, text);
+	/* stderr is buffered by lines: this is one write. */
+	fprintf(stderr, "gpumemtrace: %s: ", kind);
+	gmt_safe_print(stderr, text);
+	fputc('\n', stderr);
 	free(whole);
 }
 

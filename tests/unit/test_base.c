@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/recording_name.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -206,6 +207,43 @@ static void an_error_is_one_line_that_is_cut_not_overrun(void **state)
 	assert_int_equal(gmt_status_exit_code(GMT_NO_FILE), 3);
 }
 
+static void numbers_go_in_front_of_the_suffix(void **state)
+{
+	static const struct {
+		const char *name, *numbered;
+	} rows[] = {
+		{ "train.gmt.gz", "train.7.gmt.gz" }, { "a.b/train.gmt.gz", "a.b/train.7.gmt.gz" },
+		{ "train.gz", "train.7.gz" }, { "train", "train.7" }, { "x.gmt.gz/train", "x.gmt.gz/train.7" },
+		{ "train.1.gmt.gz", "train.1.7.gmt.gz" }, { "train.gmt.gz.old", "train.gmt.gz.old.7" },
+		{ ".gmt.gz", ".gmt.7.gz" }, { "d/.gz", "d/.gz.7" }, { "train.gmt", "train.gmt.7" },
+	};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		snprintf(name, sizeof(name), "%s", rows[i].name);
+		assert_true(gmt_recording_name_number(name, sizeof(name), 7));
+		assert_string_equal(name, rows[i].numbered);
+	}
+	strcpy(name, "train.gmt.gz");
+	assert_false(gmt_recording_name_number(name, sizeof("train.7.gmt.gz") - 1, 7));
+	assert_string_equal(name, "train.gmt.gz");
+	assert_true(gmt_recording_name_number(name, sizeof("train.7.gmt.gz"), 7));
+}
+
+static void names_of_recordings_are_known(void **state)
+{
+	(void)state;
+	assert_true(gmt_recording_name_is_one("a/train.gmt.gz"));
+	assert_true(gmt_recording_name_is_one("train.1.gmt.gz"));
+	assert_true(gmt_recording_name_is_one("train.gmt.gz.12"));
+	assert_false(gmt_recording_name_is_one("train.gz"));
+	assert_false(gmt_recording_name_is_one(".gmt.gz"));
+	assert_false(gmt_recording_name_is_one("12"));
+	assert_false(gmt_recording_name_is_one(""));
+	assert_false(gmt_recording_name_is_one("train.gmt.gz.txt"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +258,8 @@ int main(void)
 		cmocka_unit_test(arena_pieces_are_zero_aligned_and_apart),
 		cmocka_unit_test(equal_bytes_get_one_id_and_different_ones_never),
 		cmocka_unit_test(an_error_is_one_line_that_is_cut_not_overrun),
+		cmocka_unit_test(numbers_go_in_front_of_the_suffix),
+		cmocka_unit_test(names_of_recordings_are_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
