@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file_identity.h"
@@ -52,7 +54,9 @@ static struct {
 		uint64_t stamp, events, time_ns;
 		uint8_t tail[GMT_SINK_TAIL_BYTES];
 	} end;
-	char path[4400];
+	const char *recording_path;
+	char path[4400];       /* the name that the file gets when it is whole */
+	char unfinished[4480]; /* its name until then */
 	char asked_path[4352];
 	char name[sizeof(program_name)];
 	uint64_t count;
@@ -138,7 +142,7 @@ static void fail(const char *what)
 
 	snprintf(why, sizeof(why), "the snapshot could not be written: %s", what);
 	if (job.to >= 0)
-		unlink(job.path);
+		unlink(job.unfinished);
 	close_files();
 	if (job.cause == GMT_SNAPSHOT_READER)
 		gmt_control_answer(NULL, why);
@@ -146,27 +150,83 @@ static void fail(const char *what)
 		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
 
-/* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", and the next number that is free. */
-static int create_beside(const char *path)
+/* False, with errno, when the name is taken or cannot be had. */
+static bool is_free(const char *path)
+{
+	struct stat about;
+
+	if (!lstat(path, &about))
+		errno = EEXIST;
+	return errno == ENOENT;
+}
+
+/* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", or the next number that is free, from `number` on. */
+static bool take_free_name(const char *path, unsigned number)
 {
 	const char *suffix = gmt_recording_name_suffix(path);
 	int stem = (int)(suffix - path);
 
-	for (unsigned number = (unsigned)job.count + 1; number < NAME_TRIES; number++) {
+	for (; number < NAME_TRIES; number++) {
 		snprintf(job.path, sizeof(job.path), "%.*s.snapshot-%u%s", stem, path, number, suffix);
-		int fd = open(job.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
+		if (is_free(job.path))
+			return true;
+		if (errno != EEXIST)
+			return false;
 	}
-	return -1;
+	return false;
+}
+
+/* Only a reader says where. */
+static bool has_asked_path(void)
+{
+	return job.cause == GMT_SNAPSHOT_READER && job.asked_path[0];
+}
+
+/* A program that is killed meanwhile leaves a file that is not named as a recording, and blocks no name. */
+static int create_unfinished(void)
+{
+	enum { BEHIND = 40 };
+	const char *name = strrchr(job.path, '/');
+	size_t start = name ? (size_t)(name + 1 - job.path) : 0, length = strlen(job.path);
+	int fd = -1;
+
+	/* The name is cut where it would be longer than file systems allow. */
+	if (length > start + NAME_MAX - BEHIND)
+		length = start + NAME_MAX - BEHIND;
+	for (unsigned number = 0; number < NAME_TRIES && fd < 0; number++) {
+		snprintf(job.unfinished, sizeof(job.unfinished), "%.*s.unfinished-%d-%u", (int)length, job.path, (int)getpid(), number);
+		fd = open(job.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
 }
 
 static int create(const char *path)
 {
-	if (job.cause != GMT_SNAPSHOT_READER || !job.asked_path[0])
-		return create_beside(path);
+	if (!has_asked_path())
+		return take_free_name(path, (unsigned)job.count + 1) ? create_unfinished() : -1;
 	snprintf(job.path, sizeof(job.path), "%s", job.asked_path);
-	return open(job.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return is_free(job.path) ? create_unfinished() : -1;
+}
+
+/* A link replaces nothing. Some file systems have none. */
+static bool give_this_name(void)
+{
+	if (!link(job.unfinished, job.path)) {
+		unlink(job.unfinished);
+		return true;
+	}
+	return errno != EEXIST && is_free(job.path) && !rename(job.unfinished, job.path);
+}
+
+/* The whole file gets its name, or the next one that is free if somebody has taken that meanwhile. */
+static bool give_name(void)
+{
+	while (!give_this_name())
+		if (errno != EEXIST || has_asked_path() || !take_free_name(job.recording_path, (unsigned)job.count + 1))
+			return false;
+	return true;
 }
 
 /* A descriptor of its own to read by: the stream's is written to, and may become that of another file. */
@@ -203,6 +263,7 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 	job.name[0] = 0;
 	if (job.cause == GMT_SNAPSHOT_PROGRAM)
 		take_program_name();
+	job.recording_path = recording->path;
 	snprintf(job.path, sizeof(job.path), "%s", recording->path);
 	if (stream->has_failed || !gmt_sink_tail(stream->sink, job.end.tail)) {
 		fail("the recording has stopped");
@@ -305,7 +366,7 @@ static bool write_end(void)
 
 static void finish(void)
 {
-	if (!write_end()) {
+	if (!write_end() || !give_name()) {
 		fail(strerror(errno));
 		return;
 	}

@@ -74,7 +74,8 @@ class Running:
         return str(self.process.pid)
 
     def snapshots(self):
-        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder) if ".snapshot-" in name)
+        return sorted(os.path.join(self.folder, name) for name in os.listdir(self.folder)
+                      if ".snapshot-" in name and name.endswith(".gmt.gz"))
 
     def stop(self):
         """Until each of its threads has stopped."""
@@ -191,6 +192,33 @@ class Control(unittest.TestCase):
             self.assertIn("File exists", again.stderr)
             self.assertEqual(len(again.stderr.splitlines()), 1)
             self.assertTrue(is_whole(path))
+            # Not a file that the recording itself is, either, nor one that a link means, nor in a folder that is none.
+            os.symlink("recording.gmt.gz", os.path.join(run.folder, "link"))
+            for name, why in (("recording.gmt.gz", "File exists"), ("link", "File exists"), ("none/x", "No such file")):
+                again = run.ask("snapshot", pid, "-o", name)
+                self.assertEqual((again.returncode, why in again.stderr), (3, True), again.stderr)
+            long_name = "l" * 248 + ".gmt.gz"
+            self.assertEqual(run.ask("snapshot", pid, "-o", long_name).returncode, 0)
+            self.assertTrue(is_whole(os.path.join(run.folder, long_name)))
+            self.assertEqual([name for name in os.listdir(run.folder) if "unfinished" in name], [])
+
+    def test_a_name_that_a_snapshot_will_get_is_free_or_it_gets_the_next_one(self):
+        with Running() as run:
+            run.do("alloc 4096")
+            pid = run.pid()
+            for name in "recording.snapshot-1.gmt.gz", "recording.snapshot-3.gmt.gz":
+                with open(os.path.join(run.folder, name), "wb") as file:
+                    file.write(b"mine")
+            with open(os.path.join(run.folder, f"recording.snapshot-2.gmt.gz.unfinished-{pid}-0"), "wb") as file:
+                file.write(b"of a process that was killed")
+            told = [run.ask("snapshot", pid).stdout for _ in range(2)]
+            self.assertEqual([os.path.basename(path.strip()) for path in told],
+                             ["recording.snapshot-2.gmt.gz", "recording.snapshot-4.gmt.gz"])
+            self.assertTrue(all(is_whole(path.strip()) for path in told))
+            run.end()
+            for name in "recording.snapshot-1.gmt.gz", "recording.snapshot-3.gmt.gz":
+                with open(os.path.join(run.folder, name), "rb") as file:
+                    self.assertEqual(file.read(), b"mine")
 
     def test_readers_that_ask_at_once_are_all_answered(self):
         with Running() as run:
