@@ -168,9 +168,10 @@ class Escapes(unittest.TestCase):
         try:
             listed = self.run_safely("ps", environment=environment)
             self.assertEqual(len([line for line in listed.stdout.splitlines() if line.lstrip().startswith(b"7 ")]), 1)
-            self.assertEqual(len(listed.stdout.splitlines()), 2, listed.stdout)
+            # Others may be recorded on this machine meanwhile; each has one line.
+            self.assertTrue(all(line.split()[0].isdigit() for line in listed.stdout.splitlines()[1:]), listed.stdout)
             rows = json.loads(self.run_safely("ps", "--json", environment=environment).stdout)
-            self.assertIn("\x1b[2J", rows["processes"][0]["program"])
+            self.assertTrue([row for row in rows["processes"] if "\x1b[2J" in row["program"]])
             for failed in 0, 1:
                 for arguments in ["snapshot", "7"], ["snapshot", "--json", "7"], ["pause", "7"], ["resume", "--json", "7"]:
                     done = self.run_safely(*arguments, environment=environment)
