@@ -28,6 +28,10 @@ def write(path, content=OLD):
     return path
 
 
+def without_core():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
 def outputs(recording, other, out):
     """Every option that names an output, as whole commands; `other` is a second recording."""
     return (["report", recording, "-o", out], ["report", "--json", recording, "-o", out], ["leaks", recording, "-o", out],
@@ -214,7 +218,7 @@ class Whole(Case):
         if not os.path.exists(pipe):
             os.mkfifo(pipe)
         with subprocess.Popen([cli.CLI, *command[:1], pipe, *command[1:]], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, env=cli.PLAIN) as process:
+                              stderr=subprocess.DEVNULL, env=cli.PLAIN, cwd=self.folder, preexec_fn=without_core) as process:
             with open(pipe, "wb") as file:
                 # The reader has opened the pipe; it opened its output before that.
                 file.write(self.whole[:len(self.whole) // 2])
