@@ -13,7 +13,7 @@
 #include "tools/output_temporary.h"
 #include "tools/say.h"
 
-enum { WRITE_FAILED = 3 };
+enum { USAGE = 2, WRITE_FAILED = 3 };
 
 struct gmt_output {
 	const char *name;   /* as the user gave it */
@@ -315,7 +315,7 @@ int gmt_output_close(struct gmt_output *output, int code)
 	}
 	why = close_stream(output);
 	if (output->temporary.fd >= 0 && !why) {
-		if (is_empty(output) && code) {
+		if (is_empty(output) && (code == USAGE || code == WRITE_FAILED)) {
 			end(output);
 			return code;
 		}

@@ -50,7 +50,7 @@ FILE *gmt_output_file(struct gmt_output *output);
 int gmt_output_descriptor(const struct gmt_output *output);
 
 /*
- * Ends the output and gives the file its name. `code` is the verb's exit code so far: when it is not 0 and nothing was
+ * Ends the output and gives the file its name. `code` is the verb's exit code so far: when it is 2 or 3 and nothing was
  * written, the old file stays. Returns `code`, or 3, and says why, when not all could be written. `output` may be NULL.
  */
 int gmt_output_close(struct gmt_output *output, int code);

@@ -123,7 +123,14 @@ class Escapes(unittest.TestCase):
             self.check(done.stdout + b"\n".join(lines))
 
     def test_env_is_read_back_by_a_shell_and_shows_no_command(self):
-        done = self.run_safely("env", b"--output=/" + ODD.replace(b"\n", b""))
+        folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        self.addCleanup(shutil.rmtree, folder)
+        # Only the recorder's name is looked at.
+        shutil.copy(cli.CLI, os.path.join(folder, "gpumemtrace"))
+        shutil.copy(os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so"), os.path.join(folder, "libgpumemtrace.so"))
+        done = subprocess.run([os.path.join(folder, "gpumemtrace"), "env", b"--output=/" + ODD.replace(b"\n", b"")],
+                              capture_output=True, env=cli.PLAIN, timeout=60, check=True)
+        self.check(done.stdout + done.stderr)
         self.assertIn(b"\\033", done.stdout)
         text = done.stdout.split(b" GPUMEMTRACE_OPTIONS=", 1)[1].strip()
         if not shutil.which("bash"):

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 import cli
+import recording
 
 REFUSED = 3
 OLD = b"what was there before\n"
@@ -197,6 +198,15 @@ class Whole(Case):
                 self.assertEqual(cli.run(*arguments).returncode, 3)
                 self.assertFalse(os.path.exists(self.out))
                 self.check_nothing_is_left()
+
+    def test_an_answer_without_a_line_replaces_the_old_file_too(self):
+        write(self.out)
+        story = recording.Story()
+        story.alloc(recording.MiB)
+        # A block without a stack has nothing that a suppression could name.
+        path = story.write("stackless.gmt.gz")
+        done = cli.run("check", "--gen-suppressions", "--max-peak=1B", path, "-o", self.out)
+        self.assertEqual((done.returncode, read(self.out)), (1, b""), done.stderr)
 
     def test_a_disk_that_is_full_leaves_the_old_file(self):
         def limit():
