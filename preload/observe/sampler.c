@@ -18,13 +18,13 @@
 #include "hooks.h"
 #include "observe/nvml.h"
 #include "observe/pools.h"
+#include "patience.h"
 #include "record/clock.h"
 #include "record/samples.h"
 #include "record/session.h"
 #include "routes/contexts.h"
 #include "routes/driver.h"
 #include "thread.h"
-#include "yield.h"
 
 enum {
 	DEVICES = 64,
@@ -34,6 +34,7 @@ enum {
 	STOP_WAIT_NS = 250000000,
 	LAST_WAIT_NS = 100000000,
 	ASK_WAIT_NS = 200000000,
+	SLEEP_S = 60,              /* between two looks, where nobody wakes it */
 };
 
 static const uint64_t IDLE_NS = 10000000000; /* other processes come and go while nothing happens here */
@@ -256,10 +257,11 @@ static void *run(void *unused)
 		leave();
 	}
 	while (atomic_load(&state) == RUNNING) {
+		const struct timespec longest = { .tv_sec = SLEEP_S };
 		uint32_t seen = atomic_load(&wanted);
 
 		work(atomic_exchange(&round_wanted, false));
-		syscall(SYS_futex, &wanted, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+		syscall(SYS_futex, &wanted, FUTEX_WAIT_PRIVATE, seen, &longest, NULL, 0);
 	}
 	return NULL;
 }
@@ -325,7 +327,7 @@ void gmt_sampler_tick(void)
 /* Until `count` has come to `mine`. */
 static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + wait_ns, now_ns;
+	uint64_t deadline_ns = gmt_patience_now_ns() + wait_ns, now_ns;
 
 	for (;;) {
 		uint32_t seen = atomic_load(&answered);
@@ -334,7 +336,7 @@ static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait
 		/* Numbers may pass zero. */
 		if ((int32_t)(atomic_load_explicit(count, memory_order_acquire) - mine) >= 0)
 			return true;
-		now_ns = gmt_clock_monotonic_ns();
+		now_ns = gmt_patience_now_ns();
 		if (atomic_load(&state) != RUNNING || now_ns >= deadline_ns)
 			return false;
 		limit = (struct timespec){
@@ -378,10 +380,12 @@ bool gmt_sampler_is_there(void)
 
 void gmt_sampler_stop(bool once_more)
 {
-	uint64_t deadline_ns;
+	struct gmt_patience patience;
 	bool answers = !atomic_load(&is_late);
+	int none = NONE;
 
-	if (!gmt_sampler_is_there())
+	/* One that has not started never starts. */
+	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_there())
 		return;
 	if (once_more && gmt_session_is_on() && answers) {
 		uint32_t mine = atomic_load(&rounds_done) + 1;
@@ -393,9 +397,9 @@ void gmt_sampler_stop(bool once_more)
 	atomic_store(&state, OVER);
 	wake(&wanted, 1);
 	/* One that waits for this thread, as for the loader's lock when a library's constructor exits, waits in vain. */
-	deadline_ns = gmt_clock_monotonic_ns() + (answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
-	while (atomic_load(&is_inside) && gmt_clock_monotonic_ns() < deadline_ns)
-		gmt_yield();
+	patience = gmt_patience_begin(answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
+	while (atomic_load(&is_inside) && gmt_patience_rest(&patience))
+		;
 }
 
 void gmt_sampler_forget(void)

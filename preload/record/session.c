@@ -20,6 +20,7 @@
 #include "config.h"
 #include "diag.h"
 #include "outer_call.h"
+#include "patience.h"
 #include "process.h"
 #include "recorder_stack.h"
 #include "record/area.h"
@@ -58,6 +59,7 @@ static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static void (*at_first)(void);
 static pthread_key_t thread_key;
+static _Atomic bool has_begun; /* this process has made files, or is making them */
 static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
 
 __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
@@ -223,11 +225,11 @@ static bool begin(void)
 
 static void wait_while_starting(void)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(START_WAIT_NS);
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(START_WAIT_NS));
 
 	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
-		gmt_clock_monotonic_ns() < deadline_ns)
-		gmt_yield();
+		gmt_patience_rest(&patience))
+		;
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
@@ -245,6 +247,7 @@ __attribute__((noinline)) static bool begin_once(void)
 		return false;
 	if (now == GMT_SESSION_NONE && atomic_compare_exchange_strong(&gmt_session_state, &now, GMT_SESSION_STARTING)) {
 		uint32_t starting = GMT_SESSION_STARTING;
+		atomic_store(&has_begun, true);
 		gmt_process_watch();
 
 		int cancelling = gmt_cancelling_hold();
@@ -267,7 +270,7 @@ __attribute__((noinline)) static bool begin_once(void)
 
 bool gmt_session_has_begun(void)
 {
-	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_NONE;
+	return atomic_load_explicit(&has_begun, memory_order_relaxed);
 }
 
 bool gmt_session_is_on(void)
@@ -294,7 +297,7 @@ static void rest(uint64_t waited_ns)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 
-	if (waited_ns < FULL_WAIT_NS)
+	if (waited_ns < FULL_WAIT_NS / 4)
 		gmt_yield();
 	else
 		syscall(SYS_nanosleep, &nap, NULL);
@@ -325,14 +328,14 @@ static bool try_to_claim(uint32_t *ret_slot)
 /* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
 static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 {
-	uint64_t start_ns = gmt_clock_monotonic_ns(), waited_ns;
+	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
 
 	if (!is_no_guest && gmt_process_is_another())
 		return false;
 	while (!try_to_claim(ret_slot)) {
 		/* Rings of threads that are gone are free once the writer has emptied them. */
 		gmt_writer_wake();
-		waited_ns = gmt_clock_monotonic_ns() - start_ns;
+		waited_ns = gmt_patience_now_ns() - start_ns;
 		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_area_has_left_ring(&area)))
 			return false;
 		rest(waited_ns);
@@ -359,7 +362,7 @@ static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread, 
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = ring;
 	thread->call_counts = gmt_call_counts_of_slot(slot);
-	thread->ring_began_ns = gmt_clock_monotonic_ns();
+	thread->ring_began_ns = gmt_patience_now_ns();
 	thread->waited_ns = 0;
 	thread->gave_up_at = 0;
 	thread->session = atomic_load(&gmt_session_number);
@@ -417,7 +420,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t start_ns = gmt_clock_monotonic_ns(), now_ns = start_ns;
+	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
 	uint64_t wait_ns = patience_ns(thread, start_ns);
 	bool is_in = false;
 
@@ -427,7 +430,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
-		now_ns = gmt_clock_monotonic_ns();
+		now_ns = gmt_patience_now_ns();
 		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
 	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(&recording.is_stalled, memory_order_relaxed) &&
 		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON ||
@@ -470,29 +473,29 @@ void gmt_session_count_loss(enum gmt_loss loss)
 	gmt_session_count_losses(loss, 1);
 }
 
-void gmt_session_note(const char *text)
+/*
+ * Two threads take two places and do not wait for each other. A place whose thread is gone (a fork in the middle) stays empty, and
+ * the writer passes it over.
+ */
+static void add_note(struct gmt_recording_notes *notes, const char *text)
 {
-	static _Atomic uint32_t taken;
-	uint32_t index = atomic_fetch_add(&taken, 1);
+	uint32_t index = atomic_fetch_add(&notes->taken, 1);
 
 	if (index >= GMT_RECORDING_NOTES)
 		return;
-	snprintf(recording.notes[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
-	/* Pairs with the acquire in the writer. Notes are rare: two at one moment wait for each other. */
-	while (atomic_load(&recording.note_count) != index)
-		gmt_yield();
-	atomic_store_explicit(&recording.note_count, index + 1, memory_order_release);
+	snprintf(notes->text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
+	/* Pairs with the acquire in the writer. */
+	atomic_store_explicit(&notes->is_there[index], true, memory_order_release);
+}
+
+void gmt_session_note(const char *text)
+{
+	add_note(&recording.notes, text);
 }
 
 void gmt_session_note_fault(const char *text)
 {
-	uint32_t index = atomic_fetch_add(&recording.faults.taken, 1);
-
-	if (index >= GMT_RECORDING_NOTES)
-		return;
-	snprintf(recording.faults.text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
-	/* Pairs with the acquire in the writer. */
-	atomic_store_explicit(&recording.faults.is_there[index], true, memory_order_release);
+	add_note(&recording.faults, text);
 }
 
 void gmt_session_call_now_and_then(void (*work)(void))
@@ -527,19 +530,28 @@ void gmt_session_before_exec(void)
 static bool is_first_to_end(void)
 {
 	uint32_t not_yet = 0;
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + END_WAIT_NS;
+	struct gmt_patience patience = gmt_patience_begin(END_WAIT_NS);
 
 	if (atomic_compare_exchange_strong(&ending, &not_yet, 1))
 		return true;
-	while (atomic_load(&ending) == 1 && gmt_clock_monotonic_ns() < deadline_ns)
-		usleep(1000);
+	while (atomic_load(&ending) == 1 && gmt_patience_rest(&patience))
+		;
 	return false;
+}
+
+void gmt_session_never_begin(void)
+{
+	uint32_t none = GMT_SESSION_NONE;
+
+	atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER);
 }
 
 void gmt_session_end(void)
 {
-	if (atomic_load(&gmt_session_state) == GMT_SESSION_NONE || getpid() != recording.pid || gmt_this_thread.is_ours ||
-		!is_first_to_end())
+	if (gmt_process_is_another() || gmt_this_thread.is_ours)
+		return;
+	gmt_session_never_begin();
+	if (!atomic_load(&has_begun) || !is_first_to_end())
 		return;
 	gmt_outer_call_end_process();
 	/* A recording that has hardly begun is ended too, once its files are there. */
@@ -581,6 +593,7 @@ void gmt_session_abandon(void)
 	memset(&recording.faults, 0, sizeof(recording.faults));
 	atomic_store(&recording.is_stalled, false);
 	atomic_store(&ending, 0);
+	atomic_store(&has_begun, false);
 	gmt_overhead_forget();
 	atomic_fetch_add(&gmt_session_number, 1);
 	atomic_store(&last_thread, 0);

@@ -86,6 +86,9 @@ void gmt_session_before_exec(void);
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);
 
+/* The process ends: a recording that has not begun by now never begins. Any thread; no system call. */
+void gmt_session_never_begin(void);
+
 /* In the child of a fork: nothing of the parent's recording is touched any more. */
 void gmt_session_abandon(void);
 

@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "diag.h"
+#include "patience.h"
 #include "record/clock.h"
 #include "record/control.h"
 #include "record/fault.h"
@@ -301,7 +302,7 @@ static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
 void gmt_writer_sync(uint32_t wait_ms)
 {
 	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000, now_ns;
+	uint64_t deadline_ns = gmt_patience_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
 	if (!wait_ms || atomic_load_explicit(&writer.recording->is_stalled, memory_order_relaxed))
@@ -309,31 +310,22 @@ void gmt_writer_sync(uint32_t wait_ms)
 	gmt_writer_wake();
 	/* Numbers may pass zero. */
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
-		(now_ns = gmt_clock_monotonic_ns()) < deadline_ns) {
+		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
 	}
 }
 
-/* The kernel's own: a host under libfaketime is told another time, by which the wait would be over. */
-static uint64_t kernel_monotonic_ns(void)
-{
-	struct timespec now = { 0 };
-
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 bool gmt_writer_stop(void)
 {
-	uint64_t deadline_ns = kernel_monotonic_ns() + STOP_WAIT_NS, now_ns;
+	uint64_t deadline_ns = gmt_patience_now_ns() + STOP_WAIT_NS, now_ns;
 
 	atomic_store_explicit(&writer.stopping, true, memory_order_release);
 	gmt_writer_wake();
 	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
-		(now_ns = kernel_monotonic_ns()) < deadline_ns) {
+		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.is_over, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
