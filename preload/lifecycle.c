@@ -2,6 +2,7 @@
 #include "lifecycle.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -56,6 +57,7 @@ extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 enum load_stage { NOT_LOADED, LOADING, LOADED };
 
 _Atomic bool gmt_is_loaded;
+static void (*real_pthread_exit)(void *result);
 static _Atomic uint32_t load_stage; /* enum load_stage */
 static _Atomic pthread_t loading_thread;
 static _Atomic bool reached;
@@ -128,6 +130,40 @@ static void look_around(void)
 	look_for_refusals();
 }
 
+/* libc's last thread calls exit(). One that ended by the system call alone is counted for ever, and then none does. */
+static bool is_last_thread(unsigned own)
+{
+	const unsigned *count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
+
+	/* In a library of its own until glibc 2.33. */
+	if (!count)
+		count = gmt_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
+	return count && *(const volatile unsigned *)count <= own;
+}
+
+static void stop_sampler(void)
+{
+	gmt_sampler_stop(false);
+}
+
+/* On a recorder stack: a thread is made. */
+static void start_sampler_work(void *unused)
+{
+	(void)unused;
+	if (!gmt_process_is_another())
+		gmt_sampler_start();
+}
+
+/* A thread's first event, or a new context. In the recorder, in a thread of the program. */
+static void start_sampler(void)
+{
+	int kept_errno = errno;
+
+	if (gmt_session_is_on() && gmt_contexts_were_seen())
+		gmt_recorder_stack_run(start_sampler_work, NULL);
+	errno = kept_errno;
+}
+
 static unsigned count_threads(void)
 {
 	return gmt_sampler_is_there() ? 1 : 0;
@@ -145,6 +181,9 @@ static void get_ready(void *unused)
 	dlerror(); /* ours, not the program's */
 	gmt_session_call_now_and_then(look_around);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
+	gmt_session_call_when_alone(is_last_thread, stop_sampler);
+	gmt_session_call_at_thread(start_sampler);
+	gmt_contexts_call_at_new(start_sampler);
 }
 
 void gmt_lifecycle_reach_driver(void)
@@ -249,6 +288,11 @@ static void on_quick_exit(void)
 		end(true);
 }
 
+static void find_pthread_exit(void)
+{
+	*(void **)&real_pthread_exit = gmt_real_dlsym(RTLD_NEXT, "pthread_exit");
+}
+
 static void load(void)
 {
 	/* A set-uid program has rights that its caller has not: it writes no files for him. */
@@ -280,6 +324,7 @@ static void load(void)
 	__cxa_atexit(on_last_exit, NULL, NULL);
 	gmt_before_exec_init();
 	gmt_fork_init();
+	find_pthread_exit();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();
@@ -307,6 +352,16 @@ void gmt_load_now(void)
 __attribute__((constructor)) static void on_load(void)
 {
 	gmt_load();
+}
+
+/* The main thread may end so, and the process goes on. */
+__attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
+{
+	gmt_session_main_thread_ends();
+	if (!real_pthread_exit)
+		find_pthread_exit();
+	real_pthread_exit(result);
+	__builtin_unreachable();
 }
 
 /*

@@ -266,8 +266,7 @@ static void *run(void *unused)
 	return NULL;
 }
 
-/* Whether the thread runs; starts it the first time. */
-static bool is_running(void)
+bool gmt_sampler_start(void)
 {
 	sigset_t all, before;
 	pthread_attr_t attributes;
@@ -312,7 +311,7 @@ void gmt_sampler_tick(void)
 	uint64_t pause_ns = atomic_load(&round_took_ns) * COST_FACTOR;
 	uint64_t driver, torch;
 
-	if (!gmt_session_may_begin() || !gmt_contexts_were_seen() || since_ns < EVERY_NS || since_ns < pause_ns || !is_running())
+	if (atomic_load(&state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
 		return;
 	count_calls(&driver, &torch);
 	if (driver == driver_calls && since_ns < IDLE_NS && (torch == torch_calls || since_ns < TORCH_NS))
@@ -352,7 +351,7 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 	int kept_errno = errno;
 	bool has_answer = false;
 
-	if (device >= 0 && device < DEVICES && gmt_session_may_begin() && is_running()) {
+	if (device >= 0 && device < DEVICES && gmt_session_may_begin() && gmt_sampler_start()) {
 		struct place *place = &places[device];
 		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
 

@@ -28,8 +28,9 @@ enum {
 struct gmt_area {
 	struct gmt_leftover_header *header; /* start of the mapping */
 	uint64_t size_bytes;
-	int fd;
+	int fd; /* the writer's */
 	struct gmt_file_identity file; /* what `fd` means */
+	int folder; /* record/folder.h */
 	_Atomic uint64_t depot_ready_bytes;
 	_Atomic uint64_t ring_ready[GMT_AREA_RINGS / 64]; /* bit: the slot's disk space is allocated */
 	char path[4352];

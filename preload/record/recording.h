@@ -29,7 +29,8 @@ struct gmt_recording_notes {
 struct gmt_recording {
 	struct gmt_area *area;
 	struct gmt_depot *depot;
-	int fd;
+	bool has_writer;
+	int fd; /* the writer's */
 	struct gmt_file_identity file; /* what `fd` means */
 	pid_t pid;
 	char path[4352];

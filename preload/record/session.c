@@ -2,6 +2,7 @@
 #include "record/session.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #include "cancelling.h"
 #include "capture/memory.h"
 #include "config.h"
+#include "descriptor.h"
 #include "diag.h"
 #include "outer_call.h"
 #include "patience.h"
@@ -30,6 +32,7 @@
 #include "record/overhead.h"
 #include "record/ring.h"
 #include "record/snapshots.h"
+#include "record/stand_in.h"
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "thread.h"
@@ -37,8 +40,11 @@
 #include "wire/leftover_owner.h"
 #include "yield.h"
 
+/* What the very first event waits for the writer to open the files, which a slow disk may hold back. */
+#define FIRST_WAIT_NS UINT64_C(10000000000)
+
 enum {
-	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
+	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
 	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
 	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
@@ -54,10 +60,12 @@ GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static struct gmt_depot *depot; /* recording.depot */
 GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
 static _Atomic uint32_t last_thread;
-static struct gmt_area area = { .fd = -1 };
+static struct gmt_area area = { .fd = -1, .folder = -1 };
+static char why_not[1024]; /* the recording could not begin; the writer's until the session has begun or is over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static void (*at_first)(void);
+static void (*at_thread)(void);
 static pthread_key_t thread_key;
 static _Atomic bool has_begun; /* this process has made files, or is making them */
 static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
@@ -73,6 +81,7 @@ static void leave_ring(void *slot_plus_1)
 	if (thread->depth)
 		gmt_outer_call_forget(thread);
 	gmt_capture_memory_leave();
+	gmt_session_main_thread_ends();
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/* Soon, so that the next thread finds this slot free instead of taking another one. */
@@ -138,18 +147,17 @@ static const struct gmt_leftover_owner *own_name(const char *folder)
 	return &owner;
 }
 
-static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
+static bool open_area(const char *folder)
 {
-	if (!gmt_area_open(&area, own_name(folder), folder, ret_why, why_bytes))
+	if (!gmt_area_open(&area, own_name(folder), folder, why_not, sizeof(why_not)))
 		return false;
 	recording.area = &area;
 	recording.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
 		atomic_load(&area.depot_ready_bytes));
 	depot = recording.depot;
-	listener.failed = writer_failed;
-	if (recording.depot && gmt_writer_start(&recording, listener))
+	if (recording.depot)
 		return true;
-	snprintf(ret_why, why_bytes, "no memory or no thread for the recorder");
+	snprintf(why_not, sizeof(why_not), "no memory for the recorder");
 	gmt_area_unlink(&area);
 	return false;
 }
@@ -181,55 +189,82 @@ static void keep_inherited(void)
 	inherited.depot = recording.depot;
 }
 
-static bool begin_files(void)
+static bool open_files(void)
 {
-	static char why[1024], folder[4352]; /* one caller; stacks may be small */
+	static char folder[4352]; /* one caller; stacks may be small */
 
+	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
+		snprintf(why_not, sizeof(why_not), "RLIMIT_NOFILE leaves the recorder no descriptor");
+		return false;
+	}
+	recording.fd = gmt_output_create(gmt_config.output, &recording.identity, recording.path, sizeof(recording.path),
+		why_not, sizeof(why_not));
+	if (recording.fd < 0)
+		return false;
+	gmt_file_identity_of(recording.fd, &recording.file);
+	folder_of(recording.path, folder, sizeof(folder));
+	if (open_area(folder))
+		return true;
+	unlink(recording.path);
+	gmt_descriptor_close(&recording.fd, &recording.file);
+	return false;
+}
+
+/* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
+static bool open_in_writer(void)
+{
+	uint32_t starting = GMT_SESSION_STARTING;
+	bool is_open = open_files();
+
+	/* What was counted before there was shared memory. */
+	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
+		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
+	/* The process may have come to its end meanwhile: the writer then ends the file at once. */
+	atomic_compare_exchange_strong(&gmt_session_state, &starting, is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
+	return is_open;
+}
+
+/* On a recorder stack: the driver is asked. */
+static void begin_work(void *unused)
+{
+	(void)unused;
 	free_inherited();
 	recording.pid = getpid();
 	gmt_identity_init(&recording.identity);
 	ask_devices();
-	recording.fd = gmt_output_create(gmt_config.output, &recording.identity, recording.path, sizeof(recording.path), why, sizeof(why));
-	if (recording.fd >= 0) {
-		gmt_file_identity_of(recording.fd, &recording.file);
-		folder_of(recording.path, folder, sizeof(folder));
-		gmt_snapshots_reset();
-		gmt_commit_pause(gmt_config.paused);
-		if (open_area(folder, why, sizeof(why))) {
-			gmt_snapshots_take_signal();
-			gmt_diag_tell("recording to %s", recording.path);
-			return true;
-		}
-		unlink(recording.path);
-		close(recording.fd);
-		recording.fd = -1;
-	}
-	gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
-	return false;
+	gmt_snapshots_reset();
+	gmt_commit_pause(gmt_config.paused);
+	listener.open = open_in_writer;
+	listener.failed = writer_failed;
+	recording.has_writer = gmt_writer_start(&recording, listener);
 }
 
-/* On a recorder stack: files are made and the driver is asked. */
-static void begin_work(void *ret_begun)
-{
-	*(bool *)ret_begun = begin_files();
-}
-
+/* False when there is no thread for it. */
 static bool begin(void)
 {
-	bool begun = false;
-
-	if (!gmt_recorder_stack_run(begin_work, &begun))
-		gmt_diag_warn("no memory for a stack of the recorder's own; nothing is recorded, the program goes on");
-	return begun;
+	recording.has_writer = false;
+	return gmt_recorder_stack_run(begin_work, NULL) && recording.has_writer;
 }
 
-static void wait_while_starting(void)
+static void wait_while_starting(uint64_t wait_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(START_WAIT_NS));
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
 
 	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
 		gmt_patience_rest(&patience))
 		;
+}
+
+static void tell_beginning(void)
+{
+	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
+
+	if (now == GMT_SESSION_ON) {
+		gmt_snapshots_take_signal();
+		gmt_diag_tell("recording to %s", recording.path);
+	} else if (now == GMT_SESSION_OVER && recording.fd < 0) {
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
+	}
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
@@ -251,17 +286,17 @@ __attribute__((noinline)) static bool begin_once(void)
 		gmt_process_watch();
 
 		int cancelling = gmt_cancelling_hold();
-		bool begun = begin();
 
-		/* What was counted before there was shared memory. */
-		for (int loss = 0; begun && loss < GMT_LOSS_COUNT; loss++)
-			atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
-		/* The process may have come to its end meanwhile. */
-		atomic_compare_exchange_strong(&gmt_session_state, &starting, begun ? GMT_SESSION_ON : GMT_SESSION_OVER);
+		if (!begin()) {
+			snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+			atomic_compare_exchange_strong(&gmt_session_state, &starting, GMT_SESSION_OVER);
+		}
+		wait_while_starting(FIRST_WAIT_NS);
+		tell_beginning();
 		gmt_cancelling_release(cancelling);
-		return begun && starting == GMT_SESSION_STARTING;
+	} else {
+		wait_while_starting(START_WAIT_NS);
 	}
-	wait_while_starting();
 	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
@@ -366,6 +401,8 @@ static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread, 
 	thread->waited_ns = 0;
 	thread->gave_up_at = 0;
 	thread->session = atomic_load(&gmt_session_number);
+	if (at_thread)
+		at_thread();
 	if (at_first)
 		at_first();
 	return ring;
@@ -509,9 +546,30 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
 	listener.threads = threads;
 }
 
+void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void))
+{
+	listener.is_last = is_last;
+	listener.stop_threads = stop_threads;
+}
+
+void gmt_session_main_thread_ends(void)
+{
+	int kept_errno = errno;
+
+	/* Only where the writer has no descriptors of the host's any more when that is the last. */
+	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_another())
+		gmt_stand_in_begin();
+	errno = kept_errno;
+}
+
 void gmt_session_call_at_first(void (*work)(void))
 {
 	at_first = work;
+}
+
+void gmt_session_call_at_thread(void (*work)(void))
+{
+	at_thread = work;
 }
 
 void gmt_session_before_exec(void)
@@ -524,6 +582,7 @@ void gmt_session_before_exec(void)
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
 	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	gmt_diag_print_kept();
 }
 
 /* One thread ends the recording; others that end the process wait until it has. */
@@ -555,14 +614,15 @@ void gmt_session_end(void)
 		return;
 	gmt_outer_call_end_process();
 	/* A recording that has hardly begun is ended too, once its files are there. */
-	wait_while_starting();
+	wait_while_starting(START_WAIT_NS);
 	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-	if (recording.fd >= 0) {
+	if (recording.has_writer) {
 		/* Also where writing failed: the writer is still to be ended. */
-		if (gmt_writer_stop())
-			gmt_area_unlink(&area);
-		gmt_diag_tell("recorded to %s", recording.path);
+		gmt_writer_stop();
+		if (recording.area)
+			gmt_diag_tell("recorded to %s", recording.path);
 	}
+	gmt_diag_print_kept();
 	gmt_diag_end();
 	atomic_store(&ending, 2);
 }
@@ -581,12 +641,14 @@ void gmt_session_abandon(void)
 			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area, is_interrupted);
 		gmt_writer_forget();
-		gmt_file_identity_close(&recording.fd, &recording.file);
+		gmt_descriptor_close(&recording.fd, &recording.file);
 	}
 	gmt_control_abandon();
 	gmt_snapshots_reset();
 	/* What was noted down holds for the child too. */
 	recording.depot = depot = NULL;
+	recording.area = NULL;
+	recording.has_writer = false;
 	recording.fd = -1;
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
 		atomic_store(&recording.losses[loss], 0);

@@ -74,8 +74,20 @@ void gmt_session_call_now_and_then(void (*work)(void));
  */
 void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void));
 
+/*
+ * For a process whose threads have all ended but ours: `is_last` says whether libc counts only `own` threads, `stop_threads` ends
+ * those of each_round.
+ */
+void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void));
+
+/* The main thread is about to end, and the process may go on. From that thread. Any process. errno is kept. */
+void gmt_session_main_thread_ends(void);
+
 /* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
 void gmt_session_call_at_first(void (*work)(void));
+
+/* `work` is called by each thread when it gets its ring in a recording, from now on. */
+void gmt_session_call_at_thread(void (*work)(void));
 
 /*
  * Another program is about to take this one's place: what was recorded up to now is put into the file, and

@@ -120,6 +120,13 @@ static struct place *find_place(uint64_t handle)
 	return NULL;
 }
 
+static void (*at_new)(void);
+
+void gmt_contexts_call_at_new(void (*work)(void))
+{
+	at_new = work;
+}
+
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 {
 	uint16_t number;
@@ -135,6 +142,8 @@ uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 		if (!number && last_number < UINT16_MAX && put(handle, device, (uint16_t)(last_number + 1), false))
 			number = ++last_number;
 		unlock();
+		if (at_new)
+			at_new();
 	}
 	place = ret_is_new && number ? find_place(handle) : NULL;
 	if (place)

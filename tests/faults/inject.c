@@ -195,7 +195,7 @@ static int fault_of_file(const char *function, int fd)
 {
 	char link[64], path[PATH_MAX] = "", beside[PATH_MAX + 32];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		path[0] = 0;
 	snprintf(beside, sizeof(beside), "%s%.31s", path, only_beside ? only_beside : "");
