@@ -296,6 +296,16 @@ EXPORT void *mmap64(void *address, size_t length, int protection, int flags, int
 	return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
 }
 
+/* Space for memory whose file the calling thread does not have open is a fallocate too. */
+EXPORT int madvise(void *address, size_t length, int advice);
+EXPORT int madvise(void *address, size_t length, int advice)
+{
+	enum { POPULATE_WRITE = 23 };
+
+	FAIL_IF(IS_RECORDERS() && length && advice == POPULATE_WRITE ? fault_of("fallocate", NULL) : 0);
+	return (int)syscall(SYS_madvise, address, length, advice);
+}
+
 EXPORT int mprotect(void *address, size_t length, int protection)
 {
 	if (IS_RECORDERS())
