@@ -3,11 +3,13 @@
  * descriptors MODE: what a program sees of its own descriptors while it is recorded.
  *
  *   lowest ROUNDS  closes number 0 and opens a file, which gets 0, again and again; prints how often it did not
+ *   watch SECONDS  looks all the time whether the lowest free number is in use; prints how often it was
  *   limit          fills all numbers that RLIMIT_NOFILE leaves, before and after the first event; prints how many each time
  *   pipe           closes the end of a pipe while it is recorded; prints "end" when the other end sees that
  *   forked         prints what a forked child has open besides the standard streams
  *   refused        as "forked", where the kernel refuses a descriptor table of one's own; refused-limit: as "limit"
  */
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SIZE = 4096, SOME = 20, LIMIT = 8, LAST = 1023, THREADS = 8, CLOSE_RANGE = 436 };
@@ -74,6 +77,42 @@ static int lowest(long rounds)
 		}
 	}
 	printf("%ld\n", wrong);
+	return 0;
+}
+
+static _Atomic bool watches = true, has_begun;
+
+/* Nobody of the program opens anything meanwhile. */
+static void *watch_lowest(void *ret_seen)
+{
+	int lowest = dup(STDIN_FILENO);
+
+	close(lowest);
+	while (atomic_load(&watches)) {
+		*(long *)ret_seen += fcntl(lowest, F_GETFD) >= 0;
+		atomic_store(&has_begun, true);
+	}
+	return NULL;
+}
+
+static int watch(long seconds)
+{
+	pthread_t watcher;
+	long seen = 0;
+
+	if (pthread_create(&watcher, NULL, watch_lowest, &seen))
+		return 7;
+	while (!atomic_load(&has_begun))
+		usleep(1000);
+	for (time_t end = time(NULL) + seconds; time(NULL) <= end;) {
+		for (int i = 0; i < SOME; i++)
+			allocate();
+		start_threads();
+		usleep(1000);
+	}
+	atomic_store(&watches, false);
+	pthread_join(watcher, NULL);
+	printf("%ld\n", seen);
 	return 0;
 }
 
@@ -152,8 +191,14 @@ int main(int count, char **words)
 {
 	const char *mode = count > 1 ? words[1] : "";
 
+	/* So the program is linked to the driver, and nothing has to open it later. */
+	if (cuInit(0))
+		return 9;
+
 	if (strcmp(mode, "lowest") == 0 && count > 2)
 		return lowest(strtol(words[2], NULL, 10));
+	if (strcmp(mode, "watch") == 0 && count > 2)
+		return watch(strtol(words[2], NULL, 10));
 	if (strcmp(mode, "limit") == 0)
 		return limit();
 	if (strcmp(mode, "pipe") == 0)
