@@ -44,6 +44,7 @@
 #include "routes/fork.h"
 #include "routes/libc.h"
 #include "routes/namespaces.h"
+#include "routes/new_user.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "routes/symbols.h"
@@ -325,6 +326,7 @@ static void load(void)
 	gmt_before_exec_init();
 	gmt_fork_init();
 	find_pthread_exit();
+	gmt_new_user_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();

@@ -406,11 +406,21 @@ void gmt_area_leave_dead(struct gmt_area *area)
 	}
 }
 
+bool gmt_area_leave_name(struct gmt_area *area)
+{
+	bool has_name = area->fd >= 0 && area->path[0];
+
+	if (has_name)
+		gmt_folder_unlink(area->folder, area->path);
+	area->path[0] = 0;
+	return has_name;
+}
+
 void gmt_area_unlink(struct gmt_area *area)
 {
 	if (area->fd < 0)
 		return;
-	gmt_folder_unlink(area->folder, area->path);
+	gmt_area_leave_name(area);
 	gmt_folder_let_go(&area->folder);
 	gmt_descriptor_close(&area->fd, &area->file);
 }

@@ -86,6 +86,9 @@ void gmt_area_free_ring(struct gmt_area *area, uint32_t index);
  */
 void gmt_area_leave_dead(struct gmt_area *area);
 
+/* Unlinks the file, which stays the area's memory. False when it has no name any more. */
+bool gmt_area_leave_name(struct gmt_area *area);
+
 /* Unlinks the file: the recording is whole without it. The mapping stays: threads may still be about to write to it. */
 void gmt_area_unlink(struct gmt_area *area);
 

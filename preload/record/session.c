@@ -585,6 +585,18 @@ void gmt_session_before_exec(void)
 	gmt_diag_print_kept();
 }
 
+void gmt_session_before_new_user(void)
+{
+	int kept_errno = errno;
+
+	if (atomic_load(&gmt_session_state) == GMT_SESSION_ON && !geteuid() && !gmt_process_is_another() &&
+		!gmt_this_thread.is_ours) {
+		gmt_writer_leave_names();
+		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	}
+	errno = kept_errno;
+}
+
 /* One thread ends the recording; others that end the process wait until it has. */
 static bool is_first_to_end(void)
 {

@@ -95,6 +95,12 @@ void gmt_session_call_at_thread(void (*work)(void));
  */
 void gmt_session_before_exec(void);
 
+/*
+ * The process of root is about to become another user's, which may not remove what lies in shared memory. The names there are removed
+ * now. The recording goes on; by SIGKILL it loses what is not in the file. Bounded wait. Any thread; errno is kept.
+ */
+void gmt_session_before_new_user(void);
+
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);
 

@@ -40,6 +40,7 @@ static struct writer {
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
 	_Atomic bool stopping;
+	_Atomic bool leaves_names;
 	bool ends_process;     /* of the host no thread is left */
 	_Atomic bool is_whole; /* the file, ended in order */
 	_Atomic uint32_t is_over; /* futex: the thread will do nothing more */
@@ -222,6 +223,14 @@ static void end_process(void)
 		syscall(SYS_exit, code);
 }
 
+static void leave_names(void)
+{
+	if (!gmt_area_leave_name(writer.recording->area))
+		return;
+	gmt_control_close();
+	gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+}
+
 static void record(void)
 {
 	gmt_this_thread.is_ours = true;
@@ -251,6 +260,8 @@ static void record(void)
 
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
+			if (atomic_load(&writer.leaves_names))
+				leave_names();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
 			gmt_area_leave_dead(writer.recording->area);
@@ -320,6 +331,11 @@ static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
 		.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
 		.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
 	};
+}
+
+void gmt_writer_leave_names(void)
+{
+	atomic_store(&writer.leaves_names, true);
 }
 
 void gmt_writer_sync(uint32_t wait_ms)

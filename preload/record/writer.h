@@ -37,6 +37,9 @@ void gmt_writer_wake(void);
  */
 void gmt_writer_sync(uint32_t wait_ms);
 
+/* The writer shall remove the names of its files in shared memory before the next sync point. Any thread. */
+void gmt_writer_leave_names(void);
+
 /*
  * Tells the writer to empty everything and end the file; waits for it, but not for ever. Where the file then has all, the writer
  * removes the recorder's memory; else the rest is in there.
