@@ -134,8 +134,10 @@ static void look_around(void)
 /* libc's last thread calls exit(). One that ended by the system call alone is counted for ever, and then none does. */
 static bool is_last_thread(unsigned own)
 {
-	const unsigned *count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
+	static const unsigned *count; /* the writer's */
 
+	if (!count)
+		count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
 	/* In a library of its own until glibc 2.33. */
 	if (!count)
 		count = gmt_symbol_in_library("libpthread.so.0", "__nptl_nthreads");

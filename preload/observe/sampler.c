@@ -42,6 +42,7 @@ static const uint64_t IDLE_NS = 10000000000; /* other processes come and go whil
 enum state { NONE, RUNNING, OVER };
 
 static _Atomic int state;
+static _Atomic bool is_made;           /* behind the making: who counts threads must not count one too many */
 static _Atomic pid_t owner;            /* the process that the thread is in */
 static _Atomic uint32_t wanted;        /* futex: counts wishes */
 static _Atomic uint32_t answered;      /* futex: counts devices that were asked about */
@@ -287,6 +288,8 @@ bool gmt_sampler_start(void)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, &attributes, run, NULL))
 		atomic_store(&state, OVER);
+	else
+		atomic_store(&is_made, true);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return atomic_load(&state) == RUNNING;
@@ -374,7 +377,7 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 
 bool gmt_sampler_is_there(void)
 {
-	return atomic_load(&state) == RUNNING && atomic_load(&owner) == getpid();
+	return atomic_load(&state) == RUNNING && atomic_load(&is_made) && atomic_load(&owner) == getpid();
 }
 
 void gmt_sampler_stop(bool once_more)

@@ -122,14 +122,14 @@ static void read_codes(void)
 	}
 }
 
-bool gmt_alone_is(unsigned own)
+enum gmt_alone gmt_alone_is(unsigned own)
 {
 	struct stat about;
 	bool is_kept = tasks >= 0, is_alone = false;
 	int folder = is_kept ? tasks : open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (folder < 0)
-		return false;
+		return GMT_ALONE_UNKNOWN;
 	/* One more than ours is there: the main thread, as a zombie. */
 	if (!fstat(folder, &about) && main_has_ended(folder)) {
 		is_alone = about.st_nlink <= LINKS + own + 1;
@@ -140,7 +140,7 @@ bool gmt_alone_is(unsigned own)
 	}
 	if (!is_kept)
 		close(folder);
-	return is_alone;
+	return is_alone ? GMT_ALONE_YES : GMT_ALONE_NO;
 }
 
 int gmt_alone_exit_code(void)

@@ -12,11 +12,14 @@
 /* Begins to look: from the writer's table, so that chroot changes nothing. */
 void gmt_alone_init(void);
 
-/* Whether only `own` threads of ours are left, the writer among them. Two or three system calls. */
-bool gmt_alone_is(unsigned own);
+/* What /proc/self/task says. */
+enum gmt_alone { GMT_ALONE_NO, GMT_ALONE_YES, GMT_ALONE_UNKNOWN };
+
+/* Whether only `own` threads of ours are left, the writer among them. A few system calls. Unknown without /proc. */
+enum gmt_alone gmt_alone_is(unsigned own);
 
 /*
- * The code that the process would end with without us, once gmt_alone_is says true. Since Linux 6.1 that is the code of the last
+ * The code that the process would end with without us, once gmt_alone_is says yes. Since Linux 6.1 that is the code of the last
  * thread, before that the main thread's. The kernel tells the code of a thread that is gone since Linux 6.15. The main thread's code
  * stands for it where it does not.
  */

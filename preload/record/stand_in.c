@@ -18,6 +18,7 @@ enum stage { NONE, WAITS, EXITS, LEAVES };
 enum { SLEEP_S = 3600 };
 
 static _Atomic uint32_t stage; /* enum stage; futex */
+static _Atomic bool is_made;   /* behind the making: who counts threads must not count one too many */
 
 static void *run(void *unused)
 {
@@ -57,6 +58,8 @@ static bool make(void)
 	}
 	if (failure)
 		atomic_store(&stage, NONE);
+	else
+		atomic_store(&is_made, true);
 	return !failure;
 }
 
@@ -76,7 +79,7 @@ void gmt_stand_in_begin(void)
 
 bool gmt_stand_in_is_there(void)
 {
-	return atomic_load(&stage) == WAITS;
+	return atomic_load(&stage) == WAITS && atomic_load(&is_made);
 }
 
 bool gmt_stand_in_exit(void)
@@ -89,11 +92,12 @@ bool gmt_stand_in_exit(void)
 
 void gmt_stand_in_leave(void)
 {
-	if (gmt_stand_in_is_there())
+	if (atomic_load(&stage) == WAITS)
 		tell(LEAVES);
 }
 
 void gmt_stand_in_forget(void)
 {
 	atomic_store(&stage, NONE);
+	atomic_store(&is_made, false);
 }

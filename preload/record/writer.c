@@ -160,7 +160,13 @@ static unsigned count_own_threads(void)
 /* A process lives until its last thread ends, and that must not be this one. */
 static bool is_alone(void)
 {
-	return gmt_alone_is(count_own_threads());
+	unsigned own = count_own_threads();
+	enum gmt_alone says = gmt_alone_is(own);
+
+	/* Without /proc, libc's count is all there is: of threads that end by the system call it knows nothing. */
+	if (says == GMT_ALONE_UNKNOWN)
+		return writer.listener.is_last && writer.listener.is_last(own);
+	return says == GMT_ALONE_YES;
 }
 
 /*
@@ -217,7 +223,7 @@ static void end_process(void)
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
 	/* The last of all says the code. */
-	while (!gmt_alone_is(1) && gmt_patience_rest(&patience))
+	while (gmt_alone_is(1) == GMT_ALONE_NO && gmt_patience_rest(&patience))
 		;
 	for (;;)
 		syscall(SYS_exit, code);

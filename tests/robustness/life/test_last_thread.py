@@ -9,6 +9,8 @@ from snapshots import SIMCUDA, Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "last-thread")
 FREE = 2
+WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+WITHOUT_PROC_WORKS = subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode == 0
 
 
 def tells_codes_of_threads():
@@ -48,6 +50,12 @@ class LastThread(unittest.TestCase):
 
     def test_a_main_thread_that_returns_ends_the_process(self):
         self.check("return", "call", "other")
+
+    @unittest.skipUnless(WITHOUT_PROC_WORKS, "no right to unmount /proc")
+    def test_without_proc_it_ends_as_well(self):
+        run = Recording([*WITHOUT_PROC, PROGRAM, "thread", "return", "main"], timeout=100)
+        self.assertEqual((run.code, run.out), (0, "handler\n"), run.err)
+        self.assertEqual([event["kind"] for event in run.events()], [1, FREE])
 
 
 if __name__ == "__main__":
