@@ -243,7 +243,12 @@ static void begin_work(void *unused)
 static bool begin(void)
 {
 	recording.has_writer = false;
-	return gmt_recorder_stack_run(begin_work, NULL) && recording.has_writer;
+	if (gmt_recorder_stack_run(begin_work, NULL))
+		return recording.has_writer;
+	/* As it is: a line that is formatted needs such a stack. */
+	if (gmt_config.verbosity >= 1)
+		gmt_diag_print("gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
+	return false;
 }
 
 static void wait_while_starting(uint64_t wait_ns)
