@@ -3,11 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -29,6 +27,7 @@
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/control.h"
+#include "record/open_files.h"
 #include "record/overhead.h"
 #include "record/ring.h"
 #include "record/snapshots.h"
@@ -37,7 +36,6 @@
 #include "routes/driver.h"
 #include "thread.h"
 #include "together.h"
-#include "wire/leftover_owner.h"
 #include "yield.h"
 
 /* What the very first event waits for the writer to open the files, which a slow disk may hold back. */
@@ -103,17 +101,6 @@ bool gmt_session_may_begin(void)
 	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_OVER;
 }
 
-/* The folder part of `path`, for memory that /dev/shm has no room for. */
-static void folder_of(const char *path, char *ret_folder, size_t bytes)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash)
-		snprintf(ret_folder, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	else
-		snprintf(ret_folder, bytes, ".");
-}
-
 static void ask_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
@@ -126,40 +113,6 @@ static void ask_devices(void)
 static void writer_failed(void)
 {
 	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-}
-
-/* Whose the memory is, for who finds it when the process was killed. */
-static const struct gmt_leftover_owner *own_name(const char *folder)
-{
-	static struct gmt_leftover_owner owner; /* one caller; stacks may be small */
-	static char whole[PATH_MAX];
-	const char *slash = strrchr(recording.path, '/');
-
-	gmt_leftover_owner_init(&owner);
-	snprintf(owner.host, sizeof(owner.host), "%s", recording.identity.host);
-	owner.file_device = recording.file.device;
-	owner.file_inode = recording.file.number;
-	if (!realpath(folder, whole) || snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
-		slash ? slash + 1 : recording.path) >= (int)sizeof(owner.path))
-		owner.path[0] = 0;
-	owner.start_time_ns = gmt_clock_start.realtime_ns;
-	owner.start_stamp = gmt_clock_start.stamp;
-	return &owner;
-}
-
-static bool open_area(const char *folder)
-{
-	if (!gmt_area_open(&area, own_name(folder), folder, why_not, sizeof(why_not)))
-		return false;
-	recording.area = &area;
-	recording.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
-		atomic_load(&area.depot_ready_bytes));
-	depot = recording.depot;
-	if (recording.depot)
-		return true;
-	snprintf(why_not, sizeof(why_not), "no memory for the recorder");
-	gmt_area_unlink(&area);
-	return false;
 }
 
 /*
@@ -189,32 +142,13 @@ static void keep_inherited(void)
 	inherited.depot = recording.depot;
 }
 
-static bool open_files(void)
-{
-	static char folder[4352]; /* one caller; stacks may be small */
-
-	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
-		snprintf(why_not, sizeof(why_not), "RLIMIT_NOFILE leaves the recorder no descriptor");
-		return false;
-	}
-	recording.fd = gmt_output_create(gmt_config.output, &recording.identity, recording.path, sizeof(recording.path),
-		why_not, sizeof(why_not));
-	if (recording.fd < 0)
-		return false;
-	gmt_file_identity_of(recording.fd, &recording.file);
-	folder_of(recording.path, folder, sizeof(folder));
-	if (open_area(folder))
-		return true;
-	unlink(recording.path);
-	gmt_descriptor_close(&recording.fd, &recording.file);
-	return false;
-}
-
 /* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
 static bool open_in_writer(void)
 {
 	uint32_t starting = GMT_SESSION_STARTING;
-	bool is_open = open_files();
+	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+
+	depot = recording.depot;
 
 	/* What was counted before there was shared memory. */
 	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
