@@ -59,6 +59,9 @@ static const struct call {
 	{ "kill", SYS_kill }, { "fcntl", SYS_fcntl }, { "getcwd", SYS_getcwd }, { "socket", SYS_socket },
 	{ "ioctl", SYS_ioctl }, { "readlinkat", SYS_readlinkat }, { "clock_gettime", SYS_clock_gettime },
 	{ "ppoll", SYS_ppoll }, { "rseq", SYS_rseq }, { "clone3", SYS_clone3 }, { "mremap", SYS_mremap },
+#ifdef SYS_pidfd_getfd
+	{ "pidfd_getfd", SYS_pidfd_getfd },
+#endif
 #ifdef SYS_poll
 	{ "poll", SYS_poll }, { "readlink", SYS_readlink }, { "unlink", SYS_unlink }, { "mkdir", SYS_mkdir },
 #endif
