@@ -126,8 +126,13 @@ enum gmt_alone gmt_alone_is(unsigned own)
 {
 	struct stat about;
 	bool is_kept = tasks >= 0, is_alone = false;
-	int folder = is_kept ? tasks : open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int folder = tasks;
 
+	/* Among the host's descriptors, nothing is opened while a look without one says no. */
+	if (!is_kept && !stat("/proc/self/task", &about) && about.st_nlink > LINKS + own + 1)
+		return GMT_ALONE_NO;
+	if (!is_kept)
+		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return GMT_ALONE_UNKNOWN;
 	/* One more than ours is there: the main thread, as a zombie. */

@@ -27,6 +27,7 @@
 
 enum {
 	SLEEP_MS = 250,
+	LOOK_EVERY_NS = 200000000,
 	LAST_WAIT_NS = 1000000000, /* what the end of a process waits for our other threads to end */
 	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
 };
@@ -41,6 +42,7 @@ static struct writer {
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
 	_Atomic bool stopping;
 	_Atomic bool leaves_names;
+	uint64_t looked_ns;    /* when it was last asked whether the host has threads */
 	bool ends_process;     /* of the host no thread is left */
 	_Atomic bool is_whole; /* the file, ended in order */
 	_Atomic uint32_t is_over; /* futex: the thread will do nothing more */
@@ -277,8 +279,11 @@ static void record(void)
 			gmt_rotate_synced(&writer.rotate, stamp);
 			gmt_stream_end_large_member(&writer.stream);
 		}
-		if (is_alone())
-			end_process();
+		if (gmt_patience_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
+			writer.looked_ns = gmt_patience_now_ns();
+			if (is_alone())
+				end_process();
+		}
 		if (!gmt_snapshots_work(false) && !gmt_rotate_work(&writer.rotate) &&
 			!atomic_load_explicit(&writer.stopping, memory_order_acquire))
 			sleep_until_wanted(seen);
