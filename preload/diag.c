@@ -20,8 +20,10 @@
 #include "base/safe.h"
 #include "config.h"
 #include "recorder_stack.h"
+#include "descriptor.h"
+#include "streams.h"
 
-enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160 };
+enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160, KEPT_BYTES = 4096 };
 
 /* What was said already. A slot belongs to the kind that took it first; its name is an address. */
 static struct kind {
@@ -32,6 +34,10 @@ static struct kind {
 
 static struct gmt_file_identity stderr_at_start;
 static bool had_stderr;
+
+/* Lines of the writer that it could not print itself, one behind the other. */
+static char kept[KEPT_BYTES];
+static _Atomic size_t kept_bytes, kept_printed;
 
 void gmt_diag_init(void)
 {
@@ -46,34 +52,34 @@ void gmt_diag_init(void)
  * at the start is a log when it is appended to, or stdout goes there too, or it is a terminal or pipe; it may be
  * the host's data otherwise.
  */
-static bool is_stderr(void)
+static bool is_stderr(const struct gmt_streams *streams)
 {
 	struct stat error, output;
 
-	if (!had_stderr || fstat(STDERR_FILENO, &error))
+	if (!had_stderr || fstat(streams->error, &error))
 		return false;
 	if (error.st_dev == stderr_at_start.device && error.st_ino == stderr_at_start.number)
 		return true;
 	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
 		return true;
-	if (!fstat(STDOUT_FILENO, &output) && output.st_dev == error.st_dev && output.st_ino == error.st_ino)
+	if (!fstat(streams->output, &output) && output.st_dev == error.st_dev && output.st_ino == error.st_ino)
 		return true;
-	return S_ISREG(error.st_mode) && (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND);
+	return S_ISREG(error.st_mode) && (fcntl(streams->error, F_GETFL) & O_APPEND);
 }
 
 /* A reader that has stopped reading must not stop the host. What fits into a pipe's smallest room is taken whole. */
-static bool has_room(void)
+static bool has_room(int fd)
 {
-	struct pollfd stream = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct pollfd stream = { .fd = fd, .events = POLLOUT };
 
 	return poll(&stream, 1, 0) != 0;
 }
 
 /* A pipe without a reader must not end the host by our line: SIGPIPE is held back and taken. */
-static void write_line(const char *text, size_t left)
+static void write_line(int fd, const char *text, size_t left)
 {
-	while (left && has_room()) {
-		ssize_t written = write(STDERR_FILENO, text, left);
+	while (left && has_room(fd)) {
+		ssize_t written = write(fd, text, left);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -84,27 +90,63 @@ static void write_line(const char *text, size_t left)
 	}
 }
 
-void gmt_diag_print(const char *text)
+static void print_to(const struct gmt_streams *streams, const char *text, size_t length)
 {
 	static const int held_back[] = { SIGPIPE, SIGXFSZ, SIGTTOU };
-	int kept_errno = errno;
 	const struct timespec now = { 0 };
 	sigset_t ours, before, pending;
 
-	if (!is_stderr()) {
-		errno = kept_errno;
+	if (!is_stderr(streams))
 		return;
-	}
 	sigpending(&pending);
 	sigemptyset(&ours);
 	for (size_t i = 0; i < sizeof(held_back) / sizeof(*held_back); i++)
 		if (!sigismember(&pending, held_back[i]))
 			sigaddset(&ours, held_back[i]);
 	pthread_sigmask(SIG_BLOCK, &ours, &before);
-	write_line(text, strlen(text));
+	write_line(streams->error, text, length);
 	while (sigtimedwait(&ours, NULL, &now) > 0)
 		;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Keeps a line of the writer for a thread of the host. What does not fit is left out: it is in the file too. */
+static void keep_for_host(const char *text)
+{
+	size_t length = strlen(text), used = atomic_load_explicit(&kept_bytes, memory_order_relaxed);
+
+	if (length >= sizeof(kept) - used)
+		return;
+	memcpy(kept + used, text, length);
+	/* Pairs with the acquire in gmt_diag_print_kept. */
+	atomic_store_explicit(&kept_bytes, used + length, memory_order_release);
+}
+
+void gmt_diag_print_kept(void)
+{
+	const struct gmt_streams streams = { STDOUT_FILENO, STDERR_FILENO };
+	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire), from = atomic_load(&kept_printed);
+	int kept_errno = errno;
+
+	/* One thread prints a line. The buffer is never emptied: such lines are few. */
+	if (from >= there || gmt_descriptor_has_own_table() || !atomic_compare_exchange_strong(&kept_printed, &from, there))
+		return;
+	print_to(&streams, kept + from, there - from);
+	errno = kept_errno;
+}
+
+void gmt_diag_print(const char *text)
+{
+	struct gmt_streams streams;
+	int kept_errno = errno;
+
+	gmt_diag_print_kept();
+	if (gmt_streams_open(&streams)) {
+		print_to(&streams, text, strlen(text));
+		gmt_streams_close(&streams);
+	} else {
+		keep_for_host(text);
+	}
 	errno = kept_errno;
 }
 
@@ -213,4 +255,6 @@ void gmt_diag_reset(void)
 {
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
 		atomic_store(&kind->count, 0);
+	/* The parent prints its own. */
+	atomic_store(&kept_printed, atomic_load(&kept_bytes));
 }

@@ -35,6 +35,12 @@ void gmt_diag_tell(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Text as it is, whatever the verbosity (help). */
 void gmt_diag_print(const char *text);
 
+/*
+ * Prints what the writer could not print itself: it has a descriptor table of its own, and not everywhere a way to the host's
+ * stderr. From a thread of the host; gmt_diag_print does so first.
+ */
+void gmt_diag_print_kept(void);
+
 /* The end of the process: says how often each kind was held back. Once. */
 void gmt_diag_end(void);
 

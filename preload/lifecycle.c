@@ -2,6 +2,7 @@
 #include "lifecycle.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -30,6 +31,8 @@
 #include "record/modules.h"
 #include "record/session.h"
 #include "hooks.h"
+#include "load.h"
+#include "patience.h"
 #include "process.h"
 #include "recorder_stack.h"
 #include "routes/before_exec.h"
@@ -41,11 +44,23 @@
 #include "routes/fork.h"
 #include "routes/libc.h"
 #include "routes/namespaces.h"
+#include "routes/new_user.h"
 #include "routes/objects.h"
 #include "routes/real.h"
 #include "routes/symbols.h"
 #include "thread.h"
 
+#define LOAD_WAIT_NS UINT64_C(1000000000)
+
+/* libc's registration of a handler at exit that belongs to no library, unlike atexit's. */
+extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
+
+enum load_stage { NOT_LOADED, LOADING, LOADED };
+
+_Atomic bool gmt_is_loaded;
+static void (*real_pthread_exit)(void *result);
+static _Atomic uint32_t load_stage; /* enum load_stage */
+static _Atomic pthread_t loading_thread;
 static _Atomic bool reached;
 static atomic_flag looking = ATOMIC_FLAG_INIT; /* for Python */
 
@@ -116,6 +131,42 @@ static void look_around(void)
 	look_for_refusals();
 }
 
+/* libc's last thread calls exit(). One that ended by the system call alone is counted for ever, and then none does. */
+static bool is_last_thread(unsigned own)
+{
+	static const unsigned *count; /* the writer's */
+
+	if (!count)
+		count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
+	/* In a library of its own until glibc 2.33. */
+	if (!count)
+		count = gmt_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
+	return count && *(const volatile unsigned *)count <= own;
+}
+
+static void stop_sampler(void)
+{
+	gmt_sampler_stop(false);
+}
+
+/* On a recorder stack: a thread is made. */
+static void start_sampler_work(void *unused)
+{
+	(void)unused;
+	if (!gmt_process_is_another())
+		gmt_sampler_start();
+}
+
+/* A thread's first event, or a new context. In the recorder, in a thread of the program. */
+static void start_sampler(void)
+{
+	int kept_errno = errno;
+
+	if (gmt_session_is_on() && gmt_contexts_were_seen())
+		gmt_recorder_stack_run(start_sampler_work, NULL);
+	errno = kept_errno;
+}
+
 static unsigned count_threads(void)
 {
 	return gmt_sampler_is_there() ? 1 : 0;
@@ -133,6 +184,9 @@ static void get_ready(void *unused)
 	dlerror(); /* ours, not the program's */
 	gmt_session_call_now_and_then(look_around);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
+	gmt_session_call_when_alone(is_last_thread, stop_sampler);
+	gmt_session_call_at_thread(start_sampler);
+	gmt_contexts_call_at_new(start_sampler);
 }
 
 void gmt_lifecycle_reach_driver(void)
@@ -189,35 +243,60 @@ static bool is_linked_to_cuda(void)
 	return gmt_real_behind(GMT_HOOK_cuInit) || gmt_real_behind(GMT_HOOK_cudaMalloc);
 }
 
-/* The child of a vfork comes here too, in its parent's memory, and nothing of that is at its end. */
+/* The child of a vfork comes here too, in its parent's memory. The parent's recording goes on. */
 static void end(bool is_driver_there)
 {
 	char line[128];
 
-	if (!gmt_session_has_begun() || gmt_process_is_another())
+	if (gmt_process_is_another())
 		return;
-	look_for_refusals();
-	if (gmt_native_selftest(line, sizeof(line)))
-		gmt_session_note(line);
-	if (gmt_python_selftest(line, sizeof(line)))
-		gmt_session_note(line);
-	gmt_phase_end();
+	if (gmt_session_has_begun()) {
+		look_for_refusals();
+		if (gmt_native_selftest(line, sizeof(line)))
+			gmt_session_note(line);
+		if (gmt_python_selftest(line, sizeof(line)))
+			gmt_session_note(line);
+		gmt_phase_end();
+	}
 	gmt_sampler_stop(is_driver_there);
 	gmt_session_end();
 }
 
+/*
+ * Runs behind the destructors of all linked and opened libraries, in which they may free memory. libc calls the handlers at exit
+ * in reverse order. It registers the loader's handler, which calls the destructors, when the program starts. Ours is registered
+ * before that. It belongs to no library, or libc would call it with our own destructor.
+ */
+static void on_last_exit(void *unused)
+{
+	(void)unused;
+	/* A process without CUDA makes no system call here. */
+	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+		end(false);
+	else
+		gmt_session_never_begin();
+}
+
+/* From here on the libraries end, and the driver with them. The sampler asks them nothing more; events are still recorded. */
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
-	end(false);
+	if (gmt_session_has_begun() && !gmt_process_is_another())
+		gmt_sampler_stop(false);
 }
 
 /* quick_exit() calls no destructor, and ends by a name that is libc's own. */
 static void on_quick_exit(void)
 {
-	end(true);
+	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+		end(true);
 }
 
-__attribute__((constructor)) static void on_load(void)
+static void find_pthread_exit(void)
+{
+	*(void **)&real_pthread_exit = gmt_real_dlsym(RTLD_NEXT, "pthread_exit");
+}
+
+static void load(void)
 {
 	/* A set-uid program has rights that its caller has not: it writes no files for him. */
 	bool is_inert = getauxval(AT_SECURE) != 0;
@@ -245,11 +324,48 @@ __attribute__((constructor)) static void on_load(void)
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_begin_anew);
 	/* The first to register is the last to be called, as the destructor is. */
 	at_quick_exit(on_quick_exit);
+	__cxa_atexit(on_last_exit, NULL, NULL);
 	gmt_before_exec_init();
 	gmt_fork_init();
+	find_pthread_exit();
+	gmt_new_user_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		gmt_lifecycle_reach_driver();
+}
+
+void gmt_load_now(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(LOAD_WAIT_NS);
+	uint32_t not_loaded = NOT_LOADED;
+
+	if (atomic_compare_exchange_strong(&load_stage, &not_loaded, LOADING)) {
+		atomic_store(&loading_thread, pthread_self());
+		load();
+		atomic_store(&load_stage, LOADED);
+		/* Pairs with the acquire in gmt_load. */
+		atomic_store_explicit(&gmt_is_loaded, true, memory_order_release);
+		return;
+	}
+	while (!atomic_load_explicit(&gmt_is_loaded, memory_order_acquire) &&
+		!pthread_equal(atomic_load(&loading_thread), pthread_self()))
+		if (!gmt_patience_rest(&patience))
+			return;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	gmt_load();
+}
+
+/* The main thread may end so, and the process goes on. */
+__attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
+{
+	gmt_session_main_thread_ends();
+	if (!real_pthread_exit)
+		find_pthread_exit();
+	real_pthread_exit(result);
+	__builtin_unreachable();
 }
 
 /*
@@ -258,7 +374,8 @@ __attribute__((constructor)) static void on_load(void)
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-	end(true);
+	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+		end(true);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

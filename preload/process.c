@@ -5,10 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "together.h"
-#include "yield.h"
 
-enum { WAIT_TRIES = 100000 };
+enum { WAIT_NS = 1000000000 };
 enum mark { CLEARED, CHANGING, OURS };
 
 static _Atomic uint32_t never_cleared = OURS;
@@ -55,8 +55,10 @@ void gmt_process_begin_anew(void)
 
 	/* A copy may have made threads before it comes here: one begins, the others wait for it. */
 	if (is_watched && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
-		for (int tries = 0; tries < WAIT_TRIES && atomic_load(gmt_process_mark) == CHANGING; tries++)
-			gmt_yield();
+		struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
+
+		while (atomic_load(gmt_process_mark) == CHANGING && gmt_patience_rest(&patience))
+			;
 		return;
 	}
 	owner = getpid();

@@ -4,4 +4,5 @@
 s/libunwind[.]so[.]8/libgmtunw.so.8/g
 s/liblzma[.]so[.]5/libgmtl.so.5/g
 s/pipe2/gmtp2/g
+s/\x00open\x00/\x00gmto\x00/g
 s/\x00syscall\x00/\x00gmtsysc\x00/g

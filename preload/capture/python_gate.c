@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "patience.h"
 #include "together.h"
-#include "yield.h"
 
 /* Should the kernel refuse what it has promised: far longer than any processor holds a store back. */
 enum { NAP_NS = 20000000 };
@@ -53,29 +53,16 @@ static void pass_barriers(void)
 	errno = kept_errno;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 bool gmt_python_gates_wait(uint64_t timeout_ns)
 {
-	uint64_t deadline_ns = 0; /* from the first look in vain on */
+	struct gmt_patience patience = gmt_patience_begin(timeout_ns);
 
 	pass_barriers();
 	/* One that is seen empty stays so: who comes to it later turns round. */
 	for (struct gmt_python_gate *gate = atomic_load(&first); gate; gate = gate->next)
-		while (atomic_load_explicit(&gate->inside, memory_order_acquire)) {
-			uint64_t now_ns = monotonic_ns();
-
-			deadline_ns = deadline_ns ? deadline_ns : now_ns + timeout_ns;
-			if (now_ns >= deadline_ns)
+		while (atomic_load_explicit(&gate->inside, memory_order_acquire))
+			if (!gmt_patience_rest(&patience))
 				return false;
-			gmt_yield();
-		}
 	return true;
 }
 

@@ -59,6 +59,20 @@ int gmtp2(int descriptors[2], int flags)
 	return 0;
 }
 
+__attribute__((visibility("default"))) int gmto(const char *path, int flags, ...);
+
+/*
+ * In place of open. libunwind would open files of objects that have no table in memory, in the middle of an event: their
+ * descriptors would be among the host's. Such a frame is walked by its frame pointer, or ends the stack.
+ */
+int gmto(const char *path, int flags, ...)
+{
+	(void)path;
+	(void)flags;
+	errno = EACCES;
+	return -1;
+}
+
 __attribute__((visibility("default"))) long gmtsysc(long number, long a, long b, long c, long d, long e, long f);
 
 /* In place of syscall. */

@@ -10,11 +10,17 @@
 #include <time.h>
 
 #include "config.h"
-#include "record/clock.h"
+#include "patience.h"
 #include "routes/symbols.h"
-#include "yield.h"
 
-enum { WAIT_NS = 20000000, LOOK_NS = 50000 };
+enum {
+	WAIT_NS = 20000000,
+	ENTER_WAIT_NS = 1000000000, /* for a thread that is making its state: leaving it then is the smaller evil */
+};
+
+/* What the end of the interpreter waits for our thread, which works for some milliseconds. */
+#define GONE_WAIT_NS UINT64_C(10000000000)
+
 
 enum stage {
 	NOBODY,
@@ -125,15 +131,15 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused))
  */
 static void wait_until_gone(void)
 {
-	const struct timespec a_little = { .tv_nsec = LOOK_NS };
+	struct gmt_patience patience = gmt_patience_begin(GONE_WAIT_NS);
 
 	if (atomic_load(&stage) == NOBODY || !gmt_interpreter_is_alive())
 		return;
 
 	void *thread = gmt_interpreter.save_thread();
 
-	while (atomic_load(&stage) != NOBODY)
-		nanosleep(&a_little, NULL);
+	while (atomic_load(&stage) != NOBODY && gmt_patience_rest(&patience))
+		;
 	gmt_interpreter.restore_thread(thread);
 }
 
@@ -212,17 +218,17 @@ static bool start_thread(void)
 /* Without the GIL until the work is done, with it until the other thread needs nobody's help. */
 static void wait_for_thread(bool holds_gil)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(WAIT_NS);
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
+	struct gmt_patience until_entered = gmt_patience_begin(gmt_config_patience_ns(ENTER_WAIT_NS));
 	uint32_t now;
 
 	while ((now = atomic_load(&stage)) != NOBODY && !(now == INSIDE && holds_gil)) {
 		uint32_t asked = ASKED;
 
 		/* Too late to be protected: it finds that nobody asks any more. */
-		if (gmt_clock_monotonic_ns() >= deadline_ns &&
-			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY)))
+		if (!gmt_patience_rest(&patience) &&
+			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) || !gmt_patience_rest(&until_entered)))
 			return;
-		gmt_yield();
 	}
 }
 

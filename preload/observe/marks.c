@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "load.h"
 #include "observe/heaps.h"
 #include "observe/phases.h"
 #include "record/commit.h"
@@ -40,11 +41,13 @@ static size_t length_of(const char *name)
 
 void gpumemtrace_step(void)
 {
+	gmt_load();
 	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_PROGRAM, NULL, 0, 0);
 }
 
 void gpumemtrace_phase_push(const char *name)
 {
+	gmt_load();
 	gmt_phase_push(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), 0);
 }
 
@@ -55,11 +58,13 @@ void gpumemtrace_phase_pop(void)
 
 void gpumemtrace_mark(const char *name)
 {
+	gmt_load();
 	gmt_mark(GMT_MARK_KIND_POINT, GMT_MARK_SOURCE_PROGRAM, name, length_of(name), 0);
 }
 
 int gpumemtrace_is_recording(void)
 {
+	gmt_load();
 	return gmt_session_may_begin();
 }
 
@@ -75,18 +80,21 @@ void gpumemtrace_snapshot(const char *name)
 /* Also before the recording begins: it then begins so. */
 void gpumemtrace_pause(void)
 {
+	gmt_load();
 	gmt_config.paused = true;
 	gmt_commit_pause(true);
 }
 
 void gpumemtrace_resume(void)
 {
+	gmt_load();
 	gmt_config.paused = false;
 	gmt_commit_pause(false);
 }
 
 unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes)
 {
+	gmt_load();
 	return gmt_heap_begin(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), (uintptr_t)address, size_bytes);
 }
 

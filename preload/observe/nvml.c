@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/clock.h"
+#include "patience.h"
 #include "routes/driver.h"
 #include "routes/real.h"
 #include "wire/format.h"
-#include "yield.h"
 
 /* Its types in plain C, for its header comes with few toolkits. 0 is success. */
 struct memory {
@@ -37,6 +36,7 @@ enum {
 	PROCESSES = 256, /* of one list; where there are more, none is believed */
 	LISTS = 3,
 	HOLD_WAIT_NS = 500000000,
+	OPEN_WAIT_NS = 2000000000, /* what a second thread waits for the first one that opens the library */
 };
 
 static const unsigned long long NOT_AVAILABLE = ~0ull;
@@ -106,10 +106,13 @@ static bool open_library(void)
 
 bool gmt_nvml_open(void)
 {
+	struct gmt_patience patience = gmt_patience_begin(OPEN_WAIT_NS);
+
 	if (library != UNKNOWN)
 		return library == THERE;
 	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
-		gmt_yield();
+		if (!gmt_patience_rest(&patience))
+			return false;
 	library = open_library() ? THERE : ABSENT;
 	atomic_store_explicit(&is_stuck, false, memory_order_relaxed);
 	atomic_flag_clear_explicit(&opening, memory_order_release);
@@ -246,14 +249,13 @@ void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *r
 
 void gmt_nvml_hold(void)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + HOLD_WAIT_NS;
+	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
 
 	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire)) {
-		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) || gmt_clock_monotonic_ns() >= deadline_ns) {
+		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) || !gmt_patience_rest(&patience)) {
 			atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
 			return;
 		}
-		gmt_yield();
 	}
 	fork_has_it = true;
 }

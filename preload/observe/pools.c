@@ -4,10 +4,9 @@
 #include <stdatomic.h>
 
 #include "config.h"
-#include "record/clock.h"
+#include "patience.h"
 #include "routes/driver.h"
 #include "wire/format.h"
-#include "yield.h"
 
 enum { WAIT_NS = 2000000000 }; /* as for contexts (routes/contexts.c) */
 
@@ -72,19 +71,16 @@ void gmt_pools_add(const struct gmt_pool_info *pool)
 bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 {
 	struct place *place = find(handle);
-	uint64_t deadline_ns = 0, expected = handle;
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
+	uint64_t expected = handle;
 
 	while (place && !take(place, READY)) {
-		uint64_t now_ns = gmt_clock_monotonic_ns();
-
-		deadline_ns = deadline_ns ? deadline_ns : now_ns + gmt_config_patience_ns(WAIT_NS);
-		if (now_ns >= deadline_ns) {
+		if (!gmt_patience_rest(&patience)) {
 			/* The driver does not answer whoever is asking: nobody asks it of this pool once more. */
 			read_place(place, ret_pool);
 			ret_pool->handle = handle;
 			return atomic_compare_exchange_strong(&place->handle, &expected, 0);
 		}
-		gmt_yield();
 	}
 	if (!place)
 		return false;

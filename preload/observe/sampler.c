@@ -18,13 +18,13 @@
 #include "hooks.h"
 #include "observe/nvml.h"
 #include "observe/pools.h"
+#include "patience.h"
 #include "record/clock.h"
 #include "record/samples.h"
 #include "record/session.h"
 #include "routes/contexts.h"
 #include "routes/driver.h"
 #include "thread.h"
-#include "yield.h"
 
 enum {
 	DEVICES = 64,
@@ -34,6 +34,7 @@ enum {
 	STOP_WAIT_NS = 250000000,
 	LAST_WAIT_NS = 100000000,
 	ASK_WAIT_NS = 200000000,
+	SLEEP_S = 60,              /* between two looks, where nobody wakes it */
 };
 
 static const uint64_t IDLE_NS = 10000000000; /* other processes come and go while nothing happens here */
@@ -41,6 +42,7 @@ static const uint64_t IDLE_NS = 10000000000; /* other processes come and go whil
 enum state { NONE, RUNNING, OVER };
 
 static _Atomic int state;
+static _Atomic bool is_made;           /* behind the making: who counts threads must not count one too many */
 static _Atomic pid_t owner;            /* the process that the thread is in */
 static _Atomic uint32_t wanted;        /* futex: counts wishes */
 static _Atomic uint32_t answered;      /* futex: counts devices that were asked about */
@@ -256,16 +258,16 @@ static void *run(void *unused)
 		leave();
 	}
 	while (atomic_load(&state) == RUNNING) {
+		const struct timespec longest = { .tv_sec = SLEEP_S };
 		uint32_t seen = atomic_load(&wanted);
 
 		work(atomic_exchange(&round_wanted, false));
-		syscall(SYS_futex, &wanted, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+		syscall(SYS_futex, &wanted, FUTEX_WAIT_PRIVATE, seen, &longest, NULL, 0);
 	}
 	return NULL;
 }
 
-/* Whether the thread runs; starts it the first time. */
-static bool is_running(void)
+bool gmt_sampler_start(void)
 {
 	sigset_t all, before;
 	pthread_attr_t attributes;
@@ -286,6 +288,8 @@ static bool is_running(void)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, &attributes, run, NULL))
 		atomic_store(&state, OVER);
+	else
+		atomic_store(&is_made, true);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return atomic_load(&state) == RUNNING;
@@ -310,7 +314,7 @@ void gmt_sampler_tick(void)
 	uint64_t pause_ns = atomic_load(&round_took_ns) * COST_FACTOR;
 	uint64_t driver, torch;
 
-	if (!gmt_session_may_begin() || !gmt_contexts_were_seen() || since_ns < EVERY_NS || since_ns < pause_ns || !is_running())
+	if (atomic_load(&state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
 		return;
 	count_calls(&driver, &torch);
 	if (driver == driver_calls && since_ns < IDLE_NS && (torch == torch_calls || since_ns < TORCH_NS))
@@ -325,7 +329,7 @@ void gmt_sampler_tick(void)
 /* Until `count` has come to `mine`. */
 static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
 {
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + wait_ns, now_ns;
+	uint64_t deadline_ns = gmt_patience_now_ns() + wait_ns, now_ns;
 
 	for (;;) {
 		uint32_t seen = atomic_load(&answered);
@@ -334,7 +338,7 @@ static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait
 		/* Numbers may pass zero. */
 		if ((int32_t)(atomic_load_explicit(count, memory_order_acquire) - mine) >= 0)
 			return true;
-		now_ns = gmt_clock_monotonic_ns();
+		now_ns = gmt_patience_now_ns();
 		if (atomic_load(&state) != RUNNING || now_ns >= deadline_ns)
 			return false;
 		limit = (struct timespec){
@@ -350,7 +354,7 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 	int kept_errno = errno;
 	bool has_answer = false;
 
-	if (device >= 0 && device < DEVICES && gmt_session_may_begin() && is_running()) {
+	if (device >= 0 && device < DEVICES && gmt_session_may_begin() && gmt_sampler_start()) {
 		struct place *place = &places[device];
 		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
 
@@ -373,15 +377,17 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 
 bool gmt_sampler_is_there(void)
 {
-	return atomic_load(&state) == RUNNING && atomic_load(&owner) == getpid();
+	return atomic_load(&state) == RUNNING && atomic_load(&is_made) && atomic_load(&owner) == getpid();
 }
 
 void gmt_sampler_stop(bool once_more)
 {
-	uint64_t deadline_ns;
+	struct gmt_patience patience;
 	bool answers = !atomic_load(&is_late);
+	int none = NONE;
 
-	if (!gmt_sampler_is_there())
+	/* One that has not started never starts. */
+	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_there())
 		return;
 	if (once_more && gmt_session_is_on() && answers) {
 		uint32_t mine = atomic_load(&rounds_done) + 1;
@@ -393,9 +399,9 @@ void gmt_sampler_stop(bool once_more)
 	atomic_store(&state, OVER);
 	wake(&wanted, 1);
 	/* One that waits for this thread, as for the loader's lock when a library's constructor exits, waits in vain. */
-	deadline_ns = gmt_clock_monotonic_ns() + (answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
-	while (atomic_load(&is_inside) && gmt_clock_monotonic_ns() < deadline_ns)
-		gmt_yield();
+	patience = gmt_patience_begin(answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
+	while (atomic_load(&is_inside) && gmt_patience_rest(&patience))
+		;
 }
 
 void gmt_sampler_forget(void)

@@ -15,6 +15,12 @@
 
 #include "wire/format.h"
 
+/*
+ * Starts the thread when it does not run, and says whether it runs then. From a thread of the program: the writer's descriptors
+ * are in a table of their own, in which the driver's are not, and a thread that it made would have that table.
+ */
+bool gmt_sampler_start(void);
+
 /* From the writer's thread, several times a second: time for a sample, where something happened. */
 void gmt_sampler_tick(void);
 

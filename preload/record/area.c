@@ -18,15 +18,21 @@
 #include "config.h"
 #include "descriptor.h"
 #include "record/fault.h"
+#include "record/folder.h"
 #include "record/leftovers.h"
 #include "record/session.h"
 #include "wire/leftover_owner.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 enum {
 	PAGE_BYTES = 65536, /* the largest page of any machine that we run on */
 	DEPOT_FIRST_BYTES = 4 << 20,
 	DEPOT_STEP_BYTES = 2 << 20,
 	PREAMBLE_BYTES = 2 * PAGE_BYTES,
+	POPULATE_TRIES = 100, /* where signals interrupt it */
 	JOURNAL_BYTES = 2 << 20, /* more than one sync point to the next has (record/stream.c) */
 };
 
@@ -72,11 +78,31 @@ static bool detach(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 	return true;
 }
 
+/* In a thread that does not have the file: the kernel makes the pages that a write would make, and says where that fails. */
+static bool allocate_elsewhere(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+{
+	char *start = (char *)area->header + offset;
+
+	if (mprotect(start, bytes, PROT_READ | PROT_WRITE))
+		return false;
+	for (int tries = 0; madvise(start, bytes, MADV_POPULATE_WRITE); tries++)
+		if ((errno != EINTR && errno != EAGAIN) || tries == POPULATE_TRIES) {
+			int kept_errno = errno == EFAULT ? ENOSPC : errno;
+
+			mprotect(start, bytes, PROT_NONE);
+			errno = kept_errno;
+			return false;
+		}
+	return true;
+}
+
 /* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
 static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 {
 	int failure = 0;
 
+	if (area->fd >= 0 && gmt_descriptor_is_elsewhere())
+		return allocate_elsewhere(area, offset, bytes);
 	if (area->fd >= 0) {
 		if (!gmt_file_identity_holds(area->fd, &area->file)) {
 			errno = EBADF;
@@ -172,6 +198,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (area->fd < 0)
 		return false;
+	area->folder = gmt_folder_keep(folder);
 	area->fd = gmt_descriptor_move_high(area->fd);
 	gmt_file_identity_of(area->fd, &area->file);
 	gmt_file_lock(area->fd);
@@ -183,6 +210,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 	int kept_errno = errno;
 	close(area->fd);
 	unlink(area->path);
+	gmt_folder_let_go(&area->folder);
 	errno = kept_errno;
 	return false;
 }
@@ -191,7 +219,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 static bool open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes)
 {
 	memset(ret_area, 0, sizeof(*ret_area));
-	ret_area->fd = -1;
+	ret_area->fd = ret_area->folder = -1;
 	if (map_any_size(ret_area))
 		return true;
 	snprintf(ret_why, why_bytes, "no memory for the recorder: %s", strerror(errno));
@@ -206,7 +234,7 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 	char folder[128];
 
 	memset(ret_area, 0, sizeof(*ret_area));
-	ret_area->fd = -1;
+	ret_area->fd = ret_area->folder = -1;
 	if (!gmt_descriptor_may_make_file(area_bytes(&wanted))) {
 		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
 		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
@@ -378,12 +406,23 @@ void gmt_area_leave_dead(struct gmt_area *area)
 	}
 }
 
+bool gmt_area_leave_name(struct gmt_area *area)
+{
+	bool has_name = area->fd >= 0 && area->path[0];
+
+	if (has_name)
+		gmt_folder_unlink(area->folder, area->path);
+	area->path[0] = 0;
+	return has_name;
+}
+
 void gmt_area_unlink(struct gmt_area *area)
 {
 	if (area->fd < 0)
 		return;
-	unlink(area->path);
-	gmt_file_identity_close(&area->fd, &area->file);
+	gmt_area_leave_name(area);
+	gmt_folder_let_go(&area->folder);
+	gmt_descriptor_close(&area->fd, &area->file);
 }
 
 void gmt_area_abandon(struct gmt_area *area, bool is_in_use)
@@ -393,7 +432,7 @@ void gmt_area_abandon(struct gmt_area *area, bool is_in_use)
 		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	else if (area->header)
 		munmap(area->header, area->size_bytes);
-	gmt_file_identity_close(&area->fd, &area->file);
+	gmt_descriptor_close(&area->fd, &area->file);
 	memset(area, 0, sizeof(*area));
-	area->fd = -1;
+	area->fd = area->folder = -1;
 }

@@ -28,8 +28,9 @@ enum {
 struct gmt_area {
 	struct gmt_leftover_header *header; /* start of the mapping */
 	uint64_t size_bytes;
-	int fd;
+	int fd; /* the writer's */
 	struct gmt_file_identity file; /* what `fd` means */
+	int folder; /* record/folder.h */
 	_Atomic uint64_t depot_ready_bytes;
 	_Atomic uint64_t ring_ready[GMT_AREA_RINGS / 64]; /* bit: the slot's disk space is allocated */
 	char path[4352];
@@ -84,6 +85,9 @@ void gmt_area_free_ring(struct gmt_area *area, uint32_t index);
  * another thread has got by now is as good as alive.
  */
 void gmt_area_leave_dead(struct gmt_area *area);
+
+/* Unlinks the file, which stays the area's memory. False when it has no name any more. */
+bool gmt_area_leave_name(struct gmt_area *area);
 
 /* Unlinks the file: the recording is whole without it. The mapping stays: threads may still be about to write to it. */
 void gmt_area_unlink(struct gmt_area *area);

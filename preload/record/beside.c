@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "descriptor.h"
+#include "record/folder.h"
 
 enum { TRIES = 8 };
 
@@ -26,7 +26,7 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
 		return false;
 	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), GMT_DESCRIPTOR_PATH, fd);
 	ssize_t length = readlink(link, ret_path, GMT_BESIDE_PATH_BYTES - 1);
 	if (length <= 0) {
 		snprintf(ret_why, why_bytes, "/proc does not tell its path");
@@ -129,7 +129,7 @@ void gmt_beside_remove(struct gmt_beside *beside)
 void gmt_beside_forget(struct gmt_beside *beside)
 {
 	if (beside->is_open)
-		gmt_file_identity_close(&beside->fd, &beside->file);
+		gmt_descriptor_close(&beside->fd, &beside->file);
 	beside->is_open = false;
 }
 
@@ -159,19 +159,17 @@ static void remove_orphan(int folder, const char *name)
 	close(fd);
 }
 
-/* What the kernel writes; libc's functions for folders take memory of the host's heap. */
-struct entry {
-	uint64_t number;
-	int64_t next;
-	uint16_t length;
-	uint8_t type;
-	char name[];
-};
+static bool look_for_orphan(void *unused, int folder, const char *name)
+{
+	(void)unused;
+	if (is_temporary(name))
+		remove_orphan(folder, name);
+	return true;
+}
 
 void gmt_beside_remove_orphans(int of_fd, const struct gmt_file_identity *of)
 {
 	static char path[GMT_BESIDE_PATH_BYTES];
-	static _Alignas(struct entry) char entries[16 << 10];
 	char why[64];
 
 	if (!find(of_fd, of, path, why, sizeof(why)))
@@ -179,14 +177,9 @@ void gmt_beside_remove_orphans(int of_fd, const struct gmt_file_identity *of)
 	*(strrchr(path, '/') + 1) = 0;
 
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	for (long got; folder >= 0 && (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0;)
-		for (long at = 0; at < got;) {
-			const struct entry *entry = (const struct entry *)(const void *)(entries + at);
 
-			if (is_temporary(entry->name))
-				remove_orphan(folder, entry->name);
-			at += entry->length;
-		}
-	if (folder >= 0)
+	if (folder >= 0) {
+		gmt_folder_visit(folder, look_for_orphan, NULL);
 		close(folder);
+	}
 }

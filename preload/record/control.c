@@ -17,6 +17,7 @@
 #include "descriptor.h"
 #include "record/clock.h"
 #include "record/commit.h"
+#include "record/folder.h"
 #include "record/snapshots.h"
 #include "wire/control.h"
 
@@ -26,8 +27,9 @@ static struct {
 	struct gmt_control *page; /* NULL: there is none */
 	int fd;
 	struct gmt_file_identity file;
+	int folder; /* record/folder.h */
 	char path[4352];
-} control = { .fd = -1 };
+} control = { .fd = -1, .folder = -1 };
 
 /* Whether the recorder of the file is gone; what it left behind is of no use to anybody. */
 static bool is_orphan(const char *path)
@@ -127,8 +129,10 @@ void gmt_control_open(const struct gmt_recording *recording)
 			continue;
 		control.fd = gmt_descriptor_move_high(fd);
 		gmt_file_identity_of(control.fd, &control.file);
-		if (map(control.fd))
+		if (map(control.fd)) {
+			control.folder = gmt_folder_keep(folder);
 			break;
+		}
 		unlink(control.path);
 		close(control.fd);
 		control.fd = -1;
@@ -215,7 +219,8 @@ void gmt_control_close(void)
 	if (!control.page)
 		return;
 	atomic_store(&control.page->state, GMT_CONTROL_ENDED);
-	unlink(control.path);
+	gmt_folder_unlink(control.folder, control.path);
+	gmt_folder_let_go(&control.folder);
 	gmt_control_abandon();
 }
 
@@ -224,5 +229,6 @@ void gmt_control_abandon(void)
 	if (control.page)
 		munmap(control.page, sizeof(*control.page));
 	control.page = NULL;
-	gmt_file_identity_close(&control.fd, &control.file);
+	control.folder = -1;
+	gmt_descriptor_close(&control.fd, &control.file);
 }

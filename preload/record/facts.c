@@ -110,27 +110,25 @@ static void write_modules(struct gmt_facts *facts)
 	}
 }
 
-static void write_notes(struct gmt_facts *facts)
+/* Each line that is there by now and has not been written. */
+static void write_notes_of(const struct gmt_facts *facts, const struct gmt_recording_notes *notes, bool *is_written)
 {
-	/* Pairs with the release in gmt_session_note. */
-	uint32_t count = atomic_load_explicit(&facts->recording->note_count, memory_order_acquire);
-
-	for (; facts->notes_written < count; facts->notes_written++) {
-		struct gmt_note row = { slice(facts->recording->notes[facts->notes_written]) };
-
-		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
-	}
 	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
-		/* Pairs with the release in gmt_session_note_fault. */
-		if (facts->fault_written[i] ||
-			!atomic_load_explicit(&facts->recording->faults.is_there[i], memory_order_acquire))
+		/* Pairs with the release in session.c. */
+		if (is_written[i] || !atomic_load_explicit(&notes->is_there[i], memory_order_acquire))
 			continue;
 
-		struct gmt_note row = { slice(facts->recording->faults.text[i]) };
+		struct gmt_note row = { slice(notes->text[i]) };
 
-		facts->fault_written[i] = true;
+		is_written[i] = true;
 		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
 	}
+}
+
+static void write_notes(struct gmt_facts *facts)
+{
+	write_notes_of(facts, &facts->recording->notes, facts->note_written);
+	write_notes_of(facts, &facts->recording->faults, facts->fault_written);
 }
 
 static void write_clock(const struct gmt_facts *facts)

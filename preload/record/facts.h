@@ -21,7 +21,7 @@ struct gmt_facts {
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
 	void *context; /* handed to it */
 	uint32_t modules_written;
-	uint32_t notes_written;
+	bool note_written[GMT_RECORDING_NOTES];
 	bool fault_written[GMT_RECORDING_NOTES];
 	uint64_t losses_written[GMT_LOSS_COUNT];
 	bool api_written[GMT_HOOK_COUNT];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/leftovers.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/folder.h"
 #include "wire/leftover_owner.h"
 
 enum { SEEN = 1024, NAME_BYTES = 64, YOUNG_S = 60 };
@@ -82,24 +82,36 @@ static size_t worst_of(size_t count)
 	return worst;
 }
 
+struct found {
+	size_t count;
+	uint64_t bytes;
+};
+
+static bool add(void *user, int folder, const char *name)
+{
+	struct found *found = user;
+
+	if (is_name(name) && look_at(folder, name, &leftovers[found->count]))
+		found->bytes += leftovers[found->count++].bytes;
+	return found->count < SEEN;
+}
+
 void gmt_leftovers_bound(const char *folder)
 {
-	DIR *entries = opendir(folder);
-	uint64_t bytes = 0;
-	size_t count = 0;
+	struct found found = { 0 };
+	int entries = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	for (struct dirent *entry; entries && count < SEEN && (entry = readdir(entries));)
-		if (is_name(entry->d_name) && look_at(dirfd(entries), entry->d_name, &leftovers[count]))
-			bytes += leftovers[count++].bytes;
-	while (count) {
-		size_t worst = worst_of(count);
+	if (entries < 0)
+		return;
+	gmt_folder_visit(entries, add, &found);
+	while (found.count) {
+		size_t worst = worst_of(found.count);
 
-		if (leftovers[worst].is_whole && count <= GMT_LEFTOVERS_MAX && bytes <= GMT_LEFTOVERS_MAX_BYTES)
+		if (leftovers[worst].is_whole && found.count <= GMT_LEFTOVERS_MAX && found.bytes <= GMT_LEFTOVERS_MAX_BYTES)
 			break;
-		unlinkat(dirfd(entries), leftovers[worst].name, 0);
-		bytes -= leftovers[worst].bytes;
-		leftovers[worst] = leftovers[--count];
+		unlinkat(entries, leftovers[worst].name, 0);
+		found.bytes -= leftovers[worst].bytes;
+		leftovers[worst] = leftovers[--found.count];
 	}
-	if (entries)
-		closedir(entries);
+	close(entries);
 }

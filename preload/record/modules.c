@@ -12,13 +12,13 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "capture/rules.h"
+#include "patience.h"
 #include "record/session.h"
 #include "routes/objects.h"
 #include "together.h"
-#include "yield.h"
 
 enum {
-	LOCK_TRIES = 2000,
+	LOCK_WAIT_NS = 20000000,
 	ROWS_MAX = 65536, /* some 6 MiB, when a program loads and unloads without end */
 };
 
@@ -87,12 +87,12 @@ uint64_t gmt_modules_unload_count(void)
 
 static bool lock(void)
 {
-	for (int tries = 0; tries < LOCK_TRIES; tries++) {
-		if (!atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
-			return true;
-		gmt_yield();
-	}
-	return false;
+	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
+
+	while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
+			return false;
+	return true;
 }
 
 static void unlock(void)

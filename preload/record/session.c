@@ -2,11 +2,10 @@
 #include "record/session.h"
 
 #include <assert.h>
-#include <limits.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -18,26 +17,32 @@
 #include "cancelling.h"
 #include "capture/memory.h"
 #include "config.h"
+#include "descriptor.h"
 #include "diag.h"
 #include "outer_call.h"
+#include "patience.h"
 #include "process.h"
 #include "recorder_stack.h"
 #include "record/area.h"
 #include "record/clock.h"
 #include "record/commit.h"
 #include "record/control.h"
+#include "record/open_files.h"
 #include "record/overhead.h"
 #include "record/ring.h"
 #include "record/snapshots.h"
+#include "record/stand_in.h"
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "thread.h"
 #include "together.h"
-#include "wire/leftover_owner.h"
 #include "yield.h"
 
+/* What the very first event waits for the writer to open the files, which a slow disk may hold back. */
+#define FIRST_WAIT_NS UINT64_C(10000000000)
+
 enum {
-	START_WAIT_NS = 1000000000, /* what another thread's first event waits for this one's files */
+	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
 	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
 	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
@@ -53,11 +58,14 @@ GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static struct gmt_depot *depot; /* recording.depot */
 GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
 static _Atomic uint32_t last_thread;
-static struct gmt_area area = { .fd = -1 };
+static struct gmt_area area = { .fd = -1, .folder = -1 };
+static char why_not[1024]; /* the recording could not begin; the writer's until the session has begun or is over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 static void (*at_first)(void);
+static void (*at_thread)(void);
 static pthread_key_t thread_key;
+static _Atomic bool has_begun; /* this process has made files, or is making them */
 static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
 
 __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
@@ -71,6 +79,7 @@ static void leave_ring(void *slot_plus_1)
 	if (thread->depth)
 		gmt_outer_call_forget(thread);
 	gmt_capture_memory_leave();
+	gmt_session_main_thread_ends();
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/* Soon, so that the next thread finds this slot free instead of taking another one. */
@@ -92,17 +101,6 @@ bool gmt_session_may_begin(void)
 	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_OVER;
 }
 
-/* The folder part of `path`, for memory that /dev/shm has no room for. */
-static void folder_of(const char *path, char *ret_folder, size_t bytes)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash)
-		snprintf(ret_folder, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-	else
-		snprintf(ret_folder, bytes, ".");
-}
-
 static void ask_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
@@ -115,41 +113,6 @@ static void ask_devices(void)
 static void writer_failed(void)
 {
 	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-}
-
-/* Whose the memory is, for who finds it when the process was killed. */
-static const struct gmt_leftover_owner *own_name(const char *folder)
-{
-	static struct gmt_leftover_owner owner; /* one caller; stacks may be small */
-	static char whole[PATH_MAX];
-	const char *slash = strrchr(recording.path, '/');
-
-	gmt_leftover_owner_init(&owner);
-	snprintf(owner.host, sizeof(owner.host), "%s", recording.identity.host);
-	owner.file_device = recording.file.device;
-	owner.file_inode = recording.file.number;
-	if (!realpath(folder, whole) || snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
-		slash ? slash + 1 : recording.path) >= (int)sizeof(owner.path))
-		owner.path[0] = 0;
-	owner.start_time_ns = gmt_clock_start.realtime_ns;
-	owner.start_stamp = gmt_clock_start.stamp;
-	return &owner;
-}
-
-static bool open_area(const char *folder, char *ret_why, uint32_t why_bytes)
-{
-	if (!gmt_area_open(&area, own_name(folder), folder, ret_why, why_bytes))
-		return false;
-	recording.area = &area;
-	recording.depot = gmt_depot_open(gmt_area_depot(&area), area.header->depot_bytes,
-		atomic_load(&area.depot_ready_bytes));
-	depot = recording.depot;
-	listener.failed = writer_failed;
-	if (recording.depot && gmt_writer_start(&recording, listener))
-		return true;
-	snprintf(ret_why, why_bytes, "no memory or no thread for the recorder");
-	gmt_area_unlink(&area);
-	return false;
 }
 
 /*
@@ -179,55 +142,68 @@ static void keep_inherited(void)
 	inherited.depot = recording.depot;
 }
 
-static bool begin_files(void)
+/* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
+static bool open_in_writer(void)
 {
-	static char why[1024], folder[4352]; /* one caller; stacks may be small */
+	uint32_t starting = GMT_SESSION_STARTING;
+	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
 
+	depot = recording.depot;
+
+	/* What was counted before there was shared memory. */
+	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
+		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
+	/* The process may have come to its end meanwhile: the writer then ends the file at once. */
+	atomic_compare_exchange_strong(&gmt_session_state, &starting, is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
+	return is_open;
+}
+
+/* On a recorder stack: the driver is asked. */
+static void begin_work(void *unused)
+{
+	(void)unused;
 	free_inherited();
 	recording.pid = getpid();
 	gmt_identity_init(&recording.identity);
 	ask_devices();
-	recording.fd = gmt_output_create(gmt_config.output, &recording.identity, recording.path, sizeof(recording.path), why, sizeof(why));
-	if (recording.fd >= 0) {
-		gmt_file_identity_of(recording.fd, &recording.file);
-		folder_of(recording.path, folder, sizeof(folder));
-		gmt_snapshots_reset();
-		gmt_commit_pause(gmt_config.paused);
-		if (open_area(folder, why, sizeof(why))) {
-			gmt_snapshots_take_signal();
-			gmt_diag_tell("recording to %s", recording.path);
-			return true;
-		}
-		unlink(recording.path);
-		close(recording.fd);
-		recording.fd = -1;
-	}
-	gmt_diag_warn("%s; nothing is recorded, the program goes on", why);
+	gmt_snapshots_reset();
+	gmt_commit_pause(gmt_config.paused);
+	listener.open = open_in_writer;
+	listener.failed = writer_failed;
+	recording.has_writer = gmt_writer_start(&recording, listener);
+}
+
+/* False when there is no thread for it. */
+static bool begin(void)
+{
+	recording.has_writer = false;
+	if (gmt_recorder_stack_run(begin_work, NULL))
+		return recording.has_writer;
+	/* As it is: a line that is formatted needs such a stack. */
+	if (gmt_config.verbosity >= 1)
+		gmt_diag_print("gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
 	return false;
 }
 
-/* On a recorder stack: files are made and the driver is asked. */
-static void begin_work(void *ret_begun)
+static void wait_while_starting(uint64_t wait_ns)
 {
-	*(bool *)ret_begun = begin_files();
-}
-
-static bool begin(void)
-{
-	bool begun = false;
-
-	if (!gmt_recorder_stack_run(begin_work, &begun))
-		gmt_diag_warn("no memory for a stack of the recorder's own; nothing is recorded, the program goes on");
-	return begun;
-}
-
-static void wait_while_starting(void)
-{
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(START_WAIT_NS);
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
 
 	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
-		gmt_clock_monotonic_ns() < deadline_ns)
-		gmt_yield();
+		gmt_patience_rest(&patience))
+		;
+}
+
+static void tell_beginning(void)
+{
+	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
+
+	if (now == GMT_SESSION_ON) {
+		gmt_snapshots_take_signal();
+		gmt_diag_tell("recording to %s", recording.path);
+	} else if (now == GMT_SESSION_OVER && recording.fd < 0) {
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
+	}
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
@@ -245,20 +221,21 @@ __attribute__((noinline)) static bool begin_once(void)
 		return false;
 	if (now == GMT_SESSION_NONE && atomic_compare_exchange_strong(&gmt_session_state, &now, GMT_SESSION_STARTING)) {
 		uint32_t starting = GMT_SESSION_STARTING;
+		atomic_store(&has_begun, true);
 		gmt_process_watch();
 
 		int cancelling = gmt_cancelling_hold();
-		bool begun = begin();
 
-		/* What was counted before there was shared memory. */
-		for (int loss = 0; begun && loss < GMT_LOSS_COUNT; loss++)
-			atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
-		/* The process may have come to its end meanwhile. */
-		atomic_compare_exchange_strong(&gmt_session_state, &starting, begun ? GMT_SESSION_ON : GMT_SESSION_OVER);
+		if (!begin()) {
+			snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+			atomic_compare_exchange_strong(&gmt_session_state, &starting, GMT_SESSION_OVER);
+		}
+		wait_while_starting(FIRST_WAIT_NS);
+		tell_beginning();
 		gmt_cancelling_release(cancelling);
-		return begun && starting == GMT_SESSION_STARTING;
+	} else {
+		wait_while_starting(START_WAIT_NS);
 	}
-	wait_while_starting();
 	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
@@ -267,7 +244,7 @@ __attribute__((noinline)) static bool begin_once(void)
 
 bool gmt_session_has_begun(void)
 {
-	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_NONE;
+	return atomic_load_explicit(&has_begun, memory_order_relaxed);
 }
 
 bool gmt_session_is_on(void)
@@ -294,7 +271,7 @@ static void rest(uint64_t waited_ns)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 
-	if (waited_ns < FULL_WAIT_NS)
+	if (waited_ns < FULL_WAIT_NS / 4)
 		gmt_yield();
 	else
 		syscall(SYS_nanosleep, &nap, NULL);
@@ -325,14 +302,14 @@ static bool try_to_claim(uint32_t *ret_slot)
 /* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
 static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 {
-	uint64_t start_ns = gmt_clock_monotonic_ns(), waited_ns;
+	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
 
 	if (!is_no_guest && gmt_process_is_another())
 		return false;
 	while (!try_to_claim(ret_slot)) {
 		/* Rings of threads that are gone are free once the writer has emptied them. */
 		gmt_writer_wake();
-		waited_ns = gmt_clock_monotonic_ns() - start_ns;
+		waited_ns = gmt_patience_now_ns() - start_ns;
 		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_area_has_left_ring(&area)))
 			return false;
 		rest(waited_ns);
@@ -359,10 +336,12 @@ static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread, 
 	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = ring;
 	thread->call_counts = gmt_call_counts_of_slot(slot);
-	thread->ring_began_ns = gmt_clock_monotonic_ns();
+	thread->ring_began_ns = gmt_patience_now_ns();
 	thread->waited_ns = 0;
 	thread->gave_up_at = 0;
 	thread->session = atomic_load(&gmt_session_number);
+	if (at_thread)
+		at_thread();
 	if (at_first)
 		at_first();
 	return ring;
@@ -417,7 +396,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t start_ns = gmt_clock_monotonic_ns(), now_ns = start_ns;
+	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
 	uint64_t wait_ns = patience_ns(thread, start_ns);
 	bool is_in = false;
 
@@ -427,7 +406,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
-		now_ns = gmt_clock_monotonic_ns();
+		now_ns = gmt_patience_now_ns();
 		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
 	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(&recording.is_stalled, memory_order_relaxed) &&
 		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON ||
@@ -470,29 +449,29 @@ void gmt_session_count_loss(enum gmt_loss loss)
 	gmt_session_count_losses(loss, 1);
 }
 
-void gmt_session_note(const char *text)
+/*
+ * Two threads take two places and do not wait for each other. A place whose thread is gone (a fork in the middle) stays empty, and
+ * the writer passes it over.
+ */
+static void add_note(struct gmt_recording_notes *notes, const char *text)
 {
-	static _Atomic uint32_t taken;
-	uint32_t index = atomic_fetch_add(&taken, 1);
+	uint32_t index = atomic_fetch_add(&notes->taken, 1);
 
 	if (index >= GMT_RECORDING_NOTES)
 		return;
-	snprintf(recording.notes[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
-	/* Pairs with the acquire in the writer. Notes are rare: two at one moment wait for each other. */
-	while (atomic_load(&recording.note_count) != index)
-		gmt_yield();
-	atomic_store_explicit(&recording.note_count, index + 1, memory_order_release);
+	snprintf(notes->text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
+	/* Pairs with the acquire in the writer. */
+	atomic_store_explicit(&notes->is_there[index], true, memory_order_release);
+}
+
+void gmt_session_note(const char *text)
+{
+	add_note(&recording.notes, text);
 }
 
 void gmt_session_note_fault(const char *text)
 {
-	uint32_t index = atomic_fetch_add(&recording.faults.taken, 1);
-
-	if (index >= GMT_RECORDING_NOTES)
-		return;
-	snprintf(recording.faults.text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
-	/* Pairs with the acquire in the writer. */
-	atomic_store_explicit(&recording.faults.is_there[index], true, memory_order_release);
+	add_note(&recording.faults, text);
 }
 
 void gmt_session_call_now_and_then(void (*work)(void))
@@ -506,9 +485,30 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
 	listener.threads = threads;
 }
 
+void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void))
+{
+	listener.is_last = is_last;
+	listener.stop_threads = stop_threads;
+}
+
+void gmt_session_main_thread_ends(void)
+{
+	int kept_errno = errno;
+
+	/* Only where the writer has no descriptors of the host's any more when that is the last. */
+	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_another())
+		gmt_stand_in_begin();
+	errno = kept_errno;
+}
+
 void gmt_session_call_at_first(void (*work)(void))
 {
 	at_first = work;
+}
+
+void gmt_session_call_at_thread(void (*work)(void))
+{
+	at_thread = work;
 }
 
 void gmt_session_before_exec(void)
@@ -521,36 +521,59 @@ void gmt_session_before_exec(void)
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
 			"the recording ends here");
 	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	gmt_diag_print_kept();
+}
+
+void gmt_session_before_new_user(void)
+{
+	int kept_errno = errno;
+
+	if (atomic_load(&gmt_session_state) == GMT_SESSION_ON && !geteuid() && !gmt_process_is_another() &&
+		!gmt_this_thread.is_ours) {
+		gmt_writer_leave_names();
+		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	}
+	errno = kept_errno;
 }
 
 /* One thread ends the recording; others that end the process wait until it has. */
 static bool is_first_to_end(void)
 {
 	uint32_t not_yet = 0;
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + END_WAIT_NS;
+	struct gmt_patience patience = gmt_patience_begin(END_WAIT_NS);
 
 	if (atomic_compare_exchange_strong(&ending, &not_yet, 1))
 		return true;
-	while (atomic_load(&ending) == 1 && gmt_clock_monotonic_ns() < deadline_ns)
-		usleep(1000);
+	while (atomic_load(&ending) == 1 && gmt_patience_rest(&patience))
+		;
 	return false;
+}
+
+void gmt_session_never_begin(void)
+{
+	uint32_t none = GMT_SESSION_NONE;
+
+	atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER);
 }
 
 void gmt_session_end(void)
 {
-	if (atomic_load(&gmt_session_state) == GMT_SESSION_NONE || getpid() != recording.pid || gmt_this_thread.is_ours ||
-		!is_first_to_end())
+	if (gmt_process_is_another() || gmt_this_thread.is_ours)
+		return;
+	gmt_session_never_begin();
+	if (!atomic_load(&has_begun) || !is_first_to_end())
 		return;
 	gmt_outer_call_end_process();
 	/* A recording that has hardly begun is ended too, once its files are there. */
-	wait_while_starting();
+	wait_while_starting(START_WAIT_NS);
 	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-	if (recording.fd >= 0) {
+	if (recording.has_writer) {
 		/* Also where writing failed: the writer is still to be ended. */
-		if (gmt_writer_stop())
-			gmt_area_unlink(&area);
-		gmt_diag_tell("recorded to %s", recording.path);
+		gmt_writer_stop();
+		if (recording.area)
+			gmt_diag_tell("recorded to %s", recording.path);
 	}
+	gmt_diag_print_kept();
 	gmt_diag_end();
 	atomic_store(&ending, 2);
 }
@@ -569,18 +592,21 @@ void gmt_session_abandon(void)
 			gmt_depot_close(recording.depot);
 		gmt_area_abandon(&area, is_interrupted);
 		gmt_writer_forget();
-		gmt_file_identity_close(&recording.fd, &recording.file);
+		gmt_descriptor_close(&recording.fd, &recording.file);
 	}
 	gmt_control_abandon();
 	gmt_snapshots_reset();
 	/* What was noted down holds for the child too. */
 	recording.depot = depot = NULL;
+	recording.area = NULL;
+	recording.has_writer = false;
 	recording.fd = -1;
 	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
 		atomic_store(&recording.losses[loss], 0);
 	memset(&recording.faults, 0, sizeof(recording.faults));
 	atomic_store(&recording.is_stalled, false);
 	atomic_store(&ending, 0);
+	atomic_store(&has_begun, false);
 	gmt_overhead_forget();
 	atomic_fetch_add(&gmt_session_number, 1);
 	atomic_store(&last_thread, 0);

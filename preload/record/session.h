@@ -74,8 +74,20 @@ void gmt_session_call_now_and_then(void (*work)(void));
  */
 void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void));
 
+/*
+ * For a process whose threads have all ended but ours: `is_last` says whether libc counts only `own` threads, `stop_threads` ends
+ * those of each_round.
+ */
+void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void));
+
+/* The main thread is about to end, and the process may go on. From that thread. Any process. errno is kept. */
+void gmt_session_main_thread_ends(void);
+
 /* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
 void gmt_session_call_at_first(void (*work)(void));
+
+/* `work` is called by each thread when it gets its ring in a recording, from now on. */
+void gmt_session_call_at_thread(void (*work)(void));
 
 /*
  * Another program is about to take this one's place: what was recorded up to now is put into the file, and
@@ -83,8 +95,17 @@ void gmt_session_call_at_first(void (*work)(void));
  */
 void gmt_session_before_exec(void);
 
+/*
+ * The process of root is about to become another user's, which may not remove what lies in shared memory. The names there are removed
+ * now. The recording goes on; by SIGKILL it loses what is not in the file. Bounded wait. Any thread; errno is kept.
+ */
+void gmt_session_before_new_user(void);
+
 /* Ends the recording: the writer finishes the file. Bounded wait. From the destructor. */
 void gmt_session_end(void);
+
+/* The process ends: a recording that has not begun by now never begins. Any thread; no system call. */
+void gmt_session_never_begin(void);
 
 /* In the child of a fork: nothing of the parent's recording is touched any more. */
 void gmt_session_abandon(void);

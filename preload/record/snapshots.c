@@ -131,8 +131,8 @@ bool gmt_snapshots_is_due(void)
 
 static void close_files(void)
 {
-	gmt_file_identity_close(&job.from, &job.from_file);
-	gmt_file_identity_close(&job.to, &job.to_file);
+	gmt_descriptor_close(&job.from, &job.from_file);
+	gmt_descriptor_close(&job.to, &job.to_file);
 	job.is_active = false;
 }
 
@@ -234,7 +234,7 @@ static int reopen(int fd)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), GMT_DESCRIPTOR_PATH, fd);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/writer.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "config.h"
+#include "descriptor.h"
 #include "diag.h"
+#include "patience.h"
+#include "record/alone.h"
 #include "record/clock.h"
 #include "record/control.h"
 #include "record/fault.h"
 #include "record/rotate.h"
 #include "record/snapshots.h"
+#include "record/stand_in.h"
 #include "record/stream.h"
 #include "thread.h"
 
 enum {
 	SLEEP_MS = 250,
+	LOOK_EVERY_NS = 200000000,
+	LAST_WAIT_NS = 1000000000, /* what the end of a process waits for our other threads to end */
 	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
 };
 
@@ -35,11 +37,13 @@ enum {
 static struct writer {
 	struct gmt_recording *recording;
 	struct gmt_writer_listener listener;
-	pthread_t thread;
 	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
 	_Atomic bool stopping;
+	_Atomic bool leaves_names;
+	uint64_t looked_ns;    /* when it was last asked whether the host has threads */
+	bool ends_process;     /* of the host no thread is left */
 	_Atomic bool is_whole; /* the file, ended in order */
 	_Atomic uint32_t is_over; /* futex: the thread will do nothing more */
 	struct gmt_stream stream;
@@ -150,29 +154,21 @@ static void tell_synced(uint32_t asked)
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-/*
- * A process lives until its last thread ends, and that must not be this one. The main thread may have
- * ended before the others (pthread_exit); the kernel then keeps it as a zombie.
- */
+static unsigned count_own_threads(void)
+{
+	return 1 + gmt_stand_in_is_there() + (writer.listener.threads ? writer.listener.threads() : 0);
+}
+
+/* A process lives until its last thread ends, and that must not be this one. */
 static bool is_alone(void)
 {
-	char path[64], text[512];
-	struct stat tasks;
+	unsigned own = count_own_threads();
+	enum gmt_alone says = gmt_alone_is(own);
 
-	/* Two links, and one for each thread. */
-	if (stat("/proc/self/task", &tasks) ||
-		tasks.st_nlink > 4 + (writer.listener.threads ? writer.listener.threads() : 0))
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-	if (fd >= 0)
-		close(fd);
-	text[length > 0 ? length : 0] = 0;
-
-	const char *state = strrchr(text, ')'); /* behind the name */
-	return state && strncmp(state, ") Z", 3) == 0;
+	/* Without /proc, libc's count is all there is: of threads that end by the system call it knows nothing. */
+	if (says == GMT_ALONE_UNKNOWN)
+		return writer.listener.is_last && writer.listener.is_last(own);
+	return says == GMT_ALONE_YES;
 }
 
 /*
@@ -201,13 +197,46 @@ static bool wait_for_room(void *unused, int error_number)
 	return true;
 }
 
-/* As the last thread of the host would have done. */
-static void end_process(void)
+/* Without what could not be written, the recorder's memory is still needed. Here, as only this thread has its descriptor. */
+static void remove_area(void)
 {
-	finish();
 	if (atomic_load(&writer.is_whole))
 		gmt_area_unlink(writer.recording->area);
-	exit(0);
+}
+
+/*
+ * The end of a process whose host has no thread any more. Where its last thread would have called exit(), a thread does so in its
+ * place, and ends the recording like any other. Else the process ends by the end of our threads, with the code of the host's.
+ */
+static void end_process(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(LAST_WAIT_NS);
+	/* Before our own threads end: theirs would be the last code. */
+	int code = gmt_alone_exit_code();
+
+	if (writer.ends_process)
+		return;
+	writer.ends_process = true;
+	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) && gmt_stand_in_exit())
+		return;
+	finish();
+	remove_area();
+	gmt_stand_in_leave();
+	if (writer.listener.stop_threads)
+		writer.listener.stop_threads();
+	/* The last of all says the code. */
+	while (gmt_alone_is(1) == GMT_ALONE_NO && gmt_patience_rest(&patience))
+		;
+	for (;;)
+		syscall(SYS_exit, code);
+}
+
+static void leave_names(void)
+{
+	if (!gmt_area_leave_name(writer.recording->area))
+		return;
+	gmt_control_close();
+	gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
 }
 
 static void record(void)
@@ -218,7 +247,8 @@ static void record(void)
 	/* Waking up, it takes the processor from no thread of the host's. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
-	if (!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
+	if (!writer.listener.open() ||
+		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
 		return;
 	gmt_control_open(writer.recording);
 	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
@@ -238,6 +268,8 @@ static void record(void)
 
 			if (writer.listener.before_sync)
 				writer.listener.before_sync();
+			if (atomic_load(&writer.leaves_names))
+				leave_names();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
 			gmt_area_leave_dead(writer.recording->area);
@@ -246,6 +278,9 @@ static void record(void)
 			gmt_snapshots_begin(&writer.stream);
 			gmt_rotate_synced(&writer.rotate, stamp);
 			gmt_stream_end_large_member(&writer.stream);
+		}
+		if (gmt_patience_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
+			writer.looked_ns = gmt_patience_now_ns();
 			if (is_alone())
 				end_process();
 		}
@@ -258,7 +293,10 @@ static void record(void)
 
 static void *run(void *unused)
 {
+	gmt_descriptor_take_own_table();
+	gmt_alone_init();
 	record();
+	remove_area();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 	syscall(SYS_futex, &writer.is_over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
@@ -268,6 +306,8 @@ static void *run(void *unused)
 bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listener listener)
 {
 	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
 
 	memset(&writer, 0, sizeof(writer));
 	writer.recording = recording;
@@ -278,7 +318,13 @@ bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listene
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	/* The default size: the host's thread-local data lies on the stack too, and may be large. */
-	int failure = pthread_create(&writer.thread, NULL, run, NULL);
+	int failure = pthread_attr_init(&attributes);
+	if (!failure) {
+		/* Who ends the process waits for the file (gmt_writer_stop), and not for the thread. */
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		failure = pthread_create(&thread, &attributes, run, NULL);
+		pthread_attr_destroy(&attributes);
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return !failure;
 }
@@ -298,10 +344,15 @@ static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
 	};
 }
 
+void gmt_writer_leave_names(void)
+{
+	atomic_store(&writer.leaves_names, true);
+}
+
 void gmt_writer_sync(uint32_t wait_ms)
 {
 	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
-	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)wait_ms * 1000000, now_ns;
+	uint64_t deadline_ns = gmt_patience_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
 	if (!wait_ms || atomic_load_explicit(&writer.recording->is_stalled, memory_order_relaxed))
@@ -309,45 +360,35 @@ void gmt_writer_sync(uint32_t wait_ms)
 	gmt_writer_wake();
 	/* Numbers may pass zero. */
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
-		(now_ns = gmt_clock_monotonic_ns()) < deadline_ns) {
+		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
 	}
 }
 
-/* The kernel's own: a host under libfaketime is told another time, by which the wait would be over. */
-static uint64_t kernel_monotonic_ns(void)
+void gmt_writer_stop(void)
 {
-	struct timespec now = { 0 };
-
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-bool gmt_writer_stop(void)
-{
-	uint64_t deadline_ns = kernel_monotonic_ns() + STOP_WAIT_NS, now_ns;
+	uint64_t deadline_ns = gmt_patience_now_ns() + STOP_WAIT_NS, now_ns;
 
 	atomic_store_explicit(&writer.stopping, true, memory_order_release);
 	gmt_writer_wake();
 	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
-		(now_ns = kernel_monotonic_ns()) < deadline_ns) {
+		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
 
 		syscall(SYS_futex, &writer.is_over, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
 	}
-	if (atomic_load_explicit(&writer.is_over, memory_order_acquire)) {
-		pthread_join(writer.thread, NULL);
-		return atomic_load_explicit(&writer.is_whole, memory_order_acquire);
-	}
+	if (atomic_load_explicit(&writer.is_over, memory_order_acquire))
+		return;
 	gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
 		writer.recording->path, (int)(STOP_WAIT_NS / 1000000000));
-	return false;
 }
 
 void gmt_writer_forget(void)
 {
+	gmt_alone_forget();
+	gmt_stand_in_forget();
 	gmt_rotate_forget(&writer.rotate);
 }

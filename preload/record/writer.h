@@ -16,13 +16,16 @@
 
 /* What the writer tells, from its own thread. */
 struct gmt_writer_listener {
+	bool (*open)(void);        /* opens the files of the recording, before all else; false: there is none */
 	void (*failed)(void);     /* the file can no longer be written */
 	void (*before_sync)(void); /* a sync point is near: a good moment for rare work; may be NULL */
 	void (*each_round)(void);  /* it is awake, as at least four times a second; may be NULL */
+	bool (*is_last)(unsigned own); /* libc counts no threads but so many of ours: the host's last one would call exit(); may be NULL */
+	void (*stop_threads)(void);    /* the process ends: those threads are to end; may be NULL */
 	unsigned (*threads)(void); /* how many threads of ours there are besides it; may be NULL */
 };
 
-/* Starts the thread. False when it cannot be made. */
+/* Starts the thread, detached. False when it cannot be made. */
 bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listener listener);
 
 /* A ring wants to be emptied soon. Any thread; one system call. */
@@ -34,11 +37,14 @@ void gmt_writer_wake(void);
  */
 void gmt_writer_sync(uint32_t wait_ms);
 
+/* The writer shall remove the names of its files in shared memory before the next sync point. Any thread. */
+void gmt_writer_leave_names(void);
+
 /*
- * Tells the writer to empty everything and end the file; waits for it, but not for ever. Whether the file has
- * all: if not, the rest is in the recorder's memory.
+ * Tells the writer to empty everything and end the file; waits for it, but not for ever. Where the file then has all, the writer
+ * removes the recorder's memory; else the rest is in there.
  */
-bool gmt_writer_stop(void);
+void gmt_writer_stop(void);
 
 /* In the child of a fork: what the parent's writer was at is the parent's. */
 void gmt_writer_forget(void);

@@ -5,8 +5,7 @@
 #include <stddef.h>
 
 #include "config.h"
-#include "record/clock.h"
-#include "yield.h"
+#include "patience.h"
 
 /*
  * What who ends a context waits for who asks in it. Long: on a busy machine he may not run for a second, and then ask in a
@@ -14,7 +13,7 @@
  */
 enum { HOLD_WAIT_NS = 2000000000 };
 
-enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, TRIES = 10000 };
+enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, LOCK_WAIT_NS = 100000000 };
 
 /* A place is found by its handle, and read before the handle is read again: it may have been given away. */
 static struct place {
@@ -47,12 +46,12 @@ static _Atomic uint32_t ending; /* threads inside calls that may end one */
 /* Contexts come and go rarely; who cannot wait goes without a number. */
 static bool lock(void)
 {
-	for (int i = 0; i < TRIES; i++) {
-		if (!atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
-			return true;
-		gmt_yield();
-	}
-	return false;
+	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
+
+	while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
+			return false;
+	return true;
 }
 
 static void unlock(void)
@@ -121,6 +120,13 @@ static struct place *find_place(uint64_t handle)
 	return NULL;
 }
 
+static void (*at_new)(void);
+
+void gmt_contexts_call_at_new(void (*work)(void))
+{
+	at_new = work;
+}
+
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 {
 	uint16_t number;
@@ -136,6 +142,8 @@ uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 		if (!number && last_number < UINT16_MAX && put(handle, device, (uint16_t)(last_number + 1), false))
 			number = ++last_number;
 		unlock();
+		if (at_new)
+			at_new();
 	}
 	place = ret_is_new && number ? find_place(handle) : NULL;
 	if (place)
@@ -280,14 +288,11 @@ void gmt_contexts_release(void)
 
 void gmt_contexts_ending_begins(void)
 {
-	uint64_t deadline_ns;
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(HOLD_WAIT_NS));
 
 	atomic_fetch_add(&ending, 1);
-	if (!atomic_load(&held))
-		return;
-	deadline_ns = gmt_clock_monotonic_ns() + gmt_config_patience_ns(HOLD_WAIT_NS);
-	while (atomic_load(&held) && gmt_clock_monotonic_ns() < deadline_ns)
-		gmt_yield();
+	while (atomic_load(&held) && gmt_patience_rest(&patience))
+		;
 }
 
 void gmt_contexts_ending_ends(void)

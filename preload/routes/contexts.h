@@ -50,6 +50,9 @@ uint64_t gmt_contexts_owner(uint64_t handle);
 /* That one; its number is 0 when it was not seen yet. */
 struct gmt_context gmt_contexts_find_owner(uint64_t handle);
 
+/* `work` is called when a context is seen for the first time, by the thread that sees it, from now on. */
+void gmt_contexts_call_at_new(void (*work)(void));
+
 /* Whether there ever was one. */
 bool gmt_contexts_were_seen(void);
 

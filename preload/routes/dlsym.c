@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hooks.h"
+#include "load.h"
 #include "routes/dynsym.h"
 #include "routes/libc.h"
 #include "routes/objects.h"
@@ -179,6 +180,8 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 			see_unhooked(next, request, caller, is_versioned);
 		return pass_to(next);
 	}
+	/* Only for such names: other preloads look names up before anything of the process is ready. */
+	gmt_load();
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		gmt_dynsym_take_driver();
 

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "patience.h"
 #include "routes/symbols.h"
-#include "yield.h"
 
-enum { HOLD_TRIES = 10000 };
+enum { HOLD_WAIT_NS = 100000000 };
 
 struct gmt_object gmt_object_own;
 
@@ -18,11 +18,11 @@ static __thread int visits __attribute__((tls_model("initial-exec")));
 
 void gmt_objects_hold(void)
 {
-	for (int tries = 0; tries < HOLD_TRIES; tries++) {
-		if (!atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
+	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+
+	while (atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
 			return;
-		gmt_yield();
-	}
 }
 
 void gmt_objects_release(void)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "recorder_stack.h"
+#include "load.h"
 #include "routes/dynsym.h"
 #include "routes/libc.h"
 #include "routes/namespaces.h"
@@ -368,6 +369,8 @@ void *gmt_real_find(enum gmt_hook hook, const void *caller)
 {
 	void *real = NULL;
 
+	/* Every wrapper comes here first. */
+	gmt_load();
 	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
 		real = gmt_namespaces_real(hook, caller);
 	if (!real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])

@@ -59,6 +59,9 @@ static const struct call {
 	{ "kill", SYS_kill }, { "fcntl", SYS_fcntl }, { "getcwd", SYS_getcwd }, { "socket", SYS_socket },
 	{ "ioctl", SYS_ioctl }, { "readlinkat", SYS_readlinkat }, { "clock_gettime", SYS_clock_gettime },
 	{ "ppoll", SYS_ppoll }, { "rseq", SYS_rseq }, { "clone3", SYS_clone3 }, { "mremap", SYS_mremap },
+#ifdef SYS_pidfd_getfd
+	{ "pidfd_getfd", SYS_pidfd_getfd },
+#endif
 #ifdef SYS_poll
 	{ "poll", SYS_poll }, { "readlink", SYS_readlink }, { "unlink", SYS_unlink }, { "mkdir", SYS_mkdir },
 #endif
@@ -195,7 +198,7 @@ static int fault_of_file(const char *function, int fd)
 {
 	char link[64], path[PATH_MAX] = "", beside[PATH_MAX + 32];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		path[0] = 0;
 	snprintf(beside, sizeof(beside), "%s%.31s", path, only_beside ? only_beside : "");
@@ -294,6 +297,16 @@ EXPORT void *mmap64(void *address, size_t length, int protection, int flags, int
 		return MAP_FAILED;
 	}
 	return (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+}
+
+/* Space for memory whose file the calling thread does not have open is a fallocate too. */
+EXPORT int madvise(void *address, size_t length, int advice);
+EXPORT int madvise(void *address, size_t length, int advice)
+{
+	enum { POPULATE_WRITE = 23 };
+
+	FAIL_IF(IS_RECORDERS() && length && advice == POPULATE_WRITE ? fault_of("fallocate", NULL) : 0);
+	return (int)syscall(SYS_madvise, address, length, advice);
 }
 
 EXPORT int mprotect(void *address, size_t length, int protection)

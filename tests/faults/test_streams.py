@@ -61,6 +61,16 @@ class Streams(Faults):
         os.close(theirs)
         self.assertEqual((process.stdout, process.returncode), ("events 10: 0, errno 0\n", 0))
 
+    def test_a_line_of_the_writer_reaches_a_file_and_a_pipe_where_its_way_to_stderr_is_refused(self):
+        for around in ((), ("bash", "-c", '"$@" 2> >(cat >&2)', "bash")):
+            with self.subTest(around):
+                host = Host(around=around, faults={
+                    "FAULTS_DENY": "pidfd_getfd=EPERM", "FAULTS": "write=EIO", "FAULTS_FILE": ".gmt.gz"})
+                host("events 10", "pause 3")
+                host.end()
+                self.assertEqual(host.code, 0)
+                host.wait_for("Input/output error")
+
     def test_without_any_stream_the_snapshot_is_whole(self):
         host = Host()
         command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', os.path.join(PROGRAMS, "faults-host")]

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "observe/nvml.h"
+#include "patience.h"
 #include "record/clock.h"
 #include "routes/driver.h"
 #include "routes/real.h"
@@ -38,14 +39,6 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	return false;
 }
 
-/* Time as these waits see it: each look at the clock takes a millisecond, whatever the machine does meanwhile. */
-uint64_t gmt_clock_monotonic_ns(void)
-{
-	static _Atomic uint64_t looks;
-
-	return ++looks * 1000000;
-}
-
 static void *open_it(void *unused)
 {
 	assert_false(gmt_nvml_open());
@@ -54,17 +47,30 @@ static void *open_it(void *unused)
 
 static uint64_t fork_ns(void)
 {
-	uint64_t start_ns = gmt_clock_monotonic_ns();
+	uint64_t start_ns = gmt_patience_now_ns();
 
 	gmt_nvml_hold();
 	gmt_nvml_release();
-	return gmt_clock_monotonic_ns() - start_ns;
+	return gmt_patience_now_ns() - start_ns;
+}
+
+/* A busy machine may hold back some of them. */
+static uint64_t fastest_fork_ns(void)
+{
+	enum { TRIES = 20 };
+	uint64_t fastest_ns = UINT64_MAX;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint64_t this_ns = fork_ns();
+
+		fastest_ns = this_ns < fastest_ns ? this_ns : fastest_ns;
+	}
+	return fastest_ns;
 }
 
 static void of_many_forks_while_the_library_does_not_open_one_waits(void **state)
 {
-	enum { MS = 1000000, FORKS = 20 };
-	uint64_t others_ns = 0;
+	enum { MS = 1000000 };
 	pthread_t thread;
 
 	(void)state;
@@ -73,14 +79,12 @@ static void of_many_forks_while_the_library_does_not_open_one_waits(void **state
 	assert_int_equal(pthread_create(&thread, NULL, open_it, NULL), 0);
 	sem_wait(&is_opening);
 	assert_true(fork_ns() >= 400 * (uint64_t)MS);
-	for (int i = 0; i < FORKS; i++)
-		others_ns += fork_ns();
-	assert_true(others_ns < 400 * (uint64_t)MS);
+	assert_true(fastest_fork_ns() < 20 * (uint64_t)MS);
 
 	/* And what they did not get they did not give back: the one who opens it still has it. */
 	sem_post(&may_end);
 	pthread_join(thread, NULL);
-	assert_true(fork_ns() < 400 * (uint64_t)MS);
+	assert_true(fastest_fork_ns() < 20 * (uint64_t)MS);
 	assert_false(gmt_nvml_open());
 }
 

@@ -30,14 +30,6 @@ unsigned gmt_driver_device_count(void)
 	return 2;
 }
 
-/* Time as these waits see it: each look at the clock takes a millisecond, whatever the machine does meanwhile. */
-uint64_t gmt_clock_monotonic_ns(void)
-{
-	static _Atomic uint64_t looks;
-
-	return ++looks * 1000000;
-}
-
 static unsigned count(uint64_t handle)
 {
 	struct gmt_pool_info info;

@@ -251,7 +251,7 @@ static int child_that_stays(void)
 	return 0;
 }
 
-/* Prints what the recorder holds open, one to a line. */
+/* Prints what is open besides the standard streams, one to a line. */
 static int descriptors(void)
 {
 	char path[64], target[4352];

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* early-opener LIBRARY: opens it and leaves it open. Its destructor runs when the program ends. */
+#include <dlfcn.h>
+#include <stddef.h>
+
+int main(int count, char **words)
+{
+	void *library = count > 1 ? dlopen(words[1], RTLD_NOW) : NULL;
+	void (*use)(void);
+
+	if (!library)
+		return 9;
+	*(void **)&use = dlsym(library, "early_use");
+	use();
+	return 0;
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""A process ends with the code and the handlers that it has without the recorder, also by threads that end one by one."""
+import os
+import subprocess
+import unittest
+
+import tap
+from snapshots import SIMCUDA, Recording
+
+PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "last-thread")
+FREE = 2
+WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+WITHOUT_PROC_WORKS = subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode == 0
+
+
+def tells_codes_of_threads():
+    """Linux tells the code of a thread that is gone from 6.15 on. Before 6.1 only the main thread's counts."""
+    release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
+    return release >= (6, 15) or release < (6, 1)
+
+
+class LastThread(unittest.TestCase):
+    def check(self, *words):
+        alone = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=False,
+                               env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA})
+        run = Recording([PROGRAM, *words])
+        self.assertEqual((run.code, run.out, run.err), (alone.returncode, alone.stdout, alone.stderr))
+        self.assertTrue(run.report()["complete"])
+        frees = [event for event in run.events() if event["kind"] == FREE]
+        self.assertEqual(len(frees), 1 if "handler" in alone.stdout else 0)
+
+    def test_the_system_call_of_both_threads_keeps_the_code_and_runs_no_handler(self):
+        for first in ("main", "other") if tells_codes_of_threads() else ("other",):
+            with self.subTest(first):
+                self.check("call", "call", first)
+
+    def test_pthread_exit_of_the_main_thread_runs_the_handlers_behind_the_last_thread(self):
+        for other in ("thread", "return"):
+            for first in ("main", "other"):
+                with self.subTest(other=other, first=first):
+                    self.check("thread", other, first)
+
+    def test_a_last_thread_that_ends_by_the_system_call_runs_no_handler(self):
+        if not tells_codes_of_threads():
+            self.skipTest("Linux from 6.1 to 6.14 does not tell the code of a thread that is gone")
+        self.check("thread", "call", "main")
+
+    def test_a_main_thread_that_ended_by_the_system_call_counts_for_ever(self):
+        self.check("call", "return", "main")
+
+    def test_a_main_thread_that_returns_ends_the_process(self):
+        self.check("return", "call", "other")
+
+    @unittest.skipUnless(WITHOUT_PROC_WORKS, "no right to unmount /proc")
+    def test_without_proc_it_ends_as_well(self):
+        run = Recording([*WITHOUT_PROC, PROGRAM, "thread", "return", "main"], timeout=100)
+        self.assertEqual((run.code, run.out), (0, "handler\n"), run.err)
+        self.assertEqual([event["kind"] for event in run.events()], [1, FREE])
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""A process of root that becomes another user's, or gets another root folder: the recording ends in order, and nothing is left."""
+import glob
+import os
+import unittest
+
+import leftovers
+import tap
+from snapshots import Recording
+
+PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "new-user")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+class NewUser(unittest.TestCase):
+    def check(self, *steps):
+        run = Recording([PROGRAM, *steps])
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assertEqual([event["size_bytes"] for event in run.events()], [1111, 3333])
+        self.assertTrue(run.report()["complete"])
+        pid = run.out.strip()
+        left = glob.glob(f"{leftovers.folder()}/{pid}.*")
+        if os.environ.get("XDG_RUNTIME_DIR"):
+            left += glob.glob(f"{os.environ['XDG_RUNTIME_DIR']}/gpumemtrace/{pid}.*")
+        self.assertEqual(left, [])
+        return run
+
+    def test_each_way_to_become_another_user_leaves_nothing(self):
+        for step in ("setuid", "setreuid", "setresuid"):
+            with self.subTest(step):
+                notes = [row["text"] for row in self.check(step).records("note")]
+                self.assertTrue(any("became another user's" in note for note in notes), notes)
+
+    def test_an_effective_user_that_can_be_taken_back_leaves_nothing(self):
+        self.check("seteuid")
+
+    def test_another_root_folder_leaves_nothing(self):
+        self.check("chroot")
+
+    def test_both_leave_nothing(self):
+        self.check("chroot", "setuid")
+
+
+if __name__ == "__main__":
+    tap.main()

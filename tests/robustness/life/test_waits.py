@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""No wait of the recorder is without an end: threads that it could wait for may not exist, and may not run."""
+import os
+import shutil
+import subprocess
+import unittest
+
+import tap
+from snapshots import Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+LONG_S = 100  # only a wait without an end lasts so long
+REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]
+HAS_REAL_TIME = shutil.which("chrt") and shutil.which("taskset") and \
+    subprocess.run([*REAL_TIME, "true"], capture_output=True, check=False).returncode == 0
+
+
+class Waits(unittest.TestCase):
+    def test_a_fork_in_the_middle_of_another_threads_note_leaves_a_child_that_can_make_notes(self):
+        run = Recording([os.path.join(PROGRAMS, "notes")], timeout=LONG_S)
+        self.assertEqual((run.code, run.out), (0, "0\n"), run.err)
+        self.assertEqual(len(run.files), 1)
+        notes = [row["text"] for row in run.records("note")]
+        self.assertTrue(any("asked to run another program" in note for note in notes), notes)
+
+    @unittest.skipUnless(HAS_REAL_TIME, "no right to run in real time")
+    def test_real_time_threads_on_one_processor_let_the_recorder_run(self):
+        for overflow in ("block", "wait"):
+            with self.subTest(overflow):
+                run = Recording([*REAL_TIME, os.path.join(PROGRAMS, "descriptors"), "lowest", "20000"],
+                                {"overflow": overflow}, timeout=LONG_S)
+                self.assertEqual((run.code, run.out, run.err), (0, "0\n", ""))
+                self.assertTrue(run.report()["complete"])
+
+
+if __name__ == "__main__":
+    tap.main()

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Libraries that use CUDA before the recorder's constructor, and after its destructor: nothing of it is missing."""
+import os
+import unittest
+
+import leftovers
+import tap
+from snapshots import Recording
+
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
+LINKED, OPENER = (os.path.join(PROGRAMS, name) for name in ("early-host", "early-opener"))
+LIBRARY = os.path.join(PROGRAMS, "libearly.so")
+ALLOC, FREE, BLOCKS = 1, 2, 20
+
+
+class WholeLife(unittest.TestCase):
+    def run_host(self, *arguments, program=LINKED, options=None, **parts):
+        run = Recording([program, *arguments], options, environment={f"EARLY_{name}": "1" for name in parts})
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assertEqual([area.path for area in leftovers.beside() if area.file.startswith(run.folder)], [])
+        return run
+
+    def check(self, run, allocated, freed):
+        kinds = [event["kind"] for event in run.events()]
+        self.assertEqual((kinds.count(ALLOC), kinds.count(FREE)), (allocated, freed))
+        report = run.report()
+        self.assertTrue(report["complete"])
+        self.assertEqual(report["events"]["dropped"], 0)
+
+    def test_what_the_constructor_of_a_linked_library_allocates_is_recorded(self):
+        self.check(self.run_host(ALLOCATE=1), BLOCKS, 0)
+
+    def test_a_constructor_that_finds_its_function_by_dlsym_is_recorded(self):
+        self.check(self.run_host(BY_NAME=1), BLOCKS, 0)
+
+    def test_what_the_destructor_of_a_linked_library_frees_is_recorded(self):
+        for how in ("return", "exit", "pthread_exit"):
+            with self.subTest(how):
+                self.check(self.run_host(how, ALLOCATE_IN_MAIN=1, FREE=1), BLOCKS, BLOCKS)
+
+    def test_an_end_without_destructors_is_recorded_as_it_is(self):
+        for how in ("quick_exit", "_exit"):
+            with self.subTest(how):
+                self.check(self.run_host(how, ALLOCATE_IN_MAIN=1, FREE=1), BLOCKS, 0)
+
+    def test_a_library_that_allocates_before_and_frees_behind_everything_leaves_nothing_alive(self):
+        run = self.run_host(ALLOCATE=1, FREE=1)
+        self.check(run, BLOCKS, BLOCKS)
+        self.assertEqual(run.totals()["live_bytes"], 0)
+
+    def test_the_destructor_of_an_opened_library_is_recorded(self):
+        # The constructor holds the loader's lock, which opening NVML needs: that is not to be waited for.
+        run = self.run_host(LIBRARY, program=OPENER, options={"samples": "off"}, ALLOCATE=1, FREE=1)
+        self.check(run, BLOCKS, BLOCKS)
+
+    def test_a_recording_that_a_destructor_begins_has_its_end(self):
+        self.check(self.run_host(ALLOCATE_LATE=1), BLOCKS, 0)
+
+    def test_behind_the_end_no_recording_begins(self):
+        self.assertEqual(self.run_host(LAST=1).files, [])
+
+
+if __name__ == "__main__":
+    tap.main()
