@@ -55,7 +55,9 @@ static inline bool gmt_commit_enter(struct gmt_thread_state *thread)
 	gmt_process_check();
 	if (__builtin_expect(thread->busy, 0) && !gmt_commit_may_enter(thread))
 		return false;
-	thread->busy = GMT_BUSY_RECORDING;
+	/* One instruction on x86-64: where a handler has just forked, its bit stays, and the event is the parent's. */
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->busy |= GMT_BUSY_RECORDING;
 	/* What comes behind is not done before; a signal handler of this thread sees it. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(gmt_overhead_is_timed(&thread->calls), 0))

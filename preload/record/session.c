@@ -14,7 +14,6 @@
 
 #include "call.h"
 #include "call_counts.h"
-#include "cancelling.h"
 #include "capture/memory.h"
 #include "config.h"
 #include "descriptor.h"
@@ -158,10 +157,27 @@ static bool open_in_writer(void)
 	return is_open;
 }
 
-/* On a recorder stack: the driver is asked. */
-static void begin_work(void *unused)
+enum beginning {
+	BEGINNING_OF_ANOTHER, /* another thread begins it, or this event is not this process's own */
+	BEGINNING_MADE,
+	BEGINNING_FAILED,
+};
+
+/*
+ * On a recorder stack: the driver is asked. Signals are held back, so no handler forks or jumps away in between: the writer that
+ * is made here ends the beginning, whatever this thread does.
+ */
+static void begin_work(void *ret_beginning)
 {
-	(void)unused;
+	enum beginning *beginning = ret_beginning;
+	uint32_t none = GMT_SESSION_NONE;
+
+	/* A recording of this process begins with an event of its own. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED ||
+		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
+		return;
+	atomic_store(&has_begun, true);
+	gmt_process_watch();
 	free_inherited();
 	recording.pid = getpid();
 	gmt_identity_init(&recording.identity);
@@ -171,18 +187,24 @@ static void begin_work(void *unused)
 	listener.open = open_in_writer;
 	listener.failed = writer_failed;
 	recording.has_writer = gmt_writer_start(&recording, listener);
+	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
+	if (!recording.has_writer) {
+		snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+	}
 }
 
-/* False when there is no thread for it. */
-static bool begin(void)
+static enum beginning begin(void)
 {
+	enum beginning beginning = BEGINNING_OF_ANOTHER;
+	uint32_t none = GMT_SESSION_NONE;
+
 	recording.has_writer = false;
-	if (gmt_recorder_stack_run(begin_work, NULL))
-		return recording.has_writer;
-	/* As it is: a line that is formatted needs such a stack. */
-	if (gmt_config.verbosity >= 1)
+	/* Without such a stack no line can be formatted either. */
+	if (!gmt_recorder_stack_run(begin_work, &beginning) &&
+		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) && gmt_config.verbosity >= 1)
 		gmt_diag_print("gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
-	return false;
+	return beginning;
 }
 
 static void wait_while_starting(uint64_t wait_ns)
@@ -213,33 +235,20 @@ __attribute__((noinline)) static bool begin_once(void)
 
 	if (now == GMT_SESSION_ON)
 		return true;
-	/* A recording of this process begins with an event of its own. */
-	if (gmt_this_thread.busy & GMT_BUSY_FORKED)
-		return false;
 	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
 	if (now == GMT_SESSION_NONE && gmt_process_is_another())
 		return false;
-	if (now == GMT_SESSION_NONE && atomic_compare_exchange_strong(&gmt_session_state, &now, GMT_SESSION_STARTING)) {
-		uint32_t starting = GMT_SESSION_STARTING;
-		atomic_store(&has_begun, true);
-		gmt_process_watch();
-
-		int cancelling = gmt_cancelling_hold();
-
-		if (!begin()) {
-			snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
-			atomic_compare_exchange_strong(&gmt_session_state, &starting, GMT_SESSION_OVER);
-		}
+	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
 		wait_while_starting(FIRST_WAIT_NS);
 		tell_beginning();
-		gmt_cancelling_release(cancelling);
 	} else {
 		wait_while_starting(START_WAIT_NS);
 	}
 	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
-	return now == GMT_SESSION_ON;
+	/* A handler may have forked meanwhile: then the event is the parent's. */
+	return now == GMT_SESSION_ON && !(gmt_this_thread.busy & GMT_BUSY_FORKED);
 }
 
 bool gmt_session_has_begun(void)
@@ -278,35 +287,49 @@ static void rest(uint64_t waited_ns)
 }
 
 struct claim {
-	uint32_t slot;
-	bool is_claimed;
+	struct gmt_ring *ring;
+	bool is_in_vain; /* nothing can be claimed any more */
 };
 
-/* On a recorder stack: the slot's memory is allocated. */
+/*
+ * On a recorder stack: the slot's memory is allocated. Signals are held back until the thread has its ring: a handler may fork,
+ * and the child lets go of the memory.
+ */
 static void claim_work(void *argument)
 {
+	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct claim *claim = argument;
+	uint32_t slot, used;
 
-	claim->is_claimed = gmt_area_claim_ring(&area, &claim->slot);
-}
-
-static bool try_to_claim(uint32_t *ret_slot)
-{
-	struct claim claim = { 0 };
-
-	gmt_recorder_stack_run(claim_work, &claim);
-	*ret_slot = claim.slot;
-	return claim.is_claimed;
+	claim->is_in_vain = thread->busy & GMT_BUSY_FORKED;
+	if (claim->is_in_vain || !gmt_area_claim_ring(&area, &slot))
+		return;
+	claim->ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
+		gmt_thread_tid());
+	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
+	used = atomic_load(&area.header->slots_used);
+	while (used <= slot && !atomic_compare_exchange_weak(&area.header->slots_used, &used, slot + 1))
+		;
+	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
+	thread->ring = claim->ring;
+	thread->call_counts = gmt_call_counts_of_slot(slot);
+	thread->ring_began_ns = gmt_patience_now_ns();
+	thread->waited_ns = 0;
+	thread->gave_up_at = 0;
+	thread->session = atomic_load(&gmt_session_number);
 }
 
 /* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
-static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
+static bool claim_slot(bool is_no_guest, bool may_wait)
 {
 	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
+	struct claim claim = { 0 };
 
 	if (!is_no_guest && gmt_process_is_another())
 		return false;
-	while (!try_to_claim(ret_slot)) {
+	while (gmt_recorder_stack_run(claim_work, &claim), !claim.ring) {
+		if (claim.is_in_vain)
+			return false;
 		/* Rings of threads that are gone are free once the writer has emptied them. */
 		gmt_writer_wake();
 		waited_ns = gmt_patience_now_ns() - start_ns;
@@ -317,43 +340,19 @@ static bool claim_slot(uint32_t *ret_slot, bool is_no_guest, bool may_wait)
 	return true;
 }
 
-static struct gmt_ring *claim_ring_uncancelled(struct gmt_thread_state *thread, bool is_no_guest)
+__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
 {
-	uint32_t slot;
-
-	if (!claim_slot(&slot, is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
+	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		thread->refused = REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
-
-	struct gmt_ring *ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS,
-		atomic_fetch_add(&last_thread, 1) + 1, gmt_thread_tid());
-	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
-	uint32_t used = atomic_load(&area.header->slots_used);
-	while (used <= slot && !atomic_compare_exchange_weak(&area.header->slots_used, &used, slot + 1))
-		;
-	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
-	thread->ring = ring;
-	thread->call_counts = gmt_call_counts_of_slot(slot);
-	thread->ring_began_ns = gmt_patience_now_ns();
-	thread->waited_ns = 0;
-	thread->gave_up_at = 0;
-	thread->session = atomic_load(&gmt_session_number);
 	if (at_thread)
 		at_thread();
 	if (at_first)
 		at_first();
-	return ring;
-}
-
-__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
-{
-	int cancelling = gmt_cancelling_hold();
-	struct gmt_ring *ring = claim_ring_uncancelled(thread, is_no_guest);
-
-	gmt_cancelling_release(cancelling);
-	return ring;
+	/* The child of a handler has none. */
+	return thread->busy & GMT_BUSY_FORKED ? NULL : thread->ring;
 }
 
 static struct gmt_ring *ring_of_thread(void)
@@ -426,7 +425,9 @@ void gmt_session_push(const struct gmt_ring_event *event)
 	ring = ring_of_thread();
 
 	if (!ring) {
-		gmt_session_count_loss(GMT_LOSS_NO_RING);
+		/* Unless a handler forked on the way there. */
+		if (!(gmt_this_thread.busy & GMT_BUSY_FORKED))
+			gmt_session_count_loss(GMT_LOSS_NO_RING);
 		return;
 	}
 	if (!gmt_ring_push(ring, event) && !push_when_possible(ring, event)) {
