@@ -24,7 +24,7 @@ struct judge_calls {
 /* What may differ. */
 struct judge_allowance {
 	uint64_t in_flight;     /* calls that are neither recorded nor counted */
-	uint64_t of_program;    /* calls of the program itself, not of its handler, that are only counted as lost */
+	uint64_t of_program;    /* calls of the program itself, not of its handler, that are only counted as lost, or have no stack */
 	uint64_t counted_twice; /* counted losses of calls that the driver never saw, or that are recorded */
 	uint64_t peak_bytes;    /* by how much the peak may differ: calls of a handler inside a call have no order */
 	bool may_be_incomplete; /* the recording need not end in order */

@@ -90,8 +90,9 @@ struct judge_counts judge_memory_counts(const struct judge_memory *memory)
 	return counts;
 }
 
-/* A place of the program always has the same stack; the stepped call one for each way. */
-static void check_stack(struct checklist *list, const struct gmt_ring_event *event, struct judge_stacks *stacks, unsigned way)
+/* A place of the program always has the same stack; the stepped call one for each way, unless it was left by a jump. */
+static void check_stack(struct checklist *list, const struct gmt_ring_event *event, struct judge_stacks *stacks, unsigned way,
+	bool may_lack_stack)
 {
 	uint64_t place = (event->size_bytes - STEP_OF_PROGRAM) / STEP_PLACE_BYTES;
 
@@ -100,6 +101,8 @@ static void check_stack(struct checklist *list, const struct gmt_ring_event *eve
 
 	uint32_t *known = &stacks->ids[place ? STEP_PLACES + place : way];
 
+	if (!event->stack && !place && may_lack_stack)
+		return;
 	if (!event->stack)
 		checklist_wrong(list, "the allocation of place %" PRIu64 " has no stack", place);
 	else if (*known && *known != event->stack)
@@ -124,7 +127,7 @@ void judge_round(const struct judge_memory *memory, const struct judge_counts *b
 			continue;
 		checklist_event(&list, event->kind == GMT_KIND_ALLOC, event->address, event->size_bytes);
 		if (stacks && event->kind == GMT_KIND_ALLOC)
-			check_stack(&list, event, stacks, way);
+			check_stack(&list, event, stacks, way, allowance->of_program != 0);
 	}
 	checklist_end(&list, now.lost - before->lost, allowance);
 }

@@ -38,15 +38,30 @@ static bool count_passes(const struct path *path, struct gmt_map *passes)
 	return true;
 }
 
+/* The position of that key, which is made where there is none. NULL: no memory left. */
+static struct position *position_of(struct positions *positions, uint64_t key, const struct position *model)
+{
+	struct position *position;
+	uint64_t index;
+
+	if (gmt_map_find(&positions->known, key, &index))
+		return &positions->items.items[index];
+	position = gmt_vec_push(&positions->items);
+	if (!position || !gmt_map_put(&positions->known, key, positions->items.count - 1))
+		return NULL;
+	*position = *model;
+	return position;
+}
+
 bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base, bool each_step)
 {
 	struct gmt_map totals = { 0 }, passes = { 0 };
 	bool is_done = count_passes(path, &totals);
 	size_t anchor = 0;
 
+	positions->paths++;
 	for (size_t i = 0; is_done && i < path->addresses.count; i++) {
-		uint64_t address = path->addresses.items[i], offset = address - shim_base, pass = 0, total = 0, unused;
-		struct position *position;
+		uint64_t address = path->addresses.items[i], pass = 0, total = 0;
 
 		gmt_map_find(&passes, address, &pass);
 		gmt_map_find(&totals, address, &total);
@@ -54,19 +69,34 @@ bool positions_add(struct positions *positions, const struct path *path, uint64_
 		/* A breakpoint stops at the first pass. */
 		if (pass == 1 && (total == 1 || !each_step))
 			anchor = i;
-
-		uint64_t key = offset << PASSES_SHIFT | pass;
-
-		if ((pass > 1 && !each_step) || gmt_map_find(&positions->known, key, &unused))
+		if (!is_done || (pass > 1 && !each_step))
 			continue;
-		position = gmt_vec_push(&positions->items);
-		is_done = is_done && position && gmt_map_put(&positions->known, key, 1);
-		if (is_done)
-			*position = (struct position){ offset, path->addresses.items[anchor] - shim_base, i - anchor, (uint32_t)pass };
+
+		const struct position model = { address - shim_base, path->addresses.items[anchor] - shim_base, i - anchor, (uint32_t)pass, 0, 0 };
+		struct position *position = position_of(positions, model.offset << PASSES_SHIFT | pass, &model);
+
+		is_done = position != NULL;
+		if (position && position->last_path != positions->paths) {
+			position->last_path = positions->paths;
+			position->paths++;
+		}
 	}
 	gmt_map_fini(&totals);
 	gmt_map_fini(&passes);
 	return is_done;
+}
+
+size_t positions_keep(struct positions *positions, uint32_t least, uint32_t most)
+{
+	size_t kept = 0, count = positions->items.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (positions->items.items[i].paths >= least && positions->items.items[i].paths <= most)
+			positions->items.items[kept++] = positions->items.items[i];
+	positions->items.count = kept;
+	/* The indexes are no longer good. */
+	gmt_map_fini(&positions->known);
+	return count - kept;
 }
 
 void positions_fini(struct positions *positions)

@@ -17,7 +17,9 @@ struct position {
 	uint64_t offset; /* of the instruction, in the recorder's file */
 	uint64_t anchor; /* likewise */
 	uint64_t steps;
-	uint32_t pass; /* how often the call has been there by then, with this time */
+	uint32_t pass;      /* how often the call has been there by then, with this time */
+	uint32_t paths;     /* that were recorded and go through it */
+	uint32_t last_path; /* the last one of them */
 };
 
 struct path {
@@ -26,7 +28,8 @@ struct path {
 
 struct positions {
 	GMT_VEC(struct position) items;
-	struct gmt_map known;
+	struct gmt_map known; /* index by instruction and pass */
+	uint32_t paths;
 };
 
 /*
@@ -36,11 +39,14 @@ struct tracee_stop path_record(struct tracee *tracee, struct path *path);
 void path_fini(struct path *path);
 
 /*
- * Adds a position for each different instruction of `path`, or for each of its steps, that is not known yet. False when
- * there is no memory left.
+ * Counts the positions of `path`: one for each different instruction, or for each of its steps. False when there is no memory
+ * left.
  */
 bool positions_add(struct positions *positions, const struct path *path, uint64_t shim_base, bool each_step);
 void positions_fini(struct positions *positions);
+
+/* Takes out what fewer than `least` or more than `most` paths go through. Returns how many positions that are. */
+size_t positions_keep(struct positions *positions, uint32_t least, uint32_t most);
 
 /* How many different instructions there are. */
 size_t positions_count_instructions(const struct positions *positions);

@@ -7,7 +7,7 @@
 
 #include "stepper.h"
 
-enum { WARM_ROUNDS = 6 };
+enum { WARM_ROUNDS = 6, RECORDED = 3 };
 
 /* To the gate in front of the call that is stepped through. */
 static bool begin(struct stepper *stepper)
@@ -25,6 +25,7 @@ static bool begin(struct stepper *stepper)
 	return false;
 }
 
+/* The path of the call in a process that is not interrupted. */
 static bool record(struct stepper *stepper)
 {
 	bool is_recorded;
@@ -33,7 +34,7 @@ static bool record(struct stepper *stepper)
 	if (!begin(stepper))
 		return false;
 	pid = stepper->tracee.pid;
-	is_recorded = stepper_record(stepper);
+	is_recorded = stepper_record(stepper, 1);
 	tracee_kill(&stepper->tracee);
 	stepper_forget_recording(stepper, pid);
 	return is_recorded;
@@ -78,14 +79,10 @@ static bool ends_as_it_should(const struct stepper *stepper, const struct tracee
 
 static void visit(struct stepper *stepper, const struct position *position)
 {
-	struct stepper_mark since = stepper_mark(stepper);
 	struct judge_allowance allowance = allowance_of(stepper);
 
 	if (!begin(stepper))
 		return;
-	/* The log may have been emptied. */
-	if (stepper->step_log->call_count < since.calls)
-		since = (struct stepper_mark){ .calls = 0 };
 
 	pid_t pid = stepper->tracee.pid;
 	struct tracee_stop stop = path_go_to(&stepper->tracee, position);
@@ -104,17 +101,19 @@ static void visit(struct stepper *stepper, const struct position *position)
 	if (!is_well)
 		stepper_report_stop(stepper, position, &stop);
 	tracee_kill(&stepper->tracee);
-	stepper_judge_children(stepper, position, &since);
+	stepper_judge_children(stepper, position, &stepper->begin);
 	if (!is_well)
 		allowance.in_flight = STEP_CALLS;
-	stepper_judge_process(stepper, position, pid, &since, &allowance,
+	stepper_judge_process(stepper, position, pid, &stepper->begin, &allowance,
 		is_well && stepper->action != STEP_KILL ? STEPPER_IN_ORDER : STEPPER_KILLED);
 }
 
 bool stepper_go_in_processes(struct stepper *stepper)
 {
-	if (!record(stepper))
-		return false;
+	for (int i = 0; i < RECORDED; i++)
+		if (!record(stepper))
+			return false;
+	stepper->once = positions_keep(&stepper->positions, 2, UINT32_MAX);
 	for (size_t i = 0; i < stepper->positions.items.count; i += stepper->every)
 		visit(stepper, &stepper->positions.items.items[i]);
 	return true;

@@ -7,14 +7,17 @@
 
 #include "stepper.h"
 
-enum { WARM_ROUNDS = 12, TRIES = 8, WAYS = 4 };
+enum { WARM_ROUNDS = 12, WAYS = 4, RECORDED = 3 * WAYS, TRIES = 8 };
+
+/* One call in 1,021 is timed, so that one round in as many goes that way. */
+enum { RARE_RECORDED = 1100, RARE_TRIES = 3000 };
 
 /* The process that the rounds are made in. */
 struct rounds {
 	struct judge_memory memory;
 	struct judge_stacks stacks;
 	struct judge_counts counts; /* at the end of the last round */
-	struct stepper_mark begin, mark; /* of the process, and at the end of the last round */
+	struct stepper_mark mark;   /* likewise */
 	pid_t pid;
 	uint64_t visited, jumps;
 };
@@ -74,9 +77,6 @@ static bool begin(struct stepper *stepper, struct rounds *rounds)
 	*rounds = (struct rounds){ .pid = 0 };
 	if (!stepper_start(stepper))
 		return false;
-	rounds->begin = stepper_mark(stepper);
-	/* Calls before the first gate. */
-	rounds->begin.calls -= rounds->begin.calls < WARM_ROUNDS ? rounds->begin.calls : WARM_ROUNDS;
 	rounds->pid = stepper->tracee.pid;
 	for (int i = 0; i < WARM_ROUNDS && stop.event == TRACEE_GATE; i++)
 		stop = stepper_run_to(stepper, STEP_BEFORE_CALL, 0);
@@ -114,7 +114,7 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 	judge_memory_close(&rounds->memory);
 	/* What was wrong in one of its rounds is reported already. */
 	if (rounds->pid && is_well)
-		stepper_judge_process(stepper, NULL, rounds->pid, &rounds->begin, &allowance, STEPPER_IN_ORDER);
+		stepper_judge_process(stepper, NULL, rounds->pid, &stepper->begin, &allowance, STEPPER_IN_ORDER);
 	else if (rounds->pid)
 		stepper_forget_recording(stepper, rounds->pid);
 }
@@ -126,7 +126,7 @@ static enum visit visit(struct stepper *stepper, struct rounds *rounds, const st
 {
 	uint64_t wrong = stepper->wrong;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < (stepper->is_rare ? RARE_TRIES : TRIES); i++) {
 		struct tracee_stop stop = path_go_to(&stepper->tracee, position);
 
 		if (stop.event == TRACEE_BREAK) {
@@ -166,7 +166,7 @@ static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *
 {
 	enum visit visited = visit(stepper, rounds, position);
 
-	if (visited == NOT_REACHED && rounds->visited) {
+	if (visited == NOT_REACHED && rounds->visited && !stepper->is_rare) {
 		stepper_report(stepper, position, "the call does not come there any more");
 		if (!begin_again(stepper, rounds, true))
 			return false;
@@ -174,21 +174,33 @@ static bool visit_also_in_a_new_process(struct stepper *stepper, struct rounds *
 	}
 	if (visited == NOT_REACHED) {
 		stepper->not_reached++;
-		stepper_report(stepper, position, "the call did not come there again");
+		if (!stepper->is_rare)
+			stepper_report(stepper, position, "the call did not come there again");
 	}
 	return visited != BROKEN || begin_again(stepper, rounds, false);
+}
+
+/* What happens by the clock or once in very many calls is left out, unless only that is wanted. Returns how many positions are out. */
+static size_t keep_positions(struct stepper *stepper)
+{
+	uint32_t usual = stepper->operation == STEP_ALLOC_RECALLED ? RECORDED / WAYS : RECORDED / 2;
+
+	return stepper->is_rare ? positions_keep(&stepper->positions, 1, RARE_RECORDED / WAYS / 2)
+		: positions_keep(&stepper->positions, usual, UINT32_MAX);
 }
 
 bool stepper_go_in_rounds(struct stepper *stepper)
 {
 	struct rounds rounds;
-	bool is_well = begin(stepper, &rounds) && stepper_record(stepper);
+	bool is_well = begin(stepper, &rounds) && stepper_record(stepper, stepper->is_rare ? RARE_RECORDED : RECORDED);
 
 	/* The rounds whose paths were recorded, all at once. */
-	if (is_well)
+	if (is_well) {
 		judge(stepper, &rounds, NULL, NULL);
-	else
+		stepper->once = keep_positions(stepper);
+	} else {
 		end(stepper, &rounds, false);
+	}
 	for (size_t i = 0; is_well && i < stepper->positions.items.count; i += stepper->every)
 		is_well = (!is_log_nearly_full(stepper) || begin_again(stepper, &rounds, true)) &&
 			visit_also_in_a_new_process(stepper, &rounds, &stepper->positions.items.items[i]);

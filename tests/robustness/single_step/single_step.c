@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each]: steps through a hooked call of TARGET, stops in
+ * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each|rare]: steps through a hooked call of TARGET, stops in
  * front of each instruction of the recorder and does ACTION there. FOLDER takes recordings. STACKS is the recorder's option. EVERY: of the
- * positions only each n-th. each: an instruction counts again each time that the call comes to it. Prints what is wrong, by the offset of
+ * positions only each n-th. each: an instruction counts again each time that the call comes to it. rare: only what few calls go through. Prints what is wrong, by the offset of
  * the instruction in SHIM, and one line of counts. Exit code 1: something is wrong; 77: stepping is not allowed here.
  */
 #include <fcntl.h>
@@ -95,12 +95,12 @@ int main(int count, char **words)
 		.stack = (enum step_stack)find(words[7], stack_names, STEP_STACKS),
 		.is_native = strcmp(words[8], "none") != 0,
 		.every = (unsigned)strtoul(words[9], NULL, 10),
-		.each_step = count > ARGUMENTS,
+		.each_step = count > ARGUMENTS && !strcmp(words[ARGUMENTS], "each"),
+		.is_rare = count > ARGUMENTS && !strcmp(words[ARGUMENTS], "rare"),
 		.tracee.patience_s = PATIENCE_S,
 	};
 	if (!stepper.every || !stepper.folder)
 		return 2;
-	stepper.rounds_recorded = stepper.operation == STEP_ALLOC_RECALLED ? 8 : stepper.operation == STEP_FIRST || is_in_processes(&stepper) ? 1 : 3;
 
 	char *path = text("%s/log%s", words[4], "");
 
@@ -114,9 +114,9 @@ int main(int count, char **words)
 	bool is_done = is_in_processes(&stepper) ? stepper_go_in_processes(&stepper) : stepper_go_in_rounds(&stepper);
 	size_t instructions = positions_count_instructions(&stepper.positions);
 
-	printf("%s: %zu instructions of %" PRIu64 " steps, %zu positions: %" PRIu64 " visited, %" PRIu64 " instructions, %" PRIu64
+	printf("%s: %zu instructions of %" PRIu64 " steps, %" PRIu64 " positions once, %zu positions: %" PRIu64 " visited, %" PRIu64 " instructions, %" PRIu64
 		" not reached; %" PRIu64 " processes, %" PRIu64 " children, %" PRIu64 " wrong\n",
-		is_done ? "done" : "given up", instructions, stepper.path_steps, stepper.positions.items.count, stepper.visited,
+		is_done ? "done" : "given up", instructions, stepper.path_steps, stepper.once, stepper.positions.items.count, stepper.visited,
 		stepper.instructions_visited, stepper.not_reached, stepper.processes, stepper.children, stepper.wrong);
 	positions_fini(&stepper.positions);
 	return !is_done || stepper.wrong ? 1 : 0;

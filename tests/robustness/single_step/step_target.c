@@ -35,6 +35,7 @@ enum {
 	CHILDREN = 4,
 	OWN_ERRNO = 1234,
 	POLL_NS = 50000,
+	REST_NS = 2000000,
 	REPEATED = 4,
 };
 
@@ -280,6 +281,14 @@ static void settle(void)
 	check_paint();
 }
 
+/* The recorder looks at most each millisecond whether a call was left by a jump. */
+static void rest(void)
+{
+	const struct timespec pause = { .tv_nsec = REST_NS };
+
+	nanosleep(&pause, NULL);
+}
+
 /* The last call of some is the one that is stepped through: the recorder knows its stack from the one before it. */
 __attribute__((noinline)) static void call_repeatedly(unsigned number)
 {
@@ -304,6 +313,7 @@ __attribute__((noinline)) static void make_round(unsigned number)
 		stop_at(STEP_AFTER_CALL);
 	} else {
 		operated = 0;
+		rest();
 	}
 	settle();
 	stop_at(STEP_SETTLED);

@@ -60,6 +60,7 @@ bool stepper_start(struct stepper *stepper)
 
 	if (log->call_count > STEP_CALLS / 4 * 3 || log->process_count > STEP_PROCESSES / 4 * 3)
 		memset(log, 0, sizeof(*log));
+	stepper->begin = stepper_mark(stepper);
 	log->operation = stepper->operation;
 	log->action = stepper->action;
 	log->stack = stepper->stack;
@@ -92,9 +93,9 @@ struct tracee_stop stepper_run_to(struct stepper *stepper, enum step_gate gate, 
 	return stop;
 }
 
-bool stepper_record(struct stepper *stepper)
+bool stepper_record(struct stepper *stepper, unsigned rounds)
 {
-	for (unsigned i = 0; i < stepper->rounds_recorded; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		struct path path = { .addresses = { 0 } };
 		struct tracee_stop stop = path_record(&stepper->tracee, &path);
 		bool is_added = stop.event == TRACEE_GATE &&
@@ -107,8 +108,6 @@ bool stepper_record(struct stepper *stepper)
 			stepper_report_stop(stepper, NULL, &stop);
 			return false;
 		}
-		if (i + 1 == stepper->rounds_recorded && stepper->operation == STEP_FIRST)
-			break;
 		stop = stepper_run_to(stepper, STEP_BEFORE_CALL, 0);
 		if (stop.event != TRACEE_GATE) {
 			stepper_report_stop(stepper, NULL, &stop);

@@ -14,6 +14,11 @@
 
 enum { STEPPER_PATH_BYTES = 512, STEPPER_TEXT_BYTES = 1024 };
 
+/* Numbers of the log's ends. */
+struct stepper_mark {
+	uint32_t calls, processes, painted_changed;
+};
+
 struct stepper {
 	/* The case. */
 	const char *target, *folder;
@@ -23,22 +28,21 @@ struct stepper {
 	enum step_stack stack;
 	bool is_native;     /* allocations have native stacks */
 	bool each_step;     /* at each step, also where the call comes to an instruction again */
+	bool is_rare;       /* only what few rounds go through: the timed call, what the writer has asked for */
 	unsigned every;     /* of the positions only each n-th */
-	unsigned rounds_recorded; /* rounds whose paths make the positions */
 
 	struct step_log *step_log;
 	struct tracee tracee;
 	struct positions positions;
+	struct stepper_mark begin; /* when the process was started */
 
 	/* What came of it. */
 	uint64_t visited, instructions_visited, not_reached, children, processes, wrong;
 	uint64_t path_steps; /* of the longest path */
+	uint64_t once;       /* positions that are left out: too few of the recorded paths have them */
 };
 
-/* Numbers of the log's ends. */
-struct stepper_mark {
-	uint32_t calls, processes, painted_changed;
-};
+/* As the log is now. */
 struct stepper_mark stepper_mark(const struct stepper *stepper);
 
 /* Starts the program with an empty log, or one that is appended to. False, and reported, when it does not reach its first gate. */
@@ -47,8 +51,8 @@ bool stepper_start(struct stepper *stepper);
 /* Runs on to the gate, over other ones. */
 struct tracee_stop stepper_run_to(struct stepper *stepper, enum step_gate gate, int number);
 
-/* Records paths of some rounds, from a gate before the call on. The program stands at such a gate again afterwards. */
-bool stepper_record(struct stepper *stepper);
+/* Records the paths of so many rounds, from a gate before the call on. The program stands at such a gate again afterwards. */
+bool stepper_record(struct stepper *stepper, unsigned rounds);
 
 /* Prints one line about `position` (NULL: about none). */
 __attribute__((format(printf, 3, 4))) void stepper_report(struct stepper *stepper, const struct position *position,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs cases of single-step.c and names the instructions at which something was wrong.
 
-stepping.py OPERATION ACTION STACK STACKS EVERY [each] runs one case and prints what is wrong, by function and line.
+stepping.py OPERATION ACTION STACK STACKS EVERY [each|rare] runs one case and prints what is wrong, by function and line.
 """
 import collections
 import os
@@ -17,7 +17,7 @@ FOLDER = os.path.join(BUILD, "tests", "robustness", "single_step")
 STEPPER, TARGET, DRIVERS = (os.path.join(FOLDER, name) for name in ("single-step", "step-target", "driver"))
 TIMEOUT_S = 7000
 SHOWN = 12  # places of each kind of finding
-COUNTS = re.compile(r"^(done|given up): (\d+) instructions of (\d+) steps, (\d+) positions: (\d+) visited, (\d+) instructions, "
+COUNTS = re.compile(r"^(done|given up): (\d+) instructions of (\d+) steps, (\d+) positions once, (\d+) positions: (\d+) visited, (\d+) instructions, "
                     r"(\d+) not reached; (\d+) processes, (\d+) children, (\d+) wrong$")
 WRONG = re.compile(r"^wrong(?: at (0x[0-9a-f]+) pass (\d+))?: (.*)$")
 
@@ -25,8 +25,8 @@ WRONG = re.compile(r"^wrong(?: at (0x[0-9a-f]+) pass (\d+))?: (.*)$")
 class Case:
     """One run of the stepper. `counts` by name, `found`: what is wrong, each with the offsets where it was."""
 
-    def __init__(self, operation, action, stack="own", stacks="native", every=1, each=False):
-        self.words = [operation, action, stack, stacks, str(every)] + (["each"] if each else [])
+    def __init__(self, operation, action, stack="own", stacks="native", every=1, how=None):
+        self.words = [operation, action, stack, stacks, str(every)] + ([how] if how else [])
         self.every, self.counts, self.found, self.code, self.text = every, {}, collections.OrderedDict(), None, ""
 
     def __str__(self):
@@ -43,7 +43,7 @@ class Case:
         for line in done.stdout.splitlines():
             counts, wrong = COUNTS.match(line), WRONG.match(line)
             if counts:
-                names = "instructions", "steps", "positions", "visited", "instructions_visited", "not_reached", "processes", \
+                names = "instructions", "steps", "once", "positions", "visited", "instructions_visited", "not_reached", "processes", \
                     "children", "wrong"
                 self.counts = {"is_done": counts[1] == "done", **dict(zip(names, map(int, counts.groups()[1:])))}
             elif wrong:
@@ -95,7 +95,7 @@ def name_places(offsets):
 
 def main():
     words = sys.argv[1:]
-    case = Case(*words[:4], every=int(words[4]), each=len(words) > 5).run()
+    case = Case(*words[:4], every=int(words[4]), how=words[5] if len(words) > 5 else None).run()
     print(case.explain())
     return case.code
 

@@ -11,6 +11,7 @@ import tap
 from stepping import Case
 
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
+EACH = "each" if LONG else None
 WORKERS = 2
 ALLOCS = "alloc-same", "alloc-recalled", "alloc-new", "runtime-alloc"
 OPERATIONS = *ALLOCS, "free", "runtime-free", "alloc-refused"
@@ -38,18 +39,18 @@ class EachInstruction(SingleStep):
         self.check([Case(operation, "return", every=8, stacks=stacks) for operation in OPERATIONS for stacks in ("all", "native", "none")])
 
     def test_handlers_that_allocate(self):
-        self.check([Case(operation, "allocate", each=LONG) for operation in OPERATIONS])
+        self.check([Case(operation, "allocate", how=EACH) for operation in OPERATIONS])
 
     def test_handlers_that_allocate_on_signal_stacks_change_nothing_below_them(self):
-        self.check([Case(operation, "allocate", stack, each=LONG) for operation in ("alloc-same", "alloc-new", "free")
+        self.check([Case(operation, "allocate", stack, how=EACH) for operation in ("alloc-same", "alloc-new", "free")
                     for stack in ("apart", "inside")])
 
     def test_handlers_that_allocate_without_stacks(self):
-        self.check([Case(operation, "allocate", stacks=stacks, each=LONG) for operation in ("alloc-same", "free")
+        self.check([Case(operation, "allocate", stacks=stacks, how=EACH) for operation in ("alloc-same", "free")
                     for stacks in ("none", "all")])
 
     def test_handlers_that_jump_out_of_the_call(self):
-        self.check([Case(operation, "jump", each=LONG) for operation in OPERATIONS])
+        self.check([Case(operation, "jump", how=EACH) for operation in OPERATIONS])
 
     def test_handlers_that_jump_from_a_signal_stack(self):
         self.check([Case("alloc-same", "jump", stack) for stack in ("apart", "inside")])
@@ -59,7 +60,7 @@ class Processes(SingleStep):
     """What takes a process for each position: some of them by default, all with --long."""
 
     def test_handlers_that_fork(self):
-        self.check([Case(operation, "fork", every=1 if LONG else 9, each=LONG) for operation in OPERATIONS])
+        self.check([Case(operation, "fork", every=1 if LONG else 9, how=EACH) for operation in OPERATIONS])
 
     def test_handlers_that_fork_twice(self):
         self.check([Case(operation, "fork-twice", every=1 if LONG else 31) for operation in OPERATIONS])
