@@ -49,7 +49,7 @@ static struct judge_allowance allowance_of(const struct stepper *stepper)
 		allowance.in_flight = 1;
 		allowance.may_be_incomplete = true;
 	} else if (stepper->action == STEP_JUMP || stepper->action == STEP_EXIT || stepper->action == STEP_EXIT_QUICK) {
-		allowance.counted_twice = 1;
+		allowance.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1;
 	}
 	return allowance;
 }

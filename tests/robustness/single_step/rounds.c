@@ -24,10 +24,10 @@ struct rounds {
 
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
-	/* A jump may come before the driver is called, or after that. */
-	bool jumps = stepper->action == STEP_JUMP;
+	/* A jump may come before the driver is called, or after that. A refused call is not in the log, and two events. */
+	bool jumps = stepper->action == STEP_JUMP, is_refused = stepper->operation == STEP_ALLOC_REFUSED;
 
-	return (struct judge_allowance){ .counted_twice = jumps, .of_program = jumps };
+	return (struct judge_allowance){ .counted_twice = jumps ? is_refused ? 3 : 1 : 0, .of_program = jumps };
 }
 
 static bool is_shared_stack(const struct stepper *stepper)
@@ -97,7 +97,7 @@ static bool begin(struct stepper *stepper, struct rounds *rounds)
 /* Lets the program end in order, where it can, and judges all that it recorded. */
 static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 {
-	const struct judge_allowance allowance = { .counted_twice = rounds->jumps, .of_program = rounds->jumps, .peak_bytes = STEP_OF_HANDLER };
+	const struct judge_allowance allowance = { .counted_twice = rounds->jumps * allowance_of(stepper).counted_twice, .of_program = rounds->jumps, .peak_bytes = STEP_OF_HANDLER };
 
 	if (rounds->pid && is_well) {
 		struct tracee_stop stop;

@@ -36,7 +36,8 @@ enum {
 	OWN_ERRNO = 1234,
 	POLL_NS = 50000,
 	REST_NS = 2000000,
-	REPEATED = 4,
+	SAME_REPEATED = 4,
+	REFUSED_REPEATED = 6,
 };
 
 /* Places of the program's calls. */
@@ -289,10 +290,18 @@ static void rest(void)
 	nanosleep(&pause, NULL);
 }
 
-/* The last call of some is the one that is stepped through: the recorder knows its stack from the one before it. */
+/*
+ * How many calls a round makes, of which the last one is stepped through: the recorder knows its stack from the call before it. And a
+ * refused one waits for the writer, but not after some others.
+ */
+static int repeats(void)
+{
+	return step_log->operation == STEP_ALLOC_SAME ? SAME_REPEATED : step_log->operation == STEP_ALLOC_REFUSED ? REFUSED_REPEATED : 1;
+}
+
 __attribute__((noinline)) static void call_repeatedly(unsigned number)
 {
-	for (int left = step_log->operation == STEP_ALLOC_SAME ? REPEATED : 1; left; left--) {
+	for (int left = repeats(); left; left--) {
 		if (operated && cuMemFree_v2(operated))
 			fail(24);
 		prepare();
