@@ -7,7 +7,7 @@
 
 #include "stepper.h"
 
-enum { WARM_ROUNDS = 6, RECORDED = 3 };
+enum { WARM_ROUNDS = 6, RECORDED = 3, FIRST_RECORDED = 2 /* they are long */ };
 
 /* To the gate in front of the call that is stepped through. */
 static bool begin(struct stepper *stepper)
@@ -110,7 +110,7 @@ static void visit(struct stepper *stepper, const struct position *position)
 
 bool stepper_go_in_processes(struct stepper *stepper)
 {
-	for (int i = 0; i < RECORDED; i++)
+	for (int i = 0; i < (stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED); i++)
 		if (!record(stepper))
 			return false;
 	stepper->once = positions_keep(&stepper->positions, 2, UINT32_MAX);

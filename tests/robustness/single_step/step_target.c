@@ -35,7 +35,6 @@ enum {
 	CHILDREN = 4,
 	OWN_ERRNO = 1234,
 	POLL_NS = 50000,
-	REST_NS = 2000000,
 	SAME_REPEATED = 4,
 	REFUSED_REPEATED = 6,
 };
@@ -282,14 +281,6 @@ static void settle(void)
 	check_paint();
 }
 
-/* The recorder looks at most each millisecond whether a call was left by a jump. */
-static void rest(void)
-{
-	const struct timespec pause = { .tv_nsec = REST_NS };
-
-	nanosleep(&pause, NULL);
-}
-
 /*
  * How many calls a round makes, of which the last one is stepped through: the recorder knows its stack from the call before it. And a
  * refused one waits for the writer, but not after some others.
@@ -322,7 +313,6 @@ __attribute__((noinline)) static void make_round(unsigned number)
 		stop_at(STEP_AFTER_CALL);
 	} else {
 		operated = 0;
-		rest();
 	}
 	settle();
 	stop_at(STEP_SETTLED);

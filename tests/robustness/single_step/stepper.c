@@ -144,8 +144,10 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 
 	bool has_memory = judge_memory_open(&memory, pid, path);
 
-	/* A process that was killed while its recording began has published nothing. */
-	if (end == STEPPER_KILLED && stepper->operation == STEP_FIRST && (!has_memory || !judge_memory_counts(&memory).published))
+	/* A process that ended before its recording began has published nothing, and no file says otherwise. */
+	if (stepper->operation == STEP_FIRST && end == STEPPER_KILLED && (!has_memory || !judge_memory_counts(&memory).published))
+		text[0] = 0;
+	else if (stepper->operation == STEP_FIRST && end == STEPPER_IN_ORDER && stepper->action >= STEP_EXIT && access(path, F_OK))
 		text[0] = 0;
 	else
 		judge_file(path, end == STEPPER_KILLED && has_memory ? memory.path : NULL, &calls, allowance, text);

@@ -36,7 +36,7 @@ class EachInstruction(SingleStep):
     """All positions, also by default."""
 
     def test_uninterrupted_calls_are_recorded(self):
-        self.check([Case(operation, "return", every=8, stacks=stacks) for operation in OPERATIONS for stacks in ("all", "native", "none")])
+        self.check([Case(operation, "return", every=40, stacks=stacks) for operation in OPERATIONS for stacks in ("all", "native", "none")])
 
     def test_handlers_that_allocate(self):
         self.check([Case(operation, "allocate", how=EACH) for operation in OPERATIONS])
@@ -60,38 +60,38 @@ class Processes(SingleStep):
     """What takes a process for each position: some of them by default, all with --long."""
 
     def test_handlers_that_fork(self):
-        self.check([Case(operation, "fork", every=1 if LONG else 9, how=EACH) for operation in OPERATIONS])
+        self.check([Case(operation, "fork", every=1 if LONG else 13, how=EACH) for operation in OPERATIONS])
 
     def test_handlers_that_fork_twice(self):
-        self.check([Case(operation, "fork-twice", every=1 if LONG else 31) for operation in OPERATIONS])
+        self.check([Case(operation, "fork-twice", every=1 if LONG else 53) for operation in OPERATIONS])
 
     def test_handlers_that_fork_on_signal_stacks(self):
-        self.check([Case("alloc-same", "fork", stack, every=1 if LONG else 17) for stack in ("apart", "inside")])
+        self.check([Case("alloc-same", "fork", stack, every=1 if LONG else 29) for stack in ("apart", "inside")])
 
     def test_handlers_that_exit(self):
-        self.check([Case(operation, action, every=1 if LONG else 19) for operation in OPERATIONS for action in ("exit", "exit-quick")])
+        self.check([Case(operation, action, every=1 if LONG else 37) for operation in OPERATIONS for action in ("exit", "exit-quick")])
 
     def test_kills(self):
-        self.check([Case(operation, "kill", every=1 if LONG else 13) for operation in OPERATIONS])
+        self.check([Case(operation, "kill", every=1 if LONG else 19) for operation in OPERATIONS])
 
 
 class FirstEvent(SingleStep):
     """The event that begins the recording: each position is a process."""
 
     def test_handlers_that_allocate(self):
-        self.check([Case("first", "allocate", every=1 if LONG else 101)])
+        self.check([Case("first", "allocate", every=1 if LONG else 211)])
 
     def test_handlers_that_fork(self):
-        self.check([Case("first", "fork", every=1 if LONG else 211)])
+        self.check([Case("first", "fork", every=1 if LONG else 307)])
 
     def test_handlers_that_jump_out_of_the_call(self):
-        self.check([Case("first", "jump", every=1 if LONG else 101)])
+        self.check([Case("first", "jump", every=1 if LONG else 211)])
 
     def test_handlers_that_exit(self):
-        self.check([Case("first", action, every=1 if LONG else 211) for action in ("exit", "exit-quick")])
+        self.check([Case("first", action, every=1 if LONG else 431) for action in ("exit", "exit-quick")])
 
     def test_kills(self):
-        self.check([Case("first", "kill", every=1 if LONG else 101)])
+        self.check([Case("first", "kill", every=1 if LONG else 211)])
 
 
 if __name__ == "__main__":
