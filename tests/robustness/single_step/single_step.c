@@ -110,6 +110,10 @@ int main(int count, char **words)
 	stepper.environment[2] = text("GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s", words[4], words[8]);
 	stepper.environment[3] = text(STEP_LOG_VARIABLE "=%s%s", path, "");
 	start_timer();
+	if (!tracee_is_possible()) {
+		fputs("single steps and debug registers are not allowed here\n", stderr);
+		return CANNOT;
+	}
 
 	bool is_done = is_in_processes(&stepper) ? stepper_go_in_processes(&stepper) : stepper_go_in_rounds(&stepper);
 	size_t instructions = positions_count_instructions(&stepper.positions);

@@ -52,6 +52,14 @@ class EachInstruction(SingleStep):
     def test_handlers_that_jump_out_of_the_call(self):
         self.check([Case(operation, "jump", how=EACH) for operation in OPERATIONS])
 
+    @unittest.skipUnless(LONG, "--long alone waits for what happens once in a thousand calls")
+    def test_handlers_in_what_few_calls_do(self):
+        for action in "allocate", "jump":
+            case = Case("alloc-same", action, how="rare").run()
+            print(f"# {case}: {case.counts}", flush=True)
+            self.assertEqual((case.code, case.found), (0, {}), case.explain())
+            self.assertGreater(case.counts["visited"], 0)
+
     def test_handlers_that_jump_from_a_signal_stack(self):
         self.check([Case("alloc-same", "jump", stack) for stack in ("apart", "inside")])
 

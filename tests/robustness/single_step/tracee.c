@@ -147,6 +147,24 @@ struct tracee_stop tracee_step(struct tracee *tracee)
 	return stop;
 }
 
+bool tracee_is_possible(void)
+{
+	struct tracee tracee = { .pid = fork(), .patience_s = 10 };
+	bool is_possible = false;
+	int status;
+
+	if (tracee.pid == 0) {
+		if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			raise(SIGSTOP);
+		_exit(0);
+	}
+	if (tracee.pid > 0 && wait_for(tracee.pid, tracee.patience_s, &status) && WIFSTOPPED(status)) {
+		is_possible = tracee_set_breakpoint(&tracee, (uint64_t)(uintptr_t)tracee_is_possible);
+		tracee_kill(&tracee);
+	}
+	return is_possible;
+}
+
 struct tracee_stop tracee_start(struct tracee *tracee, const char *program, char *const environment[])
 {
 	char *all[ENVIRONMENT_MOST] = { NULL };

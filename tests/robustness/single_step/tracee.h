@@ -42,6 +42,9 @@ struct tracee_stop {
 	uint64_t ip;
 };
 
+/* Whether processes may be traced here, and have debug registers. */
+bool tracee_is_possible(void);
+
 /* Starts `program` with the variables of `environment` besides our own. Runs to its first gate. */
 struct tracee_stop tracee_start(struct tracee *tracee, const char *program, char *const environment[]);
 
