@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "judge_parts.h"
+
+enum { NOT_MADE, MADE, RECORDED };
+
+/* By the number of the allocation. */
+static uint8_t allocs[STEP_CALLS], frees[STEP_CALLS];
+
+void checklist_wrong(struct checklist *list, const char *format, ...)
+{
+	va_list arguments;
+
+	if (list->text[0])
+		return;
+	va_start(arguments, format);
+	vsnprintf(list->text, JUDGE_TEXT_BYTES, format, arguments);
+	va_end(arguments);
+}
+
+/* Which allocation of the log has that address. */
+static bool number_of(uint64_t address, uint32_t *ret_number)
+{
+	uint64_t number = (address - STEP_FIRST_ADDRESS) >> STEP_ADDRESS_SHIFT;
+
+	*ret_number = (uint32_t)number;
+	return address >= STEP_FIRST_ADDRESS && number < STEP_CALLS &&
+		address == STEP_FIRST_ADDRESS + (number << STEP_ADDRESS_SHIFT);
+}
+
+static uint8_t *entry_of(const struct step_call *call)
+{
+	uint32_t number;
+
+	if (!number_of(call->address, &number))
+		return NULL;
+	return call->kind == STEP_CALL_ALLOC ? &allocs[number] : call->kind == STEP_CALL_FREE ? &frees[number] : NULL;
+}
+
+void checklist_begin(struct checklist *list, const struct judge_calls *calls, char *ret_text)
+{
+	*list = (struct checklist){ .calls = calls, .text = ret_text };
+	ret_text[0] = 0;
+	for (uint32_t i = calls->first; i < calls->last; i++) {
+		const struct step_call *call = &calls->step_log->calls[i];
+		uint8_t *entry = entry_of(call);
+
+		if (!entry || call->pid != (uint32_t)calls->pid)
+			continue;
+		*entry = MADE;
+		list->made++;
+	}
+}
+
+void checklist_event(struct checklist *list, bool is_alloc, uint64_t address, uint64_t size_bytes)
+{
+	const char *what = is_alloc ? "allocation" : "free";
+	uint32_t number;
+	uint8_t *entry = !number_of(address, &number) ? NULL : is_alloc ? &allocs[number] : &frees[number];
+
+	if (!entry || *entry == NOT_MADE) {
+		checklist_wrong(list, "a recorded %s was never made (0x%" PRIx64 ", %" PRIu64 " bytes)", what, address, size_bytes);
+		return;
+	}
+	if (*entry == RECORDED)
+		checklist_wrong(list, "one %s is recorded twice (0x%" PRIx64 ")", what, address);
+	else
+		list->recorded++;
+	*entry = RECORDED;
+	if (is_alloc && list->calls->step_log->calls[number].size_bytes != size_bytes)
+		checklist_wrong(list, "an allocation of %" PRIu64 " bytes is recorded with %" PRIu64,
+			list->calls->step_log->calls[number].size_bytes, size_bytes);
+}
+
+static uint64_t size_of(const struct judge_calls *calls, const struct step_call *call)
+{
+	uint32_t number;
+
+	return number_of(call->address, &number) ? calls->step_log->calls[number].size_bytes : 0;
+}
+
+/* What is missing of the list. */
+struct missing {
+	const struct step_call *first;
+	uint64_t of_program;
+};
+
+/* Also clears the list. */
+static struct missing find_missing(const struct checklist *list)
+{
+	struct missing missing = { 0 };
+
+	for (uint32_t i = list->calls->first; i < list->calls->last; i++) {
+		const struct step_call *call = &list->calls->step_log->calls[i];
+		uint8_t *entry = entry_of(call);
+
+		if (!entry || call->pid != (uint32_t)list->calls->pid)
+			continue;
+		if (*entry == MADE) {
+			bool is_of_program = size_of(list->calls, call) != STEP_OF_HANDLER;
+
+			/* The program's own are named rather than the handler's. */
+			if (!missing.first || (is_of_program && !missing.of_program))
+				missing.first = call;
+			missing.of_program += is_of_program;
+		}
+		*entry = NOT_MADE;
+	}
+	return missing;
+}
+
+void checklist_end(struct checklist *list, uint64_t lost, const struct judge_allowance *allowance)
+{
+	const struct missing missing = find_missing(list);
+	uint64_t count = list->made - list->recorded, size_bytes = missing.first ? size_of(list->calls, missing.first) : 0;
+	const char *maker = size_bytes == STEP_OF_HANDLER ? "handler" : "program";
+	const char *kind = missing.first && missing.first->kind == STEP_CALL_FREE ? "free" : "allocation";
+
+	if (count > lost + allowance->in_flight)
+		checklist_wrong(list, "%" PRIu64 " of %" PRIu64 " calls are neither recorded nor counted: %" PRIu64 " are recorded, %" PRIu64
+			" counted as lost; first: the %s's %s of %" PRIu64 " bytes", count - lost, list->made, list->recorded, lost, maker, kind,
+			size_bytes);
+	if (lost > count + allowance->counted_twice)
+		checklist_wrong(list, "%" PRIu64 " calls are counted as lost, of which %" PRIu64 " are recorded or never were made",
+			lost, lost - count);
+	if (missing.of_program > allowance->of_program)
+		checklist_wrong(list, "%" PRIu64 " of the program's own calls are counted as lost; first: the %s of %" PRIu64 " bytes",
+			missing.of_program, kind, size_bytes);
+}

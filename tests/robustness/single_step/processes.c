@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* One position in each process: the handler ends it, the stepper kills it, or its recording just begins. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "stepper.h"
+
+enum { WARM_ROUNDS = 6, RECORDED = 3, FIRST_RECORDED = 2 /* they are long */ };
+
+/* To the gate in front of the call that is stepped through. */
+static bool begin(struct stepper *stepper)
+{
+	struct tracee_stop stop = { .event = TRACEE_GATE };
+
+	if (!stepper_start(stepper))
+		return false;
+	for (int i = 0; i < WARM_ROUNDS && stepper->operation != STEP_FIRST && stop.event == TRACEE_GATE; i++)
+		stop = stepper_run_to(stepper, STEP_BEFORE_CALL, 0);
+	if (stop.event == TRACEE_GATE)
+		return true;
+	stepper_report_stop(stepper, NULL, &stop);
+	tracee_kill(&stepper->tracee);
+	return false;
+}
+
+/* The path of the call in a process that is not interrupted. */
+static bool record(struct stepper *stepper)
+{
+	bool is_recorded;
+	pid_t pid;
+
+	if (!begin(stepper))
+		return false;
+	pid = stepper->tracee.pid;
+	is_recorded = stepper_record(stepper, 1);
+	tracee_kill(&stepper->tracee);
+	stepper_forget_recording(stepper, pid);
+	return is_recorded;
+}
+
+/* What a process may lack that ends in the middle of a call. */
+static struct judge_allowance allowance_of(const struct stepper *stepper)
+{
+	struct judge_allowance allowance = { .peak_bytes = STEP_OF_HANDLER, .of_program = stepper->action >= STEP_JUMP };
+
+	if (stepper->action == STEP_KILL) {
+		allowance.in_flight = 1;
+		allowance.may_be_incomplete = true;
+	} else if (stepper->action == STEP_JUMP || stepper->action == STEP_EXIT || stepper->action == STEP_EXIT_QUICK) {
+		allowance.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1;
+	}
+	return allowance;
+}
+
+/* Runs on until the process has ended. */
+static struct tracee_stop act(struct stepper *stepper)
+{
+	struct tracee_stop stop;
+
+	stepper->step_log->must_end = 1;
+	if (stepper->action == STEP_KILL)
+		kill(stepper->tracee.pid, SIGKILL);
+	stop = tracee_run(&stepper->tracee, stepper->action == STEP_KILL ? 0 : SIGUSR1);
+	while (stop.event == TRACEE_GATE)
+		stop = tracee_run(&stepper->tracee, 0);
+	return stop;
+}
+
+static bool ends_as_it_should(const struct stepper *stepper, const struct tracee_stop *stop)
+{
+	if (stop->event != TRACEE_ENDED)
+		return false;
+	if (stepper->action == STEP_KILL)
+		return WIFSIGNALED(stop->status) && WTERMSIG(stop->status) == SIGKILL;
+	return WIFEXITED(stop->status) && WEXITSTATUS(stop->status) == 0;
+}
+
+static void visit(struct stepper *stepper, const struct position *position)
+{
+	struct judge_allowance allowance = allowance_of(stepper);
+
+	if (!begin(stepper))
+		return;
+
+	pid_t pid = stepper->tracee.pid;
+	struct tracee_stop stop = path_go_to(&stepper->tracee, position);
+
+	if (stop.event == TRACEE_BREAK) {
+		stepper->visited++;
+		stepper->instructions_visited += position->pass == 1;
+		stop = act(stepper);
+	} else {
+		stepper->not_reached++;
+		stepper_report(stepper, position, "the call did not come there again");
+	}
+
+	bool is_well = ends_as_it_should(stepper, &stop);
+
+	if (!is_well)
+		stepper_report_stop(stepper, position, &stop);
+	tracee_kill(&stepper->tracee);
+	stepper_judge_children(stepper, position, &stepper->begin);
+	if (!is_well)
+		allowance.in_flight = STEP_CALLS;
+	stepper_judge_process(stepper, position, pid, &stepper->begin, &allowance,
+		is_well && stepper->action != STEP_KILL ? STEPPER_IN_ORDER : STEPPER_KILLED);
+}
+
+bool stepper_go_in_processes(struct stepper *stepper)
+{
+	for (int i = 0; i < (stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED); i++)
+		if (!record(stepper))
+			return false;
+	stepper->once = positions_keep(&stepper->positions, 2, UINT32_MAX);
+	for (size_t i = 0; i < stepper->positions.items.count; i += stepper->every)
+		visit(stepper, &stepper->positions.items.items[i]);
+	return true;
+}

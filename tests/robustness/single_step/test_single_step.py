@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""A signal at each instruction of the recorder's path: the handler allocates, forks, jumps out, exits; or the process is killed there.
+
+The path goes from a wrapper to the ring. What was recorded and what was counted as lost are together what the driver was asked.
+"""
+import concurrent.futures
+import os
+import unittest
+
+import tap
+from stepping import Case
+
+LONG = bool(os.environ.get("GMT_TEST_LONG"))
+EACH = "each" if LONG else None
+WORKERS = 2
+ALLOCS = "alloc-same", "alloc-recalled", "alloc-new", "runtime-alloc"
+OPERATIONS = *ALLOCS, "free", "runtime-free", "alloc-refused"
+LEAST_INSTRUCTIONS = 100
+
+
+class SingleStep(unittest.TestCase):
+    def check(self, cases):
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            done = list(pool.map(Case.run, cases))
+        for case in done:
+            if case.code == 77:
+                self.skipTest(case.text)
+            with self.subTest(case=str(case)):
+                print(f"# {case}: {case.counts}", flush=True)
+                self.assertEqual((case.code, case.found), (0, {}), case.explain())
+                self.assertTrue(case.covers_all, case.explain())
+                self.assertGreater(case.counts["instructions"], LEAST_INSTRUCTIONS)
+
+
+class EachInstruction(SingleStep):
+    """All positions, also by default."""
+
+    def test_uninterrupted_calls_are_recorded(self):
+        self.check([Case(operation, "return", every=40, stacks=stacks) for operation in OPERATIONS for stacks in ("all", "native", "none")])
+
+    def test_handlers_that_allocate(self):
+        self.check([Case(operation, "allocate", how=EACH) for operation in OPERATIONS])
+
+    def test_handlers_that_allocate_on_signal_stacks_change_nothing_below_them(self):
+        self.check([Case(operation, "allocate", stack, how=EACH) for operation in ("alloc-same", "alloc-new", "free")
+                    for stack in ("apart", "inside")])
+
+    def test_handlers_that_allocate_without_stacks(self):
+        self.check([Case(operation, "allocate", stacks=stacks, how=EACH) for operation in ("alloc-same", "free")
+                    for stacks in ("none", "all")])
+
+    def test_handlers_that_jump_out_of_the_call(self):
+        self.check([Case(operation, "jump", how=EACH) for operation in OPERATIONS])
+
+    @unittest.skipUnless(LONG, "--long alone waits for what happens once in a thousand calls")
+    def test_handlers_in_what_few_calls_do(self):
+        for action in "allocate", "jump":
+            case = Case("alloc-same", action, how="rare").run()
+            print(f"# {case}: {case.counts}", flush=True)
+            self.assertEqual((case.code, case.found), (0, {}), case.explain())
+            self.assertGreater(case.counts["visited"], 0)
+
+    def test_handlers_that_jump_from_a_signal_stack(self):
+        self.check([Case("alloc-same", "jump", stack) for stack in ("apart", "inside")])
+
+
+class Processes(SingleStep):
+    """What takes a process for each position: some of them by default, all with --long."""
+
+    def test_handlers_that_fork(self):
+        self.check([Case(operation, "fork", every=1 if LONG else 13, how=EACH) for operation in OPERATIONS])
+
+    def test_handlers_that_fork_twice(self):
+        self.check([Case(operation, "fork-twice", every=1 if LONG else 53) for operation in OPERATIONS])
+
+    def test_handlers_that_fork_on_signal_stacks(self):
+        self.check([Case("alloc-same", "fork", stack, every=1 if LONG else 29) for stack in ("apart", "inside")])
+
+    def test_handlers_that_exit(self):
+        self.check([Case(operation, action, every=1 if LONG else 37) for operation in OPERATIONS for action in ("exit", "exit-quick")])
+
+    def test_kills(self):
+        self.check([Case(operation, "kill", every=1 if LONG else 19) for operation in OPERATIONS])
+
+
+class FirstEvent(SingleStep):
+    """The event that begins the recording: each position is a process."""
+
+    def test_handlers_that_allocate(self):
+        self.check([Case("first", "allocate", every=1 if LONG else 211)])
+
+    def test_handlers_that_fork(self):
+        self.check([Case("first", "fork", every=1 if LONG else 307)])
+
+    def test_handlers_that_jump_out_of_the_call(self):
+        self.check([Case("first", "jump", every=1 if LONG else 211)])
+
+    def test_handlers_that_exit(self):
+        self.check([Case("first", action, every=1 if LONG else 431) for action in ("exit", "exit-quick")])
+
+    def test_kills(self):
+        self.check([Case("first", "kill", every=1 if LONG else 211)])
+
+
+if __name__ == "__main__":
+    tap.main()
