@@ -16,6 +16,7 @@
 #include "capture/native.h"
 #include "capture/own_stack.h"
 #include "capture/python.h"
+#include "capture/python_deaths.h"
 #include "capture/python_selftest.h"
 #include "capture/rules.h"
 #include "config.h"
@@ -179,6 +180,7 @@ static void get_ready(void *unused)
 	gmt_process_watch();
 	gmt_config_warn();
 	gmt_python_selftest_every = gmt_config.selftest;
+	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
 	look_around();
 	dlerror(); /* ours, not the program's */

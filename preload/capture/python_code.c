@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "capture/hash.h"
+#include "capture/python_deaths.h"
 #include "capture/python_text.h"
 #include "recorder_stack.h"
 
@@ -23,7 +24,8 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
 /*
  * Of a bytes object: its size and content. A table of many hundred lines would cost more than all else,
  * so of a large one only parts count. Where these, both sizes and all names are equal, and the address
- * was used again, we could tell a wrong line, never a wrong name.
+ * was used again, we could tell a wrong line, never a wrong name. Where no freed code object is counted, this hash alone
+ * tells a code object from the one before it at its address: the whole table counts.
  */
 static uint64_t hash_table(uint64_t seed, const char *bytes)
 {
@@ -33,7 +35,7 @@ static uint64_t hash_table(uint64_t seed, const char *bytes)
 	uint64_t size = (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE);
 	const char *content = bytes + GMT_PYTHON_BYTES;
 
-	if (size <= WHOLE_TABLE_BYTES)
+	if (size <= WHOLE_TABLE_BYTES || !gmt_python_deaths())
 		return gmt_hash_bytes(seed, content, size);
 	seed ^= size;
 	for (uint64_t part = 0; part < TABLE_PARTS; part++) {

@@ -53,20 +53,23 @@ class Churn(unittest.TestCase):
         "files": ("def f(): return take()", "f", "<made {0:06}>"),
         "outer names": ("class C{0:06}:\n def f(): return take()\nf = C{0:06}.f", "f", "<made>"),
         "short lines": ("def f():\n pass" + "\n" + "{1} return take()", "f", "<made>"),
+        # Tables of one size, which differ in the middle alone.
+        "middle lines": ("def f():\n x = 0" + "\n x += 1" * 60 + "{1}\n return take()" + "{2}\n x += 1" + "\n x += 1" * 60, "f", "<made>"),
         "long lines": ("def f():\n x = 0" + "\n x += 1" * 40 + "\n{1} return take()" + "\n x += 1" * 40, "f", "<made>"),
     }
 
     def make_and_check(self, shape, number):
         source, name, file = self.SHAPES[shape]
         lines = "\n" * (number % 7)
+        rest = "\n" * (6 - number % 7)
         names = {"take": capture.released.test_take if number % 2 else capture.held.test_take}
-        exec(compile(source.format(number, lines), file.format(number), "exec"), names)
+        exec(compile(source.format(number, lines, rest), file.format(number), "exec"), names)
         function = names[name.format(number)]
         code = function.__code__
         place = capture.decode(function())[1][0]
         self.assertEqual((place[1], place[2], place[4]), (capturing.name_of(code), code.co_filename, code.co_firstlineno))
         if "lines" in shape:
-            line = source.format(number, lines).split("\n").index(" return take()") + 1
+            line = source.format(number, lines, rest).split("\n").index(" return take()") + 1
             self.assertEqual(place[3], line)
         return id(code)
 
