@@ -12,7 +12,7 @@
  * under the GIL as who freed it did: it sees the count.
  *
  * The option watch_code=off leaves the interpreter's type as it is. No count is kept then. A remembered code object is
- * compared with the one that is there now, its whole table of lines included (gmt_python_code_hash).
+ * compared with the one that is there now, its table of lines included (gmt_python_code_hash).
  */
 
 #include <stdatomic.h>

@@ -54,7 +54,7 @@ class Churn(unittest.TestCase):
         "outer names": ("class C{0:06}:\n def f(): return take()\nf = C{0:06}.f", "f", "<made>"),
         "short lines": ("def f():\n pass" + "\n" + "{1} return take()", "f", "<made>"),
         # Tables of one size, which differ in the middle alone.
-        "middle lines": ("def f():\n x = 0" + "\n x += 1" * 60 + "{1}\n return take()" + "{2}\n x += 1" + "\n x += 1" * 60, "f", "<made>"),
+        "middle lines": ("def f():\n x = 0" + "\n x += 1" * 150 + "{1}\n return take()" + "{2}\n x += 1" + "\n x += 1" * 150, "f", "<made>"),
         "long lines": ("def f():\n x = 0" + "\n x += 1" * 40 + "\n{1} return take()" + "\n x += 1" * 40, "f", "<made>"),
     }
 
