@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors, children, errno, registers and memory of a process that uses CUDA. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -243,6 +244,37 @@ int host_registers(size_t bytes)
 		if (wrong)
 			printf("call %d: registers, direction, control words: %x\n", i, wrong);
 	}
+	return 0;
+}
+
+static void show_dlerror(const char *when)
+{
+	const char *text = dlerror();
+
+	printf("%s: %s\n", when, text ? text : "no error");
+}
+
+/* The loader's error of this thread, around the first calls of the driver and later ones. */
+int host_dlerror(size_t bytes)
+{
+	void *found;
+
+	(void)bytes;
+	host_must(!dlopen("libnothing.so", RTLD_LAZY), "dlopen");
+	host_must(cuInit(0) == 0, "cuInit");
+	host_allocate(10);
+	show_dlerror("an error before the first call");
+	show_dlerror("again");
+	for (int i = 0; i < 20; i++)
+		host_allocate(10);
+	show_dlerror("after calls");
+	host_must(!dlsym(RTLD_DEFAULT, "nothing_at_all"), "dlsym");
+	host_allocate(10);
+	show_dlerror("an error between calls");
+	host_must(!dlsym(RTLD_DEFAULT, "nothing_more"), "dlsym");
+	host_allocate(10);
+	found = dlsym(RTLD_DEFAULT, "puts");
+	show_dlerror(found ? "an error, a call, and a look-up that finds" : "nothing found");
 	return 0;
 }
 

@@ -26,7 +26,7 @@ THREAD_STACKS = (16 * KIB, 20 * KIB, 24 * KIB, 32 * KIB, 64 * KIB)
 CASES = {
     "forks_in_handlers": "exit 0", "jump": "exit 0", "nested_jumps": "exit 0", "cancel": "exit 0", "signals": "exit 0", "pending": "exit 0",
     "low_descriptors": "exit 0", "few_descriptors": "exit 0", "children": "exit 0", "forked_child": "exit 0", "state": "exit 0",
-    "errno": "exit 0", "registers": "exit 0", "edges": "exit 0", "no_children": "exit 0", "own_malloc": "exit 0",
+    "errno": "exit 0", "registers": "exit 0", "dlerror": "exit 0", "edges": "exit 0", "no_children": "exit 0", "own_malloc": "exit 0",
     "raw_exits": "exit 5", "raw_exit_group": "exit 4", "exit_of_thread": "exit 6", "exit_beside_threads": "exit 7", "abort": "signal 6",
     "crash": "signal 11", "kill 15": "signal 15", "kill 9": "signal 9", "quick_exit": "exit 8", "end_of_main": "exit 0",
 }
@@ -81,7 +81,7 @@ class CudaHosts(unittest.TestCase):
         self.check_stacks("thread_stack", THREAD_STACKS)
 
     def test_a_linked_library_that_allocates_and_frees_outside_main_behaves_the_same(self):
-        self.check(row(LINKED, "errno", "exit 0", b"library: handler at exit\nlibrary: ends\n"))
+        self.check(row(LINKED, "errno", "exit 0", b"library: begins\nlibrary: ends\nlibrary: handler at exit\n"))
 
     def test_each_of_these_programs_was_recorded(self):
         """The comparison would say the same of a recorder that never began."""
