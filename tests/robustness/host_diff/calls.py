@@ -60,7 +60,7 @@ def normalise(text, numbers, preload):
     for pattern, replacement in PATTERNS:
         text = re.sub(pattern, replacement, text)
     text = re.sub(r"\d{2,}", lambda found: "PROCESS" if int(found.group()) in numbers else found.group(), text)
-    return re.sub(r"\s+", " ", text)
+    return re.sub(r",(?! )", ", ", re.sub(r"\s+", " ", text))
 
 
 def read(path, preload):
@@ -82,6 +82,9 @@ def read(path, preload):
             names[int(made.group(1))] = new
         programs += bool(re.match(r"execve\(.*= 0$", text))
         opened |= {found for found in re.findall(r'open(?:at)?\([^"]*"([^"]*)"', text)}
+        # When a child's end is noticed is chance.
+        if text.startswith("--- SIGCHLD"):
+            continue
         # How long the list of mapped files is depends on the library's name and segments.
         if '"/proc/self/maps"' in text:
             lists.add(number)
