@@ -76,8 +76,10 @@ class Churn(unittest.TestCase):
     def test_another_function_at_the_same_address_is_never_taken_for_the_old(self):
         for shape in self.SHAPES:
             with self.subTest(shape):
-                addresses = [self.make_and_check(shape, number) for number in range(3000)]
-                self.assertLess(len(set(addresses)), 2900, "hardly an address was used again: proves nothing")
+                # Long ones take long to compile.
+                count = 300 if shape == "middle lines" else 3000
+                addresses = [self.make_and_check(shape, number) for number in range(count)]
+                self.assertLess(len(set(addresses)), count * 29 // 30, "hardly an address was used again: proves nothing")
 
     def test_code_that_differs_in_one_field_only_is_told_apart(self):
         names = {"take": capture.held.test_take}
