@@ -16,7 +16,7 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
 
 /*
  * Returns the hash of a bytes object's content. The whole table counts: two that differ in the middle alone give an instruction
- * two lines (tests/preload/python, "middle lines").
+ * two lines (tests/preload/python/test_churn.py).
  */
 static uint64_t hash_table(uint64_t seed, const char *bytes)
 {
