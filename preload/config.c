@@ -130,6 +130,7 @@ static void apply(void)
 		is(OPTION_overflow, "wait") ? GMT_OVERFLOW_WAIT : GMT_OVERFLOW_BLOCK;
 	gmt_config.exports = is(OPTION_exports, "on");
 	gmt_config.dynsym = is(OPTION_dynsym, "on");
+	gmt_config.watch_code = is(OPTION_watch_code, "on");
 	gmt_config.steps = is(OPTION_steps, "auto");
 	gmt_config.nvtx = is(OPTION_nvtx, "on");
 	gmt_config.samples = is(OPTION_samples, "on");

@@ -45,6 +45,7 @@ struct gmt_config {
 	enum gmt_overflow overflow;
 	bool exports;
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
+	bool watch_code; /* freed code objects of Python are counted (capture/python_deaths.h) */
 	bool steps; /* found automatically (observe/optimizer.h) */
 	bool nvtx; /* NVTX is recorded */
 	bool samples; /* the driver is asked what its devices' memory is */

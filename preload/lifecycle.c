@@ -16,6 +16,7 @@
 #include "capture/native.h"
 #include "capture/own_stack.h"
 #include "capture/python.h"
+#include "capture/python_deaths.h"
 #include "capture/python_selftest.h"
 #include "capture/rules.h"
 #include "config.h"
@@ -37,6 +38,7 @@
 #include "recorder_stack.h"
 #include "routes/before_exec.h"
 #include "routes/contexts.h"
+#include "routes/dlerror.h"
 #include "routes/dlsym.h"
 #include "routes/driver.h"
 #include "routes/dynsym.h"
@@ -175,13 +177,16 @@ static unsigned count_threads(void)
 /* On a recorder stack: libraries are opened. */
 static void get_ready(void *unused)
 {
+	bool is_held = gmt_dlerror_hold();
+
 	(void)unused;
 	gmt_process_watch();
 	gmt_config_warn();
 	gmt_python_selftest_every = gmt_config.selftest;
+	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
 	look_around();
-	dlerror(); /* ours, not the program's */
+	gmt_dlerror_release(is_held);
 	gmt_session_call_now_and_then(look_around);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);

@@ -132,7 +132,7 @@ static enum gmt_python_state look(gmt_python_find *find)
 	python.cache = gmt_python_cache_open();
 	if (!python.cache)
 		return refuse("no memory");
-	if (python.layout.code.stamp == GMT_PYTHON_NONE)
+	if (python.layout.code.stamp == GMT_PYTHON_NONE && gmt_python_watches_code)
 		gmt_python_deaths_watch(find);
 	gmt_python_gates_init();
 

@@ -17,7 +17,7 @@
  *
  * Before 3.12 code objects have no number that tells one from the next at its address: we have them counted when they
  * die, by a function in front of the one that frees them (capture/python_deaths.h). Nothing else of the interpreter is
- * changed.
+ * changed, and with watch_code=off nothing at all: each frame's code object is then read as a whole.
  *
  * Known limits: a thread that is inside a second interpreter shows the stack of the first before 3.12;
  * while an interpreter ends, there are no stacks.

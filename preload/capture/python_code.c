@@ -7,12 +7,6 @@
 #include "capture/python_text.h"
 #include "recorder_stack.h"
 
-enum {
-	WHOLE_TABLE_BYTES = 256,
-	TABLE_PARTS = 6,
-	PART_BYTES = 32,
-};
-
 const char *gmt_python_code_name(const struct gmt_python_layout *layout, const char *code)
 {
 	uint16_t offset = layout->code.qualified;
@@ -21,27 +15,12 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
 }
 
 /*
- * Of a bytes object: its size and content. A table of many hundred lines would cost more than all else,
- * so of a large one only parts count. Where these, both sizes and all names are equal, and the address
- * was used again, we could tell a wrong line, never a wrong name.
+ * Returns the hash of a bytes object's content. The whole table counts: two that differ in the middle alone give an instruction
+ * two lines (tests/preload/python/test_churn.py).
  */
 static uint64_t hash_table(uint64_t seed, const char *bytes)
 {
-	if (!bytes)
-		return seed;
-
-	uint64_t size = (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE);
-	const char *content = bytes + GMT_PYTHON_BYTES;
-
-	if (size <= WHOLE_TABLE_BYTES)
-		return gmt_hash_bytes(seed, content, size);
-	seed ^= size;
-	for (uint64_t part = 0; part < TABLE_PARTS; part++) {
-		uint64_t start = (size - PART_BYTES) * part / (TABLE_PARTS - 1);
-
-		seed = gmt_hash_bytes(seed, content + start, PART_BYTES);
-	}
-	return seed;
+	return bytes ? gmt_hash_bytes(seed, bytes + GMT_PYTHON_BYTES, (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE)) : seed;
 }
 
 /*

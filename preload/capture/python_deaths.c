@@ -9,6 +9,8 @@
 /* In a type, behind its header: its name, two sizes, and who frees; the same in all versions, but for builds that trace. */
 enum { TYPE_NAME = 24, TYPE_FREE = 48 };
 
+bool gmt_python_watches_code = true;
+
 GMT_TOGETHER _Atomic uint64_t gmt_python_death_count;
 
 static void (*their_free)(void *code);

@@ -10,12 +10,19 @@
  * The type of code objects names the function that frees one; it is a word, which is replaced at once by ours, and ours
  * counts and goes on to theirs. A thread whose frames hold a code object at an address that was freed before has run since,
  * under the GIL as who freed it did: it sees the count.
+ *
+ * The option watch_code=off leaves the interpreter's type as it is. No count is kept then. A remembered code object is
+ * compared with the one that is there now, its table of lines included (gmt_python_code_hash).
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "capture/python_layout.h"
+#include "hidden.h"
+
+extern GMT_HIDDEN bool gmt_python_watches_code; /* set before gmt_python_init, else true */
 
 extern _Atomic uint64_t gmt_python_death_count; /* 0: nobody counts; else from 1 */
 

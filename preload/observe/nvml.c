@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "patience.h"
+#include "routes/dlerror.h"
 #include "routes/driver.h"
 #include "routes/real.h"
 #include "wire/format.h"
@@ -95,8 +96,10 @@ static void find_functions(void *handle)
 
 static bool open_library(void)
 {
+	bool is_held = gmt_dlerror_hold();
 	void *handle = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
 
+	gmt_dlerror_release(is_held);
 	if (!handle)
 		return false;
 	find_functions(handle);

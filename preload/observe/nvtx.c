@@ -21,6 +21,7 @@
 #include "observe/nvtx_names.h"
 #include "observe/phases.h"
 #include "record/mark.h"
+#include "routes/dlerror.h"
 
 /* NVTX's interface, version 2 and 3: numbers and layouts as its headers nvtxTypes.h and nvToolsExt.h have them. */
 enum { CALLBACKS_TABLE = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
@@ -299,11 +300,11 @@ int InitializeInjectionNvtxExtension(void *module) __attribute__((visibility("de
 static function *find_in_tool(const char *name, function *ours)
 {
 	const char *path = gmt_environment_nvtx_tool();
+	bool is_held = gmt_dlerror_hold();
 	void *tool = path ? dlopen(path, RTLD_LAZY) : NULL;
 	function *found = tool ? (function *)dlsym(tool, name) : NULL;
 
-	if (path && !found)
-		dlerror(); /* ours, not the program's */
+	gmt_dlerror_release(is_held);
 	return found == ours ? NULL : found;
 }
 

@@ -5,6 +5,10 @@
  * for a name that nobody has; the filter of dlsym (dlsym.c) asks for ours with a mark behind it, and here
  * the mark is taken away.
  */
+#include "routes/dlerror.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "routes/dlsym.h"
@@ -24,6 +28,40 @@ static void mend(char *text)
 	}
 }
 
+/*
+ * The loader has no call that sets an error. So the recorder looks up a name that nobody has, last of all its calls. The
+ * loader keeps that error exactly as long as it would have kept the program's, and dlerror answers with the program's text.
+ */
+static const char held_name[] = "an error from before";
+
+/* From the heap, as the loader's own texts are. Freed when the thread needs it for another; a thread's last one is left. */
+static __thread char *held_text __attribute__((tls_model("initial-exec")));
+
+bool gmt_dlerror_hold(void)
+{
+	gmt_libc_init();
+
+	char *text = gmt_libc.dlerror ? gmt_libc.dlerror() : NULL;
+
+	if (!text)
+		return false;
+	if (held_text && strstr(text, held_name))
+		return true;
+	mend(text);
+	free(held_text);
+	held_text = strdup(text);
+	return held_text != NULL;
+}
+
+void gmt_dlerror_release(bool is_held)
+{
+	if (!gmt_libc.dlerror)
+		return;
+	gmt_libc.dlerror();
+	if (is_held && gmt_libc.dlsym)
+		gmt_libc.dlsym(RTLD_DEFAULT, held_name);
+}
+
 char *gmt_wrap_dlerror(void)
 {
 	if (!gmt_libc.dlsym)
@@ -31,6 +69,8 @@ char *gmt_wrap_dlerror(void)
 
 	char *text = gmt_libc.dlerror ? gmt_libc.dlerror() : NULL;
 
+	if (text && held_text && strstr(text, held_name))
+		return held_text;
 	if (text)
 		mend(text);
 	return text;

@@ -9,6 +9,7 @@
 
 #include "hooks.h"
 #include "routes/contexts.h"
+#include "routes/dlerror.h"
 #include "routes/namespaces.h"
 #include "routes/objects.h"
 #include "routes/real.h"
@@ -111,8 +112,12 @@ void gmt_driver_learn(const void *function)
 	if (!atomic_compare_exchange_strong(&state, &expected, 1))
 		return;
 
+	bool is_held = gmt_dlerror_hold();
+
 	/* Never closed: the pointers below stay good when the program closes its own handle. */
 	void *handle = is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+
+	gmt_dlerror_release(is_held);
 	if (!handle) {
 		atomic_store(&state, 0);
 		return;

@@ -9,6 +9,7 @@
 
 #include "recorder_stack.h"
 #include "load.h"
+#include "routes/dlerror.h"
 #include "routes/dynsym.h"
 #include "routes/libc.h"
 #include "routes/namespaces.h"
@@ -126,7 +127,6 @@ void gmt_real_look_around(void)
 		if (is_interposed[hook])
 			atomic_store_explicit(&gmt_real_for_all[hook], NULL, memory_order_relaxed);
 	}
-	dlerror(); /* ours, not the program's */
 }
 
 bool gmt_real_is_ahead(enum gmt_hook hook, uint32_t order)
@@ -157,8 +157,11 @@ void gmt_real_reset_locks(void)
 
 void *gmt_real_dlsym(void *handle, const char *name)
 {
-	gmt_libc_init();
-	return gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
+	bool is_held = gmt_dlerror_hold();
+	void *found = gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
+
+	gmt_dlerror_release(is_held);
+	return found;
 }
 
 int gmt_real_dlclose(void *handle)

@@ -33,6 +33,21 @@ def recording(name, path, identity, where):
     return snapshot
 
 
+def hash_of(content):
+    """src/base/map.c, so that a lie has the checksum that it needs."""
+    most = (1 << 64) - 1
+
+    def mix(word):
+        product = (word ^ 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93
+        return (product ^ product >> 64) & most
+
+    value = mix(len(content))
+    for at in range(0, len(content), 8):
+        word = int.from_bytes(content[at:at + 8], "little")
+        value = mix(value ^ word) + word & most
+    return mix(value)
+
+
 class Cache(unittest.TestCase):
     def setUp(self):
         self.home = cli.place("cache-" + self.id().split(".")[-1])
@@ -186,6 +201,80 @@ class Cache(unittest.TestCase):
 
         self.assertEqual(self.tell(preexec_fn=limit), self.plain())
         self.assertEqual(self.kept(), {})
+
+    def poisoned(self):
+        """The name of the file that the next report reads, its right content, and content that is whole and says a lie."""
+        self.tell()
+        (name, good), = self.kept().items()
+        lie = bytearray(good)
+        # The texts are the end of the file: the key, and names each ended by a zero.
+        told = next(text for text in reversed(good.split(b"\0")) if len(text) > 9 and text in self.plain())
+        start = lie.rindex(told + b"\0")
+        lie[start:start + 8] = b"POISONED"
+        lie[8:16] = hash_of(bytes(lie[16:])).to_bytes(8, "little")
+        return name, good, bytes(lie)
+
+    def test_what_others_may_have_written_is_not_believed(self):
+        """A lie is believed where only the user can have written it: so each refusal below is for who could write, alone."""
+        plain = self.plain()
+        name, good, lie = self.poisoned()
+        path, outside = os.path.join(self.folder, name), os.path.join(self.home, "outside")
+        program = os.path.join(self.home, "gpumemtrace")
+
+        def plant(at=path, mode=0o600):
+            for old in (path, outside):
+                if os.path.lexists(old):
+                    os.unlink(old)
+            with open(at, "wb") as file:
+                file.write(lie)
+            os.chmod(at, mode)
+
+        def with_mode(folder, mode):
+            plant()
+            os.chmod(folder, mode)
+
+        def with_link():
+            plant(outside)
+            os.symlink(outside, path)
+
+        def with_pipe():
+            os.unlink(path)
+            os.mkfifo(path, 0o600)
+
+        def with_linked_folder(folder):
+            plant()
+            os.rename(folder, folder + ".elsewhere")
+            os.symlink(folder + ".elsewhere", folder)
+
+        def of_another(which):
+            plant()
+            os.chown(which, 65534, 65534)
+
+        plant()
+        self.assertIn(b"POISONED", self.tell())
+        ways = {
+            "a file that a group may write": lambda: plant(mode=0o620), "a file that all may read": lambda: plant(mode=0o644),
+            "a link to a file": with_link, "a pipe": with_pipe,
+            "a folder that all may write": lambda: with_mode(self.folder, 0o777),
+            "a folder that a group may enter": lambda: with_mode(self.folder, 0o750),
+            "a folder above that all may write": lambda: with_mode(program, 0o777),
+            "a link to a folder": lambda: with_linked_folder(self.folder), "a link to a folder above": lambda: with_linked_folder(program)}
+        if os.geteuid() == 0:
+            ways.update({"a file of another": lambda: of_another(path), "a folder of another": lambda: of_another(self.folder),
+                         "a folder above of another": lambda: of_another(program)})
+        for what, way in ways.items():
+            with self.subTest(what):
+                shutil.rmtree(self.home)
+                self.tell()
+                way()
+                self.assertEqual(self.tell(), plain)
+        # A base that all may write to, as XDG_CACHE_HOME=/tmp is: what lies below it is looked at.
+        shutil.rmtree(self.home)
+        os.mkdir(self.home)
+        os.chmod(self.home, 0o1777)
+        self.assertEqual(self.tell(), plain)
+        self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o700)
+        self.assertEqual(self.kept(), {name: good})
 
     def test_many_readers_at_once_all_say_the_same_and_leave_it_whole(self):
         plain = self.plain()

@@ -12,6 +12,7 @@
 #include "observe/nvml.h"
 #include "patience.h"
 #include "record/clock.h"
+#include "routes/dlerror.h"
 #include "routes/driver.h"
 #include "routes/real.h"
 
@@ -31,6 +32,16 @@ void *gmt_real_dlsym(void *handle, const char *name)
 {
 	(void)handle, (void)name;
 	return NULL;
+}
+
+bool gmt_dlerror_hold(void)
+{
+	return false;
+}
+
+void gmt_dlerror_release(bool is_held)
+{
+	(void)is_held;
 }
 
 bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret_info)

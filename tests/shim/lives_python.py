@@ -136,5 +136,27 @@ def use_greenlets():
         allocate(3000)
 
 
+def use_code_type():
+    """Prints the file of the function that frees code objects, before the first allocation and after it."""
+    free = 48  # the offset of tp_dealloc in a type
+
+    class Info(ctypes.Structure):
+        _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p)]
+
+    def show():
+        info = Info()
+        function = ctypes.c_void_p.from_address(id(type(show.__code__)) + free)
+        assert ctypes.CDLL(None).dladdr(function, ctypes.byref(info))
+        print(os.path.basename(info.file.decode()))
+
+    show()
+    allocate(OWN)
+    show()
+    for number in range(20):
+        names = {"allocate": allocate}
+        exec("def made_%02d():\n allocate(%d)" % (number, CHILD + number), names)
+        names["made_%02d" % number]()
+
+
 if __name__ == "__main__":
     globals()["use_" + sys.argv[1]](*sys.argv[2:])

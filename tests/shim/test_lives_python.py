@@ -122,5 +122,23 @@ class Greenlets(Lives):
                     (3000, "allocate", *main): 20})
 
 
+class CodeType(Lives):
+    def test_the_type_of_code_objects_is_changed_before_3_12_and_not_where_the_option_says_off(self):
+        for version, python in interpreters():
+            for value in ("on", "off"):
+                with self.subTest(version=version, watch_code=value):
+                    run = self.run_mode("code_type", python=python, options={"watch_code": value})
+                    before, after = run.out.split()
+                    self.assertNotIn("gpumemtrace", before)
+                    if version < (3, 12) and value == "on":
+                        self.assertEqual(after, "libgpumemtrace.so")
+                    else:
+                        self.assertEqual(after, before)
+                    # Each function takes the place of the one before it, whose code is freed.
+                    for size, names in python_stacks(run.file):
+                        if size >= CHILD:
+                            self.assertEqual(names[:2], ["allocate", f"made_{size - CHILD:02d}"])
+
+
 if __name__ == "__main__":
     tap.main()

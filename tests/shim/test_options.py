@@ -55,7 +55,7 @@ class Options(unittest.TestCase):
 
     def test_help_lists_every_option_and_the_program_runs(self):
         run = Recording(BUSY, {"help": "1"})
-        for key in ("output", "stacks", "free_stacks", "depth", "overflow", "exports", "dynsym", "nvtx",
+        for key in ("output", "stacks", "free_stacks", "depth", "overflow", "exports", "dynsym", "watch_code", "nvtx",
                     "samples", "nvml", "command", "verbosity"):
             self.assertIn(f"  {key}=", run.err)
         self.assertEqual(run.out, "20\n")

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "capture/python.h"
+#include "capture/python_deaths.h"
 #include "capture/python_trace.h"
 #include "recorder_stack.h"
 
@@ -22,6 +23,7 @@
 enum { ARENA_BYTES = 256 << 20, NATIVE_LIMIT = 16384 };
 
 EXPORT uint32_t test_init(uint32_t lie, char *ret_why, uint32_t why_bytes);
+EXPORT void test_watch_code(int is_on);
 EXPORT uint32_t test_restart(uint64_t ready_bytes);
 EXPORT int test_has_whole_loop(void);
 EXPORT uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost);
@@ -110,6 +112,12 @@ uint32_t test_init(uint32_t which_lie, char *ret_why, uint32_t why_bytes)
 	if (!depot)
 		test_restart(ARENA_BYTES);
 	return gmt_python_init(test_find, ret_why, why_bytes);
+}
+
+/* The option watch_code; before test_init. */
+void test_watch_code(int is_on)
+{
+	gmt_python_watches_code = is_on;
 }
 
 /* A new depot of `ready_bytes`; the old one's memory stays, other threads may still be in it. */

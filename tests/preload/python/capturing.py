@@ -30,6 +30,7 @@ class Capture:
             functions.test_version.restype = ctypes.c_char_p
             functions.test_bench.restype = ctypes.c_double
             functions.test_restart.argtypes = [ctypes.c_uint64]
+        self.held.test_watch_code(int(os.environ.get("GMT_TEST_WATCH_CODE") != "off"))
 
     def init(self, lie=TRUTH, functions=None):
         """State and reason."""

@@ -95,6 +95,29 @@ class Churn(unittest.TestCase):
             self.assertEqual(capture.decode(names["f"]())[1][0][3:], (number + 1, number + 1))
             names["f"].__code__ = template
 
+    def test_tables_of_lines_that_differ_in_the_middle_alone_are_told_apart(self):
+        """Tables of one size in code objects that are equal but for them, at the same addresses."""
+        field = "co_lnotab" if sys.version_info < (3, 10) else "co_linetable"
+        names = {"take": capture.held.test_take, "here": here}
+        tables = []
+        # Gaps whose numbers take as many bytes as each other, whatever the table's form.
+        for gap in range(3, 10):
+            source = ["def f():", " x = 0", *[" x += 1"] * 150, *[""] * gap, " found = take(), here().f_lineno", *[""] * (12 - gap),
+                      *[" x += 1"] * 150, " return found"]
+            exec("\n".join(source), names)
+            tables.append(getattr(names["f"].__code__, field))
+        self.assertEqual(len({len(table) for table in tables}), 1)
+        template, addresses = names["f"].__code__, set()
+        for number in range(3000):
+            code = template.replace(**{field: bytes(bytearray(tables[number % 7]))})
+            addresses.add(id(code))
+            names["f"].__code__ = code
+            del code
+            taken, line = names["f"]()
+            self.assertEqual((capture.decode(taken)[1][0][3], line), (line, 156 + number % 7))
+            names["f"].__code__ = template
+        self.assertLess(len(addresses), 2900, "hardly an address was used again: proves nothing")
+
     def test_threads_keep_to_their_own_stacks_while_functions_come_and_go(self):
         wrong = []
         stop = threading.Event()

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""The system calls of each process of a program, in order and with their arguments, as strace sees them."""
+import collections
+import dataclasses
+import difflib
+import os
+import re
+import subprocess
+
+PRELOAD = "PRELOAD"
+PATTERNS = (
+    (r"0x[0-9a-f]+", "ADDRESS"),
+    (r"\b(m(?:map|protect|unmap|remap|advise)\()([^\"]*)", lambda found: found.group(1) + re.sub(r"\b\d+\b", "N", found.group(2))),
+    (r"/\*[^*]*\*/", ""),
+    (r",? ?\bsi_[us]time=\d+", ""),
+    (r"\bst_(?:size|blksize)=\d+", "SIZE"),
+    (r"\b(?:tv_n?sec|tv_usec|it_value|ru_\w+)=[^,}]*", "TIME"),
+    (r"(?:tid|pid|TID|PID|uaddr)=\d+", "PROCESS"),
+    (r"(pipe|socket):\[\d+\]", r"\1"),
+)
+BEGUN = re.compile(r"^(\w+)\(")
+MADE = re.compile(r"^(?:clone3?|v?fork)\(.*= (\d+)$|^<\.\.\. (?:clone3?|v?fork) resumed.*= (\d+)$")
+
+
+@dataclasses.dataclass
+class Trace:
+    processes: dict  # name of the process -> its calls
+    programs: int    # how many were started
+    opened: set
+
+
+def command_of(command, out, preload):
+    # The preload is not strace's own: its loader would do more.
+    return ["strace", "-f", "-qq", "-s", "0", "-o", out, "-E", f"LD_PRELOAD={preload}", *command]
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            number, _, text = line.rstrip("\n").partition(" ")
+            yield int(number), text.strip()
+
+
+def whole_calls(path):
+    """(process, call) with calls that another thread interrupted put together, in the order in which they ended."""
+    unfinished = {}
+    for number, text in lines_of(path):
+        if text.endswith("<unfinished ...>"):
+            unfinished[number] = text[:-len("<unfinished ...>")].rstrip()
+            continue
+        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+        if resumed:
+            text = unfinished.pop(number, "") + resumed.group(1)
+        yield number, text
+
+
+def normalise(text, numbers, preload):
+    text = text.replace(preload, PRELOAD)
+    # Signals, and how a process ended, stay as they are but for numbers of processes.
+    for pattern, replacement in PATTERNS:
+        text = re.sub(pattern, replacement, text)
+    text = re.sub(r"\d{2,}", lambda found: "PROCESS" if int(found.group()) in numbers else found.group(), text)
+    return re.sub(r",(?! )", ", ", re.sub(r"\s+", " ", text))
+
+
+def read(path, preload):
+    calls = list(whole_calls(path))
+    numbers = {number for number, _ in calls}
+    names, children = {}, collections.Counter()
+    processes, opened, programs, lists = collections.defaultdict(list), set(), 0, set()
+    for number, text in calls:
+        name = names.setdefault(number, "0" if not names else f"? {number}")
+        made = re.match(r"(?:clone3?|v?fork)\(.*= (\d+)$", text)
+        if made and int(made.group(1)) not in names:
+            children[name] += 1
+            names[int(made.group(1))] = f"{name}.{children[name]}"
+        elif made and names[int(made.group(1))].startswith("?"):
+            # The child was first to be seen.
+            children[name] += 1
+            new = f"{name}.{children[name]}"
+            processes[new] = processes.pop(names[int(made.group(1))])
+            names[int(made.group(1))] = new
+        programs += bool(re.match(r"execve\(.*= 0$", text))
+        opened |= {found for found in re.findall(r'open(?:at)?\([^"]*"([^"]*)"', text)}
+        # When a child's end is noticed is chance.
+        if text.startswith("--- SIGCHLD"):
+            continue
+        # How long the list of mapped files is depends on the library's name and segments.
+        if '"/proc/self/maps"' in text:
+            lists.add(number)
+        elif text.startswith("close("):
+            lists.discard(number)
+        elif number in lists and text.startswith("read("):
+            continue
+        processes[name].append(normalise(text, numbers, preload))
+    return Trace(dict(processes), programs, opened)
+
+
+def trace(host, place, preload):
+    place.clear(host.given)
+    out = os.path.join(os.path.dirname(place.folder), os.path.basename(place.folder) + ".trace")
+    subprocess.run(command_of(host.command, out, preload), cwd=place.work, env=place.environment(None, None, host.environment),
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600, check=False)
+    found = read(out, preload)
+    os.unlink(out)
+    return found
+
+
+def changes(plain, recorded):
+    """Lines that only one of two processes has, with "+ " or "- " in front."""
+    lines = difflib.SequenceMatcher(None, plain, recorded, autojunk=False).get_opcodes()
+    return [sign + line for kind, a, b, c, d in lines if kind != "equal"
+            for sign, part in (("- ", plain[a:b]), ("+ ", recorded[c:d])) for line in part]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""A program without CUDA makes the same system calls, in the same order, as with a preload that does nothing.
+
+The differences that are allowed are those of CALLS_OF_START, in each program that is started, and no others. A process
+whose calls differ between two runs without the recorder is compared by the kinds of its calls and the files it opens.
+"""
+import collections
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import calls
+import compare
+import hosts
+import programs
+import tap
+from snapshots import SHIM
+
+EMPTY = os.path.join(os.environ["GMT_TEST_HOST_DIFF"], "libempty.so")
+# In each program that is started: the recorder has more segments than a library that is empty, writes to two pages of the C
+# library's symbol table, looks which file stderr is, and asks for its number, as each child of a fork does too.
+CALLS_OF_START = {
+    r"mmap\(ADDRESS, N, PROT_[A-Z|_]+, MAP_PRIVATE\|MAP_FIXED\|MAP_(DENYWRITE|ANONYMOUS), -?\w+, \w+\) = ADDRESS": 3,
+    r"mprotect\(ADDRESS, N, PROT_READ(\|PROT_WRITE)?\) = N": 3,
+    r"(newfstatat\(2, .*, AT_EMPTY_PATH\)|fstat\(2, .*\)) = .*": 1,
+    r"getpid\(\) = PROCESS": 2,
+    # The loader's own heap may need one more page for the names of a library, or one less.
+    r"mmap\(NULL, N, PROT_READ\|PROT_WRITE, MAP_PRIVATE\|MAP_ANONYMOUS, -N, N\) = ADDRESS": 1,
+}
+MAY_BE_LESS = "mmap\\(NULL"
+RUNS = 4
+# Traced or run by a tracer, with rights that a tracer takes away, without a preload, or with an option that asks for more.
+NOT_TRACED = r"strace|gdb|valgrind|set-uid|\bsu\b|static|32-bit|busybox|the loader's variables|terminal|ThreadSanitizer"
+# What is quick under strace; all others with --long.
+QUICK = r"^(ls,|a shell|names|what a child|a program that asks|an end by|bash|perl|tar|sqlite3|programs that change|xz|lua|diff|binutils|jq|ssh)"
+
+
+class Count:
+    programs = in_order = by_kind = 0
+
+
+def is_traced(host):
+    return not re.search(NOT_TRACED, host.name) and (hosts.is_long_run() or bool(re.search(QUICK, host.name)))
+
+
+def excess(told, started):
+    """Those of `told` that are not allowed, in `started` programs."""
+    counts, wrong = collections.Counter(), []
+    for line in told:
+        pattern = next((each for each in CALLS_OF_START if re.fullmatch(each, line[2:])), None)
+        counts[pattern] += 1 if line.startswith("+") else -1
+        if not pattern:
+            wrong.append(line)
+    return wrong + [f"{count} calls more like {pattern} in {started} programs" for pattern, count in counts.items()
+                    if pattern and not (-started if pattern.startswith(MAY_BE_LESS) else 0) <= count <= CALLS_OF_START[pattern] * started]
+
+
+def started_in(process):
+    return sum(1 for call in process if re.match(r"execve\(.*= 0$", call))
+
+
+def kinds(process):
+    return {call.split("(")[0] for call in process}
+
+
+def differences(plains, recorded):
+    """What only `recorded` did, by process."""
+    told = []
+    names = set(recorded.processes).union(*(plain.processes for plain in plains))
+    for name in sorted(names):
+        variants = [plain.processes.get(name) for plain in plains]
+        got = recorded.processes.get(name, [])
+        if None in variants:
+            if not any(got) or any(variants):
+                continue
+            told.append(f"{name}: a process that there is only with the recorder: {got[0]}")
+            continue
+        best = min((excess(calls.changes(variant, got), max(started_in(got), 1)) for variant in variants), key=len)
+        if not best:
+            Count.in_order += 1
+            continue
+        if all(variant == variants[0] for variant in variants):
+            told += [f"{name}: {line}" for line in best[:20]]
+            continue
+        Count.by_kind += 1
+        new = kinds(got) - set().union({"getpid"}, *(kinds(variant) for variant in variants))
+        told += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
+    more = {path for path in recorded.opened.difference(*(plain.opened for plain in plains)) if "gpumemtrace" in path and path != SHIM
+            and "gpumemtrace-hosts." not in path}
+    return told + [f"opened {path}" for path in sorted(more)]
+
+
+def makes_the_same_calls(host):
+    def test(self):
+        missing = host.missing()
+        if missing:
+            self.skipTest(f"{missing} is not there")
+        with compare.Place() as place:
+            plains = [calls.trace(host, place, EMPTY)]
+            recorded = calls.trace(host, place, SHIM)
+            told = True
+            while told and len(plains) < RUNS:
+                plains.append(calls.trace(host, place, EMPTY))
+                before = Count.in_order, Count.by_kind
+                told = differences(plains, recorded)
+                if told and len(plains) < RUNS:
+                    Count.in_order, Count.by_kind = before
+        Count.programs += 1
+        self.assertFalse(told, "\n".join(told)[:4000])
+        self.assertIn(SHIM, recorded.opened)
+    return test
+
+
+@unittest.skipUnless(shutil.which("strace"), "no strace")
+class Calls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode:
+            raise unittest.SkipTest("strace is not allowed here")
+
+    @classmethod
+    def tearDownClass(cls):
+        print(f"# {Count.programs} programs; {Count.in_order} processes call by call, {Count.by_kind} by kinds of calls")
+
+    def test_a_call_more_is_noticed(self):
+        with compare.Place() as place:
+            plain = [calls.trace(hosts.Host("ls", ["ls", "."]), place, EMPTY) for _ in range(2)]
+            for other in (["ls", "-l", "."], ["ls", "/"], ["sh", "-c", "ls ."]):
+                with self.subTest(other):
+                    self.assertNotEqual(differences(plain, calls.trace(hosts.Host("ls", other), place, EMPTY)), [])
+
+
+for row in programs.rows():
+    if is_traced(row):
+        setattr(Calls, "test_" + re.sub(r"\W+", "_", row.name).strip("_") + "_makes_the_same_system_calls", makes_the_same_calls(row))
+
+if __name__ == "__main__":
+    tap.main()

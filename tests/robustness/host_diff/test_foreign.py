@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Programs that have nothing to do with CUDA: nothing at all differs in their processes.
+
+Each row runs twice without the recorder and once with it, between two witnesses. Compared are both outputs, the end,
+each file that is left, and the state of each process before main and at its end: errno, environment, signals, timers,
+limits, identity, descriptors, threads, mapped files.
+"""
+import os
+import re
+import unittest
+
+import compare
+import hosts
+import programs
+import tap
+import witnessed
+
+
+MEDDLER = os.path.join(witnessed.HERE, "libmeddler.so")
+
+
+class Count:
+    programs = processes = facts = 0
+
+
+def nothing_differs(host):
+    def test(self):
+        missing = host.missing()
+        if missing:
+            self.skipTest(f"{missing} is not there")
+        told, compared, plain = witnessed.compare_row(host)
+        if told:
+            self.fail(told[:6000])
+        # The program did what the row is about, and the witnesses were there.
+        self.assertEqual(plain.outcome.end, host.ends, (plain.outcome.out[-500:], plain.outcome.err[-1500:]))
+        self.assertIn(host.says, plain.outcome.out + plain.outcome.err)
+        Count.programs += 1
+        Count.processes += plain.reports
+        Count.facts += compared
+    return test
+
+
+class Foreign(unittest.TestCase):
+    @classmethod
+    def tearDownClass(cls):
+        print(f"# {Count.programs} programs; {Count.processes} reports of witnesses; {Count.facts} facts compared")
+
+
+class Witnesses(unittest.TestCase):
+    """They notice what they are there for."""
+
+    def told(self, script):
+        host = hosts.Host("script", ["sh", "-c", script])
+        with compare.Place() as place:
+            plain = witnessed.run(host, place)
+            again = witnessed.run(host, place)
+            other = witnessed.run(hosts.Host("script", ["sh", "-c", "IT=there; " + script]), place)
+        return witnessed.differences([plain, again], other)[0]
+
+    def test_a_change_of_each_kind_is_noticed(self):
+        for change, fact in {
+                "export MORE=x": "environment", "umask 077": "umask", "exec 7> /dev/null": "descriptor 7", "trap '' USR2": "signal 12",
+                "ulimit -n 100": "limit 7", "cd ..": "folder", "export LC_ALL=C": "environment",
+                "exec 0<&-": "lowest free descriptor", "nice() { command nice -n 5 \"$@\"; }; P=nice": "priority"}.items():
+            with self.subTest(change):
+                self.assertRegex(self.told(f"[ -z \"$IT\" ] || {{ {change}; }}; $P ls"), f"(?m)^ls first begins: {fact}")
+
+    def test_a_program_that_changes_nothing_differs_in_nothing(self):
+        self.assertEqual(self.told("ls; cat /etc/passwd > /dev/null"), "")
+
+    def test_what_a_meddling_preload_does_in_place_of_the_recorder_is_noticed(self):
+        noticed = {
+            "errno": "first begins: errno", "descriptor": "begins: descriptor 3", "signal": "begins: signal 13", "mask": "begins: blocked",
+            "timer": "begins: timer 0", "stack": "begins: signal stack", "environment": "begins: environment", "umask": "begins: umask",
+            "locale": "begins: locale", "thread": "begins: threads", "limit": "begins: limit 4", "prctl": "begins: prctl 3",
+            "folder": "begins: folder", "shared": "begins: memory", "file": "^files: ", "word": "^stderr: ",
+            "end descriptor": "last ends: descriptor 3", "end signal": "last ends: signal 13", "end thread": "last ends: threads",
+            "end environment": "last ends: environment", "end file": "^files: ", "end word": "^stderr: "}
+        for how, pattern in noticed.items():
+            with self.subTest(how):
+                host = hosts.Host("nothing", ["getconf", "PAGESIZE"], environment={"GMT_MEDDLE": how})
+                self.assertRegex(witnessed.compare_row(host, preload=MEDDLER)[0], "(?m)" + pattern)
+
+    def test_the_recorder_is_between_the_witnesses(self):
+        """The first one's constructor runs behind the recorder's, the last one's destructor too."""
+        with compare.Place() as place:
+            host = hosts.Host("order", ["getconf", "PAGESIZE"], environment={"LD_DEBUG": "files"})
+            seen = witnessed.run(host, place, witnessed.SHIM)
+        self.assertEqual(seen.reports, 4)
+        for what, order in (("init", (witnessed.LAST, witnessed.SHIM, witnessed.FIRST)),
+                            ("fini", (witnessed.FIRST, witnessed.SHIM, witnessed.LAST))):
+            places = [seen.outcome.err.find(f"calling {what}: {name}".encode()) for name in order]
+            self.assertNotIn(-1, places)
+            self.assertEqual(places, sorted(places))
+
+
+for row in programs.rows():
+    setattr(Foreign, "test_" + re.sub(r"\W+", "_", row.name).strip("_") + "_sees_no_difference", nothing_differs(row))
+
+if __name__ == "__main__":
+    tap.main()
