@@ -177,7 +177,7 @@ static void get_ready(void *unused)
 {
 	(void)unused;
 	gmt_process_watch();
-	gmt_config_warn();
+	gmt_config_warn(gmt_session_note);
 	gmt_python_selftest_every = gmt_config.selftest;
 	look_for_unwinder();
 	look_around();
