@@ -221,7 +221,7 @@ static void give_up(struct gmt_rotate *rotate)
 		return;
 	rotate->told_failure = true;
 	if (rotate->rewrite.found_no_room)
-		snprintf(remedy, sizeof(remedy), ", max_size=%lluMiB has room",
+		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB has room)",
 			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
 	snprintf(note, sizeof(note), "older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
 		"tried again in a minute", rotate->rewrite.why, remedy);
