@@ -63,7 +63,7 @@ class Files(unittest.TestCase):
                 self.assertEqual(file.read(), "theirs\n")
             self.assertEqual(os.stat(planted).st_uid, NOBODY)
 
-    @unittest.skipUnless(is_root and os.path.isdir(SHM), "another user's folder needs root to be planted")
+    @unittest.skipUnless(is_root and os.access(SHM, os.W_OK), "another user's folder needs root to be planted")
     def test_a_folder_in_shared_memory_of_another_user_is_not_used(self):
         """As user nobody, whose folder root has planted: the recorder's memory lies beside the output then."""
         for plant in self.plant_folder, self.plant_link:
