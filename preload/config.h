@@ -3,8 +3,7 @@
 #define GMT_PRELOAD_CONFIG_H
 
 /*
- * The recorder's options: GPUMEMTRACE_OPTIONS=key=value:key=value, each key a row of
- * wire/recorder_options.def. A value that contains a colon stands between single or double quotes.
+ * The recorder's options, from the variable GPUMEMTRACE_OPTIONS. wire/recorder_options.h says how its text is read.
  */
 
 #include <stdbool.h>
@@ -12,10 +11,11 @@
 
 #include "hidden.h"
 #include "wire/option_value.h"
+#include "wire/recorder_options.h"
 
 enum {
 	GMT_DEPTH_MAX = 512, /* frames of a stack, each kind */
-	GMT_OUTPUT_BYTES = 4096,
+	GMT_OUTPUT_BYTES = GMT_RECORDER_OUTPUT_BYTES,
 	GMT_PATIENCE_S = 20,
 };
 
@@ -85,13 +85,13 @@ static inline uint32_t gmt_config_patience_ms(uint32_t usual_ms)
 }
 
 /*
- * Reads `options` (NULL: none) over the defaults. Wrong ones keep their default; what is wrong is
+ * Reads `options` (NULL: none) over the defaults. An option that is refused keeps the value that it had; what is wrong is
  * kept for gmt_config_warn. No memory, no stdio.
  */
 void gmt_config_init(const char *options);
 
-/* Says on stderr, one line each, which options were not understood. Once. */
-void gmt_config_warn(void);
+/* Says on stderr and by `note`, one line each, what is wrong with the options. Once. */
+void gmt_config_warn(void (*note)(const char *text));
 
 /* Prints all options with defaults and meanings to stderr (`help=1`). */
 void gmt_config_help(void);

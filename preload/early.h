@@ -24,22 +24,32 @@ GMT_EARLY static inline size_t gmt_early_skip(const char *text, const char *pref
 	return i;
 }
 
-/* Whether `item`, "key=value", is among the options as config.c reads them: items between colons, quotes around values. */
-GMT_EARLY static inline bool gmt_early_has_item(const char *options, const char *item)
+/*
+ * Whether `item`, "key=value", is in force among the options, read as wire/recorder_options.c reads them: items between colons,
+ * quotes around values, and the last of several counts. `other` is the same key with its other value.
+ */
+GMT_EARLY static inline bool gmt_early_has_item(const char *options, const char *item, const char *other)
 {
-	const char *wanted = item; /* what is left of it; NULL: this item is another one */
+	const char *wanted = item, *unwanted = other; /* what is left of each; NULL: the current item is another one */
+	bool is_in_force = false;
+	char quote = 0;
 
 	for (;; options++) {
-		if (*options == '\'' || *options == '"')
-			continue;
-		if (!*options || *options == ':') {
-			if (wanted && !*wanted)
-				return true;
+		if (*options && (quote ? *options == quote : (*options == '\'' || *options == '"'))) {
+			quote = quote ? 0 : *options;
+		} else if (!*options || (*options == ':' && !quote)) {
+			/* An item whose quote is never closed is not taken. */
+			if (wanted && !*wanted && !quote)
+				is_in_force = true;
+			else if (unwanted && !*unwanted && !quote)
+				is_in_force = false;
 			if (!*options)
-				return false;
+				return is_in_force;
 			wanted = item;
+			unwanted = other;
 		} else {
 			wanted = wanted && *wanted == *options ? wanted + 1 : NULL;
+			unwanted = unwanted && *unwanted == *options ? unwanted + 1 : NULL;
 		}
 	}
 }

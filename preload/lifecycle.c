@@ -181,7 +181,7 @@ static void get_ready(void *unused)
 
 	(void)unused;
 	gmt_process_watch();
-	gmt_config_warn();
+	gmt_config_warn(gmt_session_note);
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();

@@ -59,13 +59,18 @@ class Leftover:
         return found
 
 
+def paths(*folders):
+    """Of all files of this user, with those of folders that were recorded to."""
+    found = glob.glob(os.path.join(folder(), "*.area"))
+    for place in folders:
+        found += glob.glob(os.path.join(place, ".gpumemtrace-*.area"))
+    return found
+
+
 def beside(*folders):
     """All of this user's, with those of folders that were recorded to."""
-    paths = glob.glob(os.path.join(folder(), "*.area"))
-    for place in folders:
-        paths += glob.glob(os.path.join(place, ".gpumemtrace-*.area"))
     found = []
-    for path in paths:
+    for path in paths(*folders):
         try:
             found.append(Leftover(path))
         except (OSError, struct.error):

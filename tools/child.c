@@ -2,7 +2,11 @@
 #include "tools/child.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,13 +43,34 @@ static void set_handlers(void)
 			sigaction(forwarded[i], &action, NULL);
 }
 
+/*
+ * Whether a file of this name is there to be executed: by itself where the name has a slash, else in a folder of PATH. A folder
+ * that may not be entered makes execvp say EACCES though no file was found.
+ */
+static bool is_there(const char *name)
+{
+	const char *folders = getenv("PATH");
+	char candidate[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return true;
+	for (const char *at = folders ? folders : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
+		int length = (int)strcspn(at, ":");
+		int written = snprintf(candidate, sizeof(candidate), "%.*s/%s", length ? length : 1, length ? at : ".", name);
+
+		if (written < (int)sizeof(candidate) && !access(candidate, F_OK))
+			return true;
+	}
+	return false;
+}
+
 static void become(char **argv, const sigset_t *mask)
 {
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 
-	int why = errno;
+	int why = errno == EACCES && !is_there(argv[0]) ? ENOENT : errno;
 	gmt_say_error("%s: %s", argv[0], strerror(why));
 	_exit(why == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
 }

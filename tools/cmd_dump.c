@@ -8,7 +8,7 @@
 #include "tools/leftovers.h"
 #include "tools/newer.h"
 #include "tools/say.h"
-#include "tools/suggest.h"
+#include "base/suggest.h"
 #include "wire/decode.h"
 #include "wire/source.h"
 

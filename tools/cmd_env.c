@@ -95,6 +95,10 @@ int gmt_cmd_env(const struct gmt_command *command, int argc, char **argv)
 	char *text = gmt_recorder_options(NULL, &options.recorder);
 	if (!text)
 		return 3;
+	if (!gmt_recorder_takes("env", text)) {
+		free(text);
+		return GMT_EXIT_USAGE;
+	}
 	printf("%sLD_PRELOAD=", options.export ? "export " : "");
 	print_quoted(library);
 	if (options.export)

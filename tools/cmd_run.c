@@ -153,6 +153,12 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 
 	char *preload = gmt_recorder_preload(library, getenv("LD_PRELOAD"));
 	char *recorder = gmt_recorder_options(getenv("GPUMEMTRACE_OPTIONS"), &options->recorder);
+	if (recorder && !gmt_recorder_takes("run", recorder)) {
+		free(preload);
+		free(recorder);
+		return false;
+	}
+
 	bool done = preload && recorder && !setenv("LD_PRELOAD", preload, 1) &&
 		(!*recorder || !setenv("GPUMEMTRACE_OPTIONS", recorder, 1));
 

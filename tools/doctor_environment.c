@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tools/doctor.h"
-#include "tools/options.h"
+#include "wire/recorder_options.h"
 
 enum { LIST_BYTES = 800 };
 
@@ -20,60 +20,37 @@ static const struct neighbour {
 #undef GMT_NEIGHBOUR
 };
 
-static const struct option {
-	const char *key, *values;
-} known_options[] = {
-#define GMT_OPTION(name, fallback, values, meaning) { #name, values },
-#include "wire/recorder_options.def"
-#undef GMT_OPTION
+/* All that is wrong with the options, in one line. */
+struct complaints {
+	char text[LIST_BYTES];
+	size_t length;
 };
 
-/* What is wrong with one key=value; false: nothing. The recorder's own words are in preload/config.c. */
-static bool is_wrong(const char *item, bool is_open, char *ret_why, size_t why_bytes)
+static void add_complaint(void *context, const struct gmt_option_complaint *complaint)
 {
-	const char *equals = strchr(item, '=');
-	size_t length = equals ? (size_t)(equals - item) : 0;
+	struct complaints *all = context;
 
-	if (is_open) {
-		snprintf(ret_why, why_bytes, "a quote is never closed in %.120s", item);
-		return true;
-	}
-	if (!equals) {
-		snprintf(ret_why, why_bytes, "%.60s has no value", item);
-		return *item;
-	}
-	for (size_t i = 0; i < sizeof(known_options) / sizeof(*known_options); i++) {
-		const struct option *option = &known_options[i];
-
-		if (strlen(option->key) != length || strncmp(option->key, item, length) != 0)
-			continue;
-		snprintf(ret_why, why_bytes, "the value of %s is not %s; its default is used", option->key, option->values);
-		return !gmt_option_allows(option->values, equals + 1);
-	}
-	snprintf(ret_why, why_bytes, "no option is called %.*s", (int)(length < 60 ? length : 60), item);
-	return true;
+	if (all->length < sizeof(all->text))
+		all->length += (size_t)snprintf(all->text + all->length, sizeof(all->text) - all->length, "%s%s%s%s",
+			all->length ? "; also: " : "", complaint->line, *complaint->in_force ? "; " : "", complaint->in_force);
 }
 
 void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
 	const char *options = getenv("GPUMEMTRACE_OPTIONS");
-	char item[PATH_MAX], why[256];
+	struct gmt_recorder_settings settings;
+	struct complaints complaints = { 0 };
 
 	(void)doctor;
 	if (!options || !*options) {
 		gmt_find(finding, GMT_VERDICT_OK, "it is not set; the defaults hold");
 		return;
 	}
-	for (const char *at = options; *at;) {
-		bool is_open;
-
-		at = gmt_recorder_next_item(at, item, sizeof(item), &is_open);
-		if (is_wrong(item, is_open, why, sizeof(why))) {
-			gmt_find(finding, GMT_VERDICT_WARNING, "%s", why);
-			return;
-		}
-	}
-	gmt_find(finding, GMT_VERDICT_OK, "%.900s", options);
+	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
+	if (complaints.length)
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s", complaints.text);
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s", options);
 }
 
 static const struct neighbour missing = {

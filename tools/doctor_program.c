@@ -61,7 +61,8 @@ static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
 
 		int written = length ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)length, at, word)
 			: snprintf(candidate, PATH_MAX, "./%s", word);
-		enum gmt_program_state state = written < PATH_MAX ? judge(candidate) : GMT_PROGRAM_NOT_FOUND;
+		/* In a folder that may not be entered, the program is not known to be. */
+		enum gmt_program_state state = written < PATH_MAX && !access(candidate, F_OK) ? judge(candidate) : GMT_PROGRAM_NOT_FOUND;
 		if (state == GMT_PROGRAM_FOUND || (state == GMT_PROGRAM_NOT_EXECUTABLE && found != state)) {
 			snprintf(ret_path, PATH_MAX, "%s", candidate);
 			found = state;

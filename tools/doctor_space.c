@@ -10,6 +10,7 @@
 #include "base/file_identity.h"
 #include "base/text.h"
 #include "tools/doctor.h"
+#include "wire/recorder_options.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -29,7 +30,7 @@ static void output_template(char ret_output[PATH_MAX + 64])
 
 void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding *finding)
 {
-	char output[PATH_MAX + 64];
+	char output[PATH_MAX + 64], why[GMT_RECORDER_COMPLAINT_BYTES];
 
 	(void)doctor;
 	output_template(output);
@@ -37,14 +38,9 @@ void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding 
 		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
 		return;
 	}
-	for (const char *at = output; (at = strchr(at, '%')); at++) {
-		at++;
-		if (*at == 'q' && at[1] == '{' && strchr(at, '}'))
-			at = strchr(at, '}');
-		else if (!*at || !strchr("phetrln%", *at)) {
-			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.500s: %%%.1s is nothing that the recorder knows", output, at);
-			return;
-		}
+	if (!gmt_recorder_output_is_possible(output, why)) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.500s %s", output, why);
+		return;
 	}
 	gmt_find(finding, GMT_VERDICT_OK, "%.900s", output);
 }

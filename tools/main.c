@@ -12,7 +12,7 @@
 #include "tools/memory.h"
 #include "tools/output.h"
 #include "tools/say.h"
-#include "tools/suggest.h"
+#include "base/suggest.h"
 
 const struct gmt_command gmt_commands[] = {
 #define GMT_COMMAND(verb, arguments, text) \

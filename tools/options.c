@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "tools/command.h"
 #include "tools/say.h"
-#include "tools/suggest.h"
+#include "base/suggest.h"
 #include "wire/option_value.h"
 
 enum { USAGE = 2, GO_ON = -1 };
@@ -54,7 +54,11 @@ bool gmt_option_allows(const char *values, const char *text)
 
 static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row, const char *value)
 {
-	gmt_say_error("%s: --%s cannot be `%s`: it takes %s", command->name, row->name, value, row->values);
+	char hint[GMT_OPTION_HINT_BYTES] = "";
+
+	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_PASSED)
+		gmt_option_value_hint(row->values, "", value, hint);
+	gmt_say_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value, row->values, *hint ? "; " : "", hint);
 	return complain_hint(command);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/recording_name.h"
 #include "tools/say.h"
+#include "wire/recorder_options.h"
 
 static const char library_name[] = "libgpumemtrace.so";
 
@@ -83,6 +84,37 @@ static void put_value(FILE *stream, const char *value)
 	}
 }
 
+/* Whether `item`, key=value, has its key among those that are passed, from number `first` on. */
+static bool is_passed(const struct gmt_option_passed *passed, size_t first, const char *item)
+{
+	for (size_t i = first; i < passed->count; i++) {
+		size_t length = strlen(passed->keys[i]);
+
+		if (strncmp(passed->keys[i], item, length) == 0 && strchr("=", item[length]))
+			return true;
+	}
+	return false;
+}
+
+/* The items of `before` as they are, but for those that the command line gives again. Returns whether there is one. */
+static bool put_items_before(FILE *stream, const char *before, const struct gmt_option_passed *passed)
+{
+	char item[GMT_RECORDER_ITEM_BYTES];
+	bool has_one = false;
+
+	while (before && *before) {
+		const char *behind = gmt_recorder_options_next(before, item, sizeof(item), NULL);
+		int length = (int)(behind - before) - (behind[-1] == ':');
+
+		if (length && !is_passed(passed, 0, item)) {
+			fprintf(stream, "%s%.*s", has_one ? ":" : "", length, before);
+			has_one = true;
+		}
+		before = behind;
+	}
+	return has_one;
+}
+
 char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed)
 {
 	char *text = NULL;
@@ -91,34 +123,45 @@ char *gmt_recorder_options(const char *before, const struct gmt_option_passed *p
 
 	if (!stream)
 		return NULL;
-	if (before)
-		fputs(before, stream);
+
+	bool has_one = put_items_before(stream, before, passed);
 	for (size_t i = 0; i < passed->count; i++) {
-		if (i || (before && *before))
-			fputc(':', stream);
-		fprintf(stream, "%s=", passed->keys[i]);
+		/* The last one of several counts. */
+		if (is_passed(passed, i + 1, passed->keys[i]))
+			continue;
+		fprintf(stream, "%s%s=", has_one ? ":" : "", passed->keys[i]);
+		has_one = true;
 		put_value(stream, passed->values[i]);
 	}
 	fclose(stream);
 	return text;
 }
 
-const char *gmt_recorder_next_item(const char *options, char *ret_item, size_t item_bytes, bool *ret_open)
-{
-	const char *at = options;
-	size_t length = 0;
-	char quote = 0;
+struct checking {
+	const char *verb;
+	bool is_refused;
+};
 
-	for (; *at && (quote || *at != ':'); at++) {
-		if (quote ? *at == quote : (*at == '"' || *at == '\''))
-			quote = quote ? 0 : *at;
-		else if (length + 1 < item_bytes)
-			ret_item[length++] = *at;
-	}
-	ret_item[length] = 0;
-	if (ret_open)
-		*ret_open = quote != 0;
-	return at + (*at == ':');
+static void say_refused(void *context, const struct gmt_option_complaint *complaint)
+{
+	struct checking *checking = context;
+
+	if (!complaint->is_refused)
+		return;
+	checking->is_refused = true;
+	gmt_say_error("%s: options of the recorder: %s", checking->verb, complaint->line);
+}
+
+bool gmt_recorder_takes(const char *verb, const char *options)
+{
+	struct checking checking = { .verb = verb };
+	struct gmt_recorder_settings settings;
+
+	gmt_recorder_options_read(options, &settings, say_refused, &checking);
+	if (checking.is_refused)
+		gmt_say_hint("`gpumemtrace %s --help` lists them%s", verb,
+			getenv("GPUMEMTRACE_OPTIONS") ? "; those in GPUMEMTRACE_OPTIONS count too" : "");
+	return !checking.is_refused;
 }
 
 /* As the recorder reads it, the last one counts. */
@@ -127,13 +170,9 @@ void gmt_recorder_output(const char *options, char *ret_output, size_t output_by
 	static const char key[] = "output=";
 	char item[PATH_MAX];
 
-#define GMT_OPTION(name, fallback, values, meaning) \
-	if (strcmp(#name, "output") == 0) \
-		snprintf(ret_output, output_bytes, "%s", fallback);
-#include "wire/recorder_options.def"
-#undef GMT_OPTION
+	snprintf(ret_output, output_bytes, "%s", gmt_recorder_option(GMT_RECORDER_OPTION_output)->fallback);
 	while (*options) {
-		options = gmt_recorder_next_item(options, item, sizeof(item), NULL);
+		options = gmt_recorder_options_next(options, item, sizeof(item), NULL);
 		if (strncmp(item, key, sizeof(key) - 1) == 0 && item[sizeof(key) - 1])
 			snprintf(ret_output, output_bytes, "%s", item + sizeof(key) - 1);
 	}

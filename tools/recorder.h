@@ -33,14 +33,17 @@ bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BY
 /* LD_PRELOAD with `library` in front of `before` (may be NULL or empty). From malloc; NULL: no memory. */
 char *gmt_recorder_preload(const char *library, const char *before);
 
-/* GPUMEMTRACE_OPTIONS: `before` (may be NULL or empty), then `passed`. From malloc; NULL: no memory. */
+/*
+ * GPUMEMTRACE_OPTIONS: `before` (may be NULL or empty) without the keys that `passed` gives another value, then `passed`. From
+ * malloc; NULL: no memory.
+ */
 char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed);
 
 /*
- * Copies the first item of `options`, key=value without quotes, to ret_item, as far as there is room. The address
- * behind it, "" at the end. *ret_open: a quote in it is never closed; may be NULL.
+ * Reads `options` as the recorder will, and says each thing on stderr that it would refuse, as `verb`. Returns false when
+ * there is such a thing: better no run than one that records something else.
  */
-const char *gmt_recorder_next_item(const char *options, char *ret_item, size_t item_bytes, bool *ret_open);
+bool gmt_recorder_takes(const char *verb, const char *options);
 
 /* The value of `output` in force under these options, with its tokens, as far as there is room. */
 void gmt_recorder_output(const char *options, char *ret_output, size_t output_bytes);

@@ -53,7 +53,7 @@ bool gmt_environment_is_answering(void)
 	const char *options = look_up("GPUMEMTRACE_OPTIONS");
 
 	/* For callers who come before the constructor. */
-	return !options || !gmt_early_has_item(options, "nvtx=off");
+	return !options || !gmt_early_has_item(options, "nvtx=off", "nvtx=on");
 }
 
 /*

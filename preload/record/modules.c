@@ -12,13 +12,15 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "capture/rules.h"
+#include "config.h"
 #include "patience.h"
 #include "record/session.h"
 #include "routes/objects.h"
 #include "together.h"
 
 enum {
-	LOCK_WAIT_NS = 20000000,
+	LOCK_WAIT_NS = 20000000,     /* what the writer waits for: it comes again */
+	UNLOAD_WAIT_NS = 1000000000, /* what an object waits for that will be gone: a machine under load may stop the writer so long */
 	ROWS_MAX = 65536, /* some 6 MiB, when a program loads and unloads without end */
 };
 
@@ -85,9 +87,10 @@ uint64_t gmt_modules_unload_count(void)
 	return count;
 }
 
-static bool lock(void)
+/* Waits for a thread that has the lock for microseconds, but may be stopped by the scheduler meanwhile. */
+static bool lock(uint64_t wait_ns)
 {
-	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
 
 	while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
 		if (!gmt_patience_rest(&patience))
@@ -258,23 +261,40 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 	return 0;
 }
 
-void gmt_modules_scan(void)
+static bool scan(uint64_t wait_ns)
 {
 	bool first = true;
 
 	/* Without a stack since the last time, nobody asks what was there meanwhile. */
-	if (!atomic_load(&gmt_modules_used.is_used_since_scan) || !lock())
-		return;
+	if (!atomic_load(&gmt_modules_used.is_used_since_scan))
+		return true;
+	if (!lock(wait_ns))
+		return false;
 	atomic_store(&gmt_modules_used.is_used_since_scan, false);
 	gmt_objects_visit(note_down, &first);
 	unlock();
+	return true;
+}
+
+void gmt_modules_scan(void)
+{
+	scan(LOCK_WAIT_NS);
+}
+
+void gmt_modules_scan_before_unload(void)
+{
+	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_told))
+		gmt_session_note("a library was unloaded before it was noted down, as the recorder's thread did not run: "
+			"frames in it may have no name");
 }
 
 bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module)
 {
 	bool found = false;
 
-	if (!lock())
+	if (!lock(LOCK_WAIT_NS))
 		return false;
 	if (index < modules.rows.count) {
 		const struct row *row = &modules.rows.items[index];

@@ -49,6 +49,12 @@ static inline uint32_t gmt_modules_use_again(void)
  */
 void gmt_modules_scan(void);
 
+/*
+ * The same, before objects are unloaded: what is not noted down now has no name for ever. Waits for a second at most, longer with
+ * overflow=wait, and leaves a note where that was in vain.
+ */
+void gmt_modules_scan_before_unload(void);
+
 /* How many objects the loader has unloaded so far; 0 where it does not count. */
 uint64_t gmt_modules_unload_count(void);
 

@@ -17,6 +17,7 @@ enum {
 	SLACK_PARTS = 16,
 	LATE_PARTS = 8,
 	KEPT_PARTS = 10,
+	ROOMY_HEADS = 4,              /* a file of so many heads has room for the old and the new one, and for events */
 	FOLD_EVENTS = 32768,          /* less is not worth a fold */
 	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
 	SLICE_NS = 8000000,
@@ -201,7 +202,7 @@ static uint64_t sure_stamp(const struct gmt_rotate *rotate, uint32_t cut)
  */
 static void give_up(struct gmt_rotate *rotate)
 {
-	char note[GMT_RECORDING_NOTE_BYTES];
+	char note[GMT_RECORDING_NOTE_BYTES], remedy[64] = "";
 
 	rotate->cut_under_way = 0;
 	if (rotate->rewrite.found_no_room) {
@@ -219,8 +220,11 @@ static void give_up(struct gmt_rotate *rotate)
 	if (rotate->told_failure)
 		return;
 	rotate->told_failure = true;
-	snprintf(note, sizeof(note), "older events could not be folded: %.140s; all stays as it is, up to max_size; "
-		"tried again in a minute", rotate->rewrite.why);
+	if (rotate->rewrite.found_no_room)
+		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB has room)",
+			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
+	snprintf(note, sizeof(note), "older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
+		"tried again in a minute", rotate->rewrite.why, remedy);
 	tell(rotate, "a fold failed", note);
 }
 

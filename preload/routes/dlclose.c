@@ -21,7 +21,7 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 
 	uint64_t before = gmt_modules_unload_count();
 	if (gmt_session_is_on())
-		gmt_modules_scan();
+		gmt_modules_scan_before_unload();
 
 	gmt_rules_pause();
 

@@ -62,7 +62,7 @@ GMT_EARLY static inline bool is_same(const char *a, const char *b)
 	return length && !a[length];
 }
 
-static const char item[] = "exports=off";
+static const char item[] = "exports=off", other_item[] = "exports=on";
 static const char variable_prefix[] = "GPUMEMTRACE_OPTIONS=";
 
 /* Where the value of the variable begins in /proc/self/environ; -1: nowhere. */
@@ -101,7 +101,7 @@ GMT_EARLY static bool kernel_says_off(void)
 
 	if (got > 0) {
 		buffer[got] = 0;
-		says_off = gmt_early_has_item(buffer, item);
+		says_off = gmt_early_has_item(buffer, item, other_item);
 	}
 	kernel(SYS_close, fd, 0, 0, 0);
 	return says_off;
@@ -123,7 +123,7 @@ GMT_EARLY static bool wants_exports_off(void)
 	for (char **variable = argument + 1; *variable; variable++) {
 		size_t name = gmt_early_skip(*variable, variable_prefix);
 
-		if (name && gmt_early_has_item(*variable + name, item))
+		if (name && gmt_early_has_item(*variable + name, item, other_item))
 			return true;
 	}
 	return false;

@@ -92,7 +92,7 @@ bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes)
 
 	if (!at)
 		return false;
-	if (*at == ' ')
+	if (*at == ' ' && at[1])
 		at++;
 
 	const char *letter = *at ? strchr(letters, *at == 'k' ? 'K' : *at) : NULL;
@@ -100,10 +100,10 @@ bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes)
 		if (__builtin_mul_overflow(value, (uint64_t)1 << (10 * (letter - letters + 1)), &value))
 			return false;
 		at++;
-		if (*at == 'i' && at[1] == 'B')
-			at++;
 	}
-	if (*at == 'B')
+	if (letter && *at == 'i' && at[1] == 'B')
+		at += 2;
+	else if (*at == 'B')
 		at++;
 	if (*at)
 		return false;

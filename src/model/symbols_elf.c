@@ -94,6 +94,18 @@ struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
 	};
 }
 
+/*
+ * The file is mapped and needs its descriptor no more: a program has thousands of libraries, and a user 1,024 descriptors. Where
+ * the file refers to another one by a relative path, libdw finds that by the descriptor.
+ */
+static void let_go_of_descriptor(struct gmt_elf *elf)
+{
+	if (elf->refers_further || elf_cntl(elf->elf, ELF_C_FDREAD))
+		return;
+	close(elf->fd);
+	elf->fd = -1;
+}
+
 struct gmt_elf *gmt_elf_open(const char *path)
 {
 	struct stat about;
@@ -113,6 +125,7 @@ struct gmt_elf *gmt_elf_open(const char *path)
 	}
 	elf->stamp = gmt_elf_stamp_of(&about);
 	survey(elf);
+	let_go_of_descriptor(elf);
 	return elf;
 }
 

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum gmt_window_unit { GMT_WINDOW_EVENTS, GMT_WINDOW_SECONDS, GMT_WINDOW_STEPS };
@@ -30,5 +31,14 @@ bool gmt_option_value_window(const char *text, struct gmt_window *ret_window);
 
 /* A size (base/text.h), or "none", which is UINT64_MAX; false for all else. */
 bool gmt_option_value_size(const char *text, uint64_t *ret_bytes);
+
+enum { GMT_OPTION_HINT_BYTES = 64 };
+
+/*
+ * Writes what the user probably meant by `text`, which is not allowed, as words that can follow a message: "did you mean 12?",
+ * "the largest is 512". `example` is an allowed value, such as the default: a number without a unit gets the unit of
+ * `example`. Returns false, and writes "", where no allowed value is near.
+ */
+bool gmt_option_value_hint(const char *values, const char *example, const char *text, char ret_hint[GMT_OPTION_HINT_BYTES]);
 
 #endif

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """run and env: what the program gets, what comes back, and what is said."""
+import json
 import os
 import shutil
 import signal
@@ -8,6 +9,7 @@ import sys
 import unittest
 
 import cli
+import other_users
 
 FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
 
@@ -58,6 +60,28 @@ class Run(unittest.TestCase):
         done = self.run_program("run", path)
         self.assertEqual((done.returncode, done.stderr), (126, f"gpumemtrace: error: {path}: Permission denied\n"))
 
+    def test_a_folder_of_the_path_that_may_not_be_entered_is_no_reason_for_126(self):
+        folder = other_users.public_folder()
+        program, shut = other_users.copy(self.program, folder), os.path.join(folder, "shut")
+        other_users.copy(self.library, folder)
+        os.mkdir(shut, 0)
+        self.addCleanup(os.rmdir, shut)
+        with open(os.path.join(folder, "plain"), "w", encoding="utf-8") as file:
+            file.write("text")
+
+        def ask(*arguments):
+            return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, cwd="/",
+                                  env={**cli.PLAIN, "PATH": f"{shut}:{folder}:{os.environ['PATH']}"}, **other_users.become_nobody())
+
+        done = ask("run", "--", "no-such-program")
+        self.assertEqual((done.returncode, done.stderr), (
+            127, "gpumemtrace: error: no-such-program: No such file or directory\n"))
+        self.assertEqual(ask("run", "plain").returncode, 126)
+        self.assertEqual(ask("run", "-q", "true").returncode, 0)
+        for name, words in ("no-such-program", "not found in PATH"), ("plain", "may not be executed"):
+            found = {row["id"]: row["finding"] for row in json.loads(ask("doctor", "--json", name).stdout)["checks"]}
+            self.assertIn(words, found["command_found"])
+
     def test_own_failures_give_125(self):
         self.assertEqual(self.run_program("run").returncode, 125)
         self.assertEqual(self.run_program("run", "--nonsense", "true").returncode, 125)
@@ -83,6 +107,27 @@ class Run(unittest.TestCase):
         with open(told, encoding="utf-8") as file:
             self.assertEqual(file.read(),
                              """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
+
+    def test_what_is_given_again_takes_the_place_of_what_the_environment_says(self):
+        told = os.path.join(self.folder, "told")
+        for before, expected in (("depth=9:stacks=all", "stacks=all:depth=4"), ("depth=9:", "depth=4"), ("depth=12x", "depth=4"),
+                                 ("output='a:b':depth=9::nvtx=on", "output='a:b':nvtx=on:depth=4")):
+            done = self.run_program("run", "--depth=5", "--depth=4", "true",
+                                    environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": before})
+            self.assertEqual((done.returncode, done.stderr[:20]), (0, "gpumemtrace: nothing"), done.stderr)
+            with open(told, encoding="utf-8") as file:
+                self.assertEqual(file.read(), expected)
+
+    def test_options_that_the_recorder_would_refuse_are_refused_before_the_program_starts(self):
+        for arguments, variable, words in (
+                ([], "depth=12x", "depth=12x is refused: did you mean 12?"), ([], "dept=3", "did you mean depth?"),
+                ([], "output='a", "never closed"), (["-o", "x/"], "", "names a folder"), (["-o", "%z"], "", "unknown token %z"),
+                (["--window=3"], "", "add mode=window"), (["--stacks=none"], "free_stacks=on", "leave one of them out")):
+            done = self.run_program("run", *arguments, "--", "echo", "started", environment={"GPUMEMTRACE_OPTIONS": variable})
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertIn(words, done.stderr)
+            self.assertTrue(done.stderr.startswith("gpumemtrace: error: run: options of the recorder: "), done.stderr)
+        self.assertEqual(self.run_program("env", "--window=3").returncode, 2)
 
     def test_options_behind_the_program_are_its_own(self):
         self.assertEqual(self.run_program("run", "echo", "--stacks=x", "-q").stdout, "--stacks=x -q\n")

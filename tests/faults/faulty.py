@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import leftovers
+import other_users
 from snapshots import SHIM, SIMCUDA, cli, records, report
 from tasks import PATIENCE_S as WAIT_S
 from tasks import wait_until
@@ -72,7 +73,9 @@ def fill(folder, keep_bytes=0):
 class Host:
     """faults-host under the recorder. It is told one command at a time, by calling it, and ended by end()."""
 
-    def __init__(self, options=None, environment=None, folder=None, around=(), faults=None, streams=""):
+    def __init__(self, options=None, environment=None, folder=None, around=(), faults=None, streams="",
+                 is_reachable=False):
+        """`is_reachable`: another user is to run it, who may not be able to read the build folder."""
         self.work = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.folder = folder or self.work
@@ -80,14 +83,15 @@ class Host:
         self.around, self.streams = list(around), streams
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)
-        self.variables = {**os.environ, "LD_LIBRARY_PATH": SIMCUDA, **(environment or {})}
+        self.program, shim, simcuda = (other_users.reachable(path) if is_reachable else path for path in (HOST, SHIM, SIMCUDA))
+        self.variables = {**os.environ, "LD_LIBRARY_PATH": simcuda, **(environment or {})}
         self.errors = os.path.join(self.work, "stderr")
         recorded = {**self.variables, "GPUMEMTRACE_OPTIONS": text, **(faults or {})}
         self.faults = faults or {}
-        self.process = self.start([SHIM, INJECT] if faults else [SHIM], recorded, self.errors)
+        self.process = self.start([shim, INJECT] if faults else [shim], recorded, self.errors)
 
     def start(self, preload, variables, errors):
-        command = ["env", *([f"LD_PRELOAD={':'.join(preload)}"] if preload else []), HOST]
+        command = ["env", *([f"LD_PRELOAD={':'.join(preload)}"] if preload else []), self.program]
         if self.streams:
             command = ["sh", "-c", f'exec "$@" {self.streams}', "sh", *command]
         with open(errors, "ab") as stderr:
@@ -152,8 +156,10 @@ class Host:
 
     def count_events(self):
         """Of the layer that the program's own calls are in, from the report: millions are soon counted."""
-        layers = [row for device in self.report()["devices"] for row in device["layers"] if row["layer"] == "cuda"]
-        return sum(row["alloc_count"] + row["free_count"] for row in layers)
+        told = self.report()
+        layers = [row for device in told["devices"] for row in device["layers"] if row["layer"] == "cuda"]
+        # A free whose allocation was dropped is in the file, and belongs to no layer's blocks.
+        return sum(row["alloc_count"] + row["free_count"] for row in layers) + told["anomalies"]["unknown_frees"]
 
     def dropped(self):
         """By reason; the last record of a thread and reason counts."""

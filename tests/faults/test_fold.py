@@ -2,12 +2,14 @@
 """What goes wrong while the recorder folds its own file: the old file stays whole, nothing is lost, and it is said."""
 import glob
 import os
+import re
 import unittest
 
 import tap
 from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
 
 EVENTS = 30000  # calls to each of two functions: more than a fold waits for
+LIVING = 330000  # blocks, of which 1 MiB has no room for two lists
 FOLDED = "folded; "
 NOT_FOLDED = "older events could not be folded"
 
@@ -101,6 +103,18 @@ class Folds(Faults):
                 if not one.dropped():
                     (layer,) = (row for row in one.report()["devices"][0]["layers"] if row["layer"] == "cuda")
                     self.assertEqual((layer["live_blocks"], layer["free_count"]), (kept, 10000 * rounds))
+
+    def test_a_max_size_that_is_too_small_for_what_lives_is_told_with_one_that_is_not(self):
+        def run(max_size):
+            one = Host(options={"stacks": "none", "max_size": max_size})
+            one(f"keep {LIVING}", "events 10000", "pause 1500")
+            one.end()
+            self.assertEqual(("".join(one.out), one.code), one.plain(), one.said)
+            return [line for line in one.said if NOT_FOLDED in line]
+
+        (said,) = run("1MiB")
+        self.assertIn("there is no room for the new file within max_size", said)
+        self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) has room\)", said).group(1)), [])
 
     def test_where_files_cannot_be_flushed_they_are_folded_all_the_same(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":

@@ -144,7 +144,7 @@ class Refused(Faults):
 
     @unittest.skipUnless(os.getuid() == 0, "needs root, to become a user with a limit")
     def test_a_user_who_may_have_no_more_processes_is_left_alone(self):
-        host = Host(around=["setpriv", "--reuid=54321", "--clear-groups", "prlimit", "--nproc=1"],
+        host = Host(around=["setpriv", "--reuid=54321", "--clear-groups", "prlimit", "--nproc=1"], is_reachable=True,
                     options={"output": "/tmp/gpumemtrace-%p.gmt.gz"})
         host("events 100")
         self.end(host, "no thread", "nothing is recorded")

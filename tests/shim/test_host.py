@@ -81,13 +81,15 @@ class Host(unittest.TestCase):
                          [[(ALLOC_FAILED, 4444)]])
 
     def test_nothing_is_left_in_shared_memory(self):
-        folder = f"/dev/shm/gpumemtrace-{os.getuid()}"
         run = Recording([program("busy-threads"), "2", "10"])
+        self.assertIsNone(leftovers.of(run.file))
         pid = os.path.basename(run.file).split(".")[0]
-        self.assertEqual([name for name in os.listdir(folder) if name.startswith(f"{pid}.")], [])
+        self.assertEqual([path for path in leftovers.paths(run.folder) if os.path.basename(path).startswith(f"{pid}.")], [])
 
     def test_what_a_recorder_left_that_was_killed_as_it_began_is_removed_by_a_later_one(self):
-        folder = f"/dev/shm/gpumemtrace-{os.getuid()}"
+        if not os.access("/dev/shm", os.W_OK | os.X_OK):
+            self.skipTest("there is no /dev/shm that this user may write to")
+        folder = leftovers.folder()
         os.makedirs(folder, mode=0o700, exist_ok=True)
         orphan = os.path.join(folder, "2147483646.0.area")
         with open(orphan, "wb"):
@@ -102,12 +104,12 @@ class Host(unittest.TestCase):
         syncs = []
 
         def kill(recording, process):
-            # A sync point comes every second, on a busy machine later.
-            def is_third_there():
-                syncs[:] = [row["stamp"] for row in recording.rows_by_now("sync")]
-                return len(syncs) > 2
+            # A sync point comes every second, on a busy machine later. Two may come at once, with no event between them.
+            def are_events_between():
+                syncs[:] = recording.rows_by_now("sync")
+                return len(syncs) > 2 and syncs[-1]["events"] > syncs[0]["events"]
 
-            tasks.wait_until(is_third_there, "three sync points", lambda: process.poll() is not None)
+            tasks.wait_until(are_events_between, "sync points with events between them", lambda: process.poll() is not None)
             process.kill()
 
         run = Recording([program("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill)
@@ -115,8 +117,8 @@ class Host(unittest.TestCase):
         os.unlink(leftovers.of(run.file).path)
         result = run.report()
         self.assertFalse(result["complete"])
-        self.assertGreaterEqual(max(row["stamp"] for row in run.records("sync")), syncs[-1])
-        self.assertTrue([event for event in run.events() if syncs[1] < event["stamp"] < syncs[2]])
+        self.assertGreaterEqual(max(row["stamp"] for row in run.records("sync")), syncs[-1]["stamp"])
+        self.assertGreaterEqual(result["events"]["recorded"], syncs[-1]["events"])
 
     def allocating_python(self, *lines):
         return ["python3", "-c", "\n".join([

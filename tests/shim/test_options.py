@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import Recording, records
+from snapshots import Recording, cli, records
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 BUSY = [os.path.join(PROGRAMS, "busy-threads"), "1", "20"]
@@ -23,12 +23,48 @@ class Options(unittest.TestCase):
 
     def test_an_unknown_option_is_one_line_and_the_rest_holds(self):
         run = Recording(BUSY, {"dept": "3", "stacks": "none"})
-        self.check_warned_once(run, "dept")
+        self.check_warned_once(run, "there is no option `dept`; did you mean depth?")
         self.assertEqual({event["stack"] for event in run.records("event")}, {0})
+
+    def test_what_is_wrong_with_the_options_is_in_the_file_and_shown_by_report_and_info(self):
+        run = Recording(BUSY, {"depth": "12x"})
+        line = "GPUMEMTRACE_OPTIONS: depth=12x is refused: did you mean 12?; depth=128 is used"
+        self.check_warned_once(run, line)
+        self.assertEqual([row["text"] for row in run.records("note")], [line])
+        for verb in "report", "info":
+            self.assertIn(line, cli(verb, run.file).stdout)
+        options = {row["key"]: row["value"] for row in run.records("option")}
+        self.assertEqual(options["depth"], "128")
+
+    def test_many_wrong_options_are_four_lines_of_which_the_last_counts_the_others(self):
+        run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "a1=1:b2=2:c3=3:d4=4:e5=5:f6=6"})
+        self.assertEqual((run.code, run.out), (0, "20\n"))
+        lines = run.err.splitlines()
+        self.assertEqual(len(lines), 4, lines)
+        self.assertIn("3 more things are wrong with it", lines[-1])
+        self.assertEqual([f"gpumemtrace: {row['text']}" for row in run.records("note")], lines)
+
+    def test_a_child_of_fork_has_the_note_too(self):
+        run = Recording([os.path.join(PROGRAMS, "forks")], {"dept": "3"})
+        self.assertGreater(len(run.files), 1)
+        for path in run.files:
+            self.assertIn("`dept`", "".join(row["text"] for row in records(path, "note")))
+
+    def test_options_that_contradict_each_other_are_one_line(self):
+        run = Recording(BUSY, {"window": "30s"})
+        self.check_warned_once(run, "window=30s has no effect with mode=full; add mode=window")
+
+    def test_the_last_of_two_values_holds_also_where_it_is_read_before_the_start(self):
+        probe = os.path.join(PROGRAMS, "probe")
+        for text, is_off in (("exports=off:exports=on", False), ("exports=on:exports=off", True), ("output='a:exports=off'", False)):
+            run = Recording([probe], environment={"GPUMEMTRACE_OPTIONS": text})
+            # A column of weak references, which find the recorder's functions unless that is off.
+            self.assertEqual("0" in {line.split()[0] for line in run.out.splitlines()}, is_off)
 
     def test_a_bad_value_is_one_line_and_the_default_holds(self):
         for key, value in (("stacks", "some"), ("depth", "0"), ("depth", "99999999999999999999"),
-                           ("free_stacks", ""), ("verbosity", "-1"), ("overflow", "blockdrop")):
+                           ("free_stacks", ""), ("verbosity", "-1"), ("overflow", "blockdrop"), ("depth", "12x"),
+                           ("max_size", "4GiBx"), ("max_size", "1KiB"), ("memory", "-1"), ("memory", "64"), ("memory", " 64MiB")):
             with self.subTest(key=key, value=value):
                 run = Recording(BUSY, {key: value})
                 self.check_warned_once(run, key)
@@ -117,8 +153,17 @@ class Output(unittest.TestCase):
             for name in os.listdir(folder):
                 self.assertEqual(len(records(os.path.join(folder, name), "end")), 1)
 
-    def test_an_unknown_token_or_an_impossible_folder_is_one_line(self):
-        for template, word in (("x%z.gmt.gz", "%z"), ("/proc/nowhere/x.gmt.gz", "/proc/nowhere"),
+    def test_a_name_that_no_file_can_have_is_one_line_and_the_default_holds(self):
+        for template, word in ("x%z.gmt.gz", "%z"), ("folder/", "names a folder"), ("..", "names a folder"), \
+                ("x" * 256, "more than 255 bytes"), ("y" * 5000, "is too long"):
+            with self.subTest(template[:20]):
+                run, (name,) = self.files(template)
+                self.assertRegex(name, r"^gpumemtrace\.busy-threads\..*\.gmt\.gz$")
+                self.assertEqual(len(run.err.splitlines()), 1, run.err)
+                self.assertIn(word, run.err)
+
+    def test_an_impossible_folder_is_one_line(self):
+        for template, word in (("/proc/nowhere/x.gmt.gz", "/proc/nowhere"),
                                ("/dev/null/x.gmt.gz", "/dev/null")):
             with self.subTest(template):
                 run = Recording(BUSY, {"output": template})

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/suggest.h"
+#include "base/suggest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 enum { LONGEST = 32 };
@@ -10,6 +11,25 @@ static unsigned smallest(unsigned a, unsigned b, unsigned c)
 	unsigned least = a < b ? a : b;
 
 	return least < c ? least : c;
+}
+
+/* Without the locale, which would be the program's. */
+static char lower(char letter)
+{
+	return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+static bool begins_with(const char *word, const char *start)
+{
+	for (; *start; word++, start++)
+		if (lower(*word) != lower(*start))
+			return false;
+	return true;
+}
+
+bool gmt_words_equal(const char *a, const char *b)
+{
+	return strlen(a) == strlen(b) && begins_with(a, b);
 }
 
 /* How many letters to insert, take out or change to make one word the other. */
@@ -28,7 +48,7 @@ static unsigned distance_of(const char *from, const char *to)
 			unsigned above = row[i];
 
 			row[i] = smallest(above + 1, row[i - 1] + 1,
-				diagonal + (from[line - 1] != to[i - 1]));
+				diagonal + (lower(from[line - 1]) != lower(to[i - 1])));
 			diagonal = above;
 		}
 	}
@@ -42,7 +62,7 @@ void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const cha
 
 	unsigned distance = distance_of(typed, word);
 	/* Somebody who types the beginning of a word means it. */
-	if (strncmp(word, typed, strlen(typed)) == 0)
+	if (begins_with(word, typed))
 		distance = 1;
 	if (distance > 1 + strlen(word) / 3 || distance >= strlen(word))
 		return;

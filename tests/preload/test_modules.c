@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The map of loaded objects while the thread that has its lock does not run: what is about to be unloaded is noted down first. */
+#include <link.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "capture/rules.h"
+#include "config.h"
+#include "record/clock.h"
+#include "record/modules.h"
+#include "record/session.h"
+#include "routes/objects.h"
+
+enum { STOPPED_MS = 300, FOR_EVER_MS = 10000 };
+
+/* What the recorder's other parts are for this one. */
+struct gmt_config gmt_config;
+
+static _Atomic bool is_visiting; /* a thread is in the map, with its lock */
+static _Atomic int stops_ms;     /* and stands still there for so long */
+static _Atomic int notes;
+
+void gmt_rules_pause(void)
+{
+}
+
+void gmt_rules_resume(bool forget)
+{
+	(void)forget;
+}
+
+void gmt_session_note(const char *text)
+{
+	assert_non_null(strstr(text, "may have no name"));
+	atomic_fetch_add(&notes, 1);
+}
+
+uint64_t gmt_clock_monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+{
+	atomic_store(&is_visiting, true);
+	usleep((useconds_t)atomic_exchange(&stops_ms, 0) * 1000);
+	dl_iterate_phdr(look, argument);
+	atomic_store(&is_visiting, false);
+}
+
+static void *scan(void *unused)
+{
+	gmt_modules_scan();
+	return unused;
+}
+
+/* Starts a thread that scans, and returns when it stands still in the middle of that. */
+static pthread_t start_scan(int for_ms)
+{
+	pthread_t thread;
+
+	gmt_modules_use();
+	atomic_store(&stops_ms, for_ms);
+	assert_int_equal(pthread_create(&thread, NULL, scan, NULL), 0);
+	while (!atomic_load(&is_visiting))
+		usleep(100);
+	/* A stack that was taken since the scan began: there is something to note down again. */
+	gmt_modules_use();
+	return thread;
+}
+
+static void what_is_unloaded_while_the_writer_stands_still_is_noted_down_first(void **state)
+{
+	pthread_t thread = start_scan(STOPPED_MS);
+	struct gmt_module_info module;
+
+	(void)state;
+	gmt_modules_scan_before_unload();
+	assert_false(atomic_load(&is_visiting));
+	assert_true(gmt_modules_get(0, &module));
+	assert_int_equal(atomic_load(&notes), 0);
+	pthread_join(thread, NULL);
+}
+
+static void the_wait_has_an_end_and_leaves_a_note(void **state)
+{
+	uint64_t start_ns = gmt_clock_monotonic_ns();
+	pthread_t thread = start_scan(FOR_EVER_MS);
+
+	(void)state;
+	gmt_modules_scan_before_unload();
+	assert_true(atomic_load(&is_visiting));
+	assert_true(gmt_clock_monotonic_ns() - start_ns < (uint64_t)FOR_EVER_MS * 1000000);
+	assert_int_equal(atomic_load(&notes), 1);
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_unloaded_while_the_writer_stands_still_is_noted_down_first),
+		cmocka_unit_test(the_wait_has_an_end_and_leaves_a_note),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
