@@ -153,9 +153,11 @@ void gmt_config_init(const char *text)
 	static char item[GMT_OUTPUT_BYTES + 32];
 
 	const char *runtime_folder = getenv("XDG_RUNTIME_DIR");
+	const char *run = getenv("GPUMEMTRACE_RUN");
 
 	wrong_count = 0;
 	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s", runtime_folder ? runtime_folder : "");
+	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s", run && gmt_identifier_is_one(run) ? run : "");
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		keep_value(i, options[i].fallback);
 	while (text && *text) {

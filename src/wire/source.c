@@ -156,7 +156,8 @@ static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *er
 {
 	struct stat about;
 
-	source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
+	if (source->fd < 0)
+		source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
 	if (source->fd < 0)
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
 	if (fstat(source->fd, &about))
@@ -271,12 +272,24 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
 	struct gmt_source **ret_source, struct gmt_error *error)
 {
+	return gmt_source_open_file(inflater, -1, path, leftover, ret_source, error);
+}
+
+enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
+	struct gmt_leftover *leftover, struct gmt_source **ret_source, struct gmt_error *error)
+{
 	struct gmt_source *source;
 	enum gmt_status status = make(inflater, path, &source, error);
 
 	*ret_source = NULL;
 	if (status)
 		return status;
+	/* The copy shares its position with the caller's descriptor. */
+	if (fd >= 0 && ((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
+		gmt_error_set(error, GMT_NO_FILE, "%s: %s", path, strerror(errno));
+		gmt_source_close(source);
+		return GMT_NO_FILE;
+	}
 	source->recovery = leftover ? gmt_recovery_new(leftover) : NULL;
 	if (leftover && !source->recovery)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
