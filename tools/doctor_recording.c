@@ -45,12 +45,12 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("GPUMEMTRACE_OPTIONS");
 	char *kept_preload = preload ? strdup(preload) : NULL, *kept_options = options ? strdup(options) : NULL;
-	int kept = dup(STDOUT_FILENO), code = GMT_CHILD_OWN_FAILURE;
+	int kept = dup(STDOUT_FILENO), code = GMT_CHILD_OWN_FAILURE, signal;
 
 	fflush(stdout);
 	if (kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
 		if (set_variables(doctor, folder))
-			code = gmt_child_run(doctor->command);
+			code = gmt_child_run(doctor->command, &signal);
 		dup2(kept, STDOUT_FILENO);
 	}
 	if (kept >= 0)

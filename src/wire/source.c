@@ -303,6 +303,36 @@ enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd
 	return GMT_OK;
 }
 
+bool gmt_source_is_hardly_begun(int fd)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	struct gmt_source *source;
+	struct stat about;
+	size_t got;
+	bool is_begun;
+
+	if (fstat(fd, &about) || !S_ISREG(about.st_mode))
+		return false;
+	if (!about.st_size)
+		return true;
+	if (make(&gmt_inflater_zlib, NULL, &source, NULL))
+		return false;
+	source->fd = fd;
+	source->is_part = true;
+	source->part_bytes = (uint64_t)about.st_size;
+	is_begun = fill_input(source) && source->in[0] == 0x1f && (source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
+	got = is_begun ? inflate_some(source, header, sizeof(header)) : 0;
+	is_begun = is_begun && got < sizeof(header) && source->is_cut &&
+		!memcmp(header, GMT_FORMAT_MAGIC, got < 8 ? got : 8);
+	gmt_source_close(source);
+	return is_begun;
+}
+
+bool gmt_source_is_cut(const struct gmt_source *source)
+{
+	return source->is_cut;
+}
+
 #define CUT "it ends in the middle: the process was killed, or the file was cut"
 
 static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
