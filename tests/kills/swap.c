@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the reader, as what another program may do at the worst moment: moves the file SWAP_FROM to the name SWAP_TO,
- * when the reader calls the function SWAP_AT: fsync, or syscall (for renameat2, which has no wrapper in old libraries).
+ * Preloaded into the reader, as what others may do at the worst moment: when the reader calls the function SWAP_AT, moves the
+ * file SWAP_FROM to the name SWAP_TO, or raises the signal SWAP_RAISE. SWAP_AT is fsync, or syscall (for renameat2, which has
+ * no wrapper in old libraries).
  */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +16,15 @@
 static void swap(const char *function)
 {
 	static int done;
-	const char *at = getenv("SWAP_AT");
+	const char *at = getenv("SWAP_AT"), *number = getenv("SWAP_RAISE");
 
-	if (!done && at && !strcmp(at, function)) {
-		done = 1;
-		if (rename(getenv("SWAP_FROM"), getenv("SWAP_TO")))
-			abort();
-	}
+	if (done || !at || strcmp(at, function))
+		return;
+	done = 1;
+	if (number)
+		raise(atoi(number));
+	else if (rename(getenv("SWAP_FROM"), getenv("SWAP_TO")))
+		abort();
 }
 
 __attribute__((visibility("default"))) int fsync(int fd)

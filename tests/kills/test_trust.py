@@ -120,7 +120,7 @@ class Trust(unittest.TestCase):
             name = file.read(36).decode()
         said = json.loads(cli("dump", "--json", "--record=process", self.run_.file).stdout.splitlines()[0])
         self.assertEqual(said["recording"], name)
-        self.write(offset, b"0")
+        self.write(offset, b"x")
         self.assertNotEqual(self.read(self.memory)[offset:offset + 36].decode(), name)
         self.check_refused("no recording of the process")
         self.assertIn("has no end", cli("recover", self.run_.file).stderr)
@@ -374,11 +374,14 @@ class InProgress(unittest.TestCase):
                     self.assertNotIn("was killed", done.stdout + done.stderr)
                     if verb in ("report", "info", "check"):
                         self.assertIn(said, done.stdout)
-                remarks = json.loads(cli("report", "--json", run.file).stdout)
-                self.assertFalse(remarks["complete"])
+                for verb in "report", "info":
+                    found = json.loads(cli(verb, "--json", run.file).stdout)
+                    self.assertEqual((found["complete"], found["in_progress"]), (False, pid))
+                self.assertIn("IN PROGRESS", cli("report", run.file).stdout)
                 self.assertEqual(cli("report", "--strict", run.file).returncode, 4)
                 run.kill()
                 self.assertNotIn("in progress", cli("report", run.file).stdout)
+                self.assertNotIn("in_progress", cli("report", "--json", run.file).stdout)
                 run.clear()
 
     def test_a_copy_of_a_recording_that_goes_on_is_not_in_progress(self):
