@@ -67,20 +67,25 @@ static bool exchange(const struct gmt_target *target, const struct gmt_target_ne
 	return !syscall(SYS_renameat2, target->folder, new->name, target->folder, target->name, EXCHANGE);
 }
 
+/* False with ENOENT or EEXIST: the name is nobody's, or another file's. */
+static bool has_its_name(const struct gmt_target *target)
+{
+	if (gmt_file_identity_is_at(target->folder, target->name, &target->file))
+		return true;
+	errno = faccessat(target->folder, target->name, F_OK, AT_SYMLINK_NOFOLLOW) ? ENOENT : EEXIST;
+	return false;
+}
+
 /*
  * Both files have names after the exchange, so whether the right one was replaced is looked at afterwards, when nothing is lost
  * yet. File systems that cannot exchange (NFS) leave a moment between the look and the step.
  */
 static bool replace_old(const struct gmt_target *target, struct gmt_target_new *new)
 {
-	if (!gmt_file_identity_is_at(target->folder, target->name, &target->file)) {
-		errno = EEXIST;
+	if (!has_its_name(target))
 		return false;
-	}
 	if (!exchange(target, new)) {
-		if (errno != EINVAL && errno != ENOSYS && errno != EPERM)
-			return false;
-		if (renameat(target->folder, new->name, target->folder, target->name))
+		if (!has_its_name(target) || renameat(target->folder, new->name, target->folder, target->name))
 			return false;
 		new->name[0] = 0;
 		return true;

@@ -147,18 +147,16 @@ class Run(unittest.TestCase):
         self.check_nothing_is_left()
 
     def test_children_that_die_a_moment_after_the_program_are_waited_for(self):
-        # The program is killed; its child, in a session of its own, half a second later.
+        # The program is killed; its child, in a session of its own, a tenth of a second later.
         script = ("import os, subprocess, sys, threading, time\n"
                   f"child = subprocess.Popen({self.killed('wait', None)!r}, start_new_session=True, stdin=subprocess.DEVNULL)\n"
-                  "subprocess.Popen(['sh', '-c', 'read x; sleep 0.5; kill -9 $0', str(child.pid)], start_new_session=True, "
+                  "subprocess.Popen(['sh', '-c', 'read x; sleep 0.1; kill -9 $0', str(child.pid)], start_new_session=True, "
                   "env={**os.environ, 'LD_PRELOAD': ''}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
                   "sys.stdin.readline(); os.kill(os.getpid(), 9)\n")
         process = self.start(sys.executable, "-c", script)
         self.wait_for_ready(process)
         out, err = process.communicate("end\nend\n", timeout=tasks.PATIENCE_S)
         self.assertEqual(process.returncode, 137)
-        if "in progress" in err:
-            self.skipTest("this machine took longer than two seconds to end a process")
         self.assertIn("its recording was completed", err)
         self.check_complete()
 
