@@ -71,6 +71,9 @@ bool gmt_run_output_check(const char *output)
 		gmt_say_error("run: -o %s: %s", output, *name ? strerror(ENAMETOOLONG) : "it names a folder: name a file");
 		return false;
 	}
+	/* A folder whose name is not known yet may be there, and take files, although the one above it takes none. */
+	if (!is_whole && strchr(output + strcspn(output, "%"), '/'))
+		return true;
 	/* The recorder makes the folders that are missing. */
 	do
 		to_folder(path);

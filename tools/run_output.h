@@ -6,8 +6,8 @@
 
 /*
  * Whether the recorder can make files of the name `output`, which may have tokens, as far as that can be known before the
- * program has started. Makes a file without a name in their folder, or in the nearest one that is there, and removes it. False,
- * and said in one line.
+ * program has started. Makes a file in their folder, or in the nearest one above it that is there, and removes it. A folder with
+ * tokens in its name is not looked at. False, and said in one line.
  */
 bool gmt_run_output_check(const char *output);
 

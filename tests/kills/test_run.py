@@ -214,7 +214,7 @@ class Run(unittest.TestCase):
         with open(plain, "w", encoding="utf-8"):
             pass
         for output, why in ("/proc/x", "no file can be made in /proc: "), ("/dev/null", "it is a device"),\
-                (plain + "/x.gmt.gz", "Not a directory"), ("/proc/%p/x.%e", "no file can be made in /proc: "),\
+                (plain + "/x.gmt.gz", "Not a directory"), ("/proc/%p.%e", "no file can be made in /proc: "),\
                 (self.place("new/"), "it names a folder"), (self.place("x" * 300), "File name too long"):
             with self.subTest(output):
                 done = self.run_to_end("touch", self.place("started"), output=output)
