@@ -46,12 +46,15 @@ static bool was_there(const struct gmt_run *run, const char *path)
 	return false;
 }
 
-/* A file that says nothing yet counts as this run's: its process was killed in its first moment. */
+/*
+ * A file that says nothing counts as this run's: its process was killed in its first moment, or found no run in its
+ * environment, or has the recorder of an older version.
+ */
 static bool is_of_another_run(const struct gmt_run *run, const char *path)
 {
 	char name[GMT_IDENTIFIER_BYTES];
 
-	return run->name[0] && gmt_leftovers_run_of(path, name) && strcmp(name, run->name);
+	return run->name[0] && gmt_leftovers_run_of(path, name) && name[0] && strcmp(name, run->name);
 }
 
 /*

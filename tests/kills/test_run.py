@@ -171,7 +171,7 @@ class Run(unittest.TestCase):
         try:
             said = f"x.gmt.gz: in progress: process {pid} still records\n"
             self.assertEqual(process.stderr.readline(), "gpumemtrace: hint: " + said)
-            self.assertIn("in progress", cli("report", self.file).stdout)
+            tasks.wait_until(lambda: "in progress" in cli("report", self.file).stdout, "the first bytes of the file")
         finally:
             os.kill(pid, signal.SIGKILL)
             tasks.wait_until(lambda: not tasks.named("killed", pid), "the end of the child")
