@@ -21,6 +21,7 @@ struct recover_options {
 const struct gmt_option_row gmt_table_recover[] = {
 	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all), "every file of yours whose recorder was killed on this machine" },
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(how.output), "write to FILE instead of completing the file in place" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(how.force), "replace FILE although it is a recording" },
 	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(how.keep), "leave the recorder's memory where it is" },
 	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(how.discard), "remove memory whose file is gone, or that cannot be used any more" },
 	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(how.is_dry), "say what would be done, and change nothing" },

@@ -57,7 +57,7 @@ static void complete(const struct gmt_target *from, struct gmt_leftover *leftove
 
 	if (options->output) {
 		snprintf(outcome->path, sizeof(outcome->path), "%s", options->output);
-		if (gmt_target_open_new(options->output, &new, why) == GMT_TARGET_IS_REFUSED)
+		if (gmt_target_open_new(options->output, options->force, &new, why) == GMT_TARGET_IS_REFUSED)
 			refuse(outcome, why);
 		to = &new;
 	} else if (!gmt_target_is_own(from, why)) {

@@ -32,6 +32,7 @@ struct gmt_recover_options {
 	bool keep;    /* leave the memory where it is */
 	bool discard; /* remove memory that has no file, or cannot be used */
 	bool is_dry;  /* change nothing */
+	bool force;   /* `output` may be a recording, which is replaced */
 	const char *output; /* write to this file, not in place; NULL: in place */
 };
 

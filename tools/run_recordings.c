@@ -35,7 +35,7 @@ void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
 		ret_run->name[0] = 0;
 	/* A run inside another one has its own. */
 	setenv("GPUMEMTRACE_RUN", ret_run->name, 1);
-	glob(pattern, 0, NULL, &ret_run->before);
+	glob(pattern, GLOB_BRACE, NULL, &ret_run->before);
 }
 
 static bool was_there(const struct gmt_run *run, const char *path)
@@ -63,7 +63,7 @@ static bool is_of_another_run(const struct gmt_run *run, const char *path)
  */
 static void find_files(struct gmt_run *run)
 {
-	glob(run->pattern, 0, NULL, &run->after);
+	glob(run->pattern, GLOB_BRACE, NULL, &run->after);
 	for (size_t i = 0; i < run->after.gl_pathc; i++) {
 		char *path = run->after.gl_pathv[i];
 

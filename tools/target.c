@@ -155,17 +155,23 @@ bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_
 	return about.st_uid == geteuid();
 }
 
+/* A recorder may have made an empty file of that name just now. */
 static bool is_recording(int fd, const char *path)
 {
+	size_t length = strlen(path);
 	struct gmt_source *source;
-	bool is = !gmt_source_open_descriptor(fd, path, NULL, &source, NULL);
+	bool is;
+
+	if (length > 3 && !strcmp(path + length - 3, ".gz") && gmt_source_is_hardly_begun(fd))
+		return true;
+	is = !gmt_source_open_descriptor(fd, path, NULL, &source, NULL);
 
 	if (is)
 		gmt_source_close(source);
 	return is;
 }
 
-enum gmt_target_state gmt_target_open_new(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+enum gmt_target_state gmt_target_open_new(const char *path, bool force, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
 {
 	char whole[PATH_MAX];
 	enum gmt_target_state state;
@@ -178,8 +184,8 @@ enum gmt_target_state gmt_target_open_new(const char *path, struct gmt_target *r
 		return refuse(ret_why, "there is no such folder", "");
 	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
 	state = state ? state : open_file(ret_target, ret_why);
-	if (!state && is_recording(ret_target->fd, path))
-		return refuse(ret_why, "it is a recording, which is not written over", "");
+	if (!state && !force && is_recording(ret_target->fd, path))
+		return refuse(ret_why, "it is a recording; write to another file, or say --force to replace this one", "");
 	return state;
 }
 

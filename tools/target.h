@@ -44,9 +44,9 @@ bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_
 
 /*
  * Opens the folder of a new file of the name `path`, to be written by gmt_target_begin. Refuses what is there already, unless it
- * is a plain file that is no recording.
+ * is a plain file, and no recording or `force`.
  */
-enum gmt_target_state gmt_target_open_new(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
+enum gmt_target_state gmt_target_open_new(const char *path, bool force, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES]);
 
 /* A file that is not visible yet, or has a name that begins with a dot. */
 struct gmt_target_new {

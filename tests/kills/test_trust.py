@@ -318,11 +318,14 @@ class Trust(unittest.TestCase):
     def test_a_recording_is_not_written_over_and_devices_are_not_replaced(self):
         other = self.place("other.gmt.gz")
         shutil.copy(self.run_.file, other)
-        for output, why in (other, "is a recording"), (self.run_.file, "is a recording"), ("/dev/null", "no plain file"):
+        empty = self.place("new.gmt.gz", b"")
+        for output, why in (other, "say --force"), (self.run_.file, "say --force"), ("/dev/null", "no plain file"), (empty, "say --force"):
             done = cli("recover", self.run_.file, "-o", output)
             self.assertEqual(done.returncode, 3)
             self.assertIn(why, done.stderr)
         self.assertTrue(os.path.exists(self.memory))
+        self.assertEqual(cli("recover", self.run_.file, "--force", "-o", other).returncode, 0)
+        self.assertRegex(self.run_.check(other), r"^\d+$")
 
     def test_a_dry_run_says_what_would_be_done_and_changes_nothing(self):
         content = self.read(self.run_.file)
