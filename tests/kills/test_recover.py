@@ -236,7 +236,7 @@ class Recover(unittest.TestCase):
                 file.write(broken)
                 file.truncate(choose.choice((len(broken), 1 << 22, 1 << 30)))
             out = os.path.join(run.folder, "out.gmt.gz")
-            self.assertIn(cli("recover", "--keep", "-o", out, path).returncode, (0, 3))
+            self.assertIn(cli("recover", "--keep", "--force", "-o", out, path).returncode, (0, 3))
             os.unlink(path)
 
     def test_the_folder_is_its_users_and_nobody_elses_whatever_the_umask_is(self):
