@@ -100,9 +100,11 @@ static void apply(void)
 void gmt_config_init(const char *text)
 {
 	const char *runtime_folder = getenv("XDG_RUNTIME_DIR");
+	const char *run = getenv("GPUMEMTRACE_RUN");
 
 	wrong.count = 0;
 	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s", runtime_folder ? runtime_folder : "");
+	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s", run && gmt_identifier_is_one(run) ? run : "");
 	gmt_recorder_options_read(text, &settings, keep_complaint, NULL);
 	memcpy(gmt_config.output, settings.output, sizeof(gmt_config.output));
 	apply();

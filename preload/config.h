@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/identifier.h"
 #include "hidden.h"
 #include "wire/option_value.h"
 #include "wire/recorder_options.h"
@@ -55,6 +56,7 @@ struct gmt_config {
 	uint64_t snapshot_peak_bytes; /* 0: off */
 	int snapshot_signal;          /* 0: off */
 	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "" when there is none */
+	char run[GMT_IDENTIFIER_BYTES]; /* of the `gpumemtrace run` that started the process; "" when there is none */
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 tells what it does */
 	bool command; /* arguments and working folder of the program are kept */
 	bool help;

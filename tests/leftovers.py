@@ -8,7 +8,7 @@ import struct
 
 MAGIC = b"GMTAREA\n"
 HEADER = struct.Struct("<8sIIQQQQQQQQQ")       # magic version slots size preamble journal depot rings
-OWNER = struct.Struct("<IIQQ40s256sQQ4352sQQ")
+OWNER = struct.Struct("<IIQQ40s256sQQ4352sQQ40s40s")
 CHANGING = struct.Struct("<II8Q")              # write_errno slots_used losses
 RING = struct.Struct("<IIII16s32xQQ4Q16xQ56x")  # magic capacity thread tid name published seen 4*dropped consumed
 RING_MAGIC = 0x31474E52

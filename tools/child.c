@@ -9,13 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/say.h"
 
 static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child; /* 0: it has ended */
+static volatile sig_atomic_t ended_s; /* when */
+
+/* A signal to all processes of a job ends the program, and reaches this process a moment later. */
+enum { SAME_SIGNAL_S = 2 };
+
+static sig_atomic_t now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (sig_atomic_t)now.tv_sec;
+}
 
 /*
  * Ctrl-C comes from the kernel to the whole foreground group, so the child has it already; a second
@@ -26,8 +39,14 @@ static void forward(int number, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	if (info->si_code <= 0)
-		kill((pid_t)child, number);
+	if (child > 0) {
+		if (info->si_code <= 0)
+			kill((pid_t)child, number);
+	} else if (now_s() - ended_s > SAME_SIGNAL_S) {
+		/* The user does not want to wait for what this process does after the program. */
+		signal(number, SIG_DFL);
+		raise(number);
+	}
 	errno = saved;
 }
 
@@ -75,22 +94,31 @@ static void become(char **argv, const sigset_t *mask)
 	_exit(why == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
 }
 
-static int wait_for(pid_t pid)
+static int wait_for(pid_t pid, int *ret_signal)
 {
+	siginfo_t about;
 	int status;
+
+	/* Until it is waited for for good, the number stays the program's. */
+	while (waitid(P_PID, (id_t)pid, &about, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	ended_s = now_s();
+	child = 0;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR) {
 			gmt_say_error("waiting for the program: %s", strerror(errno));
 			return GMT_CHILD_OWN_FAILURE;
 		}
+	*ret_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int gmt_child_run(char **argv)
+int gmt_child_run(char **argv, int *ret_signal)
 {
 	sigset_t all, before;
 
+	*ret_signal = 0;
 	/* No signal may come between fork and the moment at which `child` says to whom it goes on. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
@@ -106,5 +134,5 @@ int gmt_child_run(char **argv)
 	child = pid;
 	set_handlers();
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return wait_for(pid);
+	return wait_for(pid, ret_signal);
 }

@@ -101,7 +101,8 @@ static int dump_file(const char *path, const struct dump_options *options)
 	struct gmt_error error = { 0 };
 	struct gmt_source *source;
 	struct gmt_block block;
-	struct gmt_leftover *leftover = gmt_leftovers_find(path);
+	uint32_t recording_pid;
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, &recording_pid);
 	enum gmt_status status = gmt_source_open_with(path, leftover, &source, &error);
 	uint64_t blocks = 0;
 
@@ -118,6 +119,8 @@ static int dump_file(const char *path, const struct dump_options *options)
 			break;
 		blocks++;
 	}
+	bool is_in_progress = recording_pid && gmt_source_is_cut(source);
+
 	gmt_decoder_fini(&decoder);
 	gmt_source_close(source);
 	gmt_leftover_close(leftover);
@@ -130,7 +133,10 @@ static int dump_file(const char *path, const struct dump_options *options)
 	}
 	if (status != GMT_DAMAGED)
 		return gmt_say_failure(&error);
-	gmt_say_warning("%s: %s; all before that was printed", path, error.text);
+	if (is_in_progress)
+		gmt_say_hint("%s: in progress: process %u still records; all that the file has so far was printed", path, recording_pid);
+	else
+		gmt_say_warning("%s: %s; all before that was printed", path, error.text);
 	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
 }
 

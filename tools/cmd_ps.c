@@ -111,7 +111,7 @@ static bool list(void *context, const struct gmt_running *running)
 	struct lister *lister = context;
 	static struct row row;
 
-	read_row(running->page, &row);
+	read_row(&running->about, &row);
 	if (lister->json)
 		print_json(lister->json, running->pid, &row);
 	else

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,8 @@
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/recorder.h"
+#include "tools/run_output.h"
+#include "tools/run_recordings.h"
 #include "tools/say.h"
 
 struct run_options {
@@ -39,49 +40,32 @@ const struct gmt_option_row gmt_table_run[] = {
 
 enum { NAMES_SHOWN = 8, NOTHING_TO_JUDGE = 3 };
 
-static bool was_there(const glob_t *before, const char *path)
+static void say_nothing(const struct gmt_run *run)
 {
-	for (size_t i = 0; i < before->gl_pathc; i++)
-		if (strcmp(before->gl_pathv[i], path) == 0)
-			return true;
-	return false;
+	if (run->why_nothing[0])
+		gmt_say_error("nothing was recorded: %s", run->why_nothing);
+	else
+		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
 
-/*
- * The files that this run wrote, moved to the front of `after`: the recorder never overwrites, so they are
- * those that were not there. Returns how many.
- */
-static size_t find_new(const glob_t *before, const char *pattern, glob_t *ret_after)
-{
-	size_t count = 0;
-
-	glob(pattern, GLOB_BRACE, NULL, ret_after);
-	for (size_t i = 0; i < ret_after->gl_pathc; i++)
-		if (!was_there(before, ret_after->gl_pathv[i])) {
-			char *path = ret_after->gl_pathv[i];
-
-			ret_after->gl_pathv[i] = ret_after->gl_pathv[count];
-			ret_after->gl_pathv[count++] = path;
-		}
-	return count;
-}
-
-static void say_next(char **paths, size_t count, const char *pattern)
+static void say_next(const struct gmt_run *run)
 {
 	struct gmt_plain plain = { .file = stderr };
 
-	if (!count) {
-		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
-	} else if (count > NAMES_SHOWN) {
-		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", count);
+	if (run->count && run->why_nothing[0])
+		gmt_say_warning("a process of the program was not recorded: %s", run->why_nothing);
+	if (!run->count) {
+		say_nothing(run);
+	} else if (run->count > NAMES_SHOWN) {
+		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", run->count);
 		fputs("next: gpumemtrace report ", stderr);
-		gmt_safe_print(stderr, pattern); /* for the shell to expand */
+		gmt_safe_print(stderr, run->pattern); /* for the shell to expand */
 		fputc('\n', stderr);
 	} else {
 		fputs("next: gpumemtrace report", stderr);
-		for (size_t i = 0; i < count; i++) {
+		for (size_t i = 0; i < run->count; i++) {
 			fputc(' ', stderr);
-			gmt_plain_argument(&plain, paths[i]);
+			gmt_plain_argument(&plain, run->after.gl_pathv[i]);
 		}
 		fputc('\n', stderr);
 	}
@@ -103,20 +87,16 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 }
 
 /* The program's own failure comes first: a program that ended early may well have kept its limits. */
-static int conclude(const struct run_options *options, struct gmt_check_plan *plan, const glob_t *before,
-	const char *pattern, int code)
+static int conclude(const struct run_options *options, struct gmt_check_plan *plan, struct gmt_run *run, int signal, int code)
 {
-	glob_t after = { 0 };
-	size_t count = find_new(before, pattern, &after);
-
+	gmt_run_finish(run, signal, options->quiet);
 	if (!options->quiet)
-		say_next(after.gl_pathv, count, pattern);
+		say_next(run);
 	if (options->check) {
-		int answer = code && !count ? 0 : check(plan, after.gl_pathv, count);
+		int answer = code && !run->count ? 0 : check(plan, run->after.gl_pathv, run->count);
 
 		code = code ? code : answer;
 	}
-	globfree(&after);
 	return code;
 }
 
@@ -141,6 +121,15 @@ static bool set_audit(const char *library)
 	return done;
 }
 
+/* The program may run for hours, and its recorder tries only when CUDA is used first. */
+static bool can_write_to(const char *recorder)
+{
+	char output[PATH_MAX + 64];
+
+	gmt_recorder_output(recorder, output, sizeof(output));
+	return gmt_run_output_check(output);
+}
+
 static bool set_environment(const struct run_options *options, char **ret_pattern)
 {
 	char library[PATH_MAX];
@@ -161,11 +150,12 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 
 	bool done = preload && recorder && !setenv("LD_PRELOAD", preload, 1) &&
 		(!*recorder || !setenv("GPUMEMTRACE_OPTIONS", recorder, 1));
+	bool can_write = !done || can_write_to(recorder);
 
-	*ret_pattern = done ? gmt_recorder_output_glob(recorder) : NULL;
+	*ret_pattern = done && can_write ? gmt_recorder_output_glob(recorder) : NULL;
 	free(preload);
 	free(recorder);
-	if (!*ret_pattern)
+	if (!*ret_pattern && can_write)
 		gmt_say_error("out of memory");
 	return *ret_pattern;
 }
@@ -174,8 +164,9 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 {
 	struct run_options options = { 0 };
 	struct gmt_check_plan plan = { 0 };
-	glob_t before = { 0 };
+	struct gmt_run run;
 	char *pattern;
+	int signal;
 	int code = gmt_options_parse(command, &options, true, &argc, argv);
 
 	if (code >= 0)
@@ -194,11 +185,11 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 
 	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
 	argv[argc] = NULL;
-	glob(pattern, GLOB_BRACE, NULL, &before);
-	code = gmt_child_run(argv);
+	gmt_run_begin(&run, pattern);
+	code = gmt_child_run(argv, &signal);
 	if (code != GMT_CHILD_NOT_FOUND && code != GMT_CHILD_NOT_EXECUTABLE)
-		code = conclude(&options, &plan, &before, pattern, code);
-	globfree(&before);
+		code = conclude(&options, &plan, &run, signal, code);
+	gmt_run_fini(&run);
 	free(pattern);
 	gmt_check_plan_fini(&plan);
 	return code;

@@ -2,12 +2,7 @@
 #include "tools/complete.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "wire/encode.h"
@@ -58,49 +53,55 @@ static enum gmt_status write_to(int fd, struct gmt_source *source, struct gmt_co
 	return status;
 }
 
-/* Who might read the file, and who might not, still may or may not. */
-static void keep_rights(int fd, const char *path)
+/* Says what a write of the new file failed by, with the name that the user knows. */
+static enum gmt_status failed(const struct gmt_target *to, struct gmt_error *error)
 {
-	struct stat about;
-
-	if (!stat(path, &about)) {
-		/* Only root may give files away; then the rights of the group are not another group's. */
-		if (fchown(fd, about.st_uid, about.st_gid))
-			about.st_mode &= ~(mode_t)(S_IRWXG & ~S_IRGRP);
-		fchmod(fd, about.st_mode & 0777);
-	}
+	return gmt_error_set(error, GMT_WRITE, "%s: %s", to->path,
+		errno == EEXIST ? "another file has taken its place meanwhile" : strerror(errno));
 }
 
-enum gmt_status gmt_complete(const char *path, struct gmt_leftover *leftover, const char *to,
+static enum gmt_status write_new(struct gmt_source *source, const struct gmt_target *to, int like,
+	struct gmt_completed *completed, struct gmt_error *error)
+{
+	struct gmt_target_new new;
+	struct gmt_error why = { 0 };
+	enum gmt_status status;
+
+	if (!gmt_target_begin(to, like, &new))
+		return failed(to, error);
+	status = write_to(new.fd, source, completed, &why);
+	if (status)
+		gmt_error_set(error, status, "%s: %.512s", to->path, why.text);
+	else if (!gmt_target_replace(to, &new))
+		status = failed(to, error);
+	gmt_target_end(to, &new);
+	return status;
+}
+
+/* Counts what would be written. */
+static enum gmt_status count(struct gmt_source *source, struct gmt_completed *completed, struct gmt_error *error)
+{
+	struct gmt_block block;
+	enum gmt_status status;
+
+	while (!(status = gmt_source_next(source, &block, error)))
+		if (block.kind == GMT_RECORD_EVENT)
+			completed->events += block.rows;
+	completed->recovered = gmt_source_recovered(source);
+	return status == GMT_END ? GMT_OK : status;
+}
+
+enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_leftover *leftover, const struct gmt_target *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error)
 {
-	char real[PATH_MAX], beside[PATH_MAX + 64];
-	struct gmt_error why = { 0 };
 	struct gmt_source *source;
-	enum gmt_status status = gmt_source_open_with(path, leftover, &source, error);
+	int fd = from ? from->fd : -1;
+	enum gmt_status status = gmt_source_open_descriptor(fd, from ? from->path : NULL, leftover, &source, error);
 
 	*ret_completed = (struct gmt_completed){ 0 };
 	if (status)
 		return status;
-	/* A symbolic link goes on meaning the file. */
-	if (!realpath(to, real))
-		snprintf(real, sizeof(real), "%s", to);
-	snprintf(beside, sizeof(beside), "%s.recovering-%d", real, (int)getpid());
-
-	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		status = gmt_error_set(error, GMT_WRITE, "%s: %s", beside, strerror(errno));
-	} else {
-		keep_rights(fd, path ? path : to);
-		status = write_to(fd, source, ret_completed, &why);
-		close(fd);
-		if (status)
-			gmt_error_set(error, status, "%s: %.512s", beside, why.text);
-		else if (rename(beside, real))
-			status = gmt_error_set(error, GMT_WRITE, "%s: %s", real, strerror(errno));
-		if (status)
-			unlink(beside);
-	}
+	status = to ? write_new(source, to, fd, ret_completed, error) : count(source, ret_completed, error);
 	gmt_source_close(source);
 	return status;
 }

@@ -5,6 +5,7 @@
 /* A snapshot and what its killed recorder left in memory, written as one whole file. */
 
 #include "base/status.h"
+#include "tools/target.h"
 #include "wire/source.h"
 
 struct gmt_completed {
@@ -13,10 +14,10 @@ struct gmt_completed {
 };
 
 /*
- * Writes the snapshot at `path` (NULL: it is gone) with what `leftover` has to `to`, which may be the same
- * name: it is replaced in one step, when all is on the disk, and keeps owner and permissions where there are some.
+ * Writes the snapshot `from` (NULL: it is gone) with what `leftover` has to `to`, which may be the same. The file `to` is replaced
+ * in one step, when all is on the disk, and gets the permissions of `from`. `to` NULL: only counts what would be written.
  */
-enum gmt_status gmt_complete(const char *path, struct gmt_leftover *leftover, const char *to,
+enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_leftover *leftover, const struct gmt_target *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error);
 
 #endif

@@ -11,6 +11,7 @@
 #include "tools/child.h"
 #include "tools/doctor.h"
 #include "tools/input.h"
+#include "tools/leftovers.h"
 #include "tools/say.h"
 
 struct outcome {
@@ -45,12 +46,12 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("GPUMEMTRACE_OPTIONS");
 	char *kept_preload = preload ? strdup(preload) : NULL, *kept_options = options ? strdup(options) : NULL;
-	int kept = dup(STDOUT_FILENO), code = GMT_CHILD_OWN_FAILURE;
+	int kept = dup(STDOUT_FILENO), code = GMT_CHILD_OWN_FAILURE, signal;
 
 	fflush(stdout);
 	if (kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
 		if (set_variables(doctor, folder))
-			code = gmt_child_run(doctor->command);
+			code = gmt_child_run(doctor->command, &signal);
 		dup2(kept, STDOUT_FILENO);
 	}
 	if (kept >= 0)
@@ -60,6 +61,17 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 	free(kept_preload);
 	free(kept_options);
 	return code;
+}
+
+/* The trial's file goes, and so does what a program that was killed left of it in shared memory. */
+static void remove_file(const char *path)
+{
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, NULL);
+
+	if (leftover)
+		gmt_leftovers_remove(leftover);
+	gmt_leftover_close(leftover);
+	unlink(path); /* fails for . and .. */
 }
 
 static void count(const char *path, struct outcome *outcome)
@@ -95,7 +107,7 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 		for (size_t i = 0; i < files.gl_pathc; i++) {
 			if (strstr(gmt_program_name(files.gl_pathv[i]), ".gmt.gz"))
 				count(files.gl_pathv[i], ret_outcome);
-			unlink(files.gl_pathv[i]); /* fails for . and .. */
+			remove_file(files.gl_pathv[i]);
 		}
 	globfree(&files);
 	rmdir(folder);

@@ -74,7 +74,7 @@ static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source 
 static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool only_first)
 {
 	struct gmt_error error = { 0 };
-	struct gmt_leftover *leftover = gmt_leftovers_find(path);
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, NULL);
 	struct gmt_source *source;
 	enum gmt_status status = gmt_source_open_with(path, leftover, &source, &error);
 

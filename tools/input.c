@@ -17,8 +17,11 @@ static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
 int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 {
 	struct gmt_progress progress = { 0 };
-	struct gmt_leftover *leftover = gmt_leftovers_find(path);
-	struct gmt_snapshot_load_options options = { .progress = step, .user = &progress, .leftover = leftover };
+	uint32_t recording_pid;
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, &recording_pid);
+	struct gmt_snapshot_load_options options = {
+		.progress = step, .user = &progress, .leftover = leftover, .recording_pid = recording_pid,
+	};
 	struct gmt_error error = { 0 };
 	enum gmt_status status;
 
@@ -31,8 +34,13 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 	gmt_leftover_close(leftover);
 	if (status == GMT_NO_MEMORY)
 		gmt_error_set(&error, status, "%s: out of memory", path);
+	if (status == GMT_FORMAT && recording_pid)
+		gmt_error_set(&error, status, "%s: in progress: process %u records, and has written nothing so far", path, recording_pid);
 	if (status)
 		return gmt_say_failure(&error);
+	if ((*ret_snapshot)->recording_pid)
+		gmt_say_hint("%s: in progress: process %u still records; what follows is what the file has so far: %s events", path,
+			recording_pid, gmt_text_count((*ret_snapshot)->seen_events).text);
 	if ((*ret_snapshot)->damaged)
 		gmt_say_warning("%s: %s; what follows is all before that: %s events", path,
 			(*ret_snapshot)->damage, gmt_text_count((*ret_snapshot)->seen_events).text);

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_bytes.h"
+#include "base/file_identity.h"
 #include "base/runtime_folder.h"
 #include "base/text.h"
 #include "render/json.h"
@@ -23,6 +25,7 @@ enum {
 	TAKE_UP_MS = 10000,   /* the recorder looks four times a second, on a busy machine later */
 	CLAIM_MS = 60000,     /* others who ask are answered first */
 	POLL_MS = 20,
+	SEEN_MOST = 4096,     /* control files of a folder; a process has one */
 };
 
 /* Nobody holds the lock: the process is gone. */
@@ -38,53 +41,61 @@ static bool is_page(const struct gmt_control *page)
 	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 && page->version == GMT_CONTROL_VERSION;
 }
 
-/* NULL when it is nothing that can be asked. */
-static struct gmt_control *map(const char *path)
+/* Read, not mapped: the file may become shorter at any time, and a page that is gone ends a process. */
+static bool read_page(int fd, struct gmt_control *ret_page)
 {
-	struct gmt_control *page = NULL;
 	struct stat about;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-		about.st_size >= (off_t)sizeof(*page)) {
-		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (page == MAP_FAILED)
-			page = NULL;
-	}
-	/* One that is being made has no lock yet, and no magic either. */
-	if (page && (is_gone(fd) || !is_page(page))) {
-		if (is_page(page) && is_gone(fd))
-			unlink(path);
-		munmap(page, sizeof(*page));
-		page = NULL;
-	}
-	close(fd);
-	return page;
+	if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+		gmt_file_read_at(fd, 0, ret_page, sizeof(*ret_page)) != sizeof(*ret_page) || !is_page(ret_page))
+		return false;
+	ret_page->mode[sizeof(ret_page->mode) - 1] = 0;
+	ret_page->program[sizeof(ret_page->program) - 1] = 0;
+	ret_page->path[sizeof(ret_page->path) - 1] = 0;
+	return true;
 }
 
-static bool see_folder(const char *folder, bool (*see)(void *context, const struct gmt_running *running), void *context)
+/* Whether the search goes on. */
+static bool see_file(int folder, const char *name, bool (*see)(void *context, const struct gmt_running *running), void *context)
 {
-	DIR *entries = opendir(folder);
+	static struct gmt_running running; /* large */
+	struct gmt_file_identity file;
 	bool goes_on = true;
 
-	for (struct dirent *entry; goes_on && entries && (entry = readdir(entries)) != NULL;) {
+	running.fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (running.fd < 0)
+		return true;
+	/* One that is being made has no lock yet, and no magic either. */
+	if (read_page(running.fd, &running.about)) {
+		running.pid = running.about.pid;
+		if (!is_gone(running.fd))
+			goes_on = see(context, &running);
+		else if (gmt_file_identity_of(running.fd, &file) && gmt_file_identity_is_at(folder, name, &file))
+			unlinkat(folder, name, 0);
+	}
+	close(running.fd);
+	return goes_on;
+}
+
+static bool see_folder(const char *path, bool (*see)(void *context, const struct gmt_running *running), void *context)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	bool goes_on = true;
+	int seen = 0;
+
+	for (struct dirent *entry; goes_on && entries && seen < SEEN_MOST && (entry = readdir(entries)) != NULL;) {
 		const char *suffix = strrchr(entry->d_name, '.');
-		struct gmt_running running;
 
 		if (!suffix || strcmp(suffix, ".control") != 0)
 			continue;
-		snprintf(running.control_path, sizeof(running.control_path), "%s/%s", folder, entry->d_name);
-		running.page = map(running.control_path);
-		if (!running.page)
-			continue;
-		running.pid = running.page->pid;
-		goes_on = see(context, &running);
-		munmap(running.page, sizeof(*running.page));
+		seen++;
+		goes_on = see_file(dirfd(entries), entry->d_name, see, context);
 	}
 	if (entries)
 		closedir(entries);
+	else if (fd >= 0)
+		close(fd);
 	return goes_on;
 }
 
@@ -161,20 +172,9 @@ static bool claim(struct gmt_control *page)
 	return false;
 }
 
-static bool is_alive(const struct gmt_running *running)
-{
-	int fd = open(running->control_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	bool alive = fd >= 0 && !is_gone(fd);
-
-	if (fd >= 0)
-		close(fd);
-	return alive;
-}
-
 /* Until the answer is there. A recorder that has begun may take long: it is only given up when it is gone. */
-static bool wait_for_answer(const struct gmt_running *running)
+static bool wait_for_answer(const struct gmt_running *running, struct gmt_control *page)
 {
-	struct gmt_control *page = running->page;
 	unsigned waited_ms = 0;
 
 	for (;; waited_ms += POLL_MS) {
@@ -186,38 +186,71 @@ static bool wait_for_answer(const struct gmt_running *running)
 		if (turn == GMT_CONTROL_ASKED && waited_ms >= TAKE_UP_MS &&
 			atomic_compare_exchange_strong(&page->turn, &asked, GMT_CONTROL_IDLE))
 			return false;
-		if (waited_ms % 500 == 0 && !is_alive(running))
+		if (waited_ms % 500 == 0 && is_gone(running->fd))
 			return false;
 		nap();
 	}
 }
 
-static bool ask(void *context, const struct gmt_running *running)
+static void say_cut(int number)
 {
-	struct question *question = context;
-	struct gmt_control *page = running->page;
+	static const char line[] = "gpumemtrace: error: the control file of the process was cut\n";
+	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
 
-	if (running->pid != question->pid)
-		return true;
-	question->is_found = true;
-	question->code = GMT_EXIT_UNREADABLE;
+	(void)number;
+	(void)written;
+	_exit(GMT_EXIT_UNREADABLE);
+}
+
+/* The turn is taken by one store, so the page is mapped. Whoever cuts the file then must not crash this process. */
+static struct gmt_control *map(int fd)
+{
+	struct gmt_control *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	signal(SIGBUS, say_cut);
+	return page;
+}
+
+static void ask_page(struct question *question, const struct gmt_running *running, struct gmt_control *page)
+{
 	if (!claim(page)) {
 		gmt_say_error("process %u is answering somebody else", question->pid);
-		return false;
+		return;
 	}
 	page->verb = question->verb;
 	snprintf(page->argument, sizeof(page->argument), "%s", question->argument ? question->argument : "");
 	atomic_store(&page->turn, GMT_CONTROL_ASKED);
-	if (!wait_for_answer(running)) {
+	if (!wait_for_answer(running, page)) {
 		release(page);
 		gmt_say_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
-		return false;
+		return;
 	}
 	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
 	question->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
 	release(page);
 	if (question->code)
 		gmt_say_error("process %u: %s", question->pid, question->answer);
+}
+
+static bool ask(void *context, const struct gmt_running *running)
+{
+	struct question *question = context;
+	struct gmt_control *page;
+
+	if (running->pid != question->pid)
+		return true;
+	question->is_found = true;
+	question->code = GMT_EXIT_UNREADABLE;
+	page = map(running->fd);
+	if (!page) {
+		gmt_say_error("process %u cannot be asked: %s", question->pid, strerror(errno));
+		return false;
+	}
+	ask_page(question, running, page);
+	signal(SIGBUS, SIG_DFL);
+	munmap(page, sizeof(*page));
 	return false;
 }
 

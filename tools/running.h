@@ -15,12 +15,12 @@
 
 struct gmt_running {
 	uint32_t pid;        /* as the process sees it */
-	struct gmt_control *page; /* shared with the recorder */
-	char control_path[4096];
+	struct gmt_control about; /* a copy of what the recorder says, each text with its end */
+	int fd;              /* of the control file */
 };
 
 /*
- * Calls `see` for each recorder that is alive, until it answers false. The page goes when `see` returns. Control
+ * Calls `see` for each recorder that is alive, until it answers false. `running` goes when `see` returns. Control
  * files of processes that are gone are removed.
  */
 void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context);

@@ -71,6 +71,8 @@ static void write_process(const struct gmt_facts *facts)
 		.directory = slice(directory),
 		.shim_version = slice(GMT_PROGRAM_VERSION),
 		.machine = slice(machine.machine),
+		.recording = slice(recording->name),
+		.run = slice(gmt_config.run),
 	};
 	facts->write(facts->context, GMT_RECORD_PROCESS, &row, 1);
 }

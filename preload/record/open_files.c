@@ -10,6 +10,7 @@
 #include "config.h"
 #include "descriptor.h"
 #include "record/clock.h"
+#include "record/run_note.h"
 #include "wire/leftover_owner.h"
 
 /* The folder part of `path`, for memory that /dev/shm has no room for. */
@@ -39,6 +40,8 @@ static const struct gmt_leftover_owner *own_name(const struct gmt_recording *rec
 		owner.path[0] = 0;
 	owner.start_time_ns = gmt_clock_start.realtime_ns;
 	owner.start_stamp = gmt_clock_start.stamp;
+	memcpy(owner.recording, recording->name, sizeof(owner.recording));
+	memcpy(owner.run, gmt_config.run, sizeof(owner.run));
 	return &owner;
 }
 
@@ -59,12 +62,13 @@ static bool open_area(struct gmt_recording *recording, struct gmt_area *area, ch
 	return false;
 }
 
-bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+static bool open_all(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
 {
 	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
 		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves the recorder no descriptor");
 		return false;
 	}
+	gmt_identifier_make(recording->name);
 	recording->fd = gmt_output_create(gmt_config.output, &recording->identity, recording->path, sizeof(recording->path),
 		ret_why, why_bytes);
 	if (recording->fd < 0)
@@ -74,5 +78,13 @@ bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char
 		return true;
 	unlink(recording->path);
 	gmt_descriptor_close(&recording->fd, &recording->file);
+	return false;
+}
+
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	if (open_all(recording, area, ret_why, why_bytes))
+		return true;
+	gmt_run_note_failure(ret_why);
 	return false;
 }

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/file_identity.h"
+#include "base/identifier.h"
 #include "capture/depot.h"
 #include "record/area.h"
 #include "record/output.h"
@@ -35,6 +36,7 @@ struct gmt_recording {
 	pid_t pid;
 	char path[4352];
 	struct gmt_identity identity;
+	char name[GMT_IDENTIFIER_BYTES]; /* random; the file and the shared memory have it */
 	uint32_t device_count;
 	struct gmt_driver_device_info devices[GMT_RECORDING_DEVICES];
 	struct gmt_recording_notes notes;  /* kept for a child's recording */

@@ -42,6 +42,9 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 	if (snapshot->damaged)
 		add(lister, GMT_CAVEAT_INCOMPLETE, "the file is damaged: %s; all before that is reported",
 			snapshot->damage);
+	else if (snapshot->recording_pid)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "in progress: process %" PRIu32 " still records; what the file has so far is reported",
+			snapshot->recording_pid);
 	else if (!snapshot->has_end)
 		add(lister, GMT_CAVEAT_INCOMPLETE,
 			"the recording has no end: the process was killed, or is still running");

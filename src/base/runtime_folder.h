@@ -14,6 +14,9 @@
 /* The places, in the order in which they are tried. */
 enum gmt_runtime_place { GMT_RUNTIME_XDG, GMT_RUNTIME_SHM, GMT_RUNTIME_PLACES };
 
+/* A file <run>.failed in there says why a process of that `gpumemtrace run` recorded nothing. */
+#define GMT_RUNTIME_FAILED_SUFFIX ".failed"
+
 /*
  * Writes the path of a place to ret_path; `make`: makes the folder when it is not there. `xdg` is the value
  * of XDG_RUNTIME_DIR, NULL when there is none. False when the place is not there, or not the user's alone.

@@ -310,7 +310,7 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 }
 
 /* Decides what the end of reading means: all, a part, or nothing. */
-static enum gmt_status judge(struct loader *loader, enum gmt_status status, struct gmt_error *error)
+static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool is_cut, struct gmt_error *error)
 {
 	struct gmt_snapshot *snapshot = loader->snapshot;
 
@@ -325,7 +325,10 @@ static enum gmt_status judge(struct loader *loader, enum gmt_status status, stru
 			snapshot->path, why.text);
 	}
 	snapshot->damage = "";
-	if (status == GMT_DAMAGED) {
+	if (snapshot->has_end)
+		snapshot->recording_pid = 0;
+	/* The last block of a recording that goes on may be written in part. */
+	if (status == GMT_DAMAGED && !(snapshot->recording_pid && is_cut)) {
 		snapshot->damaged = true;
 		snapshot->damage = error ?
 			gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
@@ -360,7 +363,8 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	} else {
 		status = load_blocks(&loader, source, options, error);
-		status = judge(&loader, status, error);
+		snapshot->recording_pid = options ? options->recording_pid : 0;
+		status = judge(&loader, status, gmt_source_is_cut(source), error);
 	}
 	gmt_load_events_fini(&loader.events);
 	gmt_intern_fini(&loader.drop_keys);

@@ -120,6 +120,7 @@ struct gmt_snapshot {
 	bool counts_differ;     /* a sync or end record counts other events than there are */
 	uint64_t promised_events; /* by the last sync or end record */
 	uint64_t seen_events;     /* in the file, with those of unknown_events, and folded ones */
+	uint32_t recording_pid;   /* the process that still records to the file; 0: none, or the file has its end */
 	bool damaged;
 	const char *damage;       /* what is wrong with the file; "" when !damaged */
 	struct gmt_source_recovered recovered; /* what came from the recorder's memory */
@@ -135,12 +136,13 @@ typedef void gmt_snapshot_progress(void *user, uint64_t read_bytes, uint64_t fil
 struct gmt_snapshot_load_options {
 	gmt_snapshot_progress *progress; /* or NULL */
 	void *user;
+	uint32_t recording_pid; /* the process that still records to the file; 0: none that is known of */
 	struct gmt_leftover *leftover; /* the killed recorder's memory, which belongs to the file; or NULL */
 };
 
 /*
  * Loads `path`. A file that is damaged or cut after readable data loads up to there, with GMT_OK and
- * `damaged` set. Fails like gmt_source_open, and with GMT_FORMAT when nothing is readable in it.
+ * `damaged` set, unless a process still records to it. Fails like gmt_source_open, and with GMT_FORMAT when nothing is readable in it.
  * On success the caller frees *ret_snapshot with gmt_snapshot_free.
  */
 enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_load_options *options,

@@ -42,7 +42,7 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 		fputs("complete\n", plain->file);
 	} else {
 		gmt_plain_style(plain, GMT_PLAIN_WARN);
-		fputs("INCOMPLETE\n", plain->file);
+		fputs(snapshot->recording_pid ? "IN PROGRESS\n" : "INCOMPLETE\n", plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	}
 	for (size_t i = 0; i < caveats->rows.count; i++) {
@@ -55,6 +55,12 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
 	}
+}
+
+void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snapshot)
+{
+	if (snapshot->recording_pid)
+		gmt_json_key_u64(json, "in_progress", snapshot->recording_pid);
 }
 
 void gmt_head_remarks(struct gmt_json *json, const struct gmt_caveats *caveats)

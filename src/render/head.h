@@ -10,6 +10,9 @@
 void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_caveats *caveats);
 
+/* The key "in_progress" with the process that still records, if there is one, into the object that is open. */
+void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snapshot);
+
 /* The key "remarks" and its list, into the object that is open. */
 void gmt_head_remarks(struct gmt_json *json, const struct gmt_caveats *caveats);
 

@@ -181,6 +181,7 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_key_u64(json, "file_bytes", snapshot->file_bytes);
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
+	gmt_head_in_progress(json, snapshot);
 	gmt_json_key_u64(json, "events", snapshot->seen_events);
 	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
 	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);

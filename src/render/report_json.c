@@ -268,6 +268,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_key_text(json, "file", report->snapshot->path);
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
+	gmt_head_in_progress(json, report->snapshot);
 	render_events(report, json);
 	if (report->snapshot->past.has_fold)
 		render_folded(report, json);

@@ -17,11 +17,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/identifier.h"
 #include "wire/drops.h"
 #include "wire/ring_event.h"
 
 enum {
-	GMT_LEFTOVER_VERSION = 2,
+	GMT_LEFTOVER_VERSION = 3,
 	GMT_LEFTOVER_RINGS = 1024, /* threads at one time; fewer where address space is tight */
 	GMT_LEFTOVER_LOSSES = 8,
 	GMT_LEFTOVER_PATH_BYTES = 4352,
@@ -38,13 +39,15 @@ struct gmt_leftover_owner {
 	_Atomic uint32_t is_moving; /* another file is just taking the place of its own: which one it is, the number does not say */
 	uint64_t pid_namespace;    /* inode of that namespace; 0: not known */
 	uint64_t start_ticks;      /* of the process: field 22 of /proc/PID/stat; 0: not known */
-	char boot_id[40];          /* of the machine; "": not known */
+	char boot_id[GMT_IDENTIFIER_BYTES]; /* of the machine; "": not known */
 	char host[256];
 	uint64_t file_device;      /* which file it writes ... */
 	uint64_t file_inode;
 	char path[GMT_LEFTOVER_PATH_BYTES]; /* ... and its name, absolute where that could be told */
-	uint64_t start_time_ns;    /* of the recording: these two are in the file's first record, too */
+	uint64_t start_time_ns;    /* of the recording: from here on, all is in the file's first record, too */
 	uint64_t start_stamp;
+	char recording[GMT_IDENTIFIER_BYTES]; /* random: no other recording has it; "": not known */
+	char run[GMT_IDENTIFIER_BYTES]; /* random, of the `gpumemtrace run` that started the process; "": there is none */
 };
 
 struct gmt_leftover_header {

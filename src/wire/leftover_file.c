@@ -17,7 +17,11 @@ enum {
 	PREAMBLE_MAX_BYTES = 4 << 20,
 	JOURNAL_MAX_BYTES = 64 << 20,
 	CAPACITY_MAX = 1 << 20,
+	PAGE_MAX_BYTES = 64 << 10,
 };
+
+/* A larger distance between two rings could make their numbers overflow. */
+#define STRIDE_MAX_BYTES (sizeof(struct gmt_ring) + (uint64_t)CAPACITY_MAX * sizeof(struct gmt_ring_event) + PAGE_MAX_BYTES)
 
 /* A part of the file that was read, once it was asked for. */
 struct part {
@@ -30,6 +34,7 @@ struct gmt_leftover {
 	int fd;
 	uint64_t file_bytes;
 	uint64_t allocated_bytes;
+	struct gmt_leftover_about about;
 	struct part preamble, journal, depot;
 	struct gmt_leftover_header header;
 	char path[4096];
@@ -51,7 +56,7 @@ static bool makes_sense(const struct gmt_leftover *leftover)
 	uint64_t all = leftover->file_bytes;
 
 	return header->slots <= GMT_LEFTOVER_RINGS && header->ring_stride >= sizeof(struct gmt_ring) &&
-		header->ring_stride <= all && header->ring_stride % 64 == 0 &&
+		header->ring_stride <= all && header->ring_stride <= STRIDE_MAX_BYTES && header->ring_stride % 64 == 0 &&
 		lies_within(header->preamble_offset, header->preamble_bytes, all) &&
 		lies_within(header->journal_offset, header->journal_bytes, all) &&
 		lies_within(header->depot_offset, header->depot_bytes, all) &&
@@ -61,17 +66,18 @@ static bool makes_sense(const struct gmt_leftover *leftover)
 		header->depot_bytes >= sizeof(struct gmt_depot_head);
 }
 
-static enum gmt_status read_header(struct gmt_leftover *leftover, struct gmt_error *error)
+static enum gmt_status read_header(struct gmt_leftover *leftover, int folder, const char *name, struct gmt_error *error)
 {
 	struct gmt_leftover_header *header = &leftover->header;
 	struct gmt_leftover_owner *owner = &header->owner;
 	struct stat about;
 
-	leftover->fd = open(leftover->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	leftover->fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (leftover->fd < 0 || fstat(leftover->fd, &about))
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", leftover->path, strerror(errno));
 	leftover->file_bytes = (uint64_t)about.st_size;
 	leftover->allocated_bytes = (uint64_t)about.st_blocks * 512;
+	leftover->about = (struct gmt_leftover_about){ { about.st_dev, about.st_ino }, about.st_uid, about.st_nlink };
 	if (!S_ISREG(about.st_mode) || !read_at(leftover, 0, header, sizeof(*header)) ||
 		memcmp(header->magic, GMT_LEFTOVER_MAGIC, sizeof(header->magic)) != 0)
 		return gmt_error_set(error, GMT_FORMAT, "%s: is not the memory of a recorder, or of one that had not begun",
@@ -84,10 +90,18 @@ static enum gmt_status read_header(struct gmt_leftover *leftover, struct gmt_err
 	owner->boot_id[sizeof(owner->boot_id) - 1] = 0;
 	owner->host[sizeof(owner->host) - 1] = 0;
 	owner->path[sizeof(owner->path) - 1] = 0;
+	owner->recording[sizeof(owner->recording) - 1] = 0;
+	owner->run[sizeof(owner->run) - 1] = 0;
 	return GMT_OK;
 }
 
 enum gmt_status gmt_leftover_open(const char *path, struct gmt_leftover **ret_leftover, struct gmt_error *error)
+{
+	return gmt_leftover_open_at(AT_FDCWD, path, path, ret_leftover, error);
+}
+
+enum gmt_status gmt_leftover_open_at(int folder, const char *name, const char *path, struct gmt_leftover **ret_leftover,
+	struct gmt_error *error)
 {
 	struct gmt_leftover *leftover;
 	enum gmt_status status;
@@ -100,7 +114,7 @@ enum gmt_status gmt_leftover_open(const char *path, struct gmt_leftover **ret_le
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	strcpy(leftover->path, path);
 	leftover->fd = -1;
-	status = read_header(leftover, error);
+	status = read_header(leftover, folder, name, error);
 	if (status)
 		gmt_leftover_close(leftover);
 	else
@@ -123,6 +137,11 @@ void gmt_leftover_close(struct gmt_leftover *leftover)
 const char *gmt_leftover_path(const struct gmt_leftover *leftover)
 {
 	return leftover->path;
+}
+
+const struct gmt_leftover_about *gmt_leftover_about(const struct gmt_leftover *leftover)
+{
+	return &leftover->about;
 }
 
 const struct gmt_leftover_owner *gmt_leftover_owner(const struct gmt_leftover *leftover)

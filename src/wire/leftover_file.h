@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file_identity.h"
 #include "base/status.h"
 #include "wire/depot_entry.h"
 #include "wire/leftover.h"
@@ -25,10 +26,25 @@ struct gmt_leftover;
  */
 enum gmt_status gmt_leftover_open(const char *path, struct gmt_leftover **ret_leftover, struct gmt_error *error);
 
+/*
+ * The same for the file `name` in the open folder `folder`, which stays the caller's. `path` is for messages and for
+ * gmt_leftover_path. Links, pipes and devices are refused.
+ */
+enum gmt_status gmt_leftover_open_at(int folder, const char *name, const char *path, struct gmt_leftover **ret_leftover,
+	struct gmt_error *error);
+
 /* `leftover` may be NULL. */
 void gmt_leftover_close(struct gmt_leftover *leftover);
 
 const char *gmt_leftover_path(const struct gmt_leftover *leftover);
+
+/* What the system says of the file itself, as it was when it was opened. */
+struct gmt_leftover_about {
+	struct gmt_file_identity file;
+	uint32_t user;      /* who owns it */
+	uint64_t names;     /* hard links */
+};
+const struct gmt_leftover_about *gmt_leftover_about(const struct gmt_leftover *leftover);
 
 /* Its strings are ended. */
 const struct gmt_leftover_owner *gmt_leftover_owner(const struct gmt_leftover *leftover);

@@ -11,24 +11,8 @@
 #include <unistd.h>
 
 #include "base/file_lock.h"
+#include "base/identifier.h"
 #include "base/process_start.h"
-
-/* The first `bytes` - 1 of a small file, ended by a NUL; "" when it cannot be read. */
-static void read_text(const char *path, char *ret_text, size_t bytes)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd >= 0 ? read(fd, ret_text, bytes - 1) : 0;
-
-	if (fd >= 0)
-		close(fd);
-	ret_text[length > 0 ? length : 0] = 0;
-}
-
-static void read_boot_id(char ret_id[40])
-{
-	read_text("/proc/sys/kernel/random/boot_id", ret_id, 40);
-	ret_id[strcspn(ret_id, "\n")] = 0;
-}
 
 static uint64_t own_pid_namespace(void)
 {
@@ -43,7 +27,7 @@ void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner)
 	ret_owner->pid = (uint32_t)getpid();
 	ret_owner->pid_namespace = own_pid_namespace();
 	ret_owner->start_ticks = gmt_process_start_ticks((pid_t)ret_owner->pid);
-	read_boot_id(ret_owner->boot_id);
+	gmt_identifier_of_boot(ret_owner->boot_id);
 }
 
 /* Of one line of /proc/PID/maps: "from-to rights offset device inode path". */
@@ -110,8 +94,8 @@ bool gmt_leftover_has_file(const struct gmt_leftover_owner *owner)
 
 bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner)
 {
-	char here[40];
+	char here[GMT_IDENTIFIER_BYTES];
 
-	read_boot_id(here);
+	gmt_identifier_of_boot(here);
 	return here[0] && !strncmp(here, owner->boot_id, sizeof(here));
 }

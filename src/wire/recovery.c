@@ -246,38 +246,46 @@ static void make_batch(struct gmt_recovery *recovery, const struct gmt_ring *rin
 	recovery->result.events += recovery->rows.event_count;
 }
 
+/* Reads the head of the slot's ring. The journal may hold more of the ring than the ring itself says. */
+static bool begin_ring(struct gmt_recovery *recovery)
+{
+	const struct gmt_recovery_position *position = &recovery->positions[recovery->slot];
+	struct gmt_ring *ring = &recovery->ring;
+
+	if (!gmt_leftover_ring(recovery->leftover, recovery->slot, ring))
+		return false;
+
+	uint64_t published = atomic_load(&ring->published), consumed = atomic_load(&ring->consumed);
+	bool is_further = position->thread == ring->thread && position->consumed > consumed && position->consumed <= published;
+
+	recovery->next_event = is_further ? position->consumed : consumed;
+	recovery->slot_begun = true;
+	return true;
+}
+
 /* Makes at most a batch of the ring that is at hand. False when there are no more rings. */
 static bool make_from_rings(struct gmt_recovery *recovery)
 {
 	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
-	const struct gmt_recovery_position *position = &recovery->positions[recovery->slot];
-	struct gmt_ring ring;
+	const struct gmt_ring *ring = &recovery->ring;
 
 	if (recovery->slot >= header->slots || recovery->slot >= atomic_load(&header->slots_used))
 		return false;
-	if (!gmt_leftover_ring(recovery->leftover, recovery->slot, &ring)) {
+	if (!recovery->slot_begun && !begin_ring(recovery)) {
 		recovery->slot++;
 		return true;
 	}
 
-	uint64_t published = atomic_load(&ring.published), consumed = atomic_load(&ring.consumed);
-	if (!recovery->slot_begun) {
-		bool is_further = position->thread == ring.thread && position->consumed > consumed && position->consumed <= published;
-
-		recovery->next_event = is_further ? position->consumed : consumed;
-		recovery->slot_begun = true;
-	}
-
-	uint64_t left = published - recovery->next_event;
+	uint64_t left = atomic_load(&ring->published) - recovery->next_event;
 	uint32_t count = left < GMT_RING_ROWS_MAX ? (uint32_t)left : GMT_RING_ROWS_MAX;
 	if (count && count <= recovery->events_left &&
-		gmt_leftover_events(recovery->leftover, recovery->slot, &ring, recovery->next_event, count, recovery->batch)) {
-		make_batch(recovery, &ring, count);
+		gmt_leftover_events(recovery->leftover, recovery->slot, ring, recovery->next_event, count, recovery->batch)) {
+		make_batch(recovery, ring, count);
 		recovery->events_left -= count;
 		recovery->next_event += count;
 		return true;
 	}
-	make_drops(recovery, &ring);
+	make_drops(recovery, ring);
 	recovery->slot_begun = false;
 	recovery->slot++;
 	return true;

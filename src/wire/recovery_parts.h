@@ -52,7 +52,8 @@ struct gmt_recovery {
 	uint64_t to_skip; /* blocks of the journal that the file has */
 	uint32_t entry;   /* of the depot, for GMT_RECOVER_LOST */
 	uint32_t slot;
-	uint64_t next_event; /* of that slot's ring; 0 with slot_begun false */
+	struct gmt_ring ring; /* head of that slot's ring, once slot_begun: read once, for the file may change meanwhile */
+	uint64_t next_event; /* of that ring */
 	bool slot_begun;
 	uint64_t events_left; /* more than the disk has bytes for cannot be */
 	uint64_t damaged_blocks; /* of the preamble and the journal: not handed out */

@@ -156,7 +156,8 @@ static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *er
 {
 	struct stat about;
 
-	source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
+	if (source->fd < 0)
+		source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
 	if (source->fd < 0)
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
 	if (fstat(source->fd, &about))
@@ -271,12 +272,24 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
 	struct gmt_source **ret_source, struct gmt_error *error)
 {
+	return gmt_source_open_file(inflater, -1, path, leftover, ret_source, error);
+}
+
+enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
+	struct gmt_leftover *leftover, struct gmt_source **ret_source, struct gmt_error *error)
+{
 	struct gmt_source *source;
 	enum gmt_status status = make(inflater, path, &source, error);
 
 	*ret_source = NULL;
 	if (status)
 		return status;
+	/* The copy shares its position with the caller's descriptor. */
+	if (fd >= 0 && ((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
+		gmt_error_set(error, GMT_NO_FILE, "%s: %s", path, strerror(errno));
+		gmt_source_close(source);
+		return GMT_NO_FILE;
+	}
 	source->recovery = leftover ? gmt_recovery_new(leftover) : NULL;
 	if (leftover && !source->recovery)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -288,6 +301,36 @@ enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const ch
 	}
 	*ret_source = source;
 	return GMT_OK;
+}
+
+bool gmt_source_is_hardly_begun(int fd)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	struct gmt_source *source;
+	struct stat about;
+	size_t got;
+	bool is_begun;
+
+	if (fstat(fd, &about) || !S_ISREG(about.st_mode))
+		return false;
+	if (!about.st_size)
+		return true;
+	if (make(&gmt_inflater_zlib, NULL, &source, NULL))
+		return false;
+	source->fd = fd;
+	source->is_part = true;
+	source->part_bytes = (uint64_t)about.st_size;
+	is_begun = fill_input(source) && source->in[0] == 0x1f && (source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
+	got = is_begun ? inflate_some(source, header, sizeof(header)) : 0;
+	is_begun = is_begun && got < sizeof(header) && source->is_cut &&
+		!memcmp(header, GMT_FORMAT_MAGIC, got < 8 ? got : 8);
+	gmt_source_close(source);
+	return is_begun;
+}
+
+bool gmt_source_is_cut(const struct gmt_source *source)
+{
+	return source->is_cut;
 }
 
 #define CUT "it ends in the middle: the process was killed, or the file was cut"

@@ -53,6 +53,26 @@ enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *left
 enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
 	struct gmt_source **ret_source, struct gmt_error *error);
 
+/*
+ * The same from the open file `fd`, wherever its position is, unless `fd` is -1. `fd` stays the caller's; its position
+ * moves. `path` is for messages then.
+ */
+enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
+	struct gmt_leftover *leftover, struct gmt_source **ret_source, struct gmt_error *error);
+
+/* The same, inflated as fast as this machine can. */
+enum gmt_status gmt_source_open_descriptor(int fd, const char *path, struct gmt_leftover *leftover,
+	struct gmt_source **ret_source, struct gmt_error *error);
+
+/*
+ * Whether the file `fd` has only what a recorder that was killed in its first moment may have written: nothing, or a part of
+ * the file header. Its position moves.
+ */
+bool gmt_source_is_hardly_begun(int fd);
+
+/* Whether the source ended in the middle of the file's last member; once gmt_source_next has said GMT_DAMAGED. */
+bool gmt_source_is_cut(const struct gmt_source *source);
+
 /* How many events came from there, and whether there is a gap between file and memory. All zeros when none did. */
 struct gmt_source_recovered {
 	uint64_t events;

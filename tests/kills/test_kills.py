@@ -56,7 +56,7 @@ def kill_once(wait, options, place, is_full, threads=4):
         published = run.published()
         whole = os.path.join(tempfile.gettempdir(), f"whole.{os.getpid()}.gmt.gz")
         Counts.in_fold += os.path.exists(run.file + ".fold")
-        done = cli("recover", "-o", whole, run.file)
+        done = cli("recover", "--force", "-o", whole, run.file)
         if done.returncode or not os.path.exists(whole):
             return f"recover: {done.stdout}{done.stderr}"
         info = json.loads(cli("info", "--json", whole).stdout)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/identifier.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LENGTH = 36 };
+
+static void read_one(const char *path, char ret_identifier[GMT_IDENTIFIER_BYTES])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd >= 0 ? read(fd, ret_identifier, GMT_IDENTIFIER_BYTES - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	ret_identifier[length > 0 ? length : 0] = 0;
+	ret_identifier[strcspn(ret_identifier, "\n")] = 0;
+}
+
+void gmt_identifier_make(char ret_identifier[GMT_IDENTIFIER_BYTES])
+{
+	/* Each read gives another one. */
+	read_one("/proc/sys/kernel/random/uuid", ret_identifier);
+}
+
+void gmt_identifier_of_boot(char ret_identifier[GMT_IDENTIFIER_BYTES])
+{
+	read_one("/proc/sys/kernel/random/boot_id", ret_identifier);
+}
+
+bool gmt_identifier_is_one(const char *text)
+{
+	return strlen(text) == LENGTH && strspn(text, "0123456789abcdef-") == LENGTH;
+}

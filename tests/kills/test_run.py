@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""What `run` does when the program, or one of its children, did not end in order."""
+import atexit
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import leftovers
+import tap
+import tasks
+from killing import CHECK, KILLED, PROGRAMS, cli
+from snapshots import CLI, SIMCUDA
+
+
+def setUpModule():
+    leftovers.take_own_shared_memory()
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
+        self.file = self.place("x.gmt.gz")
+        self.log = self.place("log")
+
+    def tearDown(self):
+        leftovers.remove_of_folder(self.folder)
+
+    def place(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, *command, options=(), output="x.gmt.gz", environment=None, **more):
+        return subprocess.Popen(
+            [CLI, "run", "--overflow=wait", "-o", output, *options, "--", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "ASAN_OPTIONS": "verify_asan_link_order=0", **(environment or {})}, **more)
+
+    def run_to_end(self, *command, tell="end\n", **more):
+        process = self.start(*command, **more)
+        out, err = process.communicate(tell, timeout=tasks.PATIENCE_S)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+    def killed(self, how, ms=100, log=None, threads=2):
+        return [KILLED, log or self.log, str(threads), how] + ([str(ms)] if ms is not None else [])
+
+    def check_complete(self, file=None, log=None):
+        file = file or self.file
+        self.assertTrue(json.loads(cli("info", "--json", file).stdout)["complete"], file)
+        done = subprocess.run([CHECK, file, log or self.log, "whole"], capture_output=True, text=True, timeout=120)
+        self.assertRegex(done.stdout, r"^\d+$", done.stderr)
+
+    def check_nothing_is_left(self):
+        self.assertEqual(leftovers.beside(self.folder), [])
+        self.assertEqual(glob.glob(os.path.join(leftovers.folder(), "*.failed")), [])
+
+    def wait_for_ready(self, process, count=1):
+        for _ in range(count):
+            self.assertEqual(process.stdout.readline(), "ready\n")
+
+    def test_a_program_that_a_signal_ends_has_its_recording_completed_and_its_exit_code_passed_on(self):
+        for how, number in ("kill", signal.SIGKILL), ("segv", signal.SIGSEGV), ("abort", signal.SIGABRT):
+            with self.subTest(how):
+                name, log = f"{how}.gmt.gz", self.place(how)
+                done = self.run_to_end(*self.killed(how, log=log), output=name)
+                self.assertEqual(done.returncode, 128 + number)
+                self.assertRegex(done.stderr, rf"{name}: process \d+ did not end in order: its recording was completed: [0-9,]+ events, "
+                                 r"[0-9,]+ of them from memory\n")
+                self.assertTrue(done.stderr.endswith(f"next: gpumemtrace report {name}\n"), done.stderr)
+                self.check_complete(self.place(name), log)
+                self.check_nothing_is_left()
+
+    def test_a_program_that_ends_in_order_has_nothing_said_of_it(self):
+        done = self.run_to_end(*self.killed("return"))
+        self.assertEqual((done.returncode, done.stderr), (0, "next: gpumemtrace report x.gmt.gz\n"))
+        self.check_nothing_is_left()
+
+    def test_quiet_completes_too_and_says_nothing(self):
+        done = self.run_to_end(*self.killed("kill"), options=["-q"])
+        self.assertEqual((done.returncode, done.stderr), (137, ""))
+        self.check_complete()
+        self.check_nothing_is_left()
+
+    def test_signals_sent_to_run_end_the_program_and_not_what_follows(self):
+        for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP:
+            with self.subTest(number.name):
+                log, name = self.place(number.name), f"{number.name}.gmt.gz"
+                process = self.start(*self.killed("wait", None, log), output=name)
+                self.wait_for_ready(process)
+                process.send_signal(number)
+                _, err = process.communicate(timeout=tasks.PATIENCE_S)
+                self.assertEqual(process.returncode, 128 + number)
+                self.assertIn("its recording was completed", err)
+                self.check_complete(self.place(name), log)
+
+    def test_a_signal_to_the_whole_job_lets_run_finish(self):
+        # As a scheduler sends it, once more after the program has ended; and as the terminal does, to its group.
+        process = self.start(*self.killed("wait", None), start_new_session=True)
+        self.wait_for_ready(process)
+        os.killpg(process.pid, signal.SIGTERM)
+        _, err = process.communicate(timeout=tasks.PATIENCE_S)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertIn("its recording was completed", err)
+        self.check_complete()
+
+    def test_ctrl_c_of_a_terminal_lets_run_finish(self):
+        main, secondary = os.openpty()
+        process = subprocess.Popen(
+            [CLI, "run", "--overflow=wait", "-o", "x.gmt.gz", "--", *self.killed("wait", None)], stdin=secondary,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+            env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA, "ASAN_OPTIONS": "verify_asan_link_order=0"},
+            preexec_fn=lambda: take_terminal(secondary))
+        self.wait_for_ready(process)
+        os.write(main, b"\x03")
+        _, err = process.communicate(timeout=tasks.PATIENCE_S)
+        os.close(main)
+        os.close(secondary)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("its recording was completed", err)
+        self.check_complete()
+
+    def test_a_signal_that_comes_a_moment_after_the_program_has_ended_does_not_end_run(self):
+        # As a scheduler sends it to one process of a job after the other.
+        done = self.run_to_end(*self.killed("kill"), environment={
+            "LD_PRELOAD": os.path.join(PROGRAMS, "libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))})
+        self.assertEqual(done.returncode, 137)
+        self.check_complete()
+        self.check_nothing_is_left()
+
+    def test_children_that_were_killed_have_theirs_completed_too(self):
+        logs = [self.place(f"log.{number}") for number in range(3)]
+        names = " ".join(f"'{log}'" for log in logs)
+        done = self.run_to_end(
+            "sh", "-c", f"for log in {names}; do (echo end | '{KILLED}' \"$log\" 2 kill 100) 2>/dev/null; done; exit 3", output="x.%p.gmt.gz")
+        self.assertEqual(done.returncode, 3)
+        files = sorted(glob.glob(self.place("x.*.gmt.gz")))
+        self.assertEqual((len(files), done.stderr.count("its recording was completed")), (3, 3), done.stderr)
+        for file in files:
+            self.assertTrue(json.loads(cli("info", "--json", file).stdout)["complete"])
+        self.check_nothing_is_left()
+
+    def test_children_that_die_a_moment_after_the_program_are_waited_for(self):
+        # The program is killed; its child, in a session of its own, a tenth of a second later.
+        script = ("import os, subprocess, sys, threading, time\n"
+                  f"child = subprocess.Popen({self.killed('wait', None)!r}, start_new_session=True, stdin=subprocess.DEVNULL)\n"
+                  "subprocess.Popen(['sh', '-c', 'read x; sleep 0.1; kill -9 $0', str(child.pid)], start_new_session=True, "
+                  "env={**os.environ, 'LD_PRELOAD': ''}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+                  "sys.stdin.readline(); os.kill(os.getpid(), 9)\n")
+        process = self.start(sys.executable, "-c", script)
+        self.wait_for_ready(process)
+        out, err = process.communicate("end\nend\n", timeout=tasks.PATIENCE_S)
+        self.assertEqual(process.returncode, 137)
+        self.assertIn("its recording was completed", err)
+        self.check_complete()
+
+    def test_a_child_that_goes_on_is_left_alone_and_said(self):
+        script = f"'{KILLED}' '{self.log}' 2 wait </dev/null 2>/dev/null & echo $!; exec >&-; read x; exit 0"
+        process = self.start("sh", "-c", script)
+        lines = {process.stdout.readline() for _ in range(2)}
+        pid = int(next(line for line in lines if line != "ready\n"))
+        process.stdin.write("end\n")
+        process.stdin.flush()
+        self.assertEqual(process.wait(tasks.PATIENCE_S), 0)
+        try:
+            said = f"x.gmt.gz: in progress: process {pid} still records\n"
+            self.assertEqual(process.stderr.readline(), "gpumemtrace: hint: " + said)
+            tasks.wait_until(lambda: "in progress" in cli("report", self.file).stdout, "the first bytes of the file")
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            tasks.wait_until(lambda: not tasks.named("killed", pid), "the end of the child")
+            for stream in process.stdin, process.stdout, process.stderr:
+                stream.close()
+        self.assertEqual(cli("recover", self.file).returncode, 0)
+        self.check_complete()
+
+    def test_a_child_that_records_elsewhere_has_its_recording_completed_too(self):
+        os.mkdir(self.place("other"))
+        other = self.place("other/y.gmt.gz")
+        done = self.run_to_end("sh", "-c", f"export GPUMEMTRACE_OPTIONS=\"output='{other}':overflow=wait\"; exec '{KILLED}' '{self.log}' 2 kill 100")
+        self.assertEqual(done.returncode, 137)
+        self.assertIn("y.gmt.gz: process", done.stderr)
+        self.check_complete(other)
+        self.check_nothing_is_left()
+
+    def test_files_of_another_run_in_the_same_folder_are_not_taken_for_its_own(self):
+        process = self.start("sh", "-c", "echo ready; read x; exit 0", output="%p.gmt.gz")
+        self.wait_for_ready(process)
+        other = self.run_to_end(*self.killed("return"), output="%p.gmt.gz")
+        self.assertEqual(other.returncode, 0)
+        _, err = process.communicate("end\n", timeout=tasks.PATIENCE_S)
+        self.assertEqual(err, "gpumemtrace: nothing was recorded: the program did not use CUDA\n")
+
+    def test_a_check_judges_the_completed_recording(self):
+        done = self.run_to_end("sh", "-c", f"echo end | '{KILLED}' '{self.log}' 2 kill 100 2>/dev/null; exit 0",
+                               options=["--check"])
+        self.assertIn("its recording was completed", done.stderr)
+        self.assertNotIn("not all was recorded", done.stderr)
+
+    def test_memory_whose_file_is_gone_is_said(self):
+        done = self.run_to_end("sh", "-c", f"echo end | '{KILLED}' '{self.log}' 2 kill 300 2>/dev/null & sleep 0.2; "
+                               "while ! rm x.gmt.gz 2>/dev/null; do sleep 0.01; done; wait; exit 0")
+        self.assertIn("and its file is gone; `gpumemtrace recover /dev/shm/", done.stderr)
+        self.assertEqual(done.returncode, 0)
+
+    def test_where_no_file_can_be_made_the_program_does_not_start(self):
+        plain = self.place("plain")
+        with open(plain, "w", encoding="utf-8"):
+            pass
+        for output, why in ("/proc/x", "no file can be made in /proc: "), ("/dev/null", "it is a device"),\
+                (plain + "/x.gmt.gz", "Not a directory"), ("/proc/%p.%e", "no file can be made in /proc: "),\
+                (self.place("new/"), "it names a folder"), (self.place("x" * 300), "File name too long"):
+            with self.subTest(output):
+                done = self.run_to_end("touch", self.place("started"), output=output)
+                self.assertEqual((done.returncode, len(done.stderr.splitlines())), (125, 1), done.stderr)
+                self.assertIn(why, done.stderr)
+                self.assertFalse(os.path.exists(self.place("started")))
+        self.assertEqual(os.listdir(self.folder), ["plain"])
+        self.assertEqual(self.run_to_end("true", output=self.place("new/folder/%p.gmt.gz")).returncode, 0)
+
+    def test_a_program_that_could_not_be_recorded_is_not_said_to_use_no_cuda(self):
+        done = self.run_to_end(*self.killed("return"), output="/%q{GMT_TEST_PLACE}/x.gmt.gz", environment={"GMT_TEST_PLACE": "proc"})
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "gpumemtrace: error: nothing was recorded: /proc/x.gmt.gz: ")
+        self.assertNotIn("did not use CUDA", done.stderr)
+        self.check_nothing_is_left()
+
+    def test_each_recording_has_a_name_of_its_own_and_that_of_its_run(self):
+        self.run_to_end("sh", "-c", f"for i in 1 2; do echo end | '{KILLED}' '{self.log}' 1 return 1; done", output="%p.gmt.gz")
+        rows = [json.loads(cli("dump", "--json", "--record=process", file).stdout.splitlines()[0])
+                for file in glob.glob(self.place("*.gmt.gz"))]
+        self.assertEqual((len(rows), len({row["recording"] for row in rows}), len({row["run"] for row in rows})), (2, 2, 1))
+        for row in rows:
+            for key in "recording", "run":
+                self.assertTrue(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", row[key]), row)
+
+
+def take_terminal(terminal):
+    os.setsid()
+    import fcntl
+    import termios
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+if __name__ == "__main__":
+    tap.main()
