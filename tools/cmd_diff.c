@@ -9,6 +9,7 @@
 #include "tools/output.h"
 #include "tools/say.h"
 #include "tools/symbols.h"
+#include "tools/work.h"
 
 struct diff_options {
 	bool json, strict, exit_code, no_symbol_cache;
@@ -183,5 +184,6 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 		code = compare(sides, &options, threshold);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);
+	gmt_work_say("diff");
 	return code;
 }

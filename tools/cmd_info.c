@@ -4,6 +4,7 @@
 #include "tools/input.h"
 #include "tools/output.h"
 #include "tools/say.h"
+#include "tools/work.h"
 
 struct info_options {
 	bool json, coverage, strict;
@@ -57,6 +58,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	gmt_caveats_fini(&caveats);
 	gmt_census_fini(&census);
 	gmt_snapshot_free(snapshot);
+	gmt_work_say(path);
 	return code;
 }
 
