@@ -11,6 +11,7 @@
 #include "books/player.h"
 
 enum { FEW_NODES = 16 }; /* graphs of so many need no map */
+enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 }; /* blocks of so many are no longer in the caches */
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
 bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_event *event)
@@ -141,7 +142,8 @@ bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event 
 		return true;
 	graph = &player->graphs.items[index];
 	/* A file of N bytes can launch N nodes N times. */
-	if (!gmt_budget_spend(graph->nodes.count, GMT_BUDGET_LAUNCHES))
+	if (!gmt_budget_spend(graph->nodes.count * (graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
+			GMT_BUDGET_LAUNCHES))
 		return true;
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
 		const struct gmt_player_node *node = &graph->nodes.items[i];
