@@ -5,8 +5,11 @@
  */
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/vec.h"
 #include "books/player.h"
+
+enum { BLOCKS_A_UNIT = 16 }; /* that are looked at in the time of a unit */
 
 static bool book_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
@@ -248,6 +251,9 @@ bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_e
 	struct gmt_books_place place;
 	bool done = true;
 
+	/* All blocks are looked at, and a file can end many contexts. */
+	if (!gmt_budget_spend(gmt_books_block_count(books) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
+		return true;
 	for (size_t cursor = 0; context && gmt_books_next_block(books, GMT_BOOKS_ALL_OF_CUDA, &cursor, &place);) {
 		if (place.block.context != context)
 			continue;
