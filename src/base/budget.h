@@ -63,6 +63,14 @@ static inline bool gmt_budget_write(uint64_t bytes)
 	return true;
 }
 
+/* How many bytes of a text of `length` bytes to write: all, or where they are more than what is left, the first few. */
+static inline uint64_t gmt_budget_text(uint64_t length)
+{
+	enum { CUT_BYTES = 256 };
+
+	return gmt_budget_write(length) || length <= CUT_BYTES ? length : CUT_BYTES;
+}
+
 /* Whether output was left out. Loops that only write may stop then. */
 static inline bool gmt_budget_is_written(void)
 {

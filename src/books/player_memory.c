@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "books/player.h"
 
-enum { BLOCKS_A_UNIT = 16 }; /* that are looked at in the time of a unit */
+enum { BLOCKS_A_UNIT = 4 }; /* that are looked at in the time of a unit */
 
 static bool book_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {

@@ -126,15 +126,13 @@ static bool is_command(const unsigned char *start, const unsigned char *at)
 	return *at == '[' && gmt_safe_is_command(start, at);
 }
 
-enum { CUT_BYTES = 256 }; /* what is written of a string that is more than is left of the budget */
-
 /* A report has millions of strings, nearly all plain: those go out in one piece. */
 static void put_string(FILE *file, const char *text, size_t length)
 {
-	if (!gmt_budget_write(length + 3) && length > CUT_BYTES)
-		length = CUT_BYTES;
+	const unsigned char *start = (const unsigned char *)text, *at = start, *end;
 
-	const unsigned char *start = (const unsigned char *)text, *at = start, *end = at + length;
+	length = gmt_budget_text(length);
+	end = at + length;
 
 	putc_unlocked('"', file);
 	while (at < end) {
