@@ -203,7 +203,8 @@ class Work(unittest.TestCase):
                      events(300, 1, address=addresses(300), frames=range(1, 301)))
         self.assertLess(os.path.getsize(path), 81 << 10)
         self.assertIn("report --json", self.check_all(path, "the end of the output",
-                                                      "the comparison of long names with suppressions"))
+                                                      "the comparison of long names with suppressions",
+                                                      "the long names in some stacks of findings"))
 
     def test_refusals_times_deep_stacks(self):
         path = write("refusals", *python_stacks(1, 1000, b"n" * 3000, b"/f" * 500),
