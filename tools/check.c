@@ -15,6 +15,7 @@
 #include "tools/output.h"
 #include "tools/parts.h"
 #include "tools/say.h"
+#include "tools/work.h"
 
 enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
@@ -52,6 +53,7 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 		code = gmt_say_failure(&error);
 	gmt_site_keys_fini(&keys);
 	gmt_parts_fini(&parts);
+	gmt_work_say(path);
 	return code;
 }
 
@@ -264,6 +266,7 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	gmt_verdict_conclude(&verdict);
 	code = unreadable ? unreadable : verdict.failed ? EXIT_FAILED :
 		verdict.incomplete && plan->options.strict ? GMT_EXIT_INCOMPLETE : 0;
+	code = gmt_work_exit_code(code);
 	if (verdict.subjects.count)
 		code = write_all(plan, &verdict, code, &rules, file);
 	if (updates && !unreadable) {
@@ -272,5 +275,6 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	}
 	gmt_baseline_fini(&found);
 	gmt_verdict_fini(&verdict);
+	gmt_work_say("check");
 	return code;
 }

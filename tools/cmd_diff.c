@@ -10,6 +10,7 @@
 #include "tools/output.h"
 #include "tools/say.h"
 #include "tools/symbols.h"
+#include "tools/work.h"
 
 struct diff_options {
 	bool json, strict, exit_code, no_symbol_cache, force;
@@ -193,6 +194,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 		code = compare(sides, &options, threshold, output);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);
+	gmt_work_say("diff");
 	/* What ended with an error may be a part. */
 	if (code && code != EXIT_DIFFERENT && code != GMT_EXIT_INCOMPLETE) {
 		gmt_output_discard(output);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/budget.h"
 #include "base/text.h"
 #include "books/fold.h"
 #include "tools/command.h"
@@ -6,6 +7,7 @@
 #include "tools/newer.h"
 #include "tools/output.h"
 #include "tools/say.h"
+#include "tools/work.h"
 #include "wire/decode.h"
 #include "wire/encode.h"
 #include "wire/sink.h"
@@ -59,9 +61,11 @@ static enum gmt_status read_all(const char *path, take_rows *take, void *user, b
 	uint64_t blocks = 0;
 	enum gmt_status status = gmt_source_open(path, &source, error);
 
+	gmt_budget_begin();
 	if (status)
 		return status;
 	while (!(status = gmt_source_next(source, &block, error))) {
+		gmt_budget_add(block.size_bytes);
 		/* What this version does not know cannot be summed up. */
 		if (!gmt_record_info(block.kind))
 			continue;
@@ -146,6 +150,9 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
 		gmt_error_set(error, status, "%s", output->error.status ? output->error.text : "out of memory");
 	}
+	/* A fold without a part of the totals would be believed. */
+	if (!status && gmt_budget_has_cut())
+		status = gmt_error_set(error, GMT_WORK, "%s: it is not written", options->output);
 	if (!status)
 		gmt_say_hint("%s events are in totals only", gmt_text_count(gmt_fold_folded_events(folder)).text);
 	gmt_fold_close(folder);
@@ -194,6 +201,7 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_UNREADABLE;
 	code = write_output(argv[0], &options, output);
 	if (code) {
+		gmt_work_say(argv[0]);
 		gmt_output_discard(output);
 		return code;
 	}

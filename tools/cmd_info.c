@@ -5,6 +5,7 @@
 #include "tools/newer.h"
 #include "tools/output.h"
 #include "tools/say.h"
+#include "tools/work.h"
 
 struct info_options {
 	bool json, coverage, strict;
@@ -58,6 +59,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	gmt_caveats_fini(&caveats);
 	gmt_census_fini(&census);
 	gmt_snapshot_free(snapshot);
+	gmt_work_say(path);
 	return code;
 }
 

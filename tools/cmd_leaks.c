@@ -11,6 +11,7 @@
 #include "tools/parts.h"
 #include "tools/say.h"
 #include "tools/symbols.h"
+#include "tools/work.h"
 
 struct leaks_options {
 	bool json, strict, no_symbol_cache, force;
@@ -174,6 +175,7 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_files_ou
 	}
 	gmt_parts_fini(&parts);
 	gmt_symbols_cache_close(how.traces.symbols_cache);
+	gmt_work_say(path);
 	return code;
 }
 

@@ -11,6 +11,7 @@
 #include "tools/say.h"
 #include "tools/symbols.h"
 #include "tools/where_parts.h"
+#include "tools/work.h"
 
 struct report_options {
 	bool json, strict, no_symbol_cache, force;
@@ -126,6 +127,7 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 	gmt_where_parts_fini(&where);
 	gmt_parts_fini(&parts);
 	gmt_symbols_cache_close(how.traces.symbols_cache);
+	gmt_work_say(path);
 	return code;
 }
 

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "tools/memory.h"
 #include "tools/say.h"
+#include "tools/work.h"
 
 /* What a process leaves in memory that both have. */
 struct result {
@@ -57,7 +58,7 @@ static void tell(struct gmt_files_beside *beside, int index, const struct worker
 	if (!output.file || dup2(worker->err, STDERR_FILENO) < 0)
 		return;
 	gmt_memory_share((unsigned)beside->at_once);
-	result->code = beside->files->tell(beside->files->user, beside->files->paths[index], &output);
+	result->code = gmt_work_exit_code(beside->files->tell(beside->files->user, beside->files->paths[index], &output));
 	result->is_incomplete = output.is_incomplete;
 	result->lacked_memory = gmt_pages_has_refused();
 	result->is_over = !fflush(output.file) && !ferror(output.file);

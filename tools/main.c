@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include "base/safe_stream.h"
+#include "base/suggest.h"
 #include "tools/command.h"
 #include "tools/input.h"
 #include "tools/memory.h"
 #include "tools/output.h"
 #include "tools/say.h"
-#include "base/suggest.h"
+#include "tools/work.h"
 
 const struct gmt_command gmt_commands[] = {
 #define GMT_COMMAND(verb, arguments, text) \
@@ -47,7 +48,7 @@ int gmt_command_unknown(const char *name)
 
 void gmt_command_help_all(void)
 {
-	puts("usage: gpumemtrace [--max-memory=SIZE] verb [options] [operands]\n\n"
+	puts("usage: gpumemtrace [--max-memory=SIZE] [--max-work=N] verb [options] [operands]\n\n"
 		"Says which lines of a program hold how much GPU memory.\n");
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		printf("  %-9s %s\n", command->name, command->meaning);
@@ -55,26 +56,40 @@ void gmt_command_help_all(void)
 		"  gpumemtrace run -- python train.py");
 }
 
-/* In front of the verb: for all of them. 0, or the exit code. */
-static int take_limit(int *argc, char ***argv)
+/* The value of the first argument, if it is that option; takes it away. */
+static const char *take_value(const char *name, int *argc, char ***argv)
 {
-	static const char name[] = "--max-memory=";
-	const char *value = *argc > 1 && strncmp((*argv)[1], name, strlen(name)) == 0 ? (*argv)[1] + strlen(name) : NULL;
+	size_t length = strlen(name);
 
-	if (!gmt_memory_limit(value)) {
-		gmt_say_error("--max-memory: `%s` is no size, such as 20GiB, nor none", value);
+	if (*argc < 2 || strncmp((*argv)[1], name, length) != 0)
+		return NULL;
+	++*argv;
+	--*argc;
+	return **argv + length;
+}
+
+/* Takes the options in front of the verb, which are for all verbs. 0, or the exit code. */
+static int take_limits(int *argc, char ***argv)
+{
+	const char *memory = NULL, *work = NULL;
+
+	while ((!memory && (memory = take_value("--max-memory=", argc, argv))) ||
+		(!work && (work = take_value("--max-work=", argc, argv))))
+		;
+	if (!gmt_memory_limit(memory)) {
+		gmt_say_error("--max-memory: `%s` is no size, such as 20GiB, nor none", memory);
 		return 2;
 	}
-	if (value) {
-		++*argv;
-		--*argc;
+	if (work && !gmt_work_limit(work)) {
+		gmt_say_error("--max-work: `%s` is no number from 1 to 999999, nor none", work);
+		return 2;
 	}
 	return 0;
 }
 
 static int dispatch(int argc, char **argv)
 {
-	int code = take_limit(&argc, &argv);
+	int code = take_limits(&argc, &argv);
 	if (code)
 		return code;
 
@@ -115,5 +130,5 @@ int main(int argc, char **argv)
 		gmt_say_error("out of memory");
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	}
-	return gmt_output_finish_stdout(dispatch(argc, argv));
+	return gmt_output_finish_stdout(gmt_work_exit_code(dispatch(argc, argv)));
 }

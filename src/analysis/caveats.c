@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/budget.h"
 #include "base/text.h"
 #include "model/clock.h"
 #include "wire/drops.h"
@@ -35,6 +36,15 @@ static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *fo
 		*caveat = (struct gmt_caveat){ kind, text };
 	else
 		lister->failed = true;
+}
+
+/* Parts of the work that were more than the recording may cause. */
+static void judge_work(struct lister *lister)
+{
+	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
+		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
+			add(lister, GMT_CAVEAT_INCOMPLETE, "%s is left out: a file of this size may not cause more work",
+				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
 static void judge_recording(struct lister *lister, const struct gmt_snapshot *snapshot)
@@ -210,6 +220,7 @@ enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct g
 {
 	struct lister lister = { .caveats = ret_caveats };
 
+	judge_work(&lister);
 	judge_recording(&lister, snapshot);
 	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history_steps.h"
 
+#include "base/budget.h"
+
 bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, size_t accounts)
 {
 #define GROW(vec, to) \
@@ -65,6 +67,14 @@ static bool sample(struct gmt_history_follower *follower, const struct gmt_books
 	return true;
 }
 
+/* Machines of many GPUs have some tens of accounts: their rows cost little. */
+static bool may_add_rows(size_t accounts)
+{
+	enum { FEW = 32 };
+
+	return gmt_budget_spend(accounts > FEW ? accounts : accounts / 4, GMT_BUDGET_ROWS);
+}
+
 bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_books *books)
 {
 	struct gmt_history_series *series = follower->series;
@@ -75,7 +85,9 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 	if (!follower->inside)
 		begin_step(follower, books);
 	*first = series->steps.count;
-	for (size_t i = 0; i < follower->accounts.count; i++) {
+	/* A file of N bytes can have N steps, and a row of each for every account. A step without rows held nothing. */
+	size_t count = may_add_rows(follower->accounts.count) ? follower->accounts.count : 0;
+	for (size_t i = 0; i < count; i++) {
 		struct gmt_history_step *row = gmt_vec_push(&series->steps);
 
 		if (!row)
@@ -119,13 +131,14 @@ void gmt_history_set_past_step(struct gmt_history_follower *follower, const stru
 	const struct gmt_past_step *past)
 {
 	struct gmt_history_series *series = follower->series;
+	uint32_t found;
 
-	for (size_t i = 0; i < follower->cursor; i++) {
+	/* Steps are in the order of their ends: those that end at that stamp follow each other. */
+	gmt_series_find(follower->steps, past->stamp, &found);
+	for (size_t i = found; i < follower->cursor && follower->steps->steps.items[i].end == past->stamp; i++) {
 		size_t first = series->step_rows.items[i];
 		size_t end = i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
 
-		if (follower->steps->steps.items[i].end != past->stamp)
-			continue;
 		for (size_t account = 0; account < end - first && account < books->accounts.count; account++)
 			if (books->accounts.items[account].layer == past->layer &&
 				books->accounts.items[account].device == past->device)

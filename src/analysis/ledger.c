@@ -3,7 +3,10 @@
 
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "model/clock.h"
+
+enum { ANSWERS_A_UNIT = 16 }; /* that are looked at in the time of a unit */
 
 struct maker {
 	struct gmt_ledger *ledger;
@@ -58,6 +61,9 @@ static const struct gmt_ledger_answer *find_answer(const struct maker *maker, in
 	const struct gmt_ledger_answer *best = NULL;
 	int best_misfit = 3;
 
+	/* A file can have many devices, and many answers. */
+	if (!gmt_budget_spend(maker->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
+		return NULL;
 	for (size_t i = 0; i < maker->watch->answers.count; i++) {
 		const struct gmt_ledger_answer *answer = &maker->watch->answers.items[i];
 		int misfit = misfit_of(answer, steady_bytes);

@@ -74,6 +74,7 @@ struct gmt_ledger_watch {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	GMT_VEC(struct gmt_ledger_device) devices;
+	struct gmt_map device_ids; /* ordinal to index in devices */
 	GMT_VEC(struct gmt_ledger_site) sites; /* by site */
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
 	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */

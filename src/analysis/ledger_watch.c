@@ -8,10 +8,9 @@ enum { OUT_OF_MEMORY = 2 };
 
 static struct gmt_ledger_device *find_device(struct gmt_ledger_watch *watch, int16_t device)
 {
-	for (size_t i = 0; i < watch->devices.count; i++)
-		if (watch->devices.items[i].device == device)
-			return &watch->devices.items[i];
-	return NULL;
+	uint64_t index;
+
+	return gmt_map_find(&watch->device_ids, (uint16_t)device, &index) ? &watch->devices.items[index] : NULL;
 }
 
 static struct gmt_ledger_device *get_device(struct gmt_ledger_watch *watch, int16_t device)
@@ -20,9 +19,11 @@ static struct gmt_ledger_device *get_device(struct gmt_ledger_watch *watch, int1
 
 	if (found)
 		return found;
+	if (!gmt_vec_reserve(&watch->devices, 1) ||
+		!gmt_map_put(&watch->device_ids, (uint16_t)device, watch->devices.count))
+		return NULL;
 	found = gmt_vec_push(&watch->devices);
-	if (found)
-		*found = (struct gmt_ledger_device){ .device = device };
+	*found = (struct gmt_ledger_device){ .device = device };
 	return found;
 }
 
@@ -375,6 +376,7 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 void gmt_ledger_watch_fini(struct gmt_ledger_watch *watch)
 {
 	gmt_vec_fini(&watch->devices);
+	gmt_map_fini(&watch->device_ids);
 	gmt_vec_fini(&watch->sites);
 	gmt_vec_fini(&watch->answers);
 	gmt_vec_fini(&watch->begins);

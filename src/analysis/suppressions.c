@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/budget.h"
+
 static const char *const names[] = {
 #define GMT_SUPPRESSION(NAME, name, meaning) name,
 #include "analysis/suppression_kinds.def"
@@ -137,6 +139,13 @@ bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned
 
 static bool matches_place(const char *pattern, const struct gmt_traces *traces, const struct gmt_place *place)
 {
+	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 }; /* that are compared in the time of a unit */
+	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
+		gmt_intern_get(&traces->strings, place->file)->length + gmt_intern_get(&traces->strings, place->module)->length;
+
+	/* A long name can stand in each frame of many stacks. */
+	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_COMPARISONS))
+		return false;
 	return gmt_suppression_matches(pattern, gmt_traces_string(traces, place->function)) ||
 		gmt_suppression_matches(pattern, gmt_traces_string(traces, place->file)) ||
 		gmt_suppression_matches(pattern, gmt_traces_string(traces, place->module));

@@ -7,6 +7,7 @@
 
 #include "analysis/names.h"
 #include "analysis/outline.h"
+#include "base/budget.h"
 #include "wire/format.h"
 
 static const struct gmt_rule_text rules[] = {
@@ -104,7 +105,17 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 {
 	const struct gmt_place *place = gmt_traces_place(traces, id);
 	const char *file = gmt_traces_string(traces, place->file);
+	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 }; /* that are copied in the time of a unit, with the memory for them */
+	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
+		gmt_intern_get(&traces->strings, place->file)->length + gmt_intern_get(&traces->strings, place->module)->length;
 
+	/* A long name can stand in each frame of many stacks. */
+	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_NAMES)) {
+		*frame = (struct gmt_verdict_frame){
+			.function = "?", .file = "", .module = "", .name = "?", .shown = "", .is_python = place->kind == GMT_PLACE_PYTHON,
+		};
+		return;
+	}
 	*frame = (struct gmt_verdict_frame){
 		.function = copy_text(verdict, gmt_traces_string(traces, place->function)),
 		.file = copy_text(verdict, file),

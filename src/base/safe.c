@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/text.h"
 
 /* Characters that command a terminal or deceive a reader: whole, from first to last. */
@@ -73,7 +74,7 @@ bool gmt_safe_is_command(const unsigned char *start, const unsigned char *at)
 /* Nearly all text is ASCII, and goes out in long pieces. */
 void gmt_safe_print(FILE *file, const char *text)
 {
-	const unsigned char *start = (const unsigned char *)text, *at = start, *end = at + strlen(text);
+	const unsigned char *start = (const unsigned char *)text, *at = start, *end = at + gmt_budget_text(strlen(text));
 
 	while (at < end) {
 		size_t plain = 0, skip = 1, length;

@@ -386,7 +386,7 @@ static void fini_maps(struct gmt_folder *folder)
 	struct gmt_map *const maps[] = {
 		&folder->thread_stamps, &folder->pair_ids, &folder->place_ids, &folder->call_codes, &folder->call_frames,
 		&folder->call_stacks, &folder->thread_names, &folder->graphs_ids, &folder->loose_nodes, &folder->things,
-		&folder->heap_events, &folder->heap_marks, &folder->name_texts, &folder->calls,
+		&folder->heap_events, &folder->heap_marks, &folder->name_texts, &folder->calls, &folder->device_ids,
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)

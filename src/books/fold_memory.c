@@ -84,36 +84,22 @@ static void forget_memory(struct gmt_folder *folder, uint32_t memory)
 {
 	struct gmt_fold_memory *entry = &folder->memories.items[memory];
 
-	gmt_fold_forget_list(folder, entry->first_plus_1);
+	gmt_fold_forget_list(folder, entry->last_plus_1);
 	gmt_fold_forget(folder, entry->learned_plus_1);
 	*entry = (struct gmt_fold_memory){ 0 };
 }
 
-/* Puts an event behind those of the memory. */
+/* Puts an event on top of those of the memory. */
 static bool append(struct gmt_folder *folder, uint32_t memory, const struct gmt_event *event, uint32_t place)
 {
 	uint32_t index = gmt_fold_survive(folder, event, place);
-	uint32_t *link;
+	struct gmt_fold_memory *entry = index ? entry_of(folder, memory) : NULL;
 
-	if (!index || !entry_of(folder, memory))
+	if (!entry)
 		return false;
-	link = &folder->memories.items[memory].first_plus_1;
-	while (*link)
-		link = &folder->survivors.items[*link - 1].next_plus_1;
-	*link = index;
+	folder->survivors.items[index - 1].next_plus_1 = entry->last_plus_1;
+	entry->last_plus_1 = index;
 	return true;
-}
-
-/* The link to the last event of the memory; NULL: it has none. */
-static uint32_t *last_of(struct gmt_folder *folder, uint32_t memory)
-{
-	uint32_t *link = &folder->memories.items[memory].first_plus_1;
-
-	if (!*link)
-		return NULL;
-	for (uint32_t *next; *(next = &folder->survivors.items[*link - 1].next_plus_1);)
-		link = next;
-	return link;
 }
 
 /*
@@ -122,18 +108,20 @@ static uint32_t *last_of(struct gmt_folder *folder, uint32_t memory)
  */
 static bool refer(struct gmt_folder *folder, uint32_t memory, const struct gmt_event *event, uint32_t place)
 {
+	struct gmt_fold_memory *entry = entry_of(folder, memory);
 	const struct gmt_fold_survivor *last;
-	uint32_t *link;
+	uint32_t last_plus_1;
 
-	if (!entry_of(folder, memory))
+	if (!entry)
 		return false;
-	link = last_of(folder, memory);
-	last = link ? &folder->survivors.items[*link - 1] : NULL;
-	if (!last || link == &folder->memories.items[memory].first_plus_1 || last->address != event->address ||
+	last_plus_1 = entry->last_plus_1;
+	last = last_plus_1 ? &folder->survivors.items[last_plus_1 - 1] : NULL;
+	/* What made the memory stays. */
+	if (!last || !last->next_plus_1 || last->address != event->address ||
 		(last->kind == GMT_KIND_FREE) == (event->kind == GMT_KIND_FREE))
 		return append(folder, memory, event, place);
-	gmt_fold_forget(folder, *link);
-	*link = 0;
+	entry->last_plus_1 = last->next_plus_1;
+	gmt_fold_forget(folder, last_plus_1);
 	return true;
 }
 
@@ -292,7 +280,7 @@ static bool list_mappings(struct gmt_folder *folder)
  */
 static void delay_releases(struct gmt_folder *folder, const struct gmt_fold_memory *entry)
 {
-	for (uint32_t at = entry->first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1) {
+	for (uint32_t at = entry->last_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1) {
 		struct gmt_fold_survivor *row = &folder->survivors.items[at - 1];
 
 		if (row->kind == GMT_KIND_FREE && row->stamp < entry->first_use && entry->first_use != UINT64_MAX)
@@ -300,12 +288,29 @@ static void delay_releases(struct gmt_folder *folder, const struct gmt_fold_memo
 	}
 }
 
+/* Turns a list around. Returns its first entry now, plus 1. */
+static uint32_t turn(const struct gmt_folder *folder, uint32_t last_plus_1)
+{
+	uint32_t first_plus_1 = 0, next_plus_1;
+
+	for (uint32_t at = last_plus_1; at; at = next_plus_1) {
+		next_plus_1 = folder->survivors.items[at - 1].next_plus_1;
+		folder->survivors.items[at - 1].next_plus_1 = first_plus_1;
+		first_plus_1 = at;
+	}
+	return first_plus_1;
+}
+
+/* In the order in which they happened. The list is as it was afterwards. */
 static bool list_references(struct gmt_folder *folder, const struct gmt_fold_memory *entry)
 {
-	for (uint32_t at = entry->first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1)
-		if (!gmt_fold_list(folder, at, folder->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2))
-			return false;
-	return true;
+	uint32_t first_plus_1 = turn(folder, entry->last_plus_1);
+	bool done = true;
+
+	for (uint32_t at = first_plus_1; done && at; at = folder->survivors.items[at - 1].next_plus_1)
+		done = gmt_fold_list(folder, at, folder->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2);
+	turn(folder, first_plus_1);
+	return done;
 }
 
 bool gmt_fold_list_memory(struct gmt_folder *folder)

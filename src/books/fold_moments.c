@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "books/fold_room.h"
 
 /* --- steps -------------------------------------------------------------------------------------------- */
@@ -90,9 +91,11 @@ static void thin_steps(struct gmt_fold_series *series)
 		for (size_t i = from; i < end; i++) {
 			struct gmt_past_step row = rows[i];
 
-			for (size_t j = first; j < from; j++)
-				if (rows[j].layer == row.layer && rows[j].device == row.device && rows[j].peak_bytes > row.peak_bytes)
-					row.peak_bytes = rows[j].peak_bytes;
+			/* Accounts stand in the same order in each group; later groups have more of them. */
+			size_t before = first + (i - from);
+			if (before < from && rows[before].layer == row.layer && rows[before].device == row.device &&
+				rows[before].peak_bytes > row.peak_bytes)
+				row.peak_bytes = rows[before].peak_bytes;
 			if (from == second)
 				row.steps += rows[first].steps;
 			/* What stood here was read: kept <= first. */
@@ -110,7 +113,10 @@ static bool add_group(struct gmt_folder *folder, struct gmt_fold_series *series,
 {
 	const struct gmt_books *books = &folder->books;
 
-	for (size_t i = 0; i < books->accounts.count; i++) {
+	if (!gmt_budget_spend(books->accounts.count < GMT_FOLD_STEP_ACCOUNTS ? books->accounts.count :
+			GMT_FOLD_STEP_ACCOUNTS, GMT_BUDGET_ROWS))
+		return true;
+	for (size_t i = 0; i < books->accounts.count && i < GMT_FOLD_STEP_ACCOUNTS; i++) {
 		const struct gmt_books_account *account = &books->accounts.items[i];
 		struct gmt_past_step *row = gmt_vec_push(&series->rows);
 
@@ -222,19 +228,36 @@ static bool name_heap(struct gmt_folder *folder, const struct gmt_mark *row)
 	return true;
 }
 
+/* A place in a list whose unused entries are known; UINT32_MAX: out of memory. */
+#define TAKE_PLACE(list, unused) \
+	((unused)->count ? (unused)->items[--(unused)->count] : \
+		gmt_vec_reserve((unused), (list)->count + 1) && gmt_vec_push(list) ? (uint32_t)(list)->count - 1 : UINT32_MAX)
+
+/* There is room: each entry of the list was counted when it was made. */
+#define GIVE_PLACE(unused, place) ((unused)->items[(unused)->count++] = (place))
+
 bool gmt_fold_take_mark(struct gmt_folder *folder, const struct gmt_mark *row)
 {
-	struct gmt_mark *marks;
-	size_t at;
+	struct gmt_queue_entry entry = { .stamp = row->stamp, .order = folder->moment_arrivals++ };
 
 	if (row->kind == GMT_MARK_KIND_HEAP && !name_heap(folder, row))
 		return false;
-	if (!gmt_vec_reserve(&folder->pending_marks, 1))
+	entry.item = TAKE_PLACE(&folder->pending_marks, &folder->unused_marks);
+	if (entry.item == UINT32_MAX)
 		return false;
-	marks = folder->pending_marks.items;
-	for (at = folder->pending_marks.count++; at && marks[at - 1].stamp > row->stamp; at--)
-		marks[at] = marks[at - 1];
-	marks[at] = *row;
+	folder->pending_marks.items[entry.item] = *row;
+	return gmt_queue_push(&folder->mark_queue, entry);
+}
+
+bool gmt_fold_next_mark(struct gmt_folder *folder, uint64_t last_stamp, struct gmt_mark *ret_mark)
+{
+	struct gmt_queue_entry entry;
+
+	if (!folder->mark_queue.entries.count || folder->mark_queue.entries.items[0].stamp > last_stamp)
+		return false;
+	gmt_queue_pop(&folder->mark_queue, &entry);
+	*ret_mark = folder->pending_marks.items[entry.item];
+	GIVE_PLACE(&folder->unused_marks, entry.item);
 	return true;
 }
 
@@ -257,11 +280,17 @@ static uint64_t steady_of(const struct gmt_fold_device *device)
 
 static bool wait_answer(struct gmt_folder *folder, const struct gmt_past_answer *row)
 {
-	struct gmt_fold_answer *slot = gmt_vec_push(&folder->pending_answers);
+	struct gmt_queue_entry entry = { .order = folder->moment_arrivals++ };
 
-	if (slot)
-		*slot = (struct gmt_fold_answer){ .row = *row };
-	return slot;
+	entry.item = TAKE_PLACE(&folder->pending_answers, &folder->unused_answers);
+	if (entry.item == UINT32_MAX)
+		return false;
+	folder->pending_answers.items[entry.item] = (struct gmt_fold_answer){ .row = *row };
+	entry.stamp = row->begin_stamp;
+	if (!gmt_queue_push(&folder->begin_queue, entry))
+		return false;
+	entry.stamp = row->stamp;
+	return gmt_queue_push(&folder->end_queue, entry);
 }
 
 bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *row)
@@ -347,7 +376,7 @@ static void thin_answers(struct gmt_folder *folder)
 	uint8_t spared[GMT_FOLD_ANSWERS] = { 0 };
 	size_t kept = 0;
 
-	for (size_t i = 0; i < folder->devices.count; i++) {
+	for (size_t i = 0; i < folder->devices.count && i < GMT_FOLD_SPARED_DEVICES; i++) {
 		const struct gmt_fold_device *device = &folder->devices.items[i];
 		const struct gmt_books_account *account =
 			gmt_books_find_account(&folder->books, GMT_LAYER_CUDA, device->device);
@@ -373,48 +402,65 @@ static bool keep_answer(struct gmt_folder *folder, const struct gmt_past_answer 
 	return slot;
 }
 
+/* The next entry whose stamp is before `stamp`. */
+static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue_entry *ret_entry)
+{
+	return queue->entries.count && queue->entries.items[0].stamp < stamp && gmt_queue_pop(queue, ret_entry);
+}
+
+static void forget_passed(struct gmt_folder *folder, uint32_t place)
+{
+	const struct gmt_fold_answer *answer = &folder->pending_answers.items[place];
+
+	if (answer->has_begun && answer->has_ended)
+		GIVE_PLACE(&folder->unused_answers, place);
+}
+
 /* As ledger_watch has it: what was asked, or complete, before this moment. */
 static bool pass_answers(struct gmt_folder *folder, uint64_t stamp)
 {
-	size_t kept = 0;
+	struct gmt_queue_entry entry;
 
-	for (size_t i = 0; i < folder->pending_answers.count; i++) {
-		struct gmt_fold_answer *answer = &folder->pending_answers.items[i];
-		struct gmt_fold_device *device = gmt_fold_device(folder, (int16_t)answer->row.device);
+	while (pop_before(&folder->begin_queue, stamp, &entry)) {
+		struct gmt_fold_answer *answer = &folder->pending_answers.items[entry.item];
+		const struct gmt_fold_device *device = gmt_fold_device(folder, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
-		if (!answer->has_before && answer->row.begin_stamp < stamp) {
-			answer->row.before_steady_bytes = steady_of(device);
-			answer->has_before = true;
-		}
-		if (answer->row.stamp >= stamp) {
-			folder->pending_answers.items[kept++] = *answer;
-			continue;
-		}
+		answer->row.before_steady_bytes = steady_of(device);
+		answer->has_begun = true;
+		forget_passed(folder, entry.item);
+	}
+	while (pop_before(&folder->end_queue, stamp, &entry)) {
+		entry.stamp = 0;
+		if (!gmt_queue_push(&folder->kept_queue, entry))
+			return false;
+	}
+	while (gmt_queue_pop(&folder->kept_queue, &entry)) {
+		struct gmt_fold_answer *answer = &folder->pending_answers.items[entry.item];
+		const struct gmt_fold_device *device = gmt_fold_device(folder, (int16_t)answer->row.device);
+
+		if (!device)
+			return false;
 		answer->row.after_steady_bytes = steady_of(device);
 		answer->row.after_pool_bytes = device->now[GMT_SPACE_POOL];
 		answer->row.after_graph_bytes = device->now[GMT_SPACE_GRAPH];
 		if (!keep_answer(folder, &answer->row))
 			return false;
+		answer->has_ended = true;
+		forget_passed(folder, entry.item);
 	}
-	folder->pending_answers.count = kept;
 	return true;
 }
 
 bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp)
 {
-	size_t passed = 0;
+	struct gmt_mark mark;
 
-	while (passed < folder->pending_marks.count && folder->pending_marks.items[passed].stamp < stamp)
-		if (!keep_mark(folder, &folder->pending_marks.items[passed++]))
+	while (stamp && gmt_fold_next_mark(folder, stamp - 1, &mark))
+		if (!keep_mark(folder, &mark))
 			return false;
-	if (passed) {
-		memmove(folder->pending_marks.items, folder->pending_marks.items + passed,
-			(folder->pending_marks.count - passed) * sizeof(*folder->pending_marks.items));
-		folder->pending_marks.count -= passed;
-	}
-	return !folder->pending_answers.count || pass_answers(folder, stamp);
+	return pass_answers(folder, stamp);
 }
 
 /* --- a past that the input has: it says better what the survivors' marks and ooms seemed to say ----------- */
@@ -432,9 +478,14 @@ bool gmt_fold_take_past_moments(struct gmt_folder *folder)
 		struct gmt_mark mark = {
 			.source = row->source, .object = row->object, .thread = row->thread, .name = row->name,
 		};
-		struct gmt_fold_series *series = get_series(folder, &mark);
-		struct gmt_past_step *slot = series ? gmt_vec_push(&series->rows) : NULL;
+		struct gmt_fold_series *series;
+		struct gmt_past_step *slot;
 
+		/* No fold writes more: a file that has more was not written by one. */
+		if (folder->series.count >= GMT_FOLD_SERIES && !find_series(folder, &mark))
+			continue;
+		series = get_series(folder, &mark);
+		slot = series ? gmt_vec_push(&series->rows) : NULL;
 		if (!slot)
 			return false;
 		series->groups += series->rows.count == 1 || slot[-1].stamp != row->stamp;
@@ -453,7 +504,8 @@ bool gmt_fold_take_past_moments(struct gmt_folder *folder)
 			*peak = folder->books.accounts.items[account].live_bytes;
 		}
 	}
-	folder->pending_answers.count = folder->answers.count = 0;
+	folder->pending_answers.count = folder->unused_answers.count = folder->answers.count = 0;
+	folder->begin_queue.entries.count = folder->end_queue.entries.count = 0;
 	for (size_t i = 0; i < folder->past.answers.count; i++)
 		if (!keep_answer(folder, &folder->past.answers.items[i]))
 			return false;
@@ -468,8 +520,14 @@ void gmt_fold_moments_fini(struct gmt_folder *folder)
 	}
 	gmt_vec_fini(&folder->series);
 	gmt_vec_fini(&folder->pending_marks);
+	gmt_vec_fini(&folder->unused_marks);
+	gmt_queue_fini(&folder->mark_queue);
 	gmt_vec_fini(&folder->kept_marks);
 	gmt_vec_fini(&folder->pending_answers);
+	gmt_vec_fini(&folder->unused_answers);
+	gmt_queue_fini(&folder->begin_queue);
+	gmt_queue_fini(&folder->end_queue);
+	gmt_queue_fini(&folder->kept_queue);
 	gmt_vec_fini(&folder->answers);
 	gmt_vec_fini(&folder->late_samples);
 	gmt_vec_fini(&folder->clocks);

@@ -60,16 +60,24 @@ void gmt_fold_forget(struct gmt_folder *folder, uint32_t survivor_plus_1)
 	folder->free_survivor_plus_1 = survivor_plus_1;
 }
 
+struct gmt_fold_device *gmt_fold_find_device(const struct gmt_folder *folder, int16_t device)
+{
+	uint64_t index;
+
+	return gmt_map_find(&folder->device_ids, (uint16_t)device, &index) ? &folder->devices.items[index] : NULL;
+}
+
 struct gmt_fold_device *gmt_fold_device(struct gmt_folder *folder, int16_t device)
 {
-	struct gmt_fold_device *row;
+	struct gmt_fold_device *row = gmt_fold_find_device(folder, device);
 
-	for (size_t i = 0; i < folder->devices.count; i++)
-		if (folder->devices.items[i].device == device)
-			return &folder->devices.items[i];
-	row = gmt_vec_push(&folder->devices);
 	if (row)
-		row->device = device; /* the rest is zero: none was taken out */
+		return row;
+	if (!gmt_vec_reserve(&folder->devices, 1) ||
+		!gmt_map_put(&folder->device_ids, (uint16_t)device, folder->devices.count))
+		return NULL;
+	row = gmt_vec_push(&folder->devices);
+	row->device = device; /* the rest is zero: none was taken out */
 	return row;
 }
 

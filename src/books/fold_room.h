@@ -22,6 +22,8 @@ enum {
 	GMT_FOLD_ANSWERS = 2048,   /* samples and what was held then */
 	GMT_FOLD_STEPS = 4096,     /* rows of one series */
 	GMT_FOLD_SERIES = 64,
+	GMT_FOLD_STEP_ACCOUNTS = 128, /* accounts that have a row for each step: no reader looks at more */
+	GMT_FOLD_SPARED_DEVICES = 64, /* devices whose best answers are kept: so many leave room for others */
 	GMT_FOLD_MARKS = 16384,    /* marks of phases and points */
 	GMT_FOLD_CLOCKS = 1024,
 	GMT_FOLD_TEXTS = 1024,     /* notes, and drops by thread and reason */
@@ -43,7 +45,7 @@ struct gmt_fold_survivor {
 
 /* Physical memory, by its index in player.physical.memory. */
 struct gmt_fold_memory {
-	uint32_t first_plus_1;   /* what gave and took references, in order */
+	uint32_t last_plus_1;    /* what gave and took references, the last one first */
 	uint32_t learned_plus_1; /* the mapping that said how large it is */
 	uint64_t first_use;      /* while the head is listed */
 };
@@ -95,7 +97,7 @@ struct gmt_fold_series {
 /* A sample that waits for what is held before or behind it. */
 struct gmt_fold_answer {
 	struct gmt_past_answer row;
-	bool has_before, has_after;
+	bool has_begun, has_ended; /* the moments of the question and of the answer are passed */
 };
 
 struct gmt_fold_text {
@@ -170,9 +172,17 @@ struct gmt_folder {
 
 	/* Moments. */
 	GMT_VEC(struct gmt_fold_device) devices;
-	GMT_VEC(struct gmt_mark) pending_marks, kept_marks;
+	struct gmt_map device_ids; /* ordinal to index in devices */
+	GMT_VEC(struct gmt_mark) pending_marks; /* and unused entries */
+	GMT_VEC(uint32_t) unused_marks;
+	struct gmt_queue mark_queue; /* entries of pending_marks by stamp */
+	GMT_VEC(struct gmt_mark) kept_marks;
 	GMT_VEC(struct gmt_fold_series) series;
-	GMT_VEC(struct gmt_fold_answer) pending_answers;
+	GMT_VEC(struct gmt_fold_answer) pending_answers; /* and unused entries */
+	GMT_VEC(uint32_t) unused_answers;
+	struct gmt_queue begin_queue, end_queue; /* entries of pending_answers by the stamps of question and answer */
+	struct gmt_queue kept_queue; /* those that ended, in the order of the file */
+	uint64_t moment_arrivals;
 	GMT_VEC(struct gmt_past_answer) answers;
 	GMT_VEC(struct gmt_sample) late_samples; /* behind the cut */
 	GMT_VEC(struct gmt_clock) clocks;
@@ -203,7 +213,10 @@ bool gmt_fold_restore(struct gmt_folder *folder);
 /* An entry for an event that is played; its number, plus 1; 0: out of memory. */
 uint32_t gmt_fold_survive(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place);
 void gmt_fold_forget(struct gmt_folder *folder, uint32_t survivor_plus_1);
+/* What is known of a device; made where there is nothing. NULL: out of memory. */
 struct gmt_fold_device *gmt_fold_device(struct gmt_folder *folder, int16_t device);
+/* The same; NULL where there is nothing. */
+struct gmt_fold_device *gmt_fold_find_device(const struct gmt_folder *folder, int16_t device);
 
 /* fold_play.c: whether it is an allocation where a block lives that no other may share its place with. */
 bool gmt_fold_takes_place(const struct gmt_folder *folder, const struct gmt_event *event);
@@ -240,6 +253,8 @@ bool gmt_fold_take_oom(struct gmt_folder *folder, const struct gmt_oom *row);
 bool gmt_fold_take_clock(struct gmt_folder *folder, const struct gmt_clock *row);
 bool gmt_fold_take_text(struct gmt_folder *folder, uint32_t kind, const void *row);
 bool gmt_fold_take_past_moments(struct gmt_folder *folder);
+/* The next mark that waits, where its stamp is at most `last_stamp`; takes it out. */
+bool gmt_fold_next_mark(struct gmt_folder *folder, uint64_t last_stamp, struct gmt_mark *ret_mark);
 /* What comes before an event of this stamp. */
 bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp);
 /* An account of this number came to hold more. */

@@ -215,19 +215,11 @@ static bool write_moments(struct gmt_folder *folder)
 
 /* --- the past ----------------------------------------------------------------------------------------- */
 
-static const struct gmt_fold_device *find_device(const struct gmt_folder *folder, int16_t device)
-{
-	for (size_t i = 0; i < folder->devices.count; i++)
-		if (folder->devices.items[i].device == device)
-			return &folder->devices.items[i];
-	return NULL;
-}
-
 static bool write_accounts(struct gmt_folder *folder)
 {
 	for (size_t i = 0; i < folder->books.accounts.count; i++) {
 		const struct gmt_books_account *account = &folder->books.accounts.items[i];
-		const struct gmt_fold_device *device = find_device(folder, account->device);
+		const struct gmt_fold_device *device = gmt_fold_find_device(folder, account->device);
 		bool is_torch = account->layer == GMT_LAYER_TORCH && device;
 		struct gmt_past_account row = {
 			.layer = account->layer, .device = account->device, .live_bytes = account->live_bytes,
@@ -256,7 +248,7 @@ static bool write_spaces(struct gmt_folder *folder)
 	for (size_t i = 0; i < folder->books.spaces.count; i++) {
 		const struct gmt_books_space *space = &folder->books.spaces.items[i];
 		const struct gmt_books_account *account = &folder->books.accounts.items[space->account];
-		const struct gmt_fold_device *device = find_device(folder, account->device);
+		const struct gmt_fold_device *device = gmt_fold_find_device(folder, account->device);
 		bool held = device && space->space < GMT_SPACE_COUNT && account->layer == gmt_space_layer(space->space);
 		struct gmt_past_space row = {
 			.layer = account->layer, .device = account->device, .space = (uint8_t)space->space,
@@ -270,26 +262,37 @@ static bool write_spaces(struct gmt_folder *folder)
 	return true;
 }
 
-/* The id of a name that a heap has; 0: none. */
-static uint32_t name_id(const struct gmt_folder *folder, const char *name)
+/* Maps texts of names, by where they lie, to ids of names that have them. */
+static bool list_names(const struct gmt_folder *folder, struct gmt_map *ret_ids)
 {
-	for (size_t i = 0; *name && i < folder->name_texts.capacity; i++) {
+	for (size_t i = 0; i < folder->name_texts.capacity; i++) {
 		const struct gmt_map_slot *slot = &folder->name_texts.slots[i];
+		uint64_t text, before;
 
-		if (slot->value_plus_1 &&
-			gmt_intern_get(&folder->texts, (uint32_t)(slot->value_plus_1 - 1))->bytes == (const void *)name)
-			return (uint32_t)slot->key;
+		if (!slot->value_plus_1)
+			continue;
+		text = (uintptr_t)gmt_intern_get(&folder->texts, (uint32_t)(slot->value_plus_1 - 1))->bytes;
+		if (!gmt_map_find(ret_ids, text, &before) && !gmt_map_put(ret_ids, text, slot->key))
+			return false;
 	}
-	return 0;
+	return true;
 }
 
-static bool write_heaps(struct gmt_folder *folder)
+/* The id of a name that a heap has; 0: none. */
+static uint32_t name_id(const struct gmt_map *ids, const char *name)
+{
+	uint64_t id;
+
+	return *name && gmt_map_find(ids, (uintptr_t)name, &id) ? (uint32_t)id : 0;
+}
+
+static bool write_heap_rows(struct gmt_folder *folder, const struct gmt_map *names)
 {
 	for (size_t i = 0; i < folder->heaps.count; i++) {
 		const struct gmt_player_heap *heap = &folder->heaps.items[i];
 		const struct gmt_books_heap *books = &folder->books.heaps.items[i];
 		struct gmt_past_heap row = {
-			.name = name_id(folder, heap->name), .device = heap->device, .source = heap->source,
+			.name = name_id(names, heap->name), .device = heap->device, .source = heap->source,
 			.heaps = heap->heaps, .max_size_bytes = heap->max_size_bytes, .swept_blocks = heap->swept_blocks,
 			.swept_bytes = heap->swept_bytes, .peak_bytes = books->peak_bytes, .peak_blocks = books->peak_blocks,
 			.peak_stamp = books->peak_stamp, .alloc_count = books->alloc_count, .free_count = books->free_count,
@@ -300,6 +303,15 @@ static bool write_heaps(struct gmt_folder *folder)
 			return false;
 	}
 	return true;
+}
+
+static bool write_heaps(struct gmt_folder *folder)
+{
+	struct gmt_map names = { 0 };
+	bool done = (!folder->heaps.count || list_names(folder, &names)) && write_heap_rows(folder, &names);
+
+	gmt_map_fini(&names);
+	return done;
 }
 
 static struct gmt_past_site site_row(const struct gmt_folder *folder, uint32_t id)
@@ -388,7 +400,10 @@ static bool write_late(struct gmt_folder *folder)
 		if (folder->late_samples.items[i].stamp > folder->options.cut_stamp &&
 			!write(folder, GMT_RECORD_SAMPLE, &folder->late_samples.items[i], 1))
 			return false;
-	return write_all(folder, GMT_RECORD_MARK, folder->pending_marks.items, folder->pending_marks.count);
+	for (struct gmt_mark mark; gmt_fold_next_mark(folder, UINT64_MAX, &mark);)
+		if (!write(folder, GMT_RECORD_MARK, &mark, 1))
+			return false;
+	return true;
 }
 
 /* In the order in which they stand in the file. */

@@ -41,19 +41,13 @@ uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle)
 
 uint32_t gmt_physical_find_mapped(const struct gmt_physical *physical, uint64_t address)
 {
-	const struct gmt_map *mapped = &physical->mapped;
-	uint64_t index;
+	uint64_t index, first;
 
-	if (gmt_map_find(mapped, address, &index))
-		return physical->mappings.items[index].memory;
-	for (size_t i = 0; i < mapped->capacity; i++) {
-		const struct gmt_map_slot *slot = &mapped->slots[i];
-
-		if (slot->value_plus_1 && address >= slot->key &&
-			address - slot->key < physical->mappings.items[slot->value_plus_1 - 1].size_bytes)
-			return physical->mappings.items[slot->value_plus_1 - 1].memory;
-	}
-	return GMT_PHYSICAL_NONE;
+	if (!gmt_map_find(&physical->mapped, address, &index) &&
+		(!gmt_intervals_find(&physical->ranges, address, &first) ||
+			!gmt_map_find(&physical->mapped, first, &index)))
+		return GMT_PHYSICAL_NONE;
+	return physical->mappings.items[index].memory;
 }
 
 bool gmt_physical_retain(struct gmt_physical *physical, uint32_t index, uint64_t handle)
@@ -104,6 +98,7 @@ static uint32_t unmap_one(struct gmt_physical *physical, uint64_t key, uint64_t 
 	*ret_size_bytes = 0;
 	if (!gmt_map_remove(&physical->mapped, key, &index))
 		return GMT_PHYSICAL_NONE;
+	gmt_intervals_remove(&physical->ranges, key);
 	mapping = &physical->mappings.items[index];
 	memory = &physical->memory.items[mapping->memory];
 	*ret_size_bytes = mapping->size_bytes;
@@ -123,7 +118,8 @@ bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size
 	unmap_one(physical, key, &older_bytes);
 	if (physical->free_mapping_plus_1)
 		index = physical->free_mapping_plus_1 - 1;
-	if (!gmt_map_put(&physical->mapped, key, index))
+	if (!gmt_map_put(&physical->mapped, key, index) ||
+		!gmt_intervals_put(&physical->ranges, key, size_bytes > UINT64_MAX - key ? UINT64_MAX : key + size_bytes))
 		return false;
 	if (physical->free_mapping_plus_1)
 		physical->free_mapping_plus_1 = physical->mappings.items[index].next_free_plus_1;
@@ -134,27 +130,14 @@ bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size
 	return true;
 }
 
-/* The next address at or behind `from` where a mapping begins; `end` when none does before it. */
-static uint64_t next_key(const struct gmt_physical *physical, uint64_t from, uint64_t end)
-{
-	uint64_t next = end;
-
-	for (size_t i = 0; i < physical->mapped.capacity; i++) {
-		const struct gmt_map_slot *slot = &physical->mapped.slots[i];
-
-		if (slot->value_plus_1 && slot->key >= from && slot->key < next)
-			next = slot->key;
-	}
-	return next;
-}
-
 bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end, uint32_t *ret_ended)
 {
 	uint64_t size_bytes, index;
 
 	/* Mappings that are unmapped together lie side by side; a gap is the exception. */
-	if (*key < end && !gmt_map_find(&physical->mapped, *key, &index))
-		*key = next_key(physical, *key, end);
+	if (*key < end && !gmt_map_find(&physical->mapped, *key, &index) &&
+		!gmt_intervals_next(&physical->ranges, *key, key))
+		return false;
 	if (*key >= end)
 		return false;
 	*ret_ended = unmap_one(physical, *key, &size_bytes);
@@ -185,4 +168,5 @@ void gmt_physical_fini(struct gmt_physical *physical)
 	gmt_vec_fini(&physical->mappings);
 	gmt_map_fini(&physical->handles);
 	gmt_map_fini(&physical->mapped);
+	gmt_intervals_fini(&physical->ranges);
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/intervals.h"
 #include "base/map.h"
 #include "base/vec.h"
 
@@ -42,6 +43,7 @@ struct gmt_physical {
 	uint32_t free_mapping_plus_1;
 	struct gmt_map handles;  /* handle to index in memory */
 	struct gmt_map mapped;   /* first address, or place in a multicast object, to index in mappings */
+	struct gmt_intervals ranges; /* the same mappings in order of their addresses */
 	uint64_t unknown_handles; /* calls about handles that nothing made: events are missing */
 };
 
@@ -57,7 +59,7 @@ uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle, con
 /* What a handle means; GMT_PHYSICAL_NONE when nothing is known of it. */
 uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle);
 
-/* What is mapped at an address, also inside a mapping; GMT_PHYSICAL_NONE: nothing. Slow when inside. */
+/* What is mapped at an address, also inside a mapping; GMT_PHYSICAL_NONE: nothing. */
 uint32_t gmt_physical_find_mapped(const struct gmt_physical *physical, uint64_t address);
 
 /* One more reference, under this handle from now on. False when out of memory. */

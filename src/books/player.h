@@ -97,6 +97,7 @@ struct gmt_player_node {
 
 struct gmt_player_graph {
 	GMT_VEC(struct gmt_player_node) nodes;
+	struct gmt_map allocs; /* of a graph with many nodes: address to the first node that allocates there */
 	uint32_t next_free_plus_1; /* of an unused entry */
 	bool frees_at_launch; /* what a launch left behind, the next one frees */
 };

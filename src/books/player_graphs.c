@@ -7,8 +7,11 @@
  */
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "books/player.h"
 
+enum { FEW_NODES = 16 }; /* graphs of so many need no map */
+enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 }; /* blocks of so many are no longer in the caches */
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
 bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_event *event)
@@ -29,16 +32,34 @@ bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_e
 	}
 	graph = &player->graphs.items[index];
 	graph->nodes.count = 0;
+	gmt_map_fini(&graph->allocs);
 	graph->frees_at_launch = flags & FREES_AT_LAUNCH;
 	return true;
 }
 
 static struct gmt_player_node *find_alloc(struct gmt_player_graph *graph, uint64_t address)
 {
+	uint64_t index;
+
+	if (graph->nodes.count > FEW_NODES)
+		return gmt_map_find(&graph->allocs, address, &index) ? &graph->nodes.items[index] : NULL;
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph->nodes.items[i].is_alloc && graph->nodes.items[i].address == address)
 			return &graph->nodes.items[i];
 	return NULL;
+}
+
+/* Adds the last nodes, from number `first` on, to the map of those that allocate. */
+static bool map_allocs(struct gmt_player_graph *graph, size_t first)
+{
+	uint64_t index;
+
+	for (size_t i = first; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].is_alloc &&
+			!gmt_map_find(&graph->allocs, graph->nodes.items[i].address, &index) &&
+			!gmt_map_put(&graph->allocs, graph->nodes.items[i].address, i))
+			return false;
+	return true;
 }
 
 /* A node of a graph that is not executable yet: who made it is remembered for the one that will be. */
@@ -75,9 +96,12 @@ bool gmt_player_add_node(struct gmt_player *player, const struct gmt_player_even
 		return true;
 	}
 	slot = gmt_vec_push(&graph->nodes);
-	if (slot)
-		*slot = node;
-	return slot;
+	if (!slot)
+		return false;
+	*slot = node;
+	if (graph->nodes.count <= FEW_NODES)
+		return true;
+	return map_allocs(graph, graph->nodes.count == FEW_NODES + 1 ? 0 : graph->nodes.count - 1);
 }
 
 static bool free_node(struct gmt_player *player, const struct gmt_player_event *event,
@@ -117,6 +141,10 @@ bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event 
 	if (!gmt_map_find(&player->graph_ids, event->address, &index))
 		return true;
 	graph = &player->graphs.items[index];
+	/* A file of N bytes can launch N nodes N times. */
+	if (!gmt_budget_spend(graph->nodes.count * (graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
+			GMT_BUDGET_LAUNCHES))
+		return true;
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
 		const struct gmt_player_node *node = &graph->nodes.items[i];
 
@@ -142,14 +170,17 @@ void gmt_player_forget_graph(struct gmt_player *player, const struct gmt_player_
 		return;
 	graph = &player->graphs.items[index];
 	gmt_vec_fini(&graph->nodes);
+	gmt_map_fini(&graph->allocs);
 	graph->next_free_plus_1 = player->free_graph_plus_1;
 	player->free_graph_plus_1 = (uint32_t)index + 1;
 }
 
 void gmt_player_forget_graphs(struct gmt_player *player)
 {
-	for (size_t i = 0; i < player->graphs.count; i++)
+	for (size_t i = 0; i < player->graphs.count; i++) {
 		gmt_vec_fini(&player->graphs.items[i].nodes);
+		gmt_map_fini(&player->graphs.items[i].allocs);
+	}
 	gmt_vec_fini(&player->graphs);
 	gmt_map_fini(&player->graph_ids);
 	gmt_map_fini(&player->node_makers);

@@ -5,7 +5,10 @@
  */
 #include <string.h>
 
+#include "base/budget.h"
 #include "books/player.h"
+
+enum { POOLS_A_UNIT = 8 }; /* that are looked at in the time of a unit */
 
 /* What tells rows apart; the name follows. */
 struct row_key {
@@ -115,6 +118,9 @@ static struct gmt_player_pool *find_holder(struct gmt_player *player, uint64_t n
 	if (gmt_map_find(&player->pool_of_address, address, &index) &&
 		gmt_map_find(&player->pools.items[index].blocks, address, ret_block))
 		return &player->pools.items[index];
+	/* A file can have many pools, and free many blocks of none of them. */
+	if (!gmt_budget_spend(player->pools.count / POOLS_A_UNIT, GMT_BUDGET_POOLS))
+		return NULL;
 	for (size_t i = player->pools.count; i-- > 0;)
 		if (gmt_map_find(&player->pools.items[i].blocks, address, ret_block))
 			return &player->pools.items[i];

@@ -5,8 +5,11 @@
  */
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/vec.h"
 #include "books/player.h"
+
+enum { BLOCKS_A_UNIT = 4 }; /* that are looked at in the time of a unit */
 
 static bool book_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
@@ -30,30 +33,73 @@ static bool end_block(struct gmt_player *player, const struct gmt_player_event *
 	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
 }
 
-static bool unmap_range(struct gmt_player *player, const struct gmt_player_event *event, uint64_t key, uint64_t end);
-
 /* An imported handle does not say what it is of. */
 static bool can_be_multicast(const struct gmt_physical_memory *memory)
 {
 	return memory->space == GMT_SPACE_MULTICAST || memory->space == GMT_SPACE_VMM_IMPORTED;
 }
 
-/* Nothing keeps the memory alive, unless there is none of it; a multicast object lets go of what is bound to it. */
+/* Memory that has ended, and the mappings that it still has to let go of: places in [key, end). */
+struct ending {
+	uint64_t key, end;
+	uint32_t memory;
+};
+
+/* Books the end of the memory; a multicast object lets go of what is bound to it afterwards. */
+static bool begin_ending(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory,
+	struct ending *ret_ending)
+{
+	*ret_ending = (struct ending){ .memory = memory };
+	if (!end_block(player, event, memory))
+		return false;
+	if (can_be_multicast(&player->physical.memory.items[memory]))
+		ret_ending->key = gmt_physical_multicast_keys(memory, &ret_ending->end);
+	return true;
+}
+
+static void finish_ending(struct gmt_player *player, const struct ending *ending)
+{
+	if (player->forgets)
+		gmt_physical_give_back(&player->physical, ending->memory);
+}
+
+/* A file can bind objects to each other in a chain of any length, so this keeps a list instead of calling itself. */
+static bool end_chain(struct gmt_player *player, const struct gmt_player_event *event, const struct ending *first)
+{
+	GMT_VEC(struct ending) chain = { 0 };
+	struct ending *slot = gmt_vec_push(&chain);
+	bool done = slot;
+	uint32_t ended;
+
+	if (done)
+		*slot = *first;
+	while (done && chain.count) {
+		struct ending *last = &chain.items[chain.count - 1];
+
+		if (!gmt_physical_unmap_next(&player->physical, &last->key, last->end, &ended)) {
+			finish_ending(player, last);
+			chain.count--;
+		} else if (ended != GMT_PHYSICAL_NONE) {
+			slot = gmt_vec_push(&chain);
+			done = slot && begin_ending(player, event, ended, slot);
+		}
+	}
+	gmt_vec_fini(&chain);
+	return done;
+}
+
+/* Nothing keeps the memory alive, unless there is none of it. */
 static bool end_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
 {
-	uint64_t key, end;
+	struct ending ending;
 
 	if (memory == GMT_PHYSICAL_NONE)
 		return true;
-	if (!end_block(player, event, memory))
+	if (!begin_ending(player, event, memory, &ending))
 		return false;
-	if (can_be_multicast(&player->physical.memory.items[memory])) {
-		key = gmt_physical_multicast_keys(memory, &end);
-		if (!unmap_range(player, event, key, end))
-			return false;
-	}
-	if (player->forgets)
-		gmt_physical_give_back(&player->physical, memory);
+	if (ending.key < ending.end)
+		return end_chain(player, event, &ending);
+	finish_ending(player, &ending);
 	return true;
 }
 
@@ -205,6 +251,9 @@ bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_e
 	struct gmt_books_place place;
 	bool done = true;
 
+	/* All blocks are looked at, and a file can end many contexts. */
+	if (!gmt_budget_spend(gmt_books_block_count(books) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
+		return true;
 	for (size_t cursor = 0; context && gmt_books_next_block(books, GMT_BOOKS_ALL_OF_CUDA, &cursor, &place);) {
 		if (place.block.context != context)
 			continue;

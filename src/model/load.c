@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/intern.h"
 #include "base/pages.h"
 #include "model/clock.h"
@@ -299,6 +300,8 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 	while (!status) {
 		status = gmt_feed_next(feed, &block, error);
 		if (!status)
+			gmt_budget_add(block.payload_bytes);
+		if (!status)
 			status = load_block(loader, &block, error);
 		if (!status && options && options->progress)
 			options->progress(options->user, block.progress.read_bytes, block.progress.file_bytes);
@@ -351,6 +354,7 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 	struct gmt_snapshot *snapshot;
 	enum gmt_status status = gmt_source_open_with(path, options ? options->leftover : NULL, &source, error);
 
+	gmt_budget_begin();
 	if (status)
 		return status;
 	snapshot = gmt_pages_grow(NULL, 0, sizeof(*snapshot));

@@ -117,16 +117,23 @@ static int by_stamp(const void *left, const void *right)
 	return (a->phase > b->phase) - (a->phase < b->phase);
 }
 
+/* Neighbours of a phase among those that are open at a moment; indices + 1. */
+struct active {
+	uint32_t outer_plus_1, inner_plus_1;
+};
+
 /* The phases as they lie inside each other, cut into stretches with one innermost phase. */
 struct cutter {
 	const struct gmt_timeline *timeline;
 	GMT_VEC(struct edge) edges;
-	GMT_VEC(uint32_t) active; /* phases, outermost first */
+	GMT_VEC(struct active) active; /* by phase */
+	uint32_t innermost_plus_1;
 };
 
 static bool list_edges(struct cutter *cutter, bool own)
 {
-	cutter->edges.count = cutter->active.count = 0;
+	cutter->edges.count = 0;
+	cutter->innermost_plus_1 = 0;
 	for (size_t i = 0; i < cutter->timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &cutter->timeline->phases.items[i];
 
@@ -143,25 +150,24 @@ static bool list_edges(struct cutter *cutter, bool own)
 	return true;
 }
 
-static bool apply_edge(struct cutter *cutter, const struct edge *edge)
+/* A phase that begins is the innermost one; one that ends may lie anywhere among those that are open. */
+static void apply_edge(struct cutter *cutter, const struct edge *edge)
 {
-	uint32_t *slot;
+	struct active *phases = cutter->active.items, *at = &phases[edge->phase];
 
 	if (!edge->is_end) {
-		slot = gmt_vec_push(&cutter->active);
-		if (slot)
-			*slot = edge->phase;
-		return slot;
+		*at = (struct active){ .outer_plus_1 = cutter->innermost_plus_1 };
+		if (cutter->innermost_plus_1)
+			phases[cutter->innermost_plus_1 - 1].inner_plus_1 = edge->phase + 1;
+		cutter->innermost_plus_1 = edge->phase + 1;
+		return;
 	}
-	for (size_t i = cutter->active.count; i-- > 0;) {
-		if (cutter->active.items[i] != edge->phase)
-			continue;
-		memmove(&cutter->active.items[i], &cutter->active.items[i + 1],
-			(cutter->active.count - i - 1) * sizeof(*cutter->active.items));
-		cutter->active.count--;
-		break;
-	}
-	return true;
+	if (at->outer_plus_1)
+		phases[at->outer_plus_1 - 1].inner_plus_1 = at->inner_plus_1;
+	if (at->inner_plus_1)
+		phases[at->inner_plus_1 - 1].outer_plus_1 = at->outer_plus_1;
+	else
+		cutter->innermost_plus_1 = at->outer_plus_1;
 }
 
 #define CUT(cutter, own, segments) \
@@ -170,18 +176,21 @@ static bool apply_edge(struct cutter *cutter, const struct edge *edge)
 			return false; \
 		for (size_t i = 0; i < (cutter)->edges.count; i++) { \
 			struct gmt_phase_segment *segment = gmt_vec_push(segments); \
-			if (!segment || !apply_edge((cutter), &(cutter)->edges.items[i])) \
+			if (!segment) \
 				return false; \
+			apply_edge((cutter), &(cutter)->edges.items[i]); \
 			*segment = (struct gmt_phase_segment){ \
 				.begin = (cutter)->edges.items[i].stamp, \
-				.phase_plus_1 = (cutter)->active.count ? \
-					(cutter)->active.items[(cutter)->active.count - 1] + 1 : 0, \
+				.phase_plus_1 = (cutter)->innermost_plus_1, \
 			}; \
 		} \
 	} while (0)
 
 static bool cut(struct cutter *cutter, struct gmt_timeline *timeline)
 {
+	/* Indexed by phase, never pushed to. */
+	if (!gmt_vec_reserve(&cutter->active, timeline->phases.count))
+		return false;
 	CUT(cutter, false, &timeline->segments);
 	CUT(cutter, true, &timeline->own_segments);
 	return true;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/pages.h"
 #include "model/clock.h"
 
@@ -85,7 +86,7 @@ uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot)
 bool gmt_snapshot_complete(const struct gmt_snapshot *snapshot)
 {
 	return snapshot->has_end && !snapshot->damaged && !snapshot->counts_differ &&
-		!snapshot->unknown_events && !gmt_snapshot_dropped(snapshot);
+		!snapshot->unknown_events && !gmt_snapshot_dropped(snapshot) && !gmt_budget_has_cut();
 }
 
 void gmt_snapshot_free(struct gmt_snapshot *snapshot)

@@ -192,7 +192,7 @@ uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot);
 /* From the start to the last moment of which the file tells. Once loaded. */
 uint64_t gmt_snapshot_duration_ns(const struct gmt_snapshot *snapshot);
 
-/* Whether the recording ended in order and nothing of it is missing. */
+/* Whether the recording ended in order, nothing of it is missing, and the reader left nothing out (base/budget.h). */
 bool gmt_snapshot_complete(const struct gmt_snapshot *snapshot);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/budget.h"
 #include "base/safe.h"
 #include "render/check.h"
 
@@ -17,7 +18,7 @@ static void put_escaped(FILE *file, const char *text, bool is_property)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
-	for (size_t left = strlen(text), taken; left; at += taken, left -= taken) {
+	for (size_t left = gmt_budget_text(strlen(text)), taken; left; at += taken, left -= taken) {
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;
@@ -94,7 +95,7 @@ static void put_cell(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
-	for (size_t left = strlen(text), taken; left; at += taken, left -= taken) {
+	for (size_t left = gmt_budget_text(strlen(text)), taken; left; at += taken, left -= taken) {
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/safe.h"
 #include "render/check.h"
 
@@ -84,7 +85,7 @@ static void put_pattern(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
-	for (size_t left = strlen(text), taken; left; at += taken, left -= taken) {
+	for (size_t left = gmt_budget_text(strlen(text)), taken; left; at += taken, left -= taken) {
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;

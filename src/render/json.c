@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "base/safe.h"
 #include "base/text.h"
 
@@ -11,6 +12,7 @@ static void new_line(struct gmt_json *json)
 {
 	if (!json->pretty || json->depth > json->inline_depth)
 		return;
+	gmt_budget_write(1 + 2 * json->depth);
 	putc_unlocked('\n', json->file);
 	for (unsigned i = 0; i < json->depth; i++)
 		fputs_unlocked("  ", json->file);
@@ -29,16 +31,38 @@ static void before_item(struct gmt_json *json)
 		new_line(json);
 }
 
+bool gmt_json_is_full(const struct gmt_json *json)
+{
+	return json->left_out || (gmt_budget_is_written() && json->arrays >> json->depth & 1);
+}
+
+/* Whether nothing is written of the value that comes: it would be an item of an array, and the budget is spent. */
+static bool is_left_out(const struct gmt_json *json)
+{
+	return json->left_out || (gmt_budget_is_written() && !json->after_key && json->arrays >> json->depth & 1);
+}
+
 static void begin(struct gmt_json *json, char bracket)
 {
+	if (is_left_out(json)) {
+		json->left_out++;
+		return;
+	}
 	before_item(json);
+	gmt_budget_write(3);
 	putc_unlocked(bracket, json->file);
 	json->depth++;
 	json->needs_comma = false;
+	json->arrays = (json->arrays & ~(UINT64_C(1) << json->depth)) | (uint64_t)(bracket == '[') << json->depth;
 }
 
 static void end(struct gmt_json *json, char bracket)
 {
+	if (json->left_out) {
+		json->left_out--;
+		return;
+	}
+
 	bool is_empty = !json->needs_comma;
 	bool was_inline = json->depth > json->inline_depth;
 
@@ -105,7 +129,10 @@ static bool is_command(const unsigned char *start, const unsigned char *at)
 /* A report has millions of strings, nearly all plain: those go out in one piece. */
 static void put_string(FILE *file, const char *text, size_t length)
 {
-	const unsigned char *start = (const unsigned char *)text, *at = start, *end = at + length;
+	const unsigned char *start = (const unsigned char *)text, *at = start, *end;
+
+	length = gmt_budget_text(length);
+	end = at + length;
 
 	putc_unlocked('"', file);
 	while (at < end) {
@@ -132,6 +159,8 @@ static void put_string(FILE *file, const char *text, size_t length)
 
 void gmt_json_key(struct gmt_json *json, const char *key)
 {
+	if (json->left_out)
+		return;
 	before_item(json);
 	put_string(json->file, key, strlen(key));
 	putc_unlocked(':', json->file);
@@ -141,6 +170,8 @@ void gmt_json_key(struct gmt_json *json, const char *key)
 
 void gmt_json_bytes(struct gmt_json *json, const char *text, size_t length)
 {
+	if (is_left_out(json))
+		return;
 	before_item(json);
 	put_string(json->file, length ? text : "", length);
 	json->needs_comma = true;
@@ -148,7 +179,10 @@ void gmt_json_bytes(struct gmt_json *json, const char *text, size_t length)
 
 static void word(struct gmt_json *json, const char *text)
 {
+	if (is_left_out(json))
+		return;
 	before_item(json);
+	gmt_budget_write(8);
 	fputs_unlocked(text, json->file);
 	json->needs_comma = true;
 }
@@ -182,7 +216,10 @@ void gmt_json_i64(struct gmt_json *json, int64_t value)
 
 void gmt_json_double(struct gmt_json *json, double value)
 {
+	if (is_left_out(json))
+		return;
 	before_item(json);
+	gmt_budget_write(8);
 	/* JSON has neither infinity nor NaN. */
 	if (value - value == 0)
 		fprintf(json->file, "%.10g", value);

@@ -6,6 +6,9 @@
  * Writes JSON as it goes, so that a report of any size needs no memory. Puts the commas and, when
  * pretty, the line ends; the caller keeps begin and end in pairs. Text need not be valid UTF-8:
  * bytes that are not become U+FFFD. Errors of the file stay in it (ferror).
+ *
+ * What is written spends the budget for output (base/budget.h). Once that is spent, arrays end where they are, and long
+ * strings are cut: what was written is still JSON, and has every key.
  */
 
 #include <stdbool.h>
@@ -20,12 +23,17 @@ struct gmt_json {
 	unsigned depth;
 	bool needs_comma;
 	bool after_key;
+	uint64_t arrays;   /* a bit of each depth that is inside an array */
+	unsigned left_out; /* how many values are open of which nothing is written: the budget is spent */
 };
 
 void gmt_json_begin_object(struct gmt_json *json);
 void gmt_json_end_object(struct gmt_json *json);
 void gmt_json_begin_array(struct gmt_json *json);
 void gmt_json_end_array(struct gmt_json *json);
+
+/* Whether arrays take no more items, so that a caller can stop. */
+bool gmt_json_is_full(const struct gmt_json *json);
 
 /* The next value belongs to this key. */
 void gmt_json_key(struct gmt_json *json, const char *key);

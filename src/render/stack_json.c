@@ -27,7 +27,7 @@ void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_
 
 	gmt_json_key(json, "stack");
 	gmt_json_begin_array(json);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && !gmt_json_is_full(json); i++)
 		gmt_frame_json(traces, places[i], json);
 	gmt_json_end_array(json);
 }

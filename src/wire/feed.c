@@ -174,7 +174,8 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 	struct place *place = take(feed);
 	const struct gmt_record_info *record = gmt_record_info(place->block.kind);
 
-	*ret_block = (struct gmt_feed_block){ .record = record, .count = place->block.rows, .progress = place->progress };
+	*ret_block = (struct gmt_feed_block){ .record = record, .count = place->block.rows,
+		.payload_bytes = place->block.size_bytes, .progress = place->progress };
 	if (place->status && error)
 		*error = place->error;
 	if (place->status || !record)

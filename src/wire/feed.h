@@ -24,6 +24,7 @@ struct gmt_feed_block {
 	struct gmt_columns *columns; /* the caller may spread them */
 	const void *rows;
 	uint32_t count;
+	uint64_t payload_bytes; /* inflated */
 	struct gmt_source_progress progress; /* with this block */
 };
 

@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/intern.h"
+#include "base/intervals.h"
 #include "base/map.h"
 #include "base/recording_name.h"
 #include "base/status.h"
@@ -244,6 +246,68 @@ static void names_of_recordings_are_known(void **state)
 	assert_false(gmt_recording_name_is_one("train.gmt.gz.txt"));
 }
 
+/* Ranges by their first address, in 64 places; an end of 0: none. */
+static void intervals_agree_with_an_array_over_random_changes(void **state)
+{
+	enum { PLACES = 64, ROUNDS = 20000 };
+	struct gmt_intervals intervals = { 0 };
+	uint64_t ends[PLACES] = { 0 }, random = 1, first;
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned at, found = PLACES, next = PLACES;
+
+		random = gmt_hash_u64(random + round);
+		at = (unsigned)(random % PLACES);
+		if (random >> 32 & 1) {
+			ends[at] = at + 1 + (random >> 40) % 20;
+			assert_true(gmt_intervals_put(&intervals, at, ends[at]));
+		} else {
+			ends[at] = 0;
+			gmt_intervals_remove(&intervals, at);
+		}
+		at = (unsigned)((random >> 16) % PLACES);
+		for (unsigned i = 0; i < PLACES; i++) {
+			if (i <= at && ends[i] > at)
+				found = i;
+			if (i >= at && ends[i] && next == PLACES)
+				next = i;
+		}
+		assert_int_equal(gmt_intervals_find(&intervals, at, &first), found < PLACES);
+		assert_true(found == PLACES || first == found);
+		assert_int_equal(gmt_intervals_next(&intervals, at, &first), next < PLACES);
+		assert_true(next == PLACES || first == next);
+	}
+	gmt_intervals_fini(&intervals);
+}
+
+static void intervals_stay_flat_when_they_come_in_order(void **state)
+{
+	enum { COUNT = 1 << 16 };
+	struct gmt_intervals intervals = { 0 };
+
+	(void)state;
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_true(gmt_intervals_put(&intervals, i, i + 1));
+	/* The height of an AVL tree is at most 1.44 times the logarithm. */
+	assert_true(intervals.nodes.items[intervals.root - 1].height <= 23);
+	gmt_intervals_fini(&intervals);
+}
+
+static void a_budget_limits_nothing_before_it_begins_and_then_follows_the_size(void **state)
+{
+	(void)state;
+	assert_true(gmt_budget_spend(UINT64_MAX / 2, GMT_BUDGET_LAUNCHES));
+	gmt_budget_begin();
+	assert_false(gmt_budget_spend(UINT64_C(1) << 40, GMT_BUDGET_LAUNCHES));
+	assert_true(gmt_budget_has_cut());
+	gmt_budget_add(UINT64_C(1) << 40);
+	assert_true(gmt_budget_spend(UINT64_C(1) << 40, GMT_BUDGET_LAUNCHES));
+	gmt_budget_set_factor(0);
+	gmt_budget_begin();
+	assert_true(gmt_budget_spend(UINT64_MAX, GMT_BUDGET_LAUNCHES));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +319,9 @@ int main(void)
 		cmocka_unit_test(a_vector_keeps_its_items_while_it_grows),
 		cmocka_unit_test(a_map_agrees_with_an_array_over_random_changes),
 		cmocka_unit_test(an_empty_map_answers_without_memory),
+		cmocka_unit_test(intervals_agree_with_an_array_over_random_changes),
+		cmocka_unit_test(intervals_stay_flat_when_they_come_in_order),
+		cmocka_unit_test(a_budget_limits_nothing_before_it_begins_and_then_follows_the_size),
 		cmocka_unit_test(arena_pieces_are_zero_aligned_and_apart),
 		cmocka_unit_test(equal_bytes_get_one_id_and_different_ones_never),
 		cmocka_unit_test(an_error_is_one_line_that_is_cut_not_overrun),
