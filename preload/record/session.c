@@ -3,17 +3,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "call.h"
-#include "call_counts.h"
 #include "capture/memory.h"
 #include "config.h"
 #include "descriptor.h"
@@ -28,14 +25,13 @@
 #include "record/control.h"
 #include "record/open_files.h"
 #include "record/overhead.h"
-#include "record/ring.h"
+#include "record/push.h"
 #include "record/snapshots.h"
 #include "record/stand_in.h"
 #include "record/writer.h"
 #include "routes/driver.h"
 #include "thread.h"
 #include "together.h"
-#include "yield.h"
 
 /* What the very first event waits for the writer to open the files, which a slow disk may hold back. */
 #define FIRST_WAIT_NS UINT64_C(10000000000)
@@ -43,12 +39,7 @@
 enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
-	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
-	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
 	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
-	FULL_SHARE = 100,           /* of a thread's time, one part is what all its events may wait */
-	FULL_GRACE_NS = 100000000,  /* and this besides, for short runs and for bursts at their start */
-	NAP_NS = 50000,
 };
 
 static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
@@ -56,41 +47,18 @@ static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has it
 GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static struct gmt_depot *depot; /* recording.depot */
 GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
-static _Atomic uint32_t last_thread;
 static struct gmt_area area = { .fd = -1, .folder = -1 };
 static char why_not[1024]; /* the recording could not begin; the writer's until the session has begun or is over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
-static void (*at_first)(void);
-static void (*at_thread)(void);
-static pthread_key_t thread_key;
 static _Atomic bool has_begun; /* this process has made files, or is making them */
 static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
 
 __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
 
-/* Any time between now and the event's own; slot index + 1, as a key's value must not be NULL. */
-static void leave_ring(void *slot_plus_1)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-
-	/* The thread was cancelled in a call, or has left it in another way. */
-	if (thread->depth)
-		gmt_outer_call_forget(thread);
-	gmt_capture_memory_leave();
-	gmt_session_main_thread_ends();
-	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
-		gmt_area_leave_ring(&area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
-	/* Soon, so that the next thread finds this slot free instead of taking another one. */
-	if (thread->ring)
-		gmt_writer_wake();
-	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
-}
-
 void gmt_session_init(bool may_begin)
 {
-	/* Early, for the first keys need no memory of the host's heap when a thread sets them. */
-	pthread_key_create(&thread_key, leave_ring);
+	gmt_push_init(&area, &recording.is_stalled, &ending);
 	if (!may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
@@ -275,169 +243,6 @@ struct gmt_depot *gmt_session_depot(void)
 	return begin_once() ? depot : NULL;
 }
 
-/* At first only lets others run: the writer is nearly always at it. Who waits longer sleeps, or would keep it from running. */
-static void rest(uint64_t waited_ns)
-{
-	const struct timespec nap = { .tv_nsec = NAP_NS };
-
-	if (waited_ns < FULL_WAIT_NS / 4)
-		gmt_yield();
-	else
-		syscall(SYS_nanosleep, &nap, NULL);
-}
-
-struct claim {
-	struct gmt_ring *ring;
-	bool is_in_vain; /* nothing can be claimed any more */
-};
-
-/*
- * On a recorder stack: the slot's memory is allocated. Signals are held back until the thread has its ring: a handler may fork,
- * and the child lets go of the memory.
- */
-static void claim_work(void *argument)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-	struct claim *claim = argument;
-	uint32_t slot, used;
-
-	claim->is_in_vain = thread->busy & GMT_BUSY_FORKED;
-	if (claim->is_in_vain || !gmt_area_claim_ring(&area, &slot))
-		return;
-	claim->ring = gmt_ring_init(gmt_area_ring(&area, slot), GMT_AREA_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
-		gmt_thread_tid());
-	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
-	used = atomic_load(&area.header->slots_used);
-	while (used <= slot && !atomic_compare_exchange_weak(&area.header->slots_used, &used, slot + 1))
-		;
-	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
-	thread->ring = claim->ring;
-	thread->call_counts = gmt_call_counts_of_slot(slot);
-	thread->ring_began_ns = gmt_patience_now_ns();
-	thread->waited_ns = 0;
-	thread->gave_up_at = 0;
-	thread->session = atomic_load(&gmt_session_number);
-}
-
-/* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
-static bool claim_slot(bool is_no_guest, bool may_wait)
-{
-	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
-	struct claim claim = { 0 };
-
-	if (!is_no_guest && gmt_process_is_another())
-		return false;
-	while (gmt_recorder_stack_run(claim_work, &claim), !claim.ring) {
-		if (claim.is_in_vain)
-			return false;
-		/* Rings of threads that are gone are free once the writer has emptied them. */
-		gmt_writer_wake();
-		waited_ns = gmt_patience_now_ns() - start_ns;
-		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_area_has_left_ring(&area)))
-			return false;
-		rest(waited_ns);
-	}
-	return true;
-}
-
-__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
-{
-	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
-		thread->refused = REFUSED_EVENTS;
-		return NULL;
-	}
-	thread->refused = 0;
-	if (at_thread)
-		at_thread();
-	if (at_first)
-		at_first();
-	/* The child of a handler has none. */
-	return thread->busy & GMT_BUSY_FORKED ? NULL : thread->ring;
-}
-
-static struct gmt_ring *ring_of_thread(void)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-	bool current = thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
-
-	if (__builtin_expect(thread->ring && current, 1))
-		return thread->ring;
-
-	/* It holds for this event only. */
-	bool is_no_guest = thread->is_no_guest;
-
-	thread->is_no_guest = false;
-	if (!current)
-		thread->refused = 0;
-	if (thread->refused > 1) {
-		thread->refused--;
-		return NULL;
-	}
-	thread->session = atomic_load(&gmt_session_number);
-	return claim_ring(thread, is_no_guest);
-}
-
-/* How long this event may wait for room: 0 when its thread has had its share. */
-static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
-{
-	if (gmt_config.overflow == GMT_OVERFLOW_DROP)
-		return 0;
-	/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
-	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
-		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
-
-	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
-
-	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;
-}
-
-/* Waits for the writer to make room; false when there is none in time. */
-__attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
-{
-	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
-	uint64_t wait_ns = patience_ns(thread, start_ns);
-	bool is_in = false;
-
-	if (!wait_ns || atomic_load_explicit(&recording.is_stalled, memory_order_relaxed))
-		return false;
-	gmt_writer_wake();
-	do {
-		rest(now_ns - start_ns);
-		is_in = gmt_ring_push(ring, event);
-		now_ns = gmt_patience_now_ns();
-		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
-	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(&recording.is_stalled, memory_order_relaxed) &&
-		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON ||
-			atomic_load_explicit(&ending, memory_order_relaxed)));
-	thread->waited_ns += now_ns - start_ns;
-	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
-	return is_in;
-}
-
-void gmt_session_push(const struct gmt_ring_event *event)
-{
-	struct gmt_ring *ring;
-
-	/* The event is the parent's, which records it. */
-	if (gmt_this_thread.busy & GMT_BUSY_FORKED)
-		return;
-	ring = ring_of_thread();
-
-	if (!ring) {
-		/* Unless a handler forked on the way there. */
-		if (!(gmt_this_thread.busy & GMT_BUSY_FORKED))
-			gmt_session_count_loss(GMT_LOSS_NO_RING);
-		return;
-	}
-	if (!gmt_ring_push(ring, event) && !push_when_possible(ring, event)) {
-		gmt_ring_count_drop(ring, event);
-		return;
-	}
-	if (gmt_ring_is_half_way(ring, GMT_AREA_RING_EVENTS))
-		gmt_writer_wake();
-}
-
 void gmt_session_count_losses(enum gmt_loss loss, uint64_t count)
 {
 	atomic_fetch_add_explicit(&recording.losses[loss], count, memory_order_relaxed);
@@ -500,16 +305,6 @@ void gmt_session_main_thread_ends(void)
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_another())
 		gmt_stand_in_begin();
 	errno = kept_errno;
-}
-
-void gmt_session_call_at_first(void (*work)(void))
-{
-	at_first = work;
-}
-
-void gmt_session_call_at_thread(void (*work)(void))
-{
-	at_thread = work;
 }
 
 void gmt_session_before_exec(void)
@@ -610,6 +405,6 @@ void gmt_session_abandon(void)
 	atomic_store(&has_begun, false);
 	gmt_overhead_forget();
 	atomic_fetch_add(&gmt_session_number, 1);
-	atomic_store(&last_thread, 0);
+	gmt_push_after_fork();
 	atomic_store(&gmt_session_state, GMT_SESSION_NONE);
 }

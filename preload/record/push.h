@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RECORD_PUSH_H
+#define GMT_RECORD_PUSH_H
+
+/*
+ * The rings of threads: a thread claims one for its first event, pushes into it, waits for room in it, and leaves it when it
+ * ends. In the flow: commit -> push -> ring. session.h declares gmt_session_push, which hooks call.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/area.h"
+
+/*
+ * From the session's own init. All are borrowed for the life of the process: where rings lie; whether the file takes nothing
+ * more; whether the recording ends, which is not 0 then.
+ */
+void gmt_push_init(struct gmt_area *area, const _Atomic bool *is_stalled, const _Atomic uint32_t *is_ending);
+
+/* In the child of a fork: its threads are counted from the first again. */
+void gmt_push_after_fork(void);
+
+#endif
