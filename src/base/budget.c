@@ -6,7 +6,7 @@
  * a second or two. `report --json` of docs/examples/train.py writes 1.7 bytes for each byte of the recording, uncompressed, and
  * 14 KB for each site. That of 4 million events from 64 sites (tests/unit/make_snapshot) writes 0.4 MB for 112 MB.
  */
-enum { WORK_UNITS = 6 << 20, WORK_UNITS_A_BYTE = 2, OUTPUT_BYTES = 40 << 20, OUTPUT_BYTES_A_BYTE = 24 };
+enum { WORK_UNITS = 6 << 20, WORK_UNITS_A_BYTE = 2, OUTPUT_BYTES = 40 << 20, OUTPUT_BYTES_A_BYTE = 16 };
 
 struct gmt_budget gmt_budget = { .work = UINT64_MAX, .output = UINT64_MAX };
 

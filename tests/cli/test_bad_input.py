@@ -299,7 +299,8 @@ class Hostile(unittest.TestCase):
         w.write(path, w.process(), w.block("event", *events), w.block("drop", *drops), w.end(len(events)))
         for verb in VERBS:
             # The time limit is the helper's, two minutes; it takes a second.
-            self.assertEqual(cli.run(*verb, path).returncode, 0)
+            # A row of JSON for each of 32,768 devices is more than such a small file may ask for.
+            self.assertEqual(cli.run(*verb, path).returncode, 4 if "--json" in verb else 0)
         done = cli.run("report", path)
         self.assertIn("and 32704 more GPUs: see --json", done.stdout)
         self.assertIn("events were lost in 2,980 more ways; in all 3,000", done.stdout)

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import cli
@@ -69,15 +70,17 @@ class Run(unittest.TestCase):
         with open(os.path.join(folder, "plain"), "w", encoding="utf-8") as file:
             file.write("text")
 
+        output = os.path.join(tempfile.gettempdir(), f"gpumemtrace-test-{os.getpid()}.%p.gmt.gz")
+
         def ask(*arguments):
             return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=120, cwd="/",
                                   env={**cli.PLAIN, "PATH": f"{shut}:{folder}:{os.environ['PATH']}"}, **other_users.become_nobody())
 
-        done = ask("run", "--", "no-such-program")
+        done = ask("run", "-o", output, "--", "no-such-program")
         self.assertEqual((done.returncode, done.stderr), (
             127, "gpumemtrace: error: no-such-program: No such file or directory\n"))
-        self.assertEqual(ask("run", "plain").returncode, 126)
-        self.assertEqual(ask("run", "-q", "true").returncode, 0)
+        self.assertEqual(ask("run", "-o", output, "plain").returncode, 126)
+        self.assertEqual(ask("run", "-q", "-o", output, "true").returncode, 0)
         for name, words in ("no-such-program", "not found in PATH"), ("plain", "may not be executed"):
             found = {row["id"]: row["finding"] for row in json.loads(ask("doctor", "--json", name).stdout)["checks"]}
             self.assertIn(words, found["command_found"])
