@@ -246,7 +246,15 @@ bool gmt_fold_list(struct gmt_folder *folder, uint32_t survivor_plus_1, uint64_t
 bool gmt_fold_list_memory(struct gmt_folder *folder);
 bool gmt_fold_list_graphs(struct gmt_folder *folder);
 
-/* fold_moments.c, fold_texts.c */
+/* A place in a list whose unused entries are known; UINT32_MAX: out of memory. */
+#define GMT_FOLD_TAKE_PLACE(list, unused) \
+	((unused)->count ? (unused)->items[--(unused)->count] : \
+		gmt_vec_reserve((unused), (list)->count + 1) && gmt_vec_push(list) ? (uint32_t)(list)->count - 1 : UINT32_MAX)
+
+/* There is room: each entry of the list was counted when it was made. */
+#define GMT_FOLD_GIVE_PLACE(unused, place) ((unused)->items[(unused)->count++] = (place))
+
+/* fold_moments.c, fold_samples.c, fold_texts.c */
 bool gmt_fold_take_mark(struct gmt_folder *folder, const struct gmt_mark *row);
 bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *row);
 bool gmt_fold_take_oom(struct gmt_folder *folder, const struct gmt_oom *row);
@@ -257,6 +265,10 @@ bool gmt_fold_take_past_moments(struct gmt_folder *folder);
 bool gmt_fold_next_mark(struct gmt_folder *folder, uint64_t last_stamp, struct gmt_mark *ret_mark);
 /* What comes before an event of this stamp. */
 bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp);
+/* fold_samples.c: the part of that which is about samples. False: out of memory. */
+bool gmt_fold_pass_answers(struct gmt_folder *folder, uint64_t stamp);
+/* Keeps an answer that a fold of before has kept. False: out of memory. */
+bool gmt_fold_keep_answer(struct gmt_folder *folder, const struct gmt_past_answer *row);
 /* An account of this number came to hold more. */
 bool gmt_fold_see_peak(struct gmt_folder *folder, uint32_t account);
 void gmt_fold_moments_fini(struct gmt_folder *folder);
