@@ -19,8 +19,9 @@ PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 LIBC = {"dlsym", "dlvsym", "dlerror", "dlclose", "_exit", "_Exit", "getenv", "execve", "execv", "execvp", "execvpe",
-        "execl", "execle", "execlp", "fexecve", "execveat"}
-PRIVATE = {"gmtp2", "gmtsysc"}
+        "execl", "execle", "execlp", "fexecve", "execveat", "_Fork", "pthread_exit", "setuid", "setreuid",
+        "setresuid"}
+PRIVATE = {"gmto", "gmtp2", "gmtsysc"}
 # What the audit library calls.
 AUDIT = {"gpumemtrace_audit_object", "gpumemtrace_audit_bind"}
 NVTX = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
@@ -113,7 +114,7 @@ class Object(unittest.TestCase):
         with open(SHIM, "rb") as file:
             self.assertNotIn(b"libisal", file.read())
 
-    def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_two_for_libunwind_alone(self):
+    def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_three_for_libunwind_alone(self):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
         rows = [row for row in rows if len(row) >= 8 and row[0].endswith(":") and row[6] not in ("UND", "Ndx")]
         self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | AUDIT | NVTX | MARKS | PRIVATE)

@@ -7,7 +7,7 @@
 
 #include "stepper.h"
 
-enum { WARM_ROUNDS = 6, RECORDED = 3, FIRST_RECORDED = 2 /* they are long */ };
+enum { WARM_ROUNDS = 6, RECORDED = 7, FIRST_RECORDED = 2 /* they are long */, TRIES = 5 };
 
 /* To the gate in front of the call that is stepped through. */
 static bool begin(struct stepper *stepper)
@@ -77,24 +77,41 @@ static bool ends_as_it_should(const struct stepper *stepper, const struct tracee
 	return WIFEXITED(stop->status) && WEXITSTATUS(stop->status) == 0;
 }
 
+/* A process that stands at the position. Some calls take another way, by the clock: then another process tries. */
+static bool go_to(struct stepper *stepper, const struct position *position)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct tracee_stop stop;
+		pid_t pid;
+
+		if (!begin(stepper))
+			return false;
+		pid = stepper->tracee.pid;
+		stop = path_go_to(&stepper->tracee, position);
+		if (stop.event == TRACEE_BREAK)
+			return true;
+		tracee_kill(&stepper->tracee);
+		stepper_forget_recording(stepper, pid);
+	}
+	return false;
+}
+
 static void visit(struct stepper *stepper, const struct position *position)
 {
 	struct judge_allowance allowance = allowance_of(stepper);
+	struct tracee_stop stop;
 
-	if (!begin(stepper))
-		return;
-
-	pid_t pid = stepper->tracee.pid;
-	struct tracee_stop stop = path_go_to(&stepper->tracee, position);
-
-	if (stop.event == TRACEE_BREAK) {
-		stepper->visited++;
-		stepper->instructions_visited += position->pass == 1;
-		stop = act(stepper);
-	} else {
+	if (!go_to(stepper, position)) {
 		stepper->not_reached++;
 		stepper_report(stepper, position, "the call did not come there again");
+		return;
 	}
+
+	pid_t pid = stepper->tracee.pid;
+
+	stepper->visited++;
+	stepper->instructions_visited += position->pass == 1;
+	stop = act(stepper);
 
 	bool is_well = ends_as_it_should(stepper, &stop);
 
@@ -113,7 +130,8 @@ bool stepper_go_in_processes(struct stepper *stepper)
 	for (int i = 0; i < (stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED); i++)
 		if (!record(stepper))
 			return false;
-	stepper->once = positions_keep(&stepper->positions, 2, UINT32_MAX);
+	/* What happens by the clock is left out. */
+	stepper->once = positions_keep(&stepper->positions, stepper->operation == STEP_FIRST ? FIRST_RECORDED : RECORDED - 1, UINT32_MAX);
 	for (size_t i = 0; i < stepper->positions.items.count; i += stepper->every)
 		visit(stepper, &stepper->positions.items.items[i]);
 	return true;
