@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "content.h"
+#include "work.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_FILES = 4096, LONG_S = 600 };
 
@@ -123,6 +124,13 @@ static void read_seeds(const char *path)
 	free(entries);
 }
 
+static void try_input(const uint8_t *bytes, size_t size)
+{
+	fuzz_work_begin(size);
+	LLVMFuzzerTestOneInput(bytes, size);
+	fuzz_work_end();
+}
+
 static void run(uint64_t seed, uint64_t number)
 {
 	static uint8_t content[MOST_BYTES];
@@ -145,7 +153,7 @@ static void run(uint64_t seed, uint64_t number)
 	if (!input)
 		abort();
 	memcpy(input, content, size);
-	LLVMFuzzerTestOneInput(input, size);
+	try_input(input, size);
 	free(input);
 }
 
@@ -167,7 +175,7 @@ int main(int argc, char **argv)
 	}
 	fuzz_is_thorough = true;
 	for (size_t i = 0; i < seed_count; i++)
-		LLVMFuzzerTestOneInput(seeds[i].bytes, seeds[i].size);
+		try_input(seeds[i].bytes, seeds[i].size);
 	fuzz_is_thorough = false;
 
 	const char *is_long = getenv("GMT_TEST_LONG");
@@ -175,5 +183,6 @@ int main(int argc, char **argv)
 	for (uint64_t number = 0; end ? time(NULL) < end : number < runs; number++)
 		run(seed, number);
 	printf("%zu files, then mutations\n", seed_count);
+	fuzz_work_print();
 	return 0;
 }
