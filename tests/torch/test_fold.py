@@ -29,6 +29,20 @@ def fold_in_time(recording, process):
     process.stdin.flush()
 
 
+def record_mode(mode, more):
+    """Seen once in three whole runs of the suite: a recording that had not folded after two minutes. It is asked once more, aloud."""
+    for last in False, True:
+        try:
+            return record("transformer_loop.py", str(ROUND_STEPS), options={"mode": mode, **more},
+                          environment={"COMMON_REPORT_WAITS": "1"} if mode == "window" else None,
+                          meanwhile=fold_in_time if mode == "window" else None)
+        except AssertionError as error:
+            if last or mode != "window":
+                raise
+            print(f"# {error}: asked once more", flush=True)
+    return None
+
+
 def without_times(value):
     """What two runs have in common: all but moments, and what a device said at one."""
     if isinstance(value, dict):
@@ -51,9 +65,7 @@ class Fold(unittest.TestCase):
     def setUpClass(cls):
         cls.paths, cls.told, cls.runs = {}, {}, []
         for mode, more in WAYS.items():
-            run, cls.told[mode] = record("transformer_loop.py", str(ROUND_STEPS), options={"mode": mode, **more},
-                                          environment={"COMMON_REPORT_WAITS": "1"} if mode == "window" else None,
-                                          meanwhile=fold_in_time if mode == "window" else None)
+            run, cls.told[mode] = record_mode(mode, more)
             cls.runs.append(run)
             cls.paths[mode] = own_file(run)
         cls.reports = {mode: report(path) for mode, path in cls.paths.items()}

@@ -65,7 +65,7 @@ MORE = [
     Host("jq", **shell("seq 100 | jq -s 'map(. * 2) | add'; echo '{' | jq .; true"), needs=("jq",), package="jq", version=["jq", "--version"]),
     Host("vim and ed", **shell("seq 20 > f; vim -u NONE -i NONE -n -es -c '%s/1/one/g' -c 'wq' f < /dev/null; cat f; printf '1d\\nw\\nq\\n' | ed -s f; head -2 f"),
          needs=("vim", "ed"), package="vim", version=["vim", "--version"]),
-    Host("cmake and ninja", **shell("cmake -G Ninja -S . -B b > log && cmake --build b -- -j2 > log2; b/main"), needs=("cmake", "ninja", "gcc"), package="cmake",
+    Host("cmake and ninja", **shell("cmake -G Ninja -S . -B b > log && cmake --build b -- -j1 > log2; b/main"), needs=("cmake", "ninja", "gcc"), package="cmake",
          given={"CMakeLists.txt": CMAKE, "one.c": "int one(void) { return 1; }\n", "main.c": "int one(void);\nint main(void) { return one() + 6; }\n"},
          version=["cmake", "--version"], ends="exit 7", ignored=(r"work/b/", r"log")),
     Host("binutils", **shell("printf '.globl _start\\n_start: mov $60,%%eax\\n mov $5,%%edi\\n syscall\\n' > a.s && as -o a.o a.s && ld -o a a.o && ./a; echo $?; nm a; objdump -d a | tail -4; "
