@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fork-storm FORKS FOLDER: a timer's handler forks whenever it interrupts the recorder, until there were so many forks. Each child
- * returns from the handler, finishes the interrupted call and ends; some make more calls first. Prints the numbers of children, of those
+ * returns from the handler, finishes the interrupted call and ends; one in eight makes more calls first. Prints the numbers of children, of those
  * that died or hung, and of the program's own allocations and frees. Removes the recordings of children from FOLDER.
  */
 #include <errno.h>
@@ -85,29 +85,34 @@ __attribute__((noinline)) static int allocate(int depth, unsigned long long *ret
 	return result;
 }
 
-static void allocate_and_free(int depth)
-{
-	unsigned long long block = 0;
+static void allocate_and_free(int depth);
 
-	if (allocate(depth, &block))
-		_exit(20);
-	/* Behind a fork in that call, the child does not know whose block it is. */
-	if (!is_child)
-		allocs++;
-	if (cuMemFree_v2(block))
-		_exit(21);
-	if (!is_child)
-		frees++;
-}
-
+/* One in some makes calls: it begins a recording of its own, which takes most of the time. */
 __attribute__((noreturn)) static void end_child(void)
 {
-	/* One in some begins a recording of its own, which takes most of the time. */
 	for (int i = 0; i < (getpid() % RECORDING_ONES ? 0 : 3); i++)
 		allocate_and_free(i * 5);
 	if (getpid() / RECORDING_ONES % 2)
 		_exit(0);
 	exit(0);
+}
+
+static void allocate_and_free(int depth)
+{
+	unsigned long long block = 0;
+	bool was_child = is_child;
+
+	if (allocate(depth, &block))
+		_exit(20);
+	/* Behind a fork in that call, the child does not know whose block it is. */
+	if (is_child && !was_child)
+		end_child();
+	allocs++;
+	if (cuMemFree_v2(block))
+		_exit(21);
+	if (is_child && !was_child)
+		end_child();
+	frees++;
 }
 
 static void collect(pid_t pid, int status)
@@ -158,14 +163,13 @@ int main(int count, char **arguments)
 	allocate_and_free(0);
 	sigaction(SIGALRM, &action, NULL);
 	start_timer(true);
-	while (forks < wanted && !is_child) {
-		for (int i = 0; i < 20 && !is_child; i++)
+	while (forks < wanted) {
+		for (int i = 0; i < 20; i++)
 			allocate_and_free((int)(number++ * 7 % DEEPEST));
-		if (!is_child)
-			collect_children(AT_ONCE);
+		if (is_child)
+			end_child();
+		collect_children(AT_ONCE);
 	}
-	if (is_child)
-		end_child();
 	start_timer(false);
 	collect_children(1);
 	printf("%lu %lu %lu %lu %lu %lu\n", forks, ended, died, hung, allocs, frees);
