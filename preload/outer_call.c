@@ -49,10 +49,13 @@ static _Atomic uintptr_t *place_of(const void *caller)
 	return &nested_callers[((uintptr_t)caller >> 2) % NESTED_CALLERS];
 }
 
-static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+/* ret_is_sure: the unwinder has found the call. Where it cannot pass some code, it may find it another time, or find it gone. */
+static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, bool *ret_is_sure)
 {
+	*ret_is_sure = false;
 	switch (gmt_native_outer_recorder(caller)) {
 	case GMT_NATIVE_RECORDER_IS_OUTSIDE:
+		*ret_is_sure = true;
 		return GMT_OUTER_CALL_AROUND;
 	case GMT_NATIVE_RECORDER_IS_INTERRUPTED:
 		return GMT_OUTER_CALL_INTERRUPTED;
@@ -71,11 +74,12 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->busy && thread->shut != GMT_SHUT_CHANGE;
 	enum gmt_outer_call found;
 	int kept_errno = errno;
+	bool is_sure;
 
 	if (may_be_nested && atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
 		return GMT_OUTER_CALL_AROUND;
-	found = look(thread, cfa, caller);
-	if (may_be_nested && found == GMT_OUTER_CALL_AROUND)
+	found = look(thread, cfa, caller, &is_sure);
+	if (may_be_nested && is_sure)
 		atomic_store_explicit(place_of(caller), (uintptr_t)caller, memory_order_relaxed);
 	errno = kept_errno;
 	return found;
