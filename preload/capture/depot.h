@@ -39,6 +39,12 @@ void gmt_depot_close(struct gmt_depot *depot);
 /* More of the arena may be written (the writer allocates file space ahead of use). */
 void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
 
+/*
+ * `work` is called when a new entry leaves less than 2 MiB of the arena writable: time for gmt_depot_set_ready. By the thread that
+ * interns, errno kept. For all depots; once set, never changed.
+ */
+void gmt_depot_call_when_low(void (*work)(void));
+
 /* Bytes of the arena in use. */
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
 
