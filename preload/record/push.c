@@ -211,6 +211,9 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 	if (!wait_ns || atomic_load_explicit(is_stalled, memory_order_relaxed))
 		return false;
 	gmt_writer_wake();
+	/* No thread could be made for it: there will be no room. */
+	if (gmt_writer_is_put_off())
+		return false;
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);

@@ -30,6 +30,7 @@
 enum {
 	SLEEP_MS = 250,
 	LOOK_EVERY_NS = 200000000,
+	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* what the end of a process waits for our other threads to end */
 	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
@@ -43,6 +44,7 @@ static struct writer {
 	struct gmt_recording *recording;
 	struct gmt_writer_listener listener;
 	_Atomic uint32_t stage;  /* enum stage */
+	_Atomic uint64_t next_try_ns; /* to make a thread that was put off; 0: none has failed */
 	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
@@ -366,6 +368,7 @@ static void begin_late(void *unused)
 		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
 		return;
 	if (!gmt_writer_start()) {
+		atomic_store(&writer.next_try_ns, gmt_patience_now_ns() + NEXT_TRY_NS);
 		atomic_store(&writer.stage, PUT_OFF);
 		gmt_fault(NULL, "no thread for the recorder: events that do not fit into its memory are dropped, the program goes on");
 	} else if (writer.listener.begun_late) {
@@ -375,7 +378,12 @@ static void begin_late(void *unused)
 
 void gmt_writer_need(void)
 {
-	if (gmt_writer_is_put_off())
+	if (!gmt_writer_is_put_off())
+		return;
+
+	uint64_t next_try_ns = atomic_load(&writer.next_try_ns);
+
+	if (!next_try_ns || gmt_patience_now_ns() >= next_try_ns)
 		gmt_recorder_stack_run(begin_late, NULL);
 }
 
