@@ -15,6 +15,7 @@
  *	refused          asks for more than the device has
  *	descriptors      opens as many files as it may
  *	full COUNT       allocates so often while the process can have no more threads
+ *	stacks COUNT     allocates so often, each time with another deep stack
  *	pauses COUNT     pauses the recording and resumes it, so often
  */
 #include <cuda.h>
@@ -38,6 +39,8 @@
 
 enum {
 	SIZE = 1024, OTHER_SIZE = 2048,
+	LEVELS = 55, /* two frames each, below the recorder's limit */
+	PAUSES = 20, /* the recorder remembers 64 changes until it writes them down */
 	STORM_US = 200, STORM_PAIRS = 3000, /* few enough for half a ring */
 	PAGE_BYTES = 4096, FILLING_BYTES = 64 << 10, BLOCK_BYTES = 5000, /* from malloc's top: none of that size was freed */
 };
@@ -193,6 +196,14 @@ static int inside(void)
 	return 0;
 }
 
+static void pause_often(int count)
+{
+	for (int i = 0; i < count; i++) {
+		gpumemtrace_pause();
+		gpumemtrace_resume();
+	}
+}
+
 static int run_child(size_t size_bytes)
 {
 	CUdeviceptr block;
@@ -202,7 +213,9 @@ static int run_child(size_t size_bytes)
 	if (child == 0) {
 		CUresult result = cuInit(0);
 
-		if (!context)
+		if (context)
+			pause_often(PAUSES);
+		else
 			begin();
 		result = result ? result : cuMemAlloc(&block, size_bytes);
 		print_threads();
@@ -298,7 +311,10 @@ static int refused(void)
 
 	allocate_and_free(SIZE);
 	print_threads();
-	return cuMemAlloc(&block, (size_t)1 << 50) != CUDA_ERROR_OUT_OF_MEMORY;
+	if (cuMemAlloc(&block, (size_t)1 << 50) != CUDA_ERROR_OUT_OF_MEMORY)
+		return 1;
+	print_threads();
+	return 0;
 }
 
 static int without_descriptors(void)
@@ -330,13 +346,34 @@ static int without_threads(int count)
 	return pairs(count, "return");
 }
 
-static int pause_often(int count)
-{
-	allocate_and_free(SIZE);
-	for (int i = 0; i < count; i++) {
-		gpumemtrace_pause();
-		gpumemtrace_resume();
+static int descend(unsigned path, int levels);
+
+#define SIDE(name) \
+	static __attribute__((noinline)) int name(unsigned path, int levels) \
+	{ \
+		volatile int result = descend(path >> 1, levels); \
+		return result; \
 	}
+SIDE(left)
+SIDE(right)
+
+/* Each bit of `path` chooses the function of a level. */
+static __attribute__((noinline)) int descend(unsigned path, int levels)
+{
+	CUdeviceptr block;
+	volatile int result;
+
+	if (!levels)
+		return cuMemAlloc(&block, SIZE);
+	result = path & 1 ? right(path, levels - 1) : left(path, levels - 1);
+	return result;
+}
+
+static int many_stacks(int count)
+{
+	for (int i = 0; i < count; i++)
+		if (descend((unsigned)i, LEVELS))
+			return 1;
 	print_threads();
 	return 0;
 }
@@ -371,7 +408,13 @@ int main(int count, char **arguments)
 		return without_descriptors();
 	if (strcmp(mode, "full") == 0)
 		return without_threads(number);
-	if (strcmp(mode, "pauses") == 0)
-		return pause_often(number);
+	if (strcmp(mode, "stacks") == 0)
+		return many_stacks(number);
+	if (strcmp(mode, "pauses") == 0) {
+		allocate_and_free(SIZE);
+		pause_often(number);
+		print_threads();
+		return 0;
+	}
 	return 2;
 }
