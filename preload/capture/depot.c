@@ -17,10 +17,7 @@ enum {
 	SLOT_COUNT = 1 << 20,
 	SLOT_LIMIT = SLOT_COUNT / 8 * 7, /* beyond this, probes grow long: refuse new entries */
 	RECENT_COUNT = 1 << 12,
-	LOW_BYTES = 2 << 20, /* of the writable arena: as much as a burst of new stacks may take until there is more */
 };
-
-static void (*when_low)(void);
 
 struct gmt_depot {
 	union {
@@ -29,6 +26,8 @@ struct gmt_depot {
 	};
 	uint64_t size_bytes;
 	_Atomic uint64_t ready_bytes;
+	uint64_t call_at_bytes;
+	void (*call)(void); /* NULL: nobody asked */
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
 	/*
@@ -72,9 +71,10 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 	atomic_store_explicit(&depot->ready_bytes, ready_bytes, memory_order_release);
 }
 
-void gmt_depot_call_when_low(void (*work)(void))
+void gmt_depot_call_at(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void))
 {
-	when_low = work;
+	depot->call_at_bytes = used_bytes;
+	depot->call = work;
 }
 
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot)
@@ -105,9 +105,9 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&depot->head->used_bytes, &start, start + need,
 		memory_order_relaxed, memory_order_relaxed));
-	/* Only the entry that crosses the mark. */
-	if (start + LOW_BYTES <= ready && start + need + LOW_BYTES > ready && when_low)
-		when_low();
+	/* One entry crosses the mark. */
+	if (depot->call && start <= depot->call_at_bytes && start + need > depot->call_at_bytes)
+		depot->call();
 	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
 }
 

@@ -41,6 +41,8 @@
 enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
+	LATE_DEPOT_BYTES = 16 << 20, /* writable before there is a writer; it takes memory when it is used */
+	LATE_PARTS = 8,             /* the first of them make one */
 	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
 };
 
@@ -61,7 +63,6 @@ __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initi
 void gmt_session_init(bool may_begin)
 {
 	gmt_push_init(&area, &recording.is_stalled, &ending);
-	gmt_depot_call_when_low(gmt_commit_wake);
 	if (!may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
@@ -163,6 +164,10 @@ static bool begin_in_memory(void)
 	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
 		return false;
 	gmt_session_note_fault("writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
+	/* Until the writer runs, which gives the depot more room, a burst of new stacks takes this. */
+	gmt_area_grow_depot(&area, LATE_DEPOT_BYTES);
+	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
+	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_commit_wake);
 	gmt_writer_put_off();
 	memory_is_open(true);
 	return true;

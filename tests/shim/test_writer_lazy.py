@@ -29,8 +29,9 @@ class Lazy(unittest.TestCase):
         return run
 
     def check_whole(self, path, sizes):
-        """The recording has these allocations, in order, each with its stack, and nothing is missing."""
-        made = [row for row in records(path, "event") if row["kind"] == 1 and row["layer"] == 1]
+        """The recording has these allocations, in the order of their times, each with its stack, and nothing is missing."""
+        made = sorted((row for row in records(path, "event") if row["kind"] == 1 and row["layer"] == 1),
+                      key=lambda row: row["stamp"])
         self.assertEqual([row["size_bytes"] for row in made], sizes)
         self.assertTrue(all(row["stack"] for row in made))
         self.assertEqual(records(path, "drop"), [])
@@ -54,9 +55,10 @@ class OneThread(Lazy):
                 self.assertEqual(len([note for note in self.notes(run) if note.startswith(NOTE)]), 1)
 
     def test_the_end_makes_no_thread(self):
-        run = self.run_mode("full", 100)
-        self.assertEqual(self.numbers, [ALONE])
-        self.check_whole(run.file, [SIZE] * 100)
+        for way in ("return", "_exit", "thread"):
+            run = self.run_mode("full", 100, way)
+            self.assertEqual(self.numbers, [ALONE])
+            self.check_whole(run.file, [SIZE] * 100)
 
     def test_the_totals_and_the_times_are_those_of_a_recording_with_a_thread(self):
         told = {}
@@ -151,6 +153,7 @@ class Starts(Lazy):
         path, snapshot = sorted(run.files, key=lambda name: ".snapshot-" in name)
         self.check_whole(path, [SIZE, OTHER_SIZE])
         self.assertTrue(report(snapshot)["complete"])
+        self.assertEqual(len(records(path, "mark")), 1)
 
     def test_a_refused_request(self):
         run = self.run_mode("refused", options={"samples": "off"})
@@ -203,7 +206,7 @@ class Files(Lazy):
         self.check_whole(run.file, [SIZE])
 
     def test_without_a_thread_a_full_ring_is_in_the_file_and_the_rest_is_counted(self):
-        run = Recording([HOST, "full", str(RING_EVENTS)], {"writer": "lazy"}, timeout=TIMEOUT_S)
+        run = Recording([HOST, "full", str(RING_EVENTS), "return"], {"writer": "lazy"}, timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.out), (0, f"{ALONE}\n"))
         self.assertIn("no thread for the recorder", run.err)
         events = run.records("event")

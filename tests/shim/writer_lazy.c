@@ -8,13 +8,13 @@
  *	inside           forks in a signal handler that interrupts malloc; the child goes on where the handler was called
  *	child            a child uses CUDA before its parent does, another one afterwards (the device refuses that)
  *	thread           a second thread allocates 2048 bytes
- *	signal           sends itself SIGUSR1, then allocates 2048 bytes; asks once more, and ends
+ *	signal           sends itself SIGUSR1, sets a mark and allocates 2048 bytes
  *	exec PROGRAM     tries to run a program that is not there, and then PROGRAM
  *	folder           goes to / behind the first event
  *	library PATH     allocates 1000 bytes in a library, and closes it
  *	refused          asks for more than the device has
  *	descriptors      opens as many files as it may
- *	full COUNT       allocates so often while the process can have no more threads
+ *	full COUNT WAY   as pairs, while the process can have no more threads
  *	stacks COUNT     allocates so often, each time with another deep stack
  *	pauses COUNT     pauses the recording and resumes it, so often
  */
@@ -264,6 +264,7 @@ static int send_signals(void)
 	allocate_and_free(SIZE);
 	raise(SIGUSR1);
 	print_threads();
+	gpumemtrace_mark("behind");
 	allocate_and_free(OTHER_SIZE);
 	print_threads();
 	return 0;
@@ -340,10 +341,10 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
 	return real(ret_thread, attributes, work, argument);
 }
 
-static int without_threads(int count)
+static int without_threads(int count, const char *way)
 {
 	refuses_threads = 1;
-	return pairs(count, "return");
+	return pairs(count, way);
 }
 
 static int descend(unsigned path, int levels);
@@ -406,8 +407,8 @@ int main(int count, char **arguments)
 		return refused();
 	if (strcmp(mode, "descriptors") == 0)
 		return without_descriptors();
-	if (strcmp(mode, "full") == 0)
-		return without_threads(number);
+	if (strcmp(mode, "full") == 0 && count > 3)
+		return without_threads(number, arguments[3]);
 	if (strcmp(mode, "stacks") == 0)
 		return many_stacks(number);
 	if (strcmp(mode, "pauses") == 0) {
