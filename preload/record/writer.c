@@ -241,10 +241,11 @@ static void end_process(void)
 
 static void leave_names(void)
 {
-	if (!gmt_area_leave_name(writer.recording->area))
-		return;
+	bool had_name = gmt_area_leave_name(writer.recording->area);
+
 	gmt_control_close();
-	gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+	if (had_name)
+		gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
 }
 
 static bool open_stream(void)
@@ -461,7 +462,12 @@ void gmt_writer_stop(void)
 
 	atomic_store_explicit(&writer.stopping, true, memory_order_release);
 	end_without_thread();
+	atomic_store(&writer.next_try_ns, 0);
 	gmt_writer_wake();
+	if (gmt_writer_is_put_off()) {
+		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
+		return;
+	}
 	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
 		(now_ns = gmt_patience_now_ns()) < deadline_ns) {

@@ -201,9 +201,14 @@ class Files(Lazy):
         self.assertTrue(any(module["start"] <= address < module["end"] for address in stack["items"]))
 
     def test_a_program_that_has_no_descriptor_left_has_its_file(self):
-        run = self.run_mode("descriptors")
+        run = self.run_mode("descriptors", 1)
         self.assertEqual(self.numbers, [ALONE])
         self.check_whole(run.file, [SIZE])
+
+    def test_a_program_that_leaves_neither_descriptors_nor_threads_ends_with_two_lines(self):
+        run = Recording([HOST, "descriptors", "0"], {"writer": "lazy"}, timeout=TIMEOUT_S)
+        self.assertEqual((run.code, run.files, len(run.err.splitlines())), (0, [], 2))
+        self.assertIn("nothing is recorded", run.err)
 
     def test_without_a_thread_a_full_ring_is_in_the_file_and_the_rest_is_counted(self):
         run = Recording([HOST, "full", str(RING_EVENTS), "return"], {"writer": "lazy"}, timeout=TIMEOUT_S)

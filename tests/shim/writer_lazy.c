@@ -13,7 +13,7 @@
  *	folder           goes to / behind the first event
  *	library PATH     allocates 1000 bytes in a library, and closes it
  *	refused          asks for more than the device has
- *	descriptors      opens as many files as it may
+ *	descriptors HAS  opens as many files as it may; with HAS = 0 it can have no more threads either
  *	full COUNT WAY   as pairs, while the process can have no more threads
  *	stacks COUNT     allocates so often, each time with another deep stack
  *	pauses COUNT     pauses the recording and resumes it, so often
@@ -318,15 +318,6 @@ static int refused(void)
 	return 0;
 }
 
-static int without_descriptors(void)
-{
-	allocate_and_free(SIZE);
-	print_threads();
-	while (open("/dev/null", O_RDONLY) >= 0)
-		;
-	return 0;
-}
-
 static int refuses_threads;
 
 /* Exported, so that the recorder's calls come here. Limits of processes do not hold for root. */
@@ -339,6 +330,16 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
 		return EAGAIN;
 	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
 	return real(ret_thread, attributes, work, argument);
+}
+
+static int without_descriptors(int has_threads)
+{
+	refuses_threads = !has_threads;
+	allocate_and_free(SIZE);
+	print_threads();
+	while (open("/dev/null", O_RDONLY) >= 0)
+		;
+	return 0;
 }
 
 static int without_threads(int count, const char *way)
@@ -406,7 +407,7 @@ int main(int count, char **arguments)
 	if (strcmp(mode, "refused") == 0)
 		return refused();
 	if (strcmp(mode, "descriptors") == 0)
-		return without_descriptors();
+		return without_descriptors(number);
 	if (strcmp(mode, "full") == 0 && count > 3)
 		return without_threads(number, arguments[3]);
 	if (strcmp(mode, "stacks") == 0)
