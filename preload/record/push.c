@@ -149,7 +149,8 @@ static bool claim_slot(bool is_no_guest, bool may_wait)
 __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
 {
 	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
-		thread->refused = REFUSED_EVENTS;
+		/* In the child of a handler only this event is in vain, which is the parent's. */
+		thread->refused = thread->busy & GMT_BUSY_FORKED ? 0 : REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
@@ -176,8 +177,10 @@ static struct gmt_ring *ring_of_thread(void)
 	bool is_no_guest = thread->is_no_guest;
 
 	thread->is_no_guest = false;
-	if (!current)
+	if (!current) {
 		thread->refused = 0;
+		thread->ring = NULL;
+	}
 	if (thread->refused > 1) {
 		thread->refused--;
 		return NULL;
