@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import unittest
 
@@ -93,8 +94,8 @@ class OneThread(Lazy):
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             try:
                 leftover = leftovers.Leftover(os.path.join(folder, name))
-            except (OSError, ValueError):
-                continue
+            except (OSError, ValueError, struct.error):
+                continue  # gone by now, or not written yet
             if leftover.is_whole and "writer-lazy" in leftover.file:
                 found.add(name)
         return found

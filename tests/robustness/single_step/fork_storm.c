@@ -123,7 +123,8 @@ static void collect(pid_t pid, int status)
 	unlink(path);
 	running--;
 	ended++;
-	died += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+	if (status && !died++)
+		fprintf(stderr, "the first child that died: status %#x\n", (unsigned)status);
 }
 
 /* Children that have ended; waits until there are less than `most`. */
