@@ -5,13 +5,13 @@ import dataclasses
 import os
 
 import compare
+import other_users
 from snapshots import BUILD, SHIM
 
 HERE = os.path.join(BUILD, "tests", "robustness", "host_diff")
 FIRST, LAST = (os.path.join(HERE, f"libwitness-{name}.so") for name in ("first", "last"))
 FOLDER = "witnessed"
 # The recorder's file and the libraries that it is linked to are in each process: the loader put them there.
-OURS = ("mapped: " + os.path.dirname(SHIM) + "/",)
 # Who waits for another program calls these until it is there: how often is chance.
 ASKED_AGAIN = {"sleep", "redis-cli"}
 RUNS = 6  # without the recorder, at most
@@ -26,11 +26,11 @@ class Seen:
     reports: int
 
 
-def is_ours(line):
-    return line.startswith(OURS) or (line.startswith("mapped: ") and os.path.basename(line).startswith(LOADED))
+def is_ours(line, preload):
+    return (preload and line.startswith(f"mapped: {os.path.dirname(preload)}/")) or (line.startswith("mapped: ") and os.path.basename(line).startswith(LOADED))
 
 
-def read_facts(folder):
+def read_facts(folder, preload):
     facts, reports = collections.defaultdict(collections.Counter), 0
     for name in ("first", "last"):
         try:
@@ -44,7 +44,7 @@ def read_facts(folder):
             program, _, moment = title.rpartition(" ")
             for line in lines:
                 fact, _, value = line.partition(": ")
-                if not is_ours(line):
+                if not is_ours(line, preload):
                     facts[program, f"{name} {moment}", fact][value] = 1 if program in ASKED_AGAIN else \
                         facts[program, f"{name} {moment}", fact][value] + 1
     return facts, reports
@@ -62,8 +62,11 @@ def run(host, place, preload=None, libraries=None):
         os.chmod(path, 0o666)
     row = dataclasses.replace(host, environment={**host.environment, "GMT_WITNESS": folder},
                               ignored=(*host.ignored, "^" + FOLDER))
-    outcome = compare.run(row, place, ":".join(filter(None, (FIRST, preload, LAST))), libraries)
-    facts, reports = read_facts(folder)
+    # Programs of some rows become another user, to whom the build folder may be closed.
+    reachable = other_users.reachable if host.as_root else str
+    preload = preload and reachable(preload)
+    outcome = compare.run(row, place, ":".join(filter(None, (reachable(FIRST), preload, reachable(LAST)))), libraries)
+    facts, reports = read_facts(folder, preload)
     return Seen(outcome, facts, reports)
 
 
