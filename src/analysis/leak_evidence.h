@@ -3,15 +3,15 @@
 #define GMT_ANALYSIS_LEAK_EVIDENCE_H
 
 /*
- * What speaks for growth: which steps the blocks are from that are left at the end of the last one, and what
- * a group held all the time. Part of analysis/leaks.
+ * What speaks for growth: what the sites of a group held at the ends of steps, what of that the program gave back later, and how old
+ * the blocks are that are left. Part of analysis/leaks.
  */
 
 #include "analysis/leak_groups.h"
+#include "analysis/rise.h"
 
 enum {
 	GMT_LEAK_MIN_STEPS = 5, /* behind the warm-up; fewer say nothing */
-	GMT_LEAK_WINDOWS = 8,   /* the steps are looked at in so many stretches */
 };
 
 /* Steps of one series as they are looked at. */
@@ -26,58 +26,43 @@ struct gmt_leak_span {
 	size_t first_sample; /* the first one behind the warm-up */
 };
 
-/* What one group left. */
-struct gmt_leak_left {
-	GMT_VEC(uint64_t) curve;   /* at the samples: made until then and still there */
-	GMT_VEC(uint64_t) live;    /* likewise: what the group held ... */
-	GMT_VEC(uint64_t) low;     /* ... and the least that it held since the sample before */
-	bool is_filled[GMT_LEAK_WINDOWS];   /* stretches that left something */
-	uint32_t first_step;       /* that left something */
-	size_t tail;               /* steps at the end, nearly all of which left something */
-	uint64_t inside_bytes;     /* made in steps */
-	uint64_t all_bytes;
-	size_t inside_blocks, all_blocks;
-};
-
-/*
- * What a growth is looked for in: one series, and the stacks whose blocks are left in it. Others turn over:
- * in the last quarter as much of what they had kept ended as was left.
- */
+/* What growth is looked for in: one series. */
 struct gmt_leak_search {
 	struct gmt_leak_maker *maker;
 	struct gmt_leak_span span;
-	struct gmt_leak_left left;
-	GMT_VEC(uint64_t) new_bytes; /* by site: left from the last quarter */
+	enum gmt_history_moment horizon; /* what is given back before it, the program gave back itself */
+	uint64_t parameter_bytes;        /* at the end of the last step */
+	bool parameters_grow;            /* a line that makes some was found to grow */
+	GMT_VEC(uint64_t) held, low;     /* by sample: what the sites held that were looked at last; the least */
 };
 
-struct gmt_leak_stretches {
-	size_t count, filled;
-	bool last_filled; /* one of the last two */
+/* Blocks of a group at the end of the last step. */
+struct gmt_leak_ages {
+	uint64_t all_bytes, inside_bytes; /* inside: made in steps of the series */
+	size_t all_blocks, inside_blocks;
 };
 
 struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series);
 
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
 
-/* Once for each series: which stacks turn over. False when out of memory. */
-bool gmt_leak_find_new_bytes(struct gmt_leak_search *search);
-
-bool gmt_leak_turns_over(const struct gmt_leak_search *search, uint32_t site);
-
-/* Fills search->left, but for live and low, for a group. False when out of memory. */
-bool gmt_leak_look_at_blocks(struct gmt_leak_search *search, uint32_t group);
-
-/* Adds what a site held at the samples to live and low. */
-void gmt_leak_add_live(struct gmt_leak_search *search, uint32_t site);
-
-/* The stretches behind the warm-up; how many of them left something. */
-struct gmt_leak_stretches gmt_leak_fill_of(const struct gmt_leak_search *search);
-
 /*
- * Whether the least that was held in each stretch lies above the one before: one block that grows. What
- * is made anew in each step, however large, is not held all the time.
+ * Until when giving back counts: where most of what was there from the first steps on (a model) outlives the last allocation, functions
+ * have returned there one by one, up to the end of the work. Else they all ended at once, which says nothing: up to the last allocation.
  */
-bool gmt_leak_rises_all_the_time(const struct gmt_leak_search *search);
+enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span);
+
+/* How these sites of a group rise together. Fills held and low. False when out of memory. */
+bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	struct gmt_rise *ret_rise);
+
+struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group);
+
+/* What a group holds at the end of the last step of what was made before the last rise, and before the last two steps. */
+uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise);
+
+/* What a site held at a sample. */
+uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, size_t sample);
 
 void gmt_leak_search_fini(struct gmt_leak_search *search);
 

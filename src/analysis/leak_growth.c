@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition growth. The evidence is what is left: at the end of the last step, how much of what lives
- * was made by each step. A leak leaves something in all of them; what warms up leaves it in the first
- * ones, what is kept for a while (a prefetched batch, a window of losses) in the last ones, and shows by
- * what ends there.
+ * Definition growth. The evidence is the curve of what a line holds at the ends of steps: what it never gives back (rise.h). Steps after
+ * the last one count too: what the program gave back while it still worked is the growth of a phase, and none of the program.
  */
 #include "analysis/leak_evidence.h"
-#include "analysis/slope.h"
 #include "model/landmarks.h"
 
 enum {
-	BIRTHS = 16,    /* stretches that a finding lists */
-	MIN_TAIL = 10,  /* steps at the end that make a leak which began late */
+	BIRTHS = 16, /* stretches that a finding lists */
+	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
 };
-
-/* Stretches that must have left something, of all: three quarters. */
-static bool are_enough(size_t filled, size_t windows)
-{
-	return filled * 4 >= windows * 3;
-}
 
 static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, struct gmt_leak *leak)
 {
@@ -48,40 +39,39 @@ static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_sp
 		leak->steps_to_oom = (uint64_t)steps;
 }
 
-/*
- * Which blocks a finding is about: those of stacks that left something behind the warm-up and before the
- * last steps, for what these made may be in use. All, where one block is replaced by the next.
- */
-struct settled {
-	const struct gmt_leak_search *search;
+/* A growth: of which sites, and how. All sites count where one block is replaced by the next. */
+struct rising {
+	struct gmt_leak_search *search;
+	struct gmt_rise rise;
+	bool replaced;
 	struct gmt_map sites;
 };
 
-static bool is_settled(void *context, const struct gmt_history_block *block)
+static bool is_of_rise(const struct rising *rising, const struct gmt_history_block *block)
 {
-	const struct settled *settled = context;
 	uint64_t unused;
 
-	return !settled->sites.count || gmt_map_find(&settled->sites, block->site, &unused);
+	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
 }
 
-static bool find_settled(struct settled *settled, uint32_t group)
+static bool is_rising(void *context, const struct gmt_history_block *block)
 {
-	const struct gmt_leak_maker *maker = settled->search->maker;
-	const struct gmt_leak_span *span = &settled->search->span;
-	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
-	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+	return is_of_rise(context, block);
+}
 
-	for (size_t i = 0; i < count && blocks[i].stamp <= steps[span->steps - span->margin].begin; i++)
-		if (blocks[i].stamp > steps[span->warmup].begin && !gmt_leak_turns_over(settled->search, blocks[i].site) &&
-			!gmt_map_put(&settled->sites, blocks[i].site, 0))
+/* Sites that held more at the end of the rise than at its beginning. */
+static bool find_rising(struct rising *rising, const uint32_t *sites, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (gmt_leak_held_by(rising->search, sites[i], rising->rise.last) >
+				gmt_leak_held_by(rising->search, sites[i], rising->rise.first) &&
+			!gmt_map_put(&rising->sites, sites[i], 0))
 			return false;
 	return true;
 }
 
 static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
-	struct settled *settled, struct gmt_leak *leak)
+	struct rising *rising, struct gmt_leak *leak)
 {
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
 	size_t count, stretches = span->steps < BIRTHS ? span->steps : BIRTHS;
@@ -99,7 +89,7 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 	for (size_t i = 0; i < count; i++) {
 		size_t b;
 
-		if (!is_settled(settled, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
+		if (!is_rising(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
 			step >= span->steps)
 			continue;
 		for (b = step * stretches / span->steps; leak->births.items[b].last_step < step; b++)
@@ -110,151 +100,143 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 	return true;
 }
 
-/* What is said of a growth. */
-struct growth {
-	double per_step, confidence;
-	bool replaced;
-};
-
-static bool report(struct gmt_leak_search *search, uint32_t group, const struct growth *growth)
+/* The first step that left something. */
+static uint32_t first_step_of(const struct rising *rising, uint32_t group)
 {
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
+	uint32_t first = (uint32_t)(rising->rise.first * span->stride), step;
+	bool is_late = rising->rise.first > span->first_sample;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+
+	/* Oldest first. A stack may have left something else before. */
+	for (size_t i = 0; i < count; i++)
+		if (is_of_rise(rising, &blocks[i]) && gmt_series_find(series, blocks[i].stamp, &step) &&
+			(!is_late || step > first))
+			return is_late || step < first ? step : first;
+	return first;
+}
+
+static bool report(struct rising *rising, uint32_t group)
+{
+	struct gmt_leak_search *search = rising->search;
 	struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_span *span = &search->span;
-	struct settled settled = { .search = search };
 	struct gmt_leak *leak = NULL;
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
-	bool done = (growth->replaced || find_settled(&settled, group)) &&
-		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, is_settled, &settled, &leak);
 
-	if (!done || !leak)
-		goto out;
-	leak->bytes_per_step = growth->per_step;
-	leak->confidence = growth->confidence;
-	leak->replaced = growth->replaced;
+	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, is_rising, rising, &leak))
+		return false;
+	if (!leak)
+		return true;
+	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
+	leak->confidence = rising->rise.confidence;
+	leak->replaced = rising->replaced;
 	leak->series = span->series;
-	leak->first_step = search->left.first_step;
+	leak->first_step = first_step_of(rising, group);
 	leak->steps = (uint32_t)(span->steps - span->warmup);
 	project(maker, span, leak);
-	done = list_births(maker, span, group, &settled, leak);
-out:
-	gmt_map_fini(&settled.sites);
-	return done;
+	return list_births(maker, span, group, rising, leak);
+}
+
+/* By its first site with blocks. */
+static enum gmt_category category_of(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+
+	return count && maker->groups.items[group].is_torch ?
+		gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site) : GMT_CATEGORY_OTHER;
 }
 
 /*
- * How fast a curve of what is left rises from `first` on, a sample in each `stride` steps. Where nearly each
- * step left something, and about as much, what it rose in all is exact; the last samples may hold what is
- * in use.
+ * One block that grows: what comes from joining tensors, from a buffer that doubles, or from the driver. In the call of a module
+ * that is how caches of generated text work; and a model that takes the place of another one may be larger.
  */
-static bool rate_of(const struct gmt_leak_span *span, const struct gmt_leak_left *left, size_t first, struct gmt_slope *ret_slope)
+static bool may_be_replaced(const struct rising *rising, uint32_t group)
 {
-	size_t last = (span->steps - span->margin - 1) / span->stride;
-	double mean;
+	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
+	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) || rising->rise.is_geometric;
 
-	if (!gmt_slope_of(left->curve.items + first, span->samples - first, ret_slope))
-		return false;
-	if (last > first) {
-		mean = (double)(left->curve.items[last] - left->curve.items[first]) / (double)(last - first);
-		if (left->tail * 10 >= (span->steps - span->margin - first * span->stride) * 9 &&
-			mean > 0.75 * ret_slope->per_step && mean < 1.33 * ret_slope->per_step)
-			ret_slope->per_step = mean;
-	}
-	ret_slope->per_step /= (double)span->stride;
-	return true;
-}
-
-/* Blocks are left, from most of the steps or from nearly all of the last ones. */
-static bool judge_left(struct gmt_leak_search *search, uint32_t group, bool *ret_fits)
-{
-	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_leak_left *left = &search->left;
-	struct gmt_leak_stretches stretches = gmt_leak_fill_of(search);
-	size_t looked_at = span->steps - span->warmup - span->margin, first = span->first_sample;
-	double share = (double)stretches.filled / (double)(stretches.count ? stretches.count : 1);
-	struct gmt_slope slope;
-
-	*ret_fits = are_enough(stretches.filled, stretches.count) && stretches.last_filled;
-	if (!*ret_fits) {
-		*ret_fits = left->tail >= MIN_TAIL && left->tail * 4 >= looked_at;
-		share = (double)left->tail / (double)looked_at;
-		first = (span->steps - span->margin - left->tail + span->stride - 1) / span->stride;
-	}
-	if (!*ret_fits || first >= span->samples)
-		return true;
-	if (!rate_of(span, left, first, &slope))
-		return false;
-	return slope.per_step <= 0 || report(search, group,
-		&(struct growth){ .per_step = slope.per_step, .confidence = slope.confidence * share });
+	return !row->is_torch || (is_joined && !(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL)) &&
+		category_of(rising->search, group) != GMT_CATEGORY_PARAMETERS);
 }
 
 /*
- * One block that grows: what comes from joining tensors, or from the driver. In the call of a module that is
- * how caches of generated text work.
+ * Gradients and optimizer state of parameters that are trained from a later step on: there are no more of them than parameters, but for
+ * what an optimizer keeps several times. Where parameters grow too, they are found by these.
  */
-static bool may_be_replaced(const struct gmt_leak_search *search, uint32_t group)
+static bool is_of_parameters(const struct gmt_leak_search *search, uint32_t group, uint64_t bytes)
 {
-	const struct gmt_leak_group *row = &search->maker->groups.items[group];
+	enum gmt_category category = category_of(search, group);
+	uint64_t times = category == GMT_CATEGORY_OPTIMIZER ? OPTIMIZER_TENSORS : category == GMT_CATEGORY_GRADIENTS;
 
-	return !row->is_torch || (row->landmarks & GMT_LANDMARK_BIT(CAT) &&
-		!(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL)));
-}
-
-static bool judge_replaced(struct gmt_leak_search *search, uint32_t group)
-{
-	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_leak_left *left = &search->left;
-	struct gmt_slope slope;
-
-	if (!may_be_replaced(search, group) || !gmt_leak_rises_all_the_time(search))
-		return true;
-	if (!gmt_slope_of(left->live.items + span->first_sample, span->samples - span->first_sample, &slope))
-		return false;
-	return slope.per_step <= 0 || slope.confidence < 0.99 || report(search, group, &(struct growth){
-		.per_step = slope.per_step / (double)span->stride, .confidence = slope.confidence, .replaced = true });
+	return times && !search->parameters_grow && bytes <= times * search->parameter_bytes;
 }
 
 /* Evaluation's own counter is the one for what is made in it: nine tenths or more, of blocks and of bytes. */
-static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_left *left)
+static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_ages *ages)
 {
-	return !span->series || (left->inside_bytes >= left->all_bytes - left->all_bytes / 10 &&
-		left->inside_blocks * 10 >= left->all_blocks * 9);
+	return !span->series || (ages->inside_bytes >= ages->all_bytes - ages->all_bytes / 10 &&
+		ages->inside_blocks * 10 >= ages->all_blocks * 9);
 }
 
 static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
 {
-	bool fits;
+	struct rising rising = { .search = search };
+	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
+	bool done = true;
 
-	if (!gmt_leak_look_at_blocks(search, group))
-		return false;
-	if (search->left.all_bytes && !belongs_to(&search->span, &search->left))
+	if (!belongs_to(&search->span, &ages))
 		return true;
-	if (!judge_left(search, group, &fits))
+	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising.rise))
 		return false;
-	if (fits)
+	if (rising.rise.kind != GMT_RISE_GROWS)
 		return true;
-	for (size_t i = 0; i < site_count; i++)
-		gmt_leak_add_live(search, sites[i]);
-	return judge_replaced(search, group);
+	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
+	rising.replaced = gmt_leak_old_bytes(search, group, &rising.rise) < rising.rise.bytes / 2;
+	if ((rising.replaced && !may_be_replaced(&rising, group)) || is_of_parameters(search, group, ages.all_bytes))
+		return true;
+	search->parameters_grow |= category_of(search, group) == GMT_CATEGORY_PARAMETERS;
+	done = (rising.replaced || find_rising(&rising, sites, site_count)) && report(&rising, group);
+	gmt_map_fini(&rising.sites);
+	return done;
 }
 
+/* Bytes of parameters that are there at the end of the last step. */
+static uint64_t parameter_bytes(const struct gmt_leak_search *search)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t group = 0; group < search->maker->groups.count; group++)
+		if (category_of(search, group) == GMT_CATEGORY_PARAMETERS)
+			bytes += gmt_leak_ages_of(search, group).all_bytes;
+	return bytes;
+}
+
+static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
+{
+	size_t count;
+
+	gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	return count && !search->maker->is_reported.items[group] &&
+		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+}
+
+/* Parameters first: whether they grow is asked of their gradients. */
 static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-
-	if (!gmt_leak_find_new_bytes(search))
-		return false;
-	for (uint32_t group = 0; group < maker->groups.count; group++) {
-		size_t count;
-
-		gmt_leak_blocks(maker, search->span.moment, group, &count);
-		if (!count || maker->is_reported.items[group] ||
-			!gmt_leak_is_judged(maker, group, GMT_LEAK_GROWTH))
-			continue;
-		if (!look_at_group(search, group, sites + first_site[group],
-				first_site[group + 1] - first_site[group]))
-			return false;
-	}
+	search->parameters_grow = false;
+	search->parameter_bytes = parameter_bytes(search);
+	for (int others = 0; others < 2; others++)
+		for (uint32_t group = 0; group < search->maker->groups.count; group++)
+			if (is_wanted(search, group) && (category_of(search, group) != GMT_CATEGORY_PARAMETERS) == others &&
+				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
+				return false;
 	return true;
 }
 
@@ -282,6 +264,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 		if (!gmt_leak_is_long_enough(&search.span))
 			continue;
 		any = true;
+		search.horizon = gmt_leak_horizon_of(maker, &search.span);
 		done = look_at_series(&search, sites.items, first.items);
 	}
 	if (!maker->timeline->series_count)
