@@ -29,14 +29,21 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
 	return span->steps >= span->warmup + GMT_LEAK_MIN_STEPS && span->samples > span->first_sample + 2;
 }
 
-/* Blocks of a moment that are older than `stamp`: how many bytes of all groups, or of one. */
+static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
+{
+	uint32_t group_plus_1 = maker->group_of.items[block->site];
+
+	return group_plus_1 && maker->groups.items[group_plus_1 - 1].is_cache;
+}
+
+/* How many bytes of what lives at a moment are older than `stamp`; what PyTorch keeps for reuse outlives all. */
 static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment, uint64_t stamp)
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < capture->blocks.count; i++)
-		if (capture->blocks.items[i].stamp <= stamp)
+		if (capture->blocks.items[i].stamp <= stamp && !is_of_cache(maker, &capture->blocks.items[i]))
 			bytes += capture->blocks.items[i].size_bytes;
 	return bytes;
 }
