@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-enum { MAX_WARMUP = 10 };
+enum {
+	MAX_WARMUP = 10,
+	MAX_MARGIN_SAMPLES = 8,
+};
 
 struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series)
 {
@@ -21,41 +24,14 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32
 	span.first_sample = (span.warmup + span.stride - 1) / span.stride;
 	if (span.steps > span.warmup)
 		span.margin = 1 + (span.steps - span.warmup) / 16;
+	if (span.margin > MAX_MARGIN_SAMPLES * span.stride)
+		span.margin = MAX_MARGIN_SAMPLES * span.stride;
 	return span;
 }
 
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
 {
 	return span->steps >= span->warmup + GMT_LEAK_MIN_STEPS && span->samples > span->first_sample + 2;
-}
-
-static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
-{
-	uint32_t group_plus_1 = maker->group_of.items[block->site];
-
-	return group_plus_1 && maker->groups.items[group_plus_1 - 1].is_cache;
-}
-
-/* How many bytes of what lives at a moment are older than `stamp`; what PyTorch keeps for reuse outlives all. */
-static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment, uint64_t stamp)
-{
-	const struct gmt_history_capture *capture = &maker->history->captures[moment];
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < capture->blocks.count; i++)
-		if (capture->blocks.items[i].stamp <= stamp && !is_of_cache(maker, &capture->blocks.items[i]))
-			bytes += capture->blocks.items[i].size_bytes;
-	return bytes;
-}
-
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span)
-{
-	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
-	uint64_t early = steps[span->warmup].begin;
-	uint64_t in_work = bytes_before(maker, span->moment, early);
-	uint64_t at_end = bytes_before(maker, GMT_MOMENT_WORK_END, early);
-
-	return in_work && at_end >= in_work / 2 ? GMT_MOMENT_WORK_END : GMT_MOMENT_LAST_ALLOCATION;
 }
 
 /* What did not change is not in the history. */
@@ -91,23 +67,6 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
 	return bytes;
 }
 
-/* What a group made up to the end of the last step, and still holds at the horizon. */
-static uint64_t later_bytes(const struct gmt_leak_search *search, uint32_t group)
-{
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_history_capture *last_step = &maker->history->captures[search->span.moment];
-	const struct gmt_history_capture *horizon = &maker->history->captures[search->horizon];
-	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->horizon, group, &count);
-	uint64_t bytes = 0;
-
-	if (!horizon->taken || horizon->stamp <= last_step->stamp)
-		return UINT64_MAX;
-	for (size_t i = 0; i < count && blocks[i].stamp <= last_step->stamp; i++)
-		bytes += blocks[i].size_bytes;
-	return bytes;
-}
-
 bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise)
 {
@@ -123,7 +82,7 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
 		add_held(search, sites[i]);
 	return gmt_rise_of(&(struct gmt_rise_curve){
 		.held = search->held.items, .low = search->low.items, .count = span->samples, .first = span->first_sample,
-		.margin = (span->margin + span->stride - 1) / span->stride, .later_bytes = later_bytes(search, group),
+		.margin = (span->margin + span->stride - 1) / span->stride, .later_bytes = gmt_leak_later_bytes(search, group),
 	}, ret_rise);
 }
 
@@ -162,8 +121,20 @@ uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group
 	return bytes;
 }
 
+uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+
+	for (size_t i = 1; i < count; i++)
+		if (blocks[i].size_bytes != blocks[0].size_bytes)
+			return 0;
+	return count ? blocks[0].size_bytes : 0;
+}
+
 void gmt_leak_search_fini(struct gmt_leak_search *search)
 {
 	gmt_vec_fini(&search->held);
 	gmt_vec_fini(&search->low);
+	gmt_vec_fini(&search->gathers);
 }

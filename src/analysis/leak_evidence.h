@@ -26,6 +26,12 @@ struct gmt_leak_span {
 	size_t first_sample; /* the first one behind the warm-up */
 };
 
+/* Tensors that were joined behind the last step. */
+struct gmt_leak_gather {
+	uint32_t file; /* of the own line, as an id of traces' strings */
+	uint64_t bytes;
+};
+
 /* What growth is looked for in: one series. */
 struct gmt_leak_search {
 	struct gmt_leak_maker *maker;
@@ -33,6 +39,8 @@ struct gmt_leak_search {
 	enum gmt_history_moment horizon; /* what is given back before it, the program gave back itself */
 	uint64_t parameter_bytes;        /* at the end of the last step */
 	bool parameters_grow;            /* a line that makes some was found to grow */
+	GMT_VEC(struct gmt_leak_gather) gathers;
+	bool has_gathers;
 	GMT_VEC(uint64_t) held, low;     /* by sample: what the sites held that were looked at last; the least */
 };
 
@@ -52,6 +60,15 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
  */
 enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span);
 
+/* What a group holds at the horizon; UINT64_MAX where the last step is the end. */
+uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
+
+/*
+ * Whether what a group kept was joined to one tensor behind the last step, in the same file of the program, and dropped before the end of
+ * the work: predictions or losses of one pass. Then it was gathered on purpose. False when out of memory.
+ */
+bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, bool *ret_gathered);
+
 /* How these sites of a group rise together. Fills held and low. False when out of memory. */
 bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise);
@@ -60,6 +77,9 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 
 /* What a group holds at the end of the last step of what was made before the last rise, and before the last two steps. */
 uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise);
+
+/* The size of a group's blocks at the end of the last step; 0: they differ, or there are none. */
+uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group);
 
 /* What a site held at a sample. */
 uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, size_t sample);

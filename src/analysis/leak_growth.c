@@ -160,9 +160,12 @@ static enum gmt_category category_of(const struct gmt_leak_search *search, uint3
 static bool may_be_replaced(const struct rising *rising, uint32_t group)
 {
 	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
-	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) || rising->rise.is_geometric;
+	bool is_of_module = row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+	bool may_be_text = is_of_module &&
+		rising->search->maker->timeline->series[rising->search->span.series].source == GMT_STEPS_FORWARD;
+	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) && !may_be_text;
 
-	return !row->is_torch || (is_joined && !(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL)) &&
+	return !row->is_torch || ((is_joined || (rising->rise.is_geometric && !is_of_module)) &&
 		category_of(rising->search, group) != GMT_CATEGORY_PARAMETERS);
 }
 
@@ -185,11 +188,38 @@ static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_a
 		ages->inside_blocks * 10 >= ages->all_blocks * 9);
 }
 
+/*
+ * Whether another line came to hold as much less in blocks of that size: a pool whose places are filled by one line, and from then on by
+ * another one.
+ */
+static bool has_moved(const struct rising *rising, uint32_t group)
+{
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_group *row = &maker->groups.items[group];
+	const struct gmt_rise *rise = &rising->rise;
+	uint64_t size_bytes = gmt_leak_block_bytes(search, group), fallen = 0;
+
+	for (uint32_t site = 0; size_bytes && site < maker->history->sites.count; site++) {
+		uint32_t other_plus_1 = maker->group_of.items[site];
+		const struct gmt_leak_group *other = other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
+		uint64_t before, after;
+
+		if (!other || other_plus_1 == group + 1 || other->layer != row->layer || other->device != row->device ||
+			gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes)
+			continue;
+		before = gmt_leak_held_by(search, site, rise->first);
+		after = gmt_leak_held_by(search, site, rise->last);
+		fallen += before > after ? before - after : 0;
+	}
+	return fallen >= rise->bytes - rise->bytes / 4;
+}
+
 static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
 {
 	struct rising rising = { .search = search };
 	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
-	bool done = true;
+	bool done = true, is_gathered;
 
 	if (!belongs_to(&search->span, &ages))
 		return true;
@@ -200,6 +230,10 @@ static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const 
 	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
 	rising.replaced = gmt_leak_old_bytes(search, group, &rising.rise) < rising.rise.bytes / 2;
 	if ((rising.replaced && !may_be_replaced(&rising, group)) || is_of_parameters(search, group, ages.all_bytes))
+		return true;
+	if (!gmt_leak_is_gathered(search, group, &is_gathered))
+		return false;
+	if (is_gathered || has_moved(&rising, group))
 		return true;
 	search->parameters_grow |= category_of(search, group) == GMT_CATEGORY_PARAMETERS;
 	done = (rising.replaced || find_rising(&rising, sites, site_count)) && report(&rising, group);
@@ -265,6 +299,8 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 			continue;
 		any = true;
 		search.horizon = gmt_leak_horizon_of(maker, &search.span);
+		search.gathers.count = 0;
+		search.has_gathers = false;
 		done = look_at_series(&search, sites.items, first.items);
 	}
 	if (!maker->timeline->series_count)

@@ -7,6 +7,7 @@
 enum {
 	LEAST_RISES = 3,     /* fewer may be anything */
 	FEW_RISES = 8,       /* are judged by their distances */
+	MANY_RISES = 12,     /* have a rate in each quarter */
 	LATE_SAMPLES = 10,   /* that a late beginning must last */
 	LEAST_BOTTOMS = 5,   /* of teeth, each above the one before */
 };
@@ -18,6 +19,7 @@ struct search {
 	GMT_VEC(uint64_t) kept; /* by sample: the least that is held from there on */
 	GMT_VEC(size_t) rises;  /* samples of the range at which more was kept than before */
 	size_t first, last;     /* the range that is looked at */
+	bool is_from_start;     /* it rises from the end of the warm-up on */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -82,27 +84,6 @@ static size_t last_bottom(const struct search *search)
 	return search->first;
 }
 
-/*
- * Few rises: whether the next one is still to come. They come in equal distances, and rise by as much each time; or in
- * distances that grow as the rises do: a buffer that doubles.
- */
-static bool are_regular(const struct search *search)
-{
-	const size_t *rises = search->rises.items;
-	size_t count = search->rises.count;
-	double first_gap = (double)(rises[1] - rises[0]), last_gap = (double)(rises[count - 1] - rises[count - 2]);
-	double since = (double)(search->last - rises[count - 1]);
-	uint64_t first_bytes = rise_between(search, rises[0] - 1, rises[0]);
-	uint64_t last_bytes = rise_between(search, rises[count - 1] - 1, rises[count - 1]);
-	double larger = (double)last_bytes / (double)first_bytes, longer = last_gap / first_gap;
-
-	if (larger < 0.5)
-		return false;
-	if (larger > 1.5)
-		return longer <= 1.5 * larger && since <= 2.2 * last_gap;
-	return longer <= 2 && since <= 1.5 * last_gap;
-}
-
 static bool is_geometric(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
@@ -111,6 +92,51 @@ static bool is_geometric(const struct search *search)
 		if (rise_between(search, rises[i] - 1, rises[i]) * 4 < rise_between(search, rises[i - 1] - 1, rises[i - 1]) * 5)
 			return false;
 	return search->rises.count <= FEW_RISES;
+}
+
+/* Whether the next rise is still to come, and no gap between two is much longer than another, nor a rise much larger. */
+static bool is_even(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, shortest = SIZE_MAX, longest = 0;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = rise_between(search, rises[i] - 1, rises[i]);
+		size_t gap = i ? rises[i] - rises[i - 1] : rises[1] - rises[0];
+
+		shortest = gap < shortest ? gap : shortest;
+		longest = gap > longest ? gap : longest;
+		least = smaller(bytes, least);
+		most = bytes > most ? bytes : most;
+	}
+	return longest <= 2 * shortest && most <= 2 * least && search->last - rises[count - 1] <= longest + longest / 2;
+}
+
+/* A buffer that doubles: its gaps grow as its rises do, and the next one is still to come. */
+static bool grows_geometrically(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, last_gap = rises[count - 1] - rises[count - 2];
+	double larger = (double)rise_between(search, rises[count - 1] - 1, rises[count - 1]) /
+		(double)rise_between(search, rises[0] - 1, rises[0]);
+
+	return is_geometric(search) && (double)last_gap <= 1.5 * larger * (double)(rises[1] - rises[0]) &&
+		(double)(search->last - rises[count - 1]) <= 2.2 * (double)last_gap;
+}
+
+static bool are_regular(const struct search *search)
+{
+	return is_even(search) || grows_geometrically(search);
+}
+
+/* Rises in some of the steps only: whether the later half of them took much longer to come than the first. */
+static bool come_slower(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, middle = rises[count / 2];
+
+	return count * 5 < (search->last - search->first) * 3 && search->last - middle > 2 * (middle - rises[0] + 1);
 }
 
 /* Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than the first. */
@@ -123,7 +149,8 @@ static bool tails_off(const struct search *search)
 		quarters[q] = rise_between(search, search->first + length * q / 4, search->first + length * (q + 1) / 4);
 		most = quarters[q] > most ? quarters[q] : most;
 	}
-	return (double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1];
+	return come_slower(search) ||
+		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
 
 /* A curve with teeth: each of its bottoms lies above the one before. */
@@ -168,14 +195,44 @@ static void begin_late(struct search *search)
 	}
 }
 
-/* From rise to rise, so that neither the time before the first one counts nor that behind the last. */
+static double rate_between(const struct search *search, size_t from, size_t to)
+{
+	return (double)rise_between(search, from, to) / (double)(to - from);
+}
+
+static bool are_alike(double a, double b, double tolerance)
+{
+	return a - b <= tolerance * a && b - a <= tolerance * a;
+}
+
+/*
+ * From rise to rise, so that neither the time before the first one counts nor that behind the last. Where it rose faster at the
+ * beginning, and evenly from then on, a window filled beside it: the even part counts. Where it rises faster and faster, the whole run does.
+ */
 static double rate_of(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
-	size_t count = search->rises.count;
-	double bytes = (double)rise_between(search, rises[0], rises[count - 1]);
+	size_t count = search->rises.count, first = rises[0], last = rises[count - 1], quarter = (last - first) / 4;
+	double mean = rate_between(search, first, last), third, fourth;
 
-	return bytes / (double)(rises[count - 1] - rises[0]);
+	/* A buffer that doubles has room for what is to come; what it has in all is what it came to until now. */
+	if (is_geometric(search))
+		return (double)search->kept.items[last] / (double)(search->last + 1);
+	if (count < MANY_RISES || quarter < 2)
+		return mean;
+	third = rate_between(search, last - 2 * quarter, last - quarter);
+	fourth = rate_between(search, last - quarter, last);
+	if (!are_alike(third, fourth, 0.05) || are_alike(mean, fourth, 0.005))
+		return fourth > 1.2 * mean && search->is_from_start ? rate_between(search, 0, search->curve->count - 1) : mean;
+	return rate_between(search, last - 2 * quarter, last);
+}
+
+/* Few rises, some of them in the warm-up: a buffer that doubles, a copy for each epoch. */
+static bool is_regular_from_start(struct search *search)
+{
+	search->first = 0;
+	find_rises(search);
+	return search->rises.count >= LEAST_RISES && search->rises.count <= FEW_RISES && are_regular(search);
 }
 
 static enum gmt_rise_kind kind_of(struct search *search)
@@ -184,8 +241,9 @@ static enum gmt_rise_kind kind_of(struct search *search)
 
 	find_rises(search);
 	if (search->rises.count < LEAST_RISES)
-		return GMT_RISE_NONE;
+		return search->rises.count && is_regular_from_start(search) ? GMT_RISE_GROWS : GMT_RISE_NONE;
 	is_late = search->rises.items[0] - search->first > (search->last - search->first) / 4;
+	search->is_from_start = search->rises.items[0] == search->first + 1;
 	begin_late(search);
 	if (is_late && search->last - search->first < LATE_SAMPLES)
 		return GMT_RISE_NONE;
