@@ -21,7 +21,7 @@ RATE_TOLERANCE = 0.01
 
 
 def programs():
-    return sorted(path for kind in ('healthy', 'leaking') for path in (FOLDER / kind).glob('*.py'))
+    return sorted(path for kind in ('healthy', 'leaking') for path in (FOLDER / kind).rglob('*.py'))
 
 
 def own(leak):
