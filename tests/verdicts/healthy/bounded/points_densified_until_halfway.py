@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Doubles a cloud of points in four steps of the first half of the training, replaces parameters and optimizer state, and stays at that size."""
+"""Doubles a cloud of points, its parameters and optimizer state, four times in the first half of the training, and then keeps its size."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps all outputs of a batch inference on the device and saves them to a file at the end, as a job that then goes on to the next input."""
+"""Keeps all outputs of a batch inference on the device, saves them to a file at its end, and goes on to the next input."""
 import io
 
 import torch

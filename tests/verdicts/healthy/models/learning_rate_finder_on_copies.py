@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gives each learning rate a fresh copy of the model and an optimizer of its own for a few steps; the losses stay on the device until all are plotted."""
+"""Tries each learning rate on a fresh copy of the model; the losses stay on the device until all are plotted."""
 import copy
 
 import torch

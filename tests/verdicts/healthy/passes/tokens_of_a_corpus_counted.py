@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tokenises and scores a corpus in one pass with perplexities kept on the device, and reports their mean when it is through."""
+"""Scores a corpus in one pass with the loss of each token kept on the device, and reports the perplexity when it is through."""
 import torch
 from torch import nn
 
@@ -9,7 +9,8 @@ import truth
 class LanguageModel(nn.Module):
     def __init__(self, vocabulary, width):
         super().__init__()
-        self.embed, self.mix, self.head = nn.Embedding(vocabulary, width), nn.GRU(width, width, batch_first=True), nn.Linear(width, vocabulary)
+        self.embed, self.head = nn.Embedding(vocabulary, width), nn.Linear(width, vocabulary)
+        self.mix = nn.GRU(width, width, batch_first=True)
 
     def forward(self, tokens):
         return self.head(self.mix(self.embed(tokens))[0])

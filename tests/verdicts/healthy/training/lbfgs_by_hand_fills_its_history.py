@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A quasi-Newton method of its own keeps the last 50 steps and differences of gradients, and so fills up during the first 50 of 80 steps."""
+"""Minimises by a quasi-Newton method that keeps the last 50 steps and differences of gradients, which fill up in 50 of 80 steps."""
 from collections import deque
 
 import torch
