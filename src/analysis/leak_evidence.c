@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "analysis/slope.h"
+
 enum {
 	MAX_WARMUP = 10,
 	MAX_MARGIN_SAMPLES = 8,
+	STRETCHES = 8,
 };
 
 struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series)
@@ -67,23 +70,85 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
 	return bytes;
 }
 
-bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
-	struct gmt_rise *ret_rise)
+/* Zeroed held and low. */
+static bool begin_curve(struct gmt_leak_search *search)
+{
+	size_t samples = search->span.samples;
+
+	search->held.count = search->low.count = 0;
+	if (!gmt_vec_reserve(&search->held, samples) || !gmt_vec_reserve(&search->low, samples))
+		return false;
+	search->held.count = search->low.count = samples;
+	memset(search->held.items, 0, samples * sizeof(*search->held.items));
+	memset(search->low.items, 0, samples * sizeof(*search->low.items));
+	return true;
+}
+
+static bool judge_curve(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_span *span = &search->span;
 
-	search->held.count = search->low.count = 0;
-	if (!gmt_vec_reserve(&search->held, span->samples) || !gmt_vec_reserve(&search->low, span->samples))
-		return false;
-	search->held.count = search->low.count = span->samples;
-	memset(search->held.items, 0, span->samples * sizeof(*search->held.items));
-	memset(search->low.items, 0, span->samples * sizeof(*search->low.items));
-	for (size_t i = 0; i < site_count; i++)
-		add_held(search, sites[i]);
 	return gmt_rise_of(&(struct gmt_rise_curve){
 		.held = search->held.items, .low = search->low.items, .count = span->samples, .first = span->first_sample,
-		.margin = (span->margin + span->stride - 1) / span->stride, .later_bytes = gmt_leak_later_bytes(search, group),
+		.margin = (span->margin + span->stride - 1) / span->stride, .later_bytes = later_bytes,
 	}, ret_rise);
+}
+
+bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	struct gmt_rise *ret_rise)
+{
+	if (!begin_curve(search))
+		return false;
+	for (size_t i = 0; i < site_count; i++)
+		add_held(search, sites[i]);
+	return judge_curve(search, gmt_leak_later_bytes(search, group), ret_rise);
+}
+
+/* Whether three quarters of eight stretches of the steps left something, the last two among them. */
+static bool are_most_filled(const struct gmt_leak_search *search)
+{
+	size_t first = search->span.first_sample, length = search->span.samples - first, filled = 0, empty_at_end = 0;
+
+	for (size_t w = 0; w < STRETCHES; w++) {
+		bool is_filled = search->held.items[first + length * (w + 1) / STRETCHES - 1] >
+			search->held.items[first + length * w / STRETCHES - (w != 0)];
+
+		filled += is_filled;
+		empty_at_end = is_filled ? 0 : empty_at_end + 1;
+	}
+	return length >= STRETCHES * 2 && filled * 4 >= STRETCHES * 3 && !empty_at_end;
+}
+
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, struct gmt_rise *ret_rise)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_step_series *series = &maker->timeline->series[span->series];
+	bool is_later = maker->history->captures[search->horizon].stamp > maker->history->captures[span->moment].stamp;
+	size_t count;
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(maker, is_later ? search->horizon : span->moment, group, &count);
+	struct gmt_slope slope;
+	uint32_t step;
+
+	*ret_rise = (struct gmt_rise){ 0 };
+	if (!begin_curve(search))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (gmt_series_find(series, blocks[i].stamp, &step) && (step + span->stride - 1) / span->stride < span->samples)
+			search->held.items[(step + span->stride - 1) / span->stride] += blocks[i].size_bytes;
+	for (size_t i = 1; i < span->samples; i++)
+		search->held.items[i] += search->held.items[i - 1];
+	memcpy(search->low.items, search->held.items, span->samples * sizeof(*search->low.items));
+	if (!are_most_filled(search))
+		return true;
+	if (!judge_curve(search, UINT64_MAX, ret_rise) ||
+		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))
+		return false;
+	ret_rise->per_sample = slope.per_step;
+	if (slope.per_step <= 0 || ret_rise->first > span->first_sample)
+		ret_rise->kind = GMT_RISE_NONE;
+	return true;
 }
 
 struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group)
@@ -96,6 +161,8 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 	uint32_t step;
 
 	for (size_t i = 0; i < count; i++) {
+		if (!gmt_leak_is_looked_at(search, &blocks[i]))
+			continue;
 		ages.all_bytes += blocks[i].size_bytes;
 		ages.all_blocks++;
 		if (gmt_series_find(series, blocks[i].stamp, &step) && step < span->steps) {
@@ -117,7 +184,7 @@ uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group
 	if (before < old)
 		old = before;
 	for (size_t i = 0; i < count && blocks[i].stamp <= old; i++)
-		bytes += blocks[i].size_bytes;
+		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
 }
 

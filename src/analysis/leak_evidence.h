@@ -37,6 +37,7 @@ struct gmt_leak_search {
 	struct gmt_leak_maker *maker;
 	struct gmt_leak_span span;
 	enum gmt_history_moment horizon; /* what is given back before it, the program gave back itself */
+	uint32_t only_site_plus_1;       /* of a group, only the blocks of this site are looked at; 0: all */
 	uint64_t parameter_bytes;        /* at the end of the last step */
 	bool parameters_grow;            /* a line that makes some was found to grow */
 	GMT_VEC(struct gmt_leak_gather) gathers;
@@ -60,6 +61,12 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
  */
 enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span);
 
+/* Whether a block of a group is looked at. */
+static inline bool gmt_leak_is_looked_at(const struct gmt_leak_search *search, const struct gmt_history_block *block)
+{
+	return !search->only_site_plus_1 || block->site + 1 == search->only_site_plus_1;
+}
+
 /* What a group holds at the horizon; UINT64_MAX where the last step is the end. */
 uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
 
@@ -72,6 +79,12 @@ bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, bool *
 /* How these sites of a group rise together. Fills held and low. False when out of memory. */
 bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise);
+
+/*
+ * Likewise of what a group made until each sample and still holds at the horizon. What was given back does not hide it: so a little that is
+ * kept shows among much that comes and goes. Only where most steps left something; a window would look alike at its end.
+ */
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, struct gmt_rise *ret_rise);
 
 struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group);
 

@@ -50,7 +50,7 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	if (!horizon->taken || horizon->stamp <= last_step->stamp)
 		return UINT64_MAX;
 	for (size_t i = 0; i < count; i++)
-		bytes += blocks[i].size_bytes;
+		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
 }
 

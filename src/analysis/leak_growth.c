@@ -8,6 +8,7 @@
 
 enum {
 	BIRTHS = 16, /* stretches that a finding lists */
+	MOST_SITES = 64, /* of a line, that are looked at alone */
 	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
 };
 
@@ -188,6 +189,20 @@ static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_a
 		ages->inside_blocks * 10 >= ages->all_blocks * 9);
 }
 
+/* Few rises of what the program made in phases that it marked: definition phase says more of them. */
+static bool is_of_phases(const struct rising *rising, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = rising->search->maker;
+	size_t count, inside = 0;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, rising->search->span.moment, group, &count);
+
+	if (!rising->rise.are_few || !gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		inside += gmt_timeline_phase(maker->timeline, blocks[i].stamp, true) != NULL;
+	return inside == count;
+}
+
 /*
  * Whether another line came to hold as much less in blocks of that size: a pool whose places are filled by one line, and from then on by
  * another one.
@@ -215,26 +230,69 @@ static bool has_moved(const struct rising *rising, uint32_t group)
 	return fallen >= rise->bytes - rise->bytes / 4;
 }
 
-static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+/* Whether these sites of a group grow, or one of them alone (search->only_site_plus_1). */
+static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *sites, size_t site_count, bool *ret_grows)
 {
-	struct rising rising = { .search = search };
+	struct gmt_leak_search *search = rising->search;
 	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
-	bool done = true, is_gathered;
+	bool is_gathered;
 
-	if (!belongs_to(&search->span, &ages))
+	*ret_grows = false;
+	if (!ages.all_blocks || !belongs_to(&search->span, &ages))
 		return true;
-	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising.rise))
+	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
 		return false;
-	if (rising.rise.kind != GMT_RISE_GROWS)
+	if (rising->rise.kind == GMT_RISE_NONE && !search->only_site_plus_1 &&
+		!gmt_leak_rise_of_survivors(search, group, &rising->rise))
+		return false;
+	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;
 	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
-	rising.replaced = gmt_leak_old_bytes(search, group, &rising.rise) < rising.rise.bytes / 2;
-	if ((rising.replaced && !may_be_replaced(&rising, group)) || is_of_parameters(search, group, ages.all_bytes))
+	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
+	if ((rising->replaced && !may_be_replaced(rising, group)) || is_of_parameters(search, group, ages.all_bytes))
 		return true;
 	if (!gmt_leak_is_gathered(search, group, &is_gathered))
 		return false;
-	if (is_gathered || has_moved(&rising, group))
-		return true;
+	*ret_grows = !is_gathered && !is_of_phases(rising, group) && !has_moved(rising, group);
+	return true;
+}
+
+/* A line whose stacks hold more and less from step to step, beside one that grows: each is looked at alone. */
+static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+{
+	struct rising found = { .search = search };
+	bool done = true;
+
+	for (size_t i = 0; done && i < site_count && i < MOST_SITES; i++) {
+		struct rising one = { .search = search };
+		bool grows;
+
+		search->only_site_plus_1 = sites[i] + 1;
+		done = judge_sites(&one, group, &sites[i], 1, &grows);
+		if (!done || !grows || one.replaced)
+			continue;
+		done = gmt_map_put(&found.sites, sites[i], 0);
+		one.rise.per_sample += found.rise.per_sample;
+		if (found.rise.bytes > one.rise.bytes)
+			found.rise.per_sample = one.rise.per_sample;
+		else
+			found.rise = one.rise;
+	}
+	search->only_site_plus_1 = 0;
+	done = done && (!found.sites.count || report(&found, group));
+	gmt_map_fini(&found.sites);
+	return done;
+}
+
+static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+{
+	struct rising rising = { .search = search };
+	bool grows, done;
+
+	if (!judge_sites(&rising, group, sites, site_count, &grows))
+		return false;
+	if (!grows)
+		return rising.rise.kind != GMT_RISE_NONE || site_count < 2 || look_at_sites(search, group, sites, site_count);
 	search->parameters_grow |= category_of(search, group) == GMT_CATEGORY_PARAMETERS;
 	done = (rising.replaced || find_rising(&rising, sites, site_count)) && report(&rising, group);
 	gmt_map_fini(&rising.sites);

@@ -235,6 +235,11 @@ static bool is_regular_from_start(struct search *search)
 	return search->rises.count >= LEAST_RISES && search->rises.count <= FEW_RISES && are_regular(search);
 }
 
+static bool are_few(const struct search *search)
+{
+	return search->rises.count <= FEW_RISES && search->rises.count * 2 < search->last - search->first;
+}
+
 static enum gmt_rise_kind kind_of(struct search *search)
 {
 	bool is_late;
@@ -242,12 +247,12 @@ static enum gmt_rise_kind kind_of(struct search *search)
 	find_rises(search);
 	if (search->rises.count < LEAST_RISES)
 		return search->rises.count && is_regular_from_start(search) ? GMT_RISE_GROWS : GMT_RISE_NONE;
-	is_late = search->rises.items[0] - search->first > (search->last - search->first) / 4;
+	is_late = search->rises.items[0] - 1 - search->first > (search->last - search->first) / 4;
 	search->is_from_start = search->rises.items[0] == search->first + 1;
 	begin_late(search);
 	if (is_late && search->last - search->first < LATE_SAMPLES)
 		return GMT_RISE_NONE;
-	if (search->rises.count <= FEW_RISES && search->rises.count * 2 < search->last - search->first)
+	if (are_few(search))
 		return are_regular(search) ? GMT_RISE_GROWS : GMT_RISE_FILLS;
 	return tails_off(search) ? GMT_RISE_FILLS : GMT_RISE_GROWS;
 }
@@ -267,6 +272,7 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 		ret_rise->first = search->first;
 		ret_rise->last = search->last;
 		ret_rise->last_rise = search->rises.items[search->rises.count - 1];
+		ret_rise->are_few = are_few(search);
 		ret_rise->is_geometric = is_geometric(search);
 		ret_rise->bytes = rise_between(search, search->first, search->last);
 		ret_rise->per_sample = rate_of(search);

@@ -158,7 +158,8 @@ class Leaks(unittest.TestCase):
         def found(*arguments):
             return [(row["definition"], row["bytes"]) for row in leaks(*arguments, self.path)["leaks"]]
 
-        self.assertEqual(found("--definition=growth"), [("growth", 20 * 1024)])
+        # What each evaluation leaves grows too; where phases are judged, they say more of it.
+        self.assertEqual(found("--definition=growth"), [("growth", 20 * 1024), ("growth", 3 * 4096)])
         self.assertEqual(found("--definition=phase"), [("phase", 3 * 4096)])
         self.assertEqual(found("--definition=exit"), [("exit", MIB), ("exit", 20 * 1024), ("exit", 4 * 4096)])
         self.assertEqual(found("--definition=phase,growth"), [("growth", 20 * 1024), ("phase", 3 * 4096)])
