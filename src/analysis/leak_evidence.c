@@ -146,7 +146,7 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))
 		return false;
 	ret_rise->per_sample = slope.per_step;
-	if (slope.per_step <= 0 || ret_rise->first > span->first_sample)
+	if (slope.per_step <= 0 || ret_rise->first > span->first_sample + (span->samples - span->first_sample) / 4)
 		ret_rise->kind = GMT_RISE_NONE;
 	return true;
 }
