@@ -76,6 +76,7 @@ static void apply(void)
 		is(GMT_RECORDER_OPTION_unwind, "frame-pointers") ? GMT_UNWIND_WAY_FRAME_POINTERS : GMT_UNWIND_WAY_AUTO;
 	gmt_config.overflow = is(GMT_RECORDER_OPTION_overflow, "drop") ? GMT_OVERFLOW_DROP :
 		is(GMT_RECORDER_OPTION_overflow, "wait") ? GMT_OVERFLOW_WAIT : GMT_OVERFLOW_BLOCK;
+	gmt_config.is_writer_lazy = is(GMT_RECORDER_OPTION_writer, "lazy");
 	gmt_config.exports = is(GMT_RECORDER_OPTION_exports, "on");
 	gmt_config.dynsym = is(GMT_RECORDER_OPTION_dynsym, "on");
 	gmt_config.watch_code = is(GMT_RECORDER_OPTION_watch_code, "on");

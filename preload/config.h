@@ -44,6 +44,7 @@ struct gmt_config {
 
 	char output[GMT_OUTPUT_BYTES]; /* template, see record/output.h */
 	enum gmt_overflow overflow;
+	bool is_writer_lazy; /* no thread of the recorder's in a program with one thread, until it is needed (record/writer.h) */
 	bool exports;
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
 	bool watch_code; /* freed code objects of Python are counted (capture/python_deaths.h) */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -66,6 +67,16 @@ bool gmt_descriptor_may_share_table(void)
 	struct rlimit limit;
 
 	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= SHARED_LIMIT;
+}
+
+bool gmt_descriptor_has_room(unsigned count)
+{
+	int fd = eventfd(0, EFD_CLOEXEC);
+	bool has_room = fd >= 0 && (count <= 1 || gmt_descriptor_has_room(count - 1));
+
+	if (fd >= 0)
+		close(fd);
+	return has_room;
 }
 
 int gmt_descriptor_move_high(int fd)

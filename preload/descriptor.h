@@ -31,6 +31,9 @@ bool gmt_descriptor_is_elsewhere(void);
 /* Whether the host's table has room for ours: it would be the host that finds no number any more. */
 bool gmt_descriptor_may_share_table(void);
 
+/* Whether the calling thread can open `count` more descriptors now. For rare moments. */
+bool gmt_descriptor_has_room(unsigned count);
+
 /*
  * Moves a descriptor to a high number, where the host neither expects one (0 to 2 may be closed, and
  * are then the next to be given) nor looks for its own. Does nothing in a table of our own. The new one, close-on-exec, or `fd` itself.

@@ -26,6 +26,8 @@ struct gmt_depot {
 	};
 	uint64_t size_bytes;
 	_Atomic uint64_t ready_bytes;
+	uint64_t call_at_bytes;
+	void (*call)(void); /* NULL: nobody asked */
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
 	/*
@@ -69,6 +71,12 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 	atomic_store_explicit(&depot->ready_bytes, ready_bytes, memory_order_release);
 }
 
+void gmt_depot_call_at(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void))
+{
+	depot->call_at_bytes = used_bytes;
+	depot->call = work;
+}
+
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot)
 {
 	/* A figure for reports; orders nothing. */
@@ -97,6 +105,9 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&depot->head->used_bytes, &start, start + need,
 		memory_order_relaxed, memory_order_relaxed));
+	/* One entry crosses the mark. */
+	if (depot->call && start <= depot->call_at_bytes && start + need > depot->call_at_bytes)
+		depot->call();
 	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
 }
 

@@ -39,6 +39,12 @@ void gmt_depot_close(struct gmt_depot *depot);
 /* More of the arena may be written (the writer allocates file space ahead of use). */
 void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
 
+/*
+ * `work` is called once, when more than `used_bytes` of the arena are in use, by the thread that interns. It keeps errno. Before the
+ * depot is used.
+ */
+void gmt_depot_call_at(struct gmt_depot *depot, uint64_t used_bytes, void (*work)(void));
+
 /* Bytes of the arena in use. */
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
 

@@ -277,7 +277,7 @@ bool gmt_sampler_start(void)
 	if (atomic_load(&state) != NONE)
 		return atomic_load(&state) == RUNNING;
 	/* Before cuInit the driver answers nobody, and the thread would give up for good. */
-	if (!gmt_config.samples || !gmt_driver_device_count() || !atomic_compare_exchange_strong(&state, &none, RUNNING))
+	if (!gmt_config.samples || !gmt_session_may_make_threads() || !gmt_driver_device_count() || !atomic_compare_exchange_strong(&state, &none, RUNNING))
 		return atomic_load(&state) == RUNNING;
 	atomic_store(&owner, getpid());
 

@@ -148,6 +148,13 @@ enum gmt_alone gmt_alone_is(unsigned own)
 	return is_alone ? GMT_ALONE_YES : GMT_ALONE_NO;
 }
 
+bool gmt_alone_has_one_thread(void)
+{
+	struct stat about;
+
+	return stat("/proc/self/task", &about) || about.st_nlink <= LINKS + 1;
+}
+
 int gmt_alone_exit_code(void)
 {
 	read_codes();

@@ -18,6 +18,9 @@ enum gmt_alone { GMT_ALONE_NO, GMT_ALONE_YES, GMT_ALONE_UNKNOWN };
 /* Whether only `own` threads of ours are left, the writer among them. A few system calls. Unknown without /proc. */
 enum gmt_alone gmt_alone_is(unsigned own);
 
+/* Whether the process has one thread, as far as /proc tells. One system call. Any thread. */
+bool gmt_alone_has_one_thread(void);
+
 /*
  * The code that the process would end with without us, once gmt_alone_is says yes. Since Linux 6.1 that is the code of the last
  * thread, before that the main thread's. The kernel tells the code of a thread that is gone since Linux 6.15. The main thread's code

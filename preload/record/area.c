@@ -215,8 +215,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 	return false;
 }
 
-/* The recording works the same, but does not outlive a SIGKILL. `ret_area` is empty, without a file. */
-static bool open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes)
+bool gmt_area_open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes)
 {
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = ret_area->folder = -1;
@@ -239,7 +238,7 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
 		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
 			"snapshot is lost by SIGKILL");
-		return open_in_memory(ret_area, ret_why, why_bytes);
+		return gmt_area_open_in_memory(ret_area, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
 		gmt_leftovers_bound(folder);
@@ -254,7 +253,7 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 	}
 
 	const char *why = strerror(errno);
-	if (!open_in_memory(ret_area, ret_why, why_bytes))
+	if (!gmt_area_open_in_memory(ret_area, ret_why, why_bytes))
 		return false;
 	gmt_fault(NULL, "the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
 		"what is not yet in the snapshot is lost by SIGKILL", why);

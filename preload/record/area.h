@@ -44,6 +44,12 @@ struct gmt_area {
 bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes);
 
+/*
+ * The same in memory without a file: a SIGKILL loses what is in it. False with a reason in ret_why. Any thread; no descriptor is
+ * opened.
+ */
+bool gmt_area_open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes);
+
 /* For record/journal.h. */
 void *gmt_area_journal(const struct gmt_area *area);
 

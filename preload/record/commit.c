@@ -32,6 +32,9 @@ void gmt_commit_pause(bool wanted)
 	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
 	/* Pairs with the acquire of gmt_commit_next_change. */
 	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted, memory_order_release);
+	/* The writer looks often enough, unless its thread was put off. */
+	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
+		gmt_writer_need();
 }
 
 bool gmt_commit_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)

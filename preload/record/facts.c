@@ -53,7 +53,8 @@ static void write_process(const struct gmt_facts *facts)
 	struct utsname machine;
 
 	executable[length > 0 ? length : 0] = 0;
-	if (!gmt_config.command || !getcwd(directory, sizeof(directory)))
+	snprintf(directory, sizeof(directory), "%s", recording->identity.folder);
+	if (!gmt_config.command || (!directory[0] && !getcwd(directory, sizeof(directory))))
 		directory[0] = 0;
 	if (uname(&machine))
 		machine.machine[0] = 0;

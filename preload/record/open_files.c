@@ -45,6 +45,16 @@ static const struct gmt_leftover_owner *own_name(const struct gmt_recording *rec
 	return &owner;
 }
 
+static bool open_depot(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	recording->area = area;
+	recording->depot = gmt_depot_open(gmt_area_depot(area), area->header->depot_bytes,
+		atomic_load(&area->depot_ready_bytes));
+	if (!recording->depot)
+		snprintf(ret_why, why_bytes, "no memory for the recorder");
+	return recording->depot;
+}
+
 static bool open_area(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
 {
 	static char folder[4352]; /* one caller; stacks may be small */
@@ -52,12 +62,8 @@ static bool open_area(struct gmt_recording *recording, struct gmt_area *area, ch
 	folder_of(recording->path, folder, sizeof(folder));
 	if (!gmt_area_open(area, own_name(recording, folder), folder, ret_why, why_bytes))
 		return false;
-	recording->area = area;
-	recording->depot = gmt_depot_open(gmt_area_depot(area), area->header->depot_bytes,
-		atomic_load(&area->depot_ready_bytes));
-	if (recording->depot)
+	if (open_depot(recording, area, ret_why, why_bytes))
 		return true;
-	snprintf(ret_why, why_bytes, "no memory for the recorder");
 	gmt_area_unlink(area);
 	return false;
 }
@@ -74,7 +80,7 @@ static bool open_all(struct gmt_recording *recording, struct gmt_area *area, cha
 	if (recording->fd < 0)
 		return false;
 	gmt_file_identity_of(recording->fd, &recording->file);
-	if (open_area(recording, area, ret_why, why_bytes))
+	if (recording->area || open_area(recording, area, ret_why, why_bytes))
 		return true;
 	unlink(recording->path);
 	gmt_descriptor_close(&recording->fd, &recording->file);
@@ -87,4 +93,9 @@ bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char
 		return true;
 	gmt_run_note_failure(ret_why);
 	return false;
+}
+
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	return gmt_area_open_in_memory(area, ret_why, why_bytes) && open_depot(recording, area, ret_why, why_bytes);
 }

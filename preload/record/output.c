@@ -45,6 +45,7 @@ void gmt_identity_init(struct gmt_identity *ret_identity)
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 
 	memset(ret_identity, 0, sizeof(*ret_identity));
+	ret_identity->time_s = time(NULL);
 	ret_identity->rank = first_number(rank_names, sizeof(rank_names) / sizeof(*rank_names));
 	ret_identity->local_rank = first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
 	if (gethostname(ret_identity->host, sizeof(ret_identity->host) - 1))
@@ -93,10 +94,10 @@ static void append_number(struct name *name, int64_t number)
 	append_text(name, digits);
 }
 
-static void append_time(struct name *name)
+static void append_time(struct name *name, int64_t time_s)
 {
 	char text[32];
-	time_t now = time(NULL);
+	time_t now = (time_t)time_s;
 	struct tm local;
 
 	/* UTC: localtime takes a lock and reads files. */
@@ -151,6 +152,10 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 	const char *ranked = rank_place(template, identity);
 
 	ret_path[0] = 0;
+	if (template[0] != '/' && identity->folder[0]) {
+		append_text(&name, identity->folder);
+		append_text(&name, "/");
+	}
 	for (const char *at = template; at && (*at || at == ranked);) {
 		if (at == ranked) {
 			append_rank(&name, identity->rank);
@@ -166,7 +171,7 @@ bool gmt_output_expand(const char *template, const struct gmt_identity *identity
 		case 'p': append_number(&name, getpid()); break;
 		case 'h': append_part(&name, identity->host); break;
 		case 'e': append_part(&name, identity->program); break;
-		case 't': append_time(&name); break;
+		case 't': append_time(&name, identity->time_s); break;
 		case 'r': append_number(&name, identity->rank < 0 ? 0 : identity->rank); break;
 		case 'l': append_number(&name, identity->local_rank < 0 ? 0 : identity->local_rank); break;
 		case 'n': append_number(&name, number); break;

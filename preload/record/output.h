@@ -18,13 +18,15 @@ struct gmt_identity {
 	int32_t local_rank;
 	char host[256];
 	char program[256];  /* last part of the executable's path */
+	int64_t time_s;     /* when it was asked, since 1970 */
+	char folder[4096];  /* that relative names begin in; "": the current one */
 };
 
 /* Reads the launcher's environment (torchrun, MPI, Slurm, Flux) and asks the system. */
 void gmt_identity_init(struct gmt_identity *ret_identity);
 
 /*
- * Writes the name for `template` to ret_path. `number` replaces %n. Where a rank is known and the
+ * Writes the name for `template` to ret_path, in the identity's folder. `number` replaces %n. Where a rank is known and the
  * template says neither %r nor %l, ".r<rank>" is put behind %h, or in front of the suffix
  * (base/recording_name.h).
  * False, with a reason in ret_why, when a token is unknown or the name is too long.

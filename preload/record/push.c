@@ -48,8 +48,11 @@ static void leave_ring(void *slot_plus_1)
 	gmt_session_main_thread_ends();
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_area_leave_ring(area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
-	/* Soon, so that the next thread finds this slot free instead of taking another one. */
-	if (thread->ring)
+	/*
+	 * Soon, so that the next thread finds this slot free instead of taking another one. Where the writer is put off, only the main
+	 * thread has a ring, and the process may be about to end.
+	 */
+	if (thread->ring && !gmt_writer_is_put_off())
 		gmt_writer_wake();
 	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
 }
@@ -73,7 +76,7 @@ void gmt_session_call_at_first(void (*work)(void))
 	at_first = work;
 }
 
-void gmt_session_call_at_thread(void (*work)(void))
+void gmt_push_call_at_thread(void (*work)(void))
 {
 	at_thread = work;
 }
@@ -146,10 +149,14 @@ static bool claim_slot(bool is_no_guest, bool may_wait)
 __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
 {
 	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
-		thread->refused = REFUSED_EVENTS;
+		/* In the child of a handler only this event is in vain, which is the parent's. */
+		thread->refused = thread->busy & GMT_BUSY_FORKED ? 0 : REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
+	/* The process has several threads now: one more of the recorder's changes nothing for libc. */
+	if (gmt_thread_tid() != (uint32_t)getpid())
+		gmt_writer_need();
 	if (at_thread)
 		at_thread();
 	if (at_first)
@@ -170,8 +177,10 @@ static struct gmt_ring *ring_of_thread(void)
 	bool is_no_guest = thread->is_no_guest;
 
 	thread->is_no_guest = false;
-	if (!current)
+	if (!current) {
 		thread->refused = 0;
+		thread->ring = NULL;
+	}
 	if (thread->refused > 1) {
 		thread->refused--;
 		return NULL;
@@ -205,13 +214,16 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 	if (!wait_ns || atomic_load_explicit(is_stalled, memory_order_relaxed))
 		return false;
 	gmt_writer_wake();
+	/* No thread could be made for it: there will be no room. */
+	if (gmt_writer_is_put_off())
+		return false;
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
 		now_ns = gmt_patience_now_ns();
 		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
 	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(is_stalled, memory_order_relaxed) &&
-		(atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_ON ||
+		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
 			atomic_load_explicit(is_ending, memory_order_relaxed)));
 	thread->waited_ns += now_ns - start_ns;
 	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;

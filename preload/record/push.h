@@ -19,6 +19,9 @@
  */
 void gmt_push_init(struct gmt_area *area, const _Atomic bool *is_stalled, const _Atomic uint32_t *is_ending);
 
+/* `work` is called by each thread when it gets its ring, from now on. */
+void gmt_push_call_at_thread(void (*work)(void));
+
 /* In the child of a fork: its threads are counted from the first again. */
 void gmt_push_after_fork(void);
 

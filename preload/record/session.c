@@ -19,9 +19,11 @@
 #include "patience.h"
 #include "process.h"
 #include "recorder_stack.h"
+#include "record/alone.h"
 #include "record/area.h"
 #include "record/clock.h"
 #include "record/commit.h"
+#include "record/commit_one.h"
 #include "record/control.h"
 #include "record/open_files.h"
 #include "record/overhead.h"
@@ -39,6 +41,8 @@
 enum {
 	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
 	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
+	LATE_DEPOT_BYTES = 16 << 20, /* writable before there is a writer; it takes memory when it is used */
+	LATE_PARTS = 8,             /* the first of them make one */
 	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
 };
 
@@ -109,11 +113,10 @@ static void keep_inherited(void)
 	inherited.depot = recording.depot;
 }
 
-/* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
-static bool open_in_writer(void)
+/* There is memory to record in, or there is none. */
+static void memory_is_open(bool is_open)
 {
 	uint32_t starting = GMT_SESSION_STARTING;
-	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
 
 	depot = recording.depot;
 
@@ -122,7 +125,52 @@ static bool open_in_writer(void)
 		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
 	/* The process may have come to its end meanwhile: the writer then ends the file at once. */
 	atomic_compare_exchange_strong(&gmt_session_state, &starting, is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
+}
+
+/* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
+static bool open_in_writer(void)
+{
+	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+
+	memory_is_open(is_open);
 	return is_open;
+}
+
+static void tell_beginning(void)
+{
+	if (recording.fd >= 0)
+		gmt_diag_tell("recording to %s", recording.path);
+	else
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
+}
+
+/* Likewise, with writer=lazy: in a thread that was put off, or by the thread that ends the process. Events are in memory already. */
+static bool open_late(void)
+{
+	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+
+	if (!is_open)
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+	tell_beginning();
+	return is_open;
+}
+
+/* No thread is made: all that is recorded stays in memory, until there is one. */
+static bool begin_in_memory(void)
+{
+	/* Names are relative to where the program is now, and it may go elsewhere. */
+	if (!getcwd(recording.identity.folder, sizeof(recording.identity.folder)))
+		recording.identity.folder[0] = 0;
+	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
+		return false;
+	gmt_session_note_fault("writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
+	/* Until the writer runs, which gives the depot more room, a burst of new stacks takes this. */
+	gmt_area_grow_depot(&area, LATE_DEPOT_BYTES);
+	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
+	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_commit_wake);
+	gmt_writer_put_off();
+	memory_is_open(true);
+	return true;
 }
 
 enum beginning {
@@ -139,6 +187,7 @@ static void begin_work(void *ret_beginning)
 {
 	enum beginning *beginning = ret_beginning;
 	uint32_t none = GMT_SESSION_NONE;
+	bool is_late;
 
 	/* A recording of this process begins with an event of its own. */
 	if (gmt_this_thread.busy & GMT_BUSY_FORKED ||
@@ -152,14 +201,15 @@ static void begin_work(void *ret_beginning)
 	ask_devices();
 	gmt_snapshots_reset();
 	gmt_commit_pause(gmt_config.paused);
-	listener.open = open_in_writer;
+	is_late = gmt_config.is_writer_lazy && gmt_alone_has_one_thread();
+	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
-	recording.has_writer = gmt_writer_start(&recording, listener);
+	gmt_writer_init(&recording, listener);
+	snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
 	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
-	if (!recording.has_writer) {
-		snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+	if (!recording.has_writer)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
-	}
 }
 
 static enum beginning begin(void)
@@ -184,16 +234,23 @@ static void wait_while_starting(uint64_t wait_ns)
 		;
 }
 
-static void tell_beginning(void)
+static void has_begun_here(void)
 {
 	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 
-	if (now == GMT_SESSION_ON) {
+	if (gmt_session_state_is_on(now))
 		gmt_snapshots_take_signal();
-		gmt_diag_tell("recording to %s", recording.path);
-	} else if (now == GMT_SESSION_OVER && recording.fd < 0) {
-		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
-	}
+	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) && !gmt_writer_is_put_off())
+		tell_beginning();
+}
+
+/* A signal handler wants the writer, which was put off. */
+static void start_writer(void)
+{
+	uint32_t called = GMT_SESSION_CALLED;
+
+	if (!gmt_process_is_another() && atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
+		gmt_writer_wake();
 }
 
 /* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
@@ -201,14 +258,16 @@ __attribute__((noinline)) static bool begin_once(void)
 {
 	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 
-	if (now == GMT_SESSION_ON)
+	if (now == GMT_SESSION_CALLED)
+		start_writer();
+	if (gmt_session_state_is_on(now))
 		return true;
 	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
 	if (now == GMT_SESSION_NONE && gmt_process_is_another())
 		return false;
 	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
 		wait_while_starting(FIRST_WAIT_NS);
-		tell_beginning();
+		has_begun_here();
 	} else {
 		wait_while_starting(START_WAIT_NS);
 	}
@@ -216,7 +275,7 @@ __attribute__((noinline)) static bool begin_once(void)
 	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
 	/* A handler may have forked meanwhile: then the event is the parent's. */
-	return now == GMT_SESSION_ON && !(gmt_this_thread.busy & GMT_BUSY_FORKED);
+	return gmt_session_state_is_on(now) && !(gmt_this_thread.busy & GMT_BUSY_FORKED);
 }
 
 bool gmt_session_has_begun(void)
@@ -227,7 +286,22 @@ bool gmt_session_has_begun(void)
 bool gmt_session_is_on(void)
 {
 	gmt_process_check();
-	return atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON;
+	return gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_acquire));
+}
+
+void gmt_session_wake_writer_safely(void)
+{
+	uint32_t on = GMT_SESSION_ON;
+
+	if (gmt_writer_is_put_off())
+		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
+	else
+		gmt_writer_wake();
+}
+
+bool gmt_session_may_make_threads(void)
+{
+	return !gmt_config.is_writer_lazy || (gmt_session_has_begun() && !gmt_writer_is_put_off());
 }
 
 bool gmt_session_is_beginning(void)
@@ -280,6 +354,12 @@ void gmt_session_note_fault(const char *text)
 	add_note(&recording.faults, text);
 }
 
+void gmt_session_call_at_thread(void (*work)(void))
+{
+	listener.begun_late = work;
+	gmt_push_call_at_thread(work);
+}
+
 void gmt_session_call_now_and_then(void (*work)(void))
 {
 	listener.before_sync = work;
@@ -311,7 +391,7 @@ void gmt_session_before_exec(void)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 
-	if (atomic_load(&gmt_session_state) != GMT_SESSION_ON || gmt_process_is_another() || gmt_this_thread.is_ours)
+	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_another() || gmt_this_thread.is_ours)
 		return;
 	if (!atomic_flag_test_and_set(&told))
 		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
@@ -324,7 +404,7 @@ void gmt_session_before_new_user(void)
 {
 	int kept_errno = errno;
 
-	if (atomic_load(&gmt_session_state) == GMT_SESSION_ON && !geteuid() && !gmt_process_is_another() &&
+	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() && !gmt_process_is_another() &&
 		!gmt_this_thread.is_ours) {
 		gmt_writer_leave_names();
 		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
@@ -366,7 +446,7 @@ void gmt_session_end(void)
 	if (recording.has_writer) {
 		/* Also where writing failed: the writer is still to be ended. */
 		gmt_writer_stop();
-		if (recording.area)
+		if (recording.fd >= 0)
 			gmt_diag_tell("recorded to %s", recording.path);
 	}
 	gmt_diag_print_kept();

@@ -16,11 +16,23 @@
 #include "hidden.h"
 #include "wire/ring_event.h"
 
-enum gmt_session_state { GMT_SESSION_NONE, GMT_SESSION_STARTING, GMT_SESSION_ON, GMT_SESSION_OVER };
+enum gmt_session_state {
+	GMT_SESSION_NONE,
+	GMT_SESSION_STARTING,
+	GMT_SESSION_ON,
+	GMT_SESSION_CALLED, /* on, and the next event is to start the writer, which was put off */
+	GMT_SESSION_OVER,
+};
 
 /* What each event looks at (record/commit_one.h); the session alone writes it. */
 extern GMT_HIDDEN _Atomic uint32_t gmt_session_state;  /* enum gmt_session_state */
 extern GMT_HIDDEN _Atomic uint32_t gmt_session_number; /* of the recording, for threads that hold a ring of another one */
+
+/* Whether a recording in that state takes events. */
+static inline bool gmt_session_state_is_on(uint32_t state)
+{
+	return state == GMT_SESSION_ON || state == GMT_SESSION_CALLED;
+}
 
 /* From the constructor. Without `may_begin` (a set-uid program) nothing will ever be recorded. */
 void gmt_session_init(bool may_begin);
@@ -36,6 +48,15 @@ struct gmt_depot *gmt_session_depot(void);
 
 /* Whether a recording was begun in this process, or is just beginning. Any thread. */
 bool gmt_session_has_begun(void);
+
+/*
+ * Wakes the writer. A thread that was put off is started by the next event instead: this is for signal handlers, which may have
+ * interrupted malloc. Any thread; errno may change.
+ */
+void gmt_session_wake_writer_safely(void);
+
+/* False while the recorder is to make no thread in this process, or none yet: writer=lazy. Any thread. */
+bool gmt_session_may_make_threads(void);
 
 /* Whether something is being recorded. Any thread. */
 bool gmt_session_is_on(void);
@@ -86,7 +107,7 @@ void gmt_session_main_thread_ends(void);
 /* `work` is called by each thread before its first event of a recording, in the recorder; once set. */
 void gmt_session_call_at_first(void (*work)(void));
 
-/* `work` is called by each thread when it gets its ring in a recording, from now on. */
+/* `work` is called by each thread when it gets its ring in a recording, and by the one that starts a writer late, from now on. */
 void gmt_session_call_at_thread(void (*work)(void));
 
 /*

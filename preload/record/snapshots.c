@@ -19,6 +19,7 @@
 #include "diag.h"
 #include "record/clock.h"
 #include "record/control.h"
+#include "record/session.h"
 #include "record/writer.h"
 
 enum {
@@ -65,11 +66,17 @@ static struct {
 	uint64_t highest[64]; /* use of each device when a peak was last worth a snapshot */
 } job = { .from = -1, .to = -1 };
 
-void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
+/* False when the same is wanted already. */
+static bool note_wish(enum gmt_snapshot_cause cause)
 {
 	uint32_t bit = 1U << cause;
 
-	if (!(atomic_fetch_or_explicit(&wanted, bit, memory_order_release) & bit))
+	return !(atomic_fetch_or_explicit(&wanted, bit, memory_order_release) & bit);
+}
+
+void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
+{
+	if (note_wish(cause))
 		gmt_writer_wake();
 }
 
@@ -413,7 +420,8 @@ static void on_signal(int number)
 	int kept_errno = errno;
 
 	(void)number;
-	gmt_snapshots_ask(GMT_SNAPSHOT_SIGNAL);
+	if (note_wish(GMT_SNAPSHOT_SIGNAL))
+		gmt_session_wake_writer_safely();
 	errno = kept_errno;
 }
 

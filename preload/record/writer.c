@@ -15,6 +15,7 @@
 #include "descriptor.h"
 #include "diag.h"
 #include "patience.h"
+#include "process.h"
 #include "record/alone.h"
 #include "record/clock.h"
 #include "record/control.h"
@@ -23,20 +24,27 @@
 #include "record/snapshots.h"
 #include "record/stand_in.h"
 #include "record/stream.h"
+#include "recorder_stack.h"
 #include "thread.h"
 
 enum {
 	SLEEP_MS = 250,
 	LOOK_EVERY_NS = 200000000,
+	NEXT_TRY_NS = 1000000000,
+	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* what the end of a process waits for our other threads to end */
 	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
 };
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
 
+enum stage { NONE, PUT_OFF, BEGUN };
+
 static struct writer {
 	struct gmt_recording *recording;
 	struct gmt_writer_listener listener;
+	_Atomic uint32_t stage;  /* enum stage */
+	_Atomic uint64_t next_try_ns; /* to make a thread that was put off; 0: none has failed */
 	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
 	_Atomic uint32_t syncs_asked;
 	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
@@ -233,10 +241,20 @@ static void end_process(void)
 
 static void leave_names(void)
 {
-	if (!gmt_area_leave_name(writer.recording->area))
-		return;
+	bool had_name = gmt_area_leave_name(writer.recording->area);
+
 	gmt_control_close();
-	gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+	if (had_name)
+		gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+}
+
+static bool open_stream(void)
+{
+	if (!writer.listener.open() ||
+		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
+		return false;
+	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
+	return true;
 }
 
 static void record(void)
@@ -247,11 +265,9 @@ static void record(void)
 	/* Waking up, it takes the processor from no thread of the host's. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
-	if (!writer.listener.open() ||
-		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
+	if (!open_stream())
 		return;
 	gmt_control_open(writer.recording);
-	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
 		/* Before the rings are emptied: what the asking thread pushed is in them. Pairs with gmt_writer_sync. */
@@ -303,16 +319,19 @@ static void *run(void *unused)
 	return unused;
 }
 
-bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listener listener)
+void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener listener)
 {
-	sigset_t all, before;
-	pthread_attr_t attributes;
-	pthread_t thread;
-
 	memset(&writer, 0, sizeof(writer));
 	writer.recording = recording;
 	writer.listener = listener;
 	recording->wait_for_room = wait_for_room;
+}
+
+bool gmt_writer_start(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
 
 	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
 	sigfillset(&all);
@@ -329,8 +348,49 @@ bool gmt_writer_start(struct gmt_recording *recording, struct gmt_writer_listene
 	return !failure;
 }
 
+void gmt_writer_put_off(void)
+{
+	atomic_store(&writer.stage, PUT_OFF);
+}
+
+bool gmt_writer_is_put_off(void)
+{
+	return atomic_load_explicit(&writer.stage, memory_order_relaxed) == PUT_OFF;
+}
+
+/* On a recorder stack: a thread is made. */
+static void begin_late(void *unused)
+{
+	uint32_t put_off = PUT_OFF;
+
+	(void)unused;
+	/* The child of a handler's fork has no such writer, and the thread of a guest (process.h) would end with the guest. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED || gmt_process_is_another() ||
+		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
+		return;
+	if (!gmt_writer_start()) {
+		atomic_store(&writer.next_try_ns, gmt_patience_now_ns() + NEXT_TRY_NS);
+		atomic_store(&writer.stage, PUT_OFF);
+		gmt_fault(NULL, "no thread for the recorder: events that do not fit into its memory are dropped, the program goes on");
+	} else if (writer.listener.begun_late) {
+		writer.listener.begun_late();
+	}
+}
+
+void gmt_writer_need(void)
+{
+	if (!gmt_writer_is_put_off())
+		return;
+
+	uint64_t next_try_ns = atomic_load(&writer.next_try_ns);
+
+	if (!next_try_ns || gmt_patience_now_ns() >= next_try_ns)
+		gmt_recorder_stack_run(begin_late, NULL);
+}
+
 void gmt_writer_wake(void)
 {
+	gmt_writer_need();
 	atomic_fetch_add_explicit(&writer.wanted, 1, memory_order_release);
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -367,12 +427,47 @@ void gmt_writer_sync(uint32_t wait_ms)
 	}
 }
 
+/* On a recorder stack: the whole file at once, by the thread that ends the process. */
+static void write_all(void *unused)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	uint8_t busy = thread->busy;
+
+	(void)unused;
+	thread->is_ours = true;
+	thread->busy = GMT_BUSY_RECORDING;
+	if (open_stream())
+		finish();
+	thread->busy = busy;
+	thread->is_ours = false;
+	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
+}
+
+/*
+ * A process may be ended by a signal handler that interrupted malloc, which libc calls for each new thread: so none is made now. Where
+ * the host leaves no room for descriptors, there must be one, with a table of its own.
+ */
+static void end_without_thread(void)
+{
+	uint32_t put_off = PUT_OFF;
+
+	if (gmt_descriptor_may_share_table() && gmt_descriptor_has_room(DESCRIPTORS) &&
+		atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN) && !gmt_recorder_stack_run(write_all, NULL))
+		atomic_store(&writer.stage, PUT_OFF);
+}
+
 void gmt_writer_stop(void)
 {
 	uint64_t deadline_ns = gmt_patience_now_ns() + STOP_WAIT_NS, now_ns;
 
 	atomic_store_explicit(&writer.stopping, true, memory_order_release);
+	end_without_thread();
+	atomic_store(&writer.next_try_ns, 0);
 	gmt_writer_wake();
+	if (gmt_writer_is_put_off()) {
+		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
+		return;
+	}
 	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
 		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
@@ -391,4 +486,5 @@ void gmt_writer_forget(void)
 	gmt_alone_forget();
 	gmt_stand_in_forget();
 	gmt_rotate_forget(&writer.rotate);
+	atomic_store(&writer.stage, NONE);
 }

@@ -63,7 +63,7 @@ class Options(unittest.TestCase):
 
     def test_a_bad_value_is_one_line_and_the_default_holds(self):
         for key, value in (("stacks", "some"), ("depth", "0"), ("depth", "99999999999999999999"),
-                           ("free_stacks", ""), ("verbosity", "-1"), ("overflow", "blockdrop"), ("depth", "12x"),
+                           ("free_stacks", ""), ("verbosity", "-1"), ("overflow", "blockdrop"), ("writer", "eager"), ("depth", "12x"),
                            ("max_size", "4GiBx"), ("max_size", "1KiB"), ("memory", "-1"), ("memory", "64"), ("memory", " 64MiB")):
             with self.subTest(key=key, value=value):
                 run = Recording(BUSY, {key: value})
@@ -91,7 +91,7 @@ class Options(unittest.TestCase):
 
     def test_help_lists_every_option_and_the_program_runs(self):
         run = Recording(BUSY, {"help": "1"})
-        for key in ("output", "stacks", "free_stacks", "depth", "overflow", "exports", "dynsym", "watch_code", "nvtx",
+        for key in ("output", "stacks", "free_stacks", "depth", "overflow", "writer", "exports", "dynsym", "watch_code", "nvtx",
                     "samples", "nvml", "command", "verbosity"):
             self.assertIn(f"  {key}=", run.err)
         self.assertEqual(run.out, "20\n")
