@@ -74,7 +74,7 @@ static uint32_t parse_definitions(const char *text)
 		uint32_t more = bits_of(text, length);
 
 		if (!more) {
-			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, phase, age, exit and all",
+			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}
