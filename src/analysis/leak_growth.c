@@ -166,7 +166,11 @@ static bool may_be_replaced(const struct rising *rising, uint32_t group)
 		rising->search->maker->timeline->series[rising->search->span.series].source == GMT_STEPS_FORWARD;
 	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) && !may_be_text;
 
-	return !row->is_torch || ((is_joined || (rising->rise.is_geometric && !is_of_module)) &&
+	/* It doubled a while ago, and is no batch that was made larger. */
+	bool is_doubled = rising->rise.is_geometric && !is_of_module &&
+		gmt_leak_settled_bytes(rising->search, group) >= rising->rise.bytes / 2;
+
+	return !row->is_torch || ((is_joined || is_doubled) &&
 		category_of(rising->search, group) != GMT_CATEGORY_PARAMETERS);
 }
 
@@ -204,8 +208,8 @@ static bool is_of_phases(const struct rising *rising, uint32_t group)
 }
 
 /*
- * Whether another line came to hold as much less in blocks of that size: a pool whose places are filled by one line, and from then on by
- * another one.
+ * Whether another line came to hold as much less in blocks of that size, or another stack of the line: a pool whose places are filled by one,
+ * and from then on by another one.
  */
 static bool has_moved(const struct rising *rising, uint32_t group)
 {
@@ -215,13 +219,14 @@ static bool has_moved(const struct rising *rising, uint32_t group)
 	const struct gmt_rise *rise = &rising->rise;
 	uint64_t size_bytes = gmt_leak_block_bytes(search, group), fallen = 0;
 
-	for (uint32_t site = 0; size_bytes && site < maker->history->sites.count; site++) {
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
 		uint32_t other_plus_1 = maker->group_of.items[site];
 		const struct gmt_leak_group *other = other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
 		uint64_t before, after;
 
-		if (!other || other_plus_1 == group + 1 || other->layer != row->layer || other->device != row->device ||
-			gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes)
+		if (!other || (other_plus_1 == group + 1 ? !search->only_site_plus_1 || site + 1 == search->only_site_plus_1 :
+			!size_bytes || other->layer != row->layer || other->device != row->device ||
+				gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes))
 			continue;
 		before = gmt_leak_held_by(search, site, rise->first);
 		after = gmt_leak_held_by(search, site, rise->last);
