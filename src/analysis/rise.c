@@ -147,14 +147,17 @@ static bool tails_off(const struct search *search)
 {
 	size_t length = search->last - search->first;
 	uint64_t quarters[4], most = 0, least = UINT64_MAX;
+	size_t later_rises = 0;
 
+	for (size_t i = 0; i < search->rises.count; i++)
+		later_rises += search->rises.items[i] > search->first + length / 4;
 	for (size_t q = 0; q < 4; q++)
 		quarters[q] = rise_between(search, search->first + length * q / 4, search->first + length * (q + 1) / 4);
 	for (size_t q = 1; q < 4; q++) {
 		most = quarters[q] > most ? quarters[q] : most;
 		least = smaller(quarters[q], least);
 	}
-	if (least && most <= least + least / 3)
+	if (later_rises >= MANY_RISES && least && most <= least + least / 3)
 		return false;
 	most = quarters[0] > most ? quarters[0] : most;
 	return come_slower(search) ||
