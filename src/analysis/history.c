@@ -190,6 +190,19 @@ static bool is_current(const struct gmt_history_follower *follower, uint64_t sta
 	return follower->inside && stamp > follower->steps->steps.items[follower->cursor].begin;
 }
 
+/* What is kept for a while and given up again shows by its ends, up to the last steps. */
+static void note_late_end(struct state *state, size_t series, const struct gmt_books_block *block)
+{
+	const struct gmt_history_follower *follower = &state->followers[series];
+	size_t steps = follower->steps->steps.count;
+	uint32_t step;
+
+	if (follower->cursor < steps - steps / 4 - 1 || follower->cursor >= steps)
+		return;
+	if (gmt_series_find(follower->steps, block->stamp, &step) && step + 2 <= follower->cursor)
+		state->history->sites.items[block->site].late_bytes[series] += block->size_bytes;
+}
+
 static void note_lifetime(struct state *state, const struct gmt_books_block *block)
 {
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
@@ -227,6 +240,7 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 
 		if (!gmt_history_touch(follower, block->site, site_bytes + block->size_bytes))
 			return false;
+		note_late_end(state, i, block);
 		if (account < follower->accounts.count && is_current(follower, block->stamp))
 			follower->accounts.items[account].parts[state->site_parts.items[block->site] - 1]
 				.left_bytes -= block->size_bytes;

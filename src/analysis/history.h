@@ -86,6 +86,8 @@ struct gmt_history_site {
 	uint64_t brief_largest_bytes;
 	uint64_t kept_count;   /* lived on into a later step than they were made in */
 	uint32_t freed_trace_plus_1; /* the first trace that freed one of its blocks, where frees have stacks */
+	/* Of blocks that were two steps old or older when they ended, in the last quarter of a series. */
+	uint64_t late_bytes[GMT_TIMELINE_SERIES];
 	uint32_t burst_blocks; /* most blocks, made in different steps, that ended between two allocations */
 	/* Its samples: of each series so many from there on in gmt_history_series.samples. */
 	size_t first_sample[GMT_TIMELINE_SERIES];

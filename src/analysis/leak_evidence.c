@@ -158,6 +158,19 @@ static bool are_most_filled(const struct gmt_leak_search *search)
 	return length >= STRETCHES * 2 && filled * 4 >= STRETCHES * 3 && !empty_at_end;
 }
 
+/* Whether in the last quarter of the steps half as much ended of what had been kept for a while as was left: a window. */
+static bool turns_over(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	size_t samples = search->span.samples;
+	uint64_t left = search->held.items[samples - 1] - search->held.items[samples - 1 - samples / 4], ended = 0;
+
+	for (size_t site = 0; site < maker->history->sites.count; site++)
+		if (maker->group_of.items[site] == group + 1)
+			ended += maker->history->sites.items[site].late_bytes[search->span.series];
+	return ended && ended >= left / 2;
+}
+
 bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_maker *maker = search->maker;
@@ -179,7 +192,7 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 	for (size_t i = 1; i < span->samples; i++)
 		search->held.items[i] += search->held.items[i - 1];
 	memcpy(search->low.items, search->held.items, span->samples * sizeof(*search->low.items));
-	if (!are_most_filled(search))
+	if (!are_most_filled(search) || turns_over(search, group))
 		return true;
 	if (!gmt_leak_curve_judge(search, UINT64_MAX, ret_rise) ||
 		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))
@@ -212,19 +225,34 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 	return ages;
 }
 
-uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise)
+static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group, uint64_t stamp)
 {
-	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_step *steps = search->maker->timeline->series[span->series].steps.items;
-	uint64_t old = steps[span->steps - 2].begin, before = steps[(rise->last_rise - 1) * span->stride].end, bytes = 0;
 	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	uint64_t bytes = 0;
 
-	if (before < old)
-		old = before;
-	for (size_t i = 0; i < count && blocks[i].stamp <= old; i++)
+	for (size_t i = 0; i < count && blocks[i].stamp <= stamp; i++)
 		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
+}
+
+/* Where the last two steps begin: what they made may be in use. */
+static uint64_t settled_stamp(const struct gmt_leak_search *search)
+{
+	return search->maker->timeline->series[search->span.series].steps.items[search->span.steps - 2].begin;
+}
+
+uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t group)
+{
+	return bytes_until(search, group, settled_stamp(search));
+}
+
+uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise)
+{
+	const struct gmt_step *steps = search->maker->timeline->series[search->span.series].steps.items;
+	uint64_t settled = settled_stamp(search), before = steps[(rise->last_rise - 1) * search->span.stride].end;
+
+	return bytes_until(search, group, before < settled ? before : settled);
 }
 
 uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group)

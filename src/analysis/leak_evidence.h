@@ -120,6 +120,9 @@ struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint
 /* What a group holds at the end of the last step of what was made before the last rise, and before the last two steps. */
 uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise);
 
+/* What a group holds at the end of the last step of what was made before the last two steps. */
+uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t group);
+
 /* The size of a group's blocks at the end of the last step; 0: they differ, or there are none. */
 uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group);
 

@@ -167,7 +167,11 @@ static bool may_be_replaced(const struct rising *rising, uint32_t group)
 		rising->search->maker->timeline->series[rising->search->span.series].source == GMT_STEPS_FORWARD;
 	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) && !may_be_text;
 
-	return !row->is_torch || ((is_joined || (rising->rise.is_geometric && !is_of_module)) &&
+	/* It doubled a while ago, and is no batch that was made larger. */
+	bool is_doubled = rising->rise.is_geometric && !is_of_module &&
+		gmt_leak_settled_bytes(rising->search, group) >= rising->rise.bytes / 2;
+
+	return !row->is_torch || ((is_joined || is_doubled) &&
 		category_of(rising->search, group) != GMT_CATEGORY_PARAMETERS);
 }
 
@@ -201,8 +205,8 @@ bool gmt_leak_is_of_phases(const struct gmt_leak_search *search, uint32_t group)
 }
 
 /*
- * Whether another line came to hold as much less in blocks of that size: a pool whose places are filled by one line, and from then on by
- * another one.
+ * Whether another line came to hold as much less in blocks of that size, or another stack of the line: a pool whose places are filled by one,
+ * and from then on by another one.
  */
 static bool has_moved(const struct rising *rising, uint32_t group)
 {
@@ -212,13 +216,14 @@ static bool has_moved(const struct rising *rising, uint32_t group)
 	const struct gmt_rise *rise = &rising->rise;
 	uint64_t size_bytes = gmt_leak_block_bytes(search, group), fallen = 0;
 
-	for (uint32_t site = 0; size_bytes && site < maker->history->sites.count; site++) {
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
 		uint32_t other_plus_1 = maker->group_of.items[site];
 		const struct gmt_leak_group *other = other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
 		uint64_t before, after;
 
-		if (!other || other_plus_1 == group + 1 || other->layer != row->layer || other->device != row->device ||
-			gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes)
+		if (!other || (other_plus_1 == group + 1 ? !search->only_site_plus_1 || site + 1 == search->only_site_plus_1 :
+			!size_bytes || other->layer != row->layer || other->device != row->device ||
+				gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes))
 			continue;
 		before = gmt_leak_held_by(search, site, rise->first);
 		after = gmt_leak_held_by(search, site, rise->last);
@@ -244,8 +249,29 @@ static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint
 	return line;
 }
 
-/* Whether the program has a reason to hold more from step to step, though what a group holds grows. */
-static bool find_reason(struct rising *rising, uint32_t group, bool *ret_reason)
+/*
+ * Calls of modules outside of the program's steps count themselves: where each call leaves something, because a cache did not have it yet,
+ * it looks like growth, however seldom it comes to a call. So what grows from call to call must not fill up from step to step.
+ */
+static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	bool *ret_fills)
+{
+	struct gmt_leak_search main = { .maker = search->maker, .only_site_plus_1 = search->only_site_plus_1 };
+	struct gmt_rise rise = { 0 };
+	bool done = true;
+
+	if (search->span.series) {
+		main.span = gmt_leak_span_of(search->maker, 0);
+		main.horizon = search->horizon;
+		done = !gmt_leak_is_long_enough(&main.span) || gmt_leak_rise_of(&main, group, sites, site_count, &rise);
+	}
+	*ret_fills = rise.kind == GMT_RISE_FILLS;
+	gmt_leak_search_fini(&main);
+	return done;
+}
+
+/* Whether the program has a reason to hold more from step to step, though what these sites of a group hold grows. */
+static bool find_reason(struct rising *rising, uint32_t group, const uint32_t *sites, size_t site_count, bool *ret_reason)
 {
 	struct gmt_leak_search *search = rising->search;
 
@@ -253,7 +279,8 @@ static bool find_reason(struct rising *rising, uint32_t group, bool *ret_reason)
 	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
 		gmt_leak_is_of_parameters(search, group) ||
 		(rising->rise.are_few && gmt_leak_is_of_phases(search, group)) || has_moved(rising, group);
-	return *ret_reason || gmt_leak_is_gathered(search, group, ret_reason);
+	return *ret_reason || (gmt_leak_is_gathered(search, group, ret_reason) &&
+		(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
 }
 
 /* Whether these sites of a group grow, or one of them alone (search->only_site_plus_1). */
@@ -283,7 +310,7 @@ static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *s
 		return true;
 	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
 	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
-	if (!find_reason(rising, group, &has_reason))
+	if (!find_reason(rising, group, sites, site_count, &has_reason))
 		return false;
 	*ret_grows = !has_reason;
 	state->has_reason |= !is_alone;

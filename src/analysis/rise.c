@@ -139,16 +139,27 @@ static bool come_slower(const struct search *search)
 	return count * 5 < (search->last - search->first) * 3 && search->last - middle > 2 * (middle - rises[0] + 1);
 }
 
-/* Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than the first. */
+/*
+ * Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than the first. Not where
+ * the last three quarters brought about the same: then something filled up beside what goes on.
+ */
 static bool tails_off(const struct search *search)
 {
 	size_t length = search->last - search->first;
-	uint64_t quarters[4], most = 0;
+	uint64_t quarters[4], most = 0, least = UINT64_MAX;
+	size_t later_rises = 0;
 
-	for (size_t q = 0; q < 4; q++) {
+	for (size_t i = 0; i < search->rises.count; i++)
+		later_rises += search->rises.items[i] > search->first + length / 4;
+	for (size_t q = 0; q < 4; q++)
 		quarters[q] = rise_between(search, search->first + length * q / 4, search->first + length * (q + 1) / 4);
+	for (size_t q = 1; q < 4; q++) {
 		most = quarters[q] > most ? quarters[q] : most;
+		least = smaller(quarters[q], least);
 	}
+	if (later_rises >= MANY_RISES && least && most <= least + least / 3)
+		return false;
+	most = quarters[0] > most ? quarters[0] : most;
 	return come_slower(search) ||
 		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
@@ -212,19 +223,20 @@ static bool are_alike(double a, double b, double tolerance)
 static double rate_of(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
-	size_t count = search->rises.count, first = rises[0], last = rises[count - 1], quarter = (last - first) / 4;
-	double mean = rate_between(search, first, last), third, fourth;
+	size_t count = search->rises.count, last = rises[count - 1], third, fourth;
+	double mean = rate_between(search, rises[0], last), later;
 
 	/* A buffer that doubles has room for what is to come; what it has in all is what it came to until now. */
 	if (is_geometric(search))
 		return (double)search->kept.items[last] / (double)(search->last + 1);
-	if (count < MANY_RISES || quarter < 2)
+	if (count < MANY_RISES)
 		return mean;
-	third = rate_between(search, last - 2 * quarter, last - quarter);
-	fourth = rate_between(search, last - quarter, last);
-	if (!are_alike(third, fourth, 0.05) || are_alike(mean, fourth, 0.005))
-		return fourth > 1.2 * mean && search->is_from_start ? rate_between(search, 0, search->curve->count - 1) : mean;
-	return rate_between(search, last - 2 * quarter, last);
+	third = rises[count / 2];
+	fourth = rises[count * 3 / 4];
+	later = rate_between(search, third, last);
+	if (are_alike(mean, later, 0.005) || !are_alike(rate_between(search, third, fourth), rate_between(search, fourth, last), 0.05))
+		return later > 1.2 * mean && search->is_from_start ? rate_between(search, 0, search->curve->count - 1) : mean;
+	return later;
 }
 
 /* Few rises, some of them in the warm-up: a buffer that doubles, a copy for each epoch. */
@@ -279,7 +291,7 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 		if (!is_sure(search, ret_rise->bytes, &slope, &sure))
 			return false;
 		ret_rise->confidence = slope.confidence;
-		if (!sure)
+		if (!sure && ret_rise->kind == GMT_RISE_GROWS)
 			ret_rise->kind = GMT_RISE_NONE;
 	}
 	if (had_tooth && ret_rise->kind == GMT_RISE_NONE)
