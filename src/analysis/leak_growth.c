@@ -136,6 +136,7 @@ static bool report(struct rising *rising, uint32_t group)
 		return true;
 	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
 	leak->confidence = rising->rise.confidence;
+	search->groups.items[group].has_reason = true;
 	leak->replaced = rising->replaced;
 	leak->series = span->series;
 	leak->first_step = first_step_of(rising, group);
@@ -313,7 +314,7 @@ static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *s
 	if (!find_reason(rising, group, sites, site_count, &has_reason))
 		return false;
 	*ret_grows = !has_reason;
-	state->has_reason |= !is_alone;
+	state->has_reason |= has_reason && !is_alone;
 	return true;
 }
 
@@ -383,7 +384,7 @@ static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
 static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
 {
 	for (uint32_t group = 0; group < search->maker->groups.count; group++)
-		search->groups.items[group].has_reason = false;
+		search->groups.items[group].has_reason = search->maker->is_reported.items[group];
 	search->parameters_grow = false;
 	search->parameter_bytes = parameter_bytes(search);
 	for (int others = 0; others < 2; others++)

@@ -34,7 +34,7 @@ static bool is_open(const struct sum *sum, uint32_t group)
 	const struct gmt_leak_account_state *state = &search->groups.items[group];
 
 	return is_of(&search->maker->groups.items[group], &sum->account) && !state->has_reason && !state->is_summed &&
-		!search->maker->is_reported.items[group] && gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
 }
 
 static uint64_t held_by(const struct sum *sum, uint32_t group, size_t sample)
@@ -169,10 +169,7 @@ static bool is_seen(const struct gmt_leak_maker *maker, uint32_t group, const st
 bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
 {
 	const struct gmt_leak_maker *maker = search->maker;
-	uint32_t wanted = maker->options->definitions;
 
-	if (wanted && !(wanted & GMT_LEAK_BY_STEPS))
-		return true;
 	for (uint32_t group = 0; group < maker->groups.count; group++)
 		search->groups.items[group].has_reason |= gmt_leak_is_of_parameters(search, group);
 	for (uint32_t group = 0; group < maker->groups.count; group++) {
