@@ -308,7 +308,8 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 	};
 	bool done = gmt_leak_groups_make(&maker) && gmt_leak_find_growth(&maker);
 
-	drop_unasked(&maker);
+	if (done)
+		drop_unasked(&maker);
 	done = done && find_phases(&maker) &&
 		find_by_end(&maker, GMT_LEAK_AGE) && find_by_end(&maker, GMT_LEAK_EXIT) &&
 		list_cached(ret_leaks, history);
