@@ -37,6 +37,7 @@ struct gmt_leak_account_state {
 	bool has_reason;  /* in this series: it is reported, or it rises for a reason, or it is judged elsewhere */
 	bool is_summed;   /* it is part of an unexplained growth that was found */
 	bool is_noted;    /* in given_back or levels_off */
+	size_t levels_off_plus_1; /* where in levels_off; 0: not there */
 };
 
 /* The steepest part of a curve. */
@@ -137,9 +138,6 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
  * of them than parameters, except for what an optimizer keeps several times. Where parameters grow too, they are found by these.
  */
 bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group);
-
-/* Whether all blocks of a group were made in phases that the program marked, and are judged by definition phase. */
-bool gmt_leak_is_of_phases(const struct gmt_leak_search *search, uint32_t group);
 
 /*
  * Definition unexplained, for one series, when all groups have been looked at. `sites` and `first_site` are the sites of the groups, those

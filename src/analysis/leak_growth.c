@@ -192,13 +192,14 @@ static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_a
 		ages->inside_blocks * 10 >= ages->all_blocks * 9);
 }
 
-bool gmt_leak_is_of_phases(const struct gmt_leak_search *search, uint32_t group)
+/* Few rises of what the program made in phases that it marked: definition phase says more of them. */
+static bool is_of_phases(const struct rising *rising, uint32_t group)
 {
-	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_maker *maker = rising->search->maker;
 	size_t count, inside = 0;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, rising->search->span.moment, group, &count);
 
-	if (!gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
+	if (!rising->rise.are_few || !gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		inside += gmt_timeline_phase(maker->timeline, blocks[i].stamp, true) != NULL;
@@ -247,6 +248,7 @@ static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint
 	if (line)
 		*line = gmt_leak_line_of(search, group, sites, site_count, &climb);
 	search->groups.items[group].is_noted = true;
+	search->groups.items[group].levels_off_plus_1 = kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
 	return line;
 }
 
@@ -276,10 +278,9 @@ static bool find_reason(struct rising *rising, uint32_t group, const uint32_t *s
 {
 	struct gmt_leak_search *search = rising->search;
 
-	/* Few rises of what the program made in phases that it marked: definition phase says more of them. */
 	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
 		gmt_leak_is_of_parameters(search, group) ||
-		(rising->rise.are_few && gmt_leak_is_of_phases(search, group)) || has_moved(rising, group);
+		is_of_phases(rising, group) || has_moved(rising, group);
 	return *ret_reason || (gmt_leak_is_gathered(search, group, ret_reason) &&
 		(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
 }
@@ -302,7 +303,8 @@ static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *s
 	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
-		state->has_reason = true;
+		/* A few rises that are not even: they may be part of what many lines leave. */
+		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
 		return note_line(search, group, sites, site_count, rising->rise.kind);
 	}
 	if (rising->rise.kind == GMT_RISE_NONE && !is_alone && !gmt_leak_rise_of_survivors(search, group, &rising->rise))

@@ -7,6 +7,8 @@
 
 #include "analysis/leak_evidence.h"
 
+enum { SPARSEST = 4 }; /* one of so many samples must have risen */
+
 struct account {
 	uint32_t layer;
 	int32_t device;
@@ -67,8 +69,7 @@ static bool judge(struct sum *sum)
 }
 
 /*
- * What of the rise is old. What was made in the last two steps is in use, and blocks that are replaced by larger ones rise too; so are a
- * few rises in phases that the program marked, which definition phase judges.
+ * What of the rise is old. What was made in the last two steps is in use, and blocks that are replaced by larger ones rise too.
  */
 static uint64_t kept_bytes(const struct sum *sum)
 {
@@ -77,7 +78,7 @@ static uint64_t kept_bytes(const struct sum *sum)
 	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++) {
 		uint64_t before, rose, old;
 
-		if (!is_open(sum, group) || (sum->rise.are_few && gmt_leak_is_of_phases(sum->search, group)))
+		if (!is_open(sum, group))
 			continue;
 		before = held_by(sum, group, sum->rise.first);
 		rose = held_by(sum, group, sum->rise.last);
@@ -122,11 +123,20 @@ static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
 	return true;
 }
 
+/* Lines of this growth are not summed again, and do not level off. */
 static void close_groups(const struct sum *sum)
 {
-	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++)
-		if (is_open(sum, group))
-			sum->search->groups.items[group].is_summed = true;
+	struct gmt_leaks *leaks = sum->search->maker->leaks;
+
+	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++) {
+		struct gmt_leak_account_state *state = &sum->search->groups.items[group];
+
+		if (!is_open(sum, group))
+			continue;
+		state->is_summed = true;
+		if (state->levels_off_plus_1)
+			leaks->levels_off.items[state->levels_off_plus_1 - 1].bytes = 0;
+	}
 }
 
 static bool report(const struct sum *sum)
@@ -150,11 +160,17 @@ static bool report(const struct sum *sum)
 	return true;
 }
 
+/* Many lines may each make something once, at any time. Together they grow only if they do so all the time. */
+static bool is_dense(const struct gmt_rise *rise)
+{
+	return rise->kind == GMT_RISE_GROWS && !rise->are_few && rise->rises * SPARSEST >= rise->last - rise->first;
+}
+
 static bool look_at(struct sum *sum)
 {
 	if (!judge(sum))
 		return false;
-	return sum->rise.kind != GMT_RISE_GROWS || kept_bytes(sum) < sum->rise.bytes / 2 || report(sum);
+	return !is_dense(&sum->rise) || kept_bytes(sum) < sum->rise.bytes / 2 || report(sum);
 }
 
 /* Whether an earlier group is of the same account, which then was looked at. */

@@ -266,6 +266,8 @@ static void sort_lines(struct gmt_leak_line *lines, size_t *count)
 		qsort(lines, *count, sizeof(*lines), most_first);
 	if (*count > GMT_LEAK_LINES)
 		*count = GMT_LEAK_LINES;
+	while (*count && !lines[*count - 1].bytes)
+		--*count;
 }
 
 /* By definition, then what grows fastest or is most; then as the file has them. */

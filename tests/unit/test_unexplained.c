@@ -70,6 +70,41 @@ static void growth_over_many_lines_is_found_though_no_line_grows(void **state)
 	recording_end(&recording);
 }
 
+static void lines_that_leave_something_at_odd_times_grow_together(void **state)
+{
+	uint32_t random = 1;
+
+	(void)state;
+	begin_with_lines();
+	for (int i = 0; i < 200; i++) {
+		random = random * 1103515245 + 12345;
+		keep(lines[(random >> 16) % LINES], 2048);
+		step();
+	}
+	judge();
+	assert_int_equal(leak(found() - 1)->definition, GMT_LEAK_UNEXPLAINED);
+	/* Each of its lines levelled off, if looked at alone; that is not said of what grows. */
+	for (size_t i = 0; i < recording.leaks.levels_off.count; i++)
+		for (size_t r = 0; r < leak(found() - 1)->rose_most.count; r++)
+			assert_int_not_equal(line_number_of(&recording.leaks.levels_off.items[i]),
+				line_number_of(&leak(found() - 1)->rose_most.items[r]));
+	recording_end(&recording);
+}
+
+static void things_that_many_lines_make_once_now_and_then_are_none(void **state)
+{
+	(void)state;
+	begin_with_lines();
+	for (int i = 0; i < STEPS; i++) {
+		if (i % 6 == 0)
+			keep(lines[i / 6], 4096);
+		step();
+	}
+	judge();
+	assert_int_equal(found(), 0);
+	recording_end(&recording);
+}
+
 static void findings_and_what_they_do_not_explain_are_the_whole_rise(void **state)
 {
 	double sum = 0, slope = 512 + 1536 + 1024;
@@ -283,6 +318,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(growth_over_many_lines_is_found_though_no_line_grows),
+		TEST(lines_that_leave_something_at_odd_times_grow_together),
+		TEST(things_that_many_lines_make_once_now_and_then_are_none),
 		TEST(findings_and_what_they_do_not_explain_are_the_whole_rise),
 		TEST(a_line_that_levels_off_does_not_hide_it),
 		TEST(each_device_is_an_account_of_its_own),
