@@ -87,9 +87,9 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 
 /*
  * Whether what a group kept was joined to one tensor behind the last step, in the same file of the program, and dropped before the end of
- * the work: predictions or losses of one pass. Then it was gathered on purpose. False when out of memory.
+ * the work: predictions or losses of one pass. Then it was gathered on purpose. Only blocks that fit count. False when out of memory.
  */
-bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, bool *ret_gathered);
+bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, gmt_leak_fits *fits, void *context, bool *ret_gathered);
 
 /*
  * A curve in held and low: begins with zero, takes the sites one by one, and is judged. `later_bytes` as in gmt_rise_curve.

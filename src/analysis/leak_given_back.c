@@ -104,12 +104,12 @@ static bool find_gathers(struct gmt_leak_search *search)
 	return true;
 }
 
-bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, bool *ret_gathered)
+bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, gmt_leak_fits *fits, void *context, bool *ret_gathered)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	size_t count, at_end;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, joined = 0;
 	uint32_t file;
 
 	*ret_gathered = false;
@@ -119,10 +119,12 @@ bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, bool *
 	if (!search->has_gathers && !find_gathers(search))
 		return false;
 	file = file_of(maker->traces, maker->replay->site_stacks.items[blocks[count - 1].site]);
+	/* What the tensors in them come to at least: results that keep their graph keep much more than what was joined. */
 	for (size_t i = 0; i < count; i++)
-		bytes += blocks[i].size_bytes;
+		if (fits(context, &blocks[i]))
+			bytes += blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;
 	for (size_t i = 0; file && i < search->gathers.count; i++)
-		*ret_gathered |= search->gathers.items[i].file == file &&
-			search->gathers.items[i].bytes >= bytes / (SMALLEST_BLOCK / SMALLEST_VALUE);
+		joined += search->gathers.items[i].file == file ? search->gathers.items[i].bytes : 0;
+	*ret_gathered = joined && joined >= bytes;
 	return true;
 }

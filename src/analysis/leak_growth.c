@@ -278,10 +278,12 @@ static bool find_reason(struct rising *rising, uint32_t group, const uint32_t *s
 {
 	struct gmt_leak_search *search = rising->search;
 
+	if (!rising->replaced && !find_rising(rising, sites, site_count))
+		return false;
 	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
 		gmt_leak_is_of_parameters(search, group) ||
 		is_of_phases(rising, group) || has_moved(rising, group);
-	return *ret_reason || (gmt_leak_is_gathered(search, group, ret_reason) &&
+	return *ret_reason || (gmt_leak_is_gathered(search, group, is_rising, rising, ret_reason) &&
 		(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
 }
 
@@ -332,6 +334,7 @@ static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const 
 
 		search->only_site_plus_1 = sites[i] + 1;
 		done = judge_sites(&one, group, &sites[i], 1, &grows);
+		gmt_map_fini(&one.sites);
 		if (!done || !grows || one.replaced)
 			continue;
 		done = gmt_map_put(&found.sites, sites[i], 0);
@@ -352,12 +355,13 @@ static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const 
 	struct rising rising = { .search = search };
 	bool grows, done;
 
-	if (!judge_sites(&rising, group, sites, site_count, &grows))
-		return false;
-	if (!grows)
-		return rising.rise.kind != GMT_RISE_NONE || site_count < 2 || look_at_sites(search, group, sites, site_count);
-	search->parameters_grow |= category_of(search, group) == GMT_CATEGORY_PARAMETERS;
-	done = (rising.replaced || find_rising(&rising, sites, site_count)) && report(&rising, group);
+	done = judge_sites(&rising, group, sites, site_count, &grows);
+	if (done && grows) {
+		search->parameters_grow |= category_of(search, group) == GMT_CATEGORY_PARAMETERS;
+		done = report(&rising, group);
+	} else if (done && rising.rise.kind == GMT_RISE_NONE && site_count > 1) {
+		done = look_at_sites(search, group, sites, site_count);
+	}
 	gmt_map_fini(&rising.sites);
 	return done;
 }
