@@ -38,7 +38,7 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
 }
 
 /* What did not change is not in the history. */
-static void add_held(struct gmt_leak_search *search, uint32_t site)
+void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_span *span = &search->span;
@@ -71,7 +71,7 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
 }
 
 /* Zeroed held and low. */
-static bool begin_curve(struct gmt_leak_search *search)
+bool gmt_leak_curve_begin(struct gmt_leak_search *search)
 {
 	size_t samples = search->span.samples;
 
@@ -84,7 +84,7 @@ static bool begin_curve(struct gmt_leak_search *search)
 	return true;
 }
 
-static bool judge_curve(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise)
+bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_span *span = &search->span;
 
@@ -94,14 +94,53 @@ static bool judge_curve(const struct gmt_leak_search *search, uint64_t later_byt
 	}, ret_rise);
 }
 
+struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search)
+{
+	size_t lowest = search->span.first_sample;
+	struct gmt_leak_climb climb = { lowest, lowest, 0 };
+
+	for (size_t i = lowest; i < search->span.samples; i++) {
+		uint64_t held = search->held.items[i];
+
+		if (held < search->held.items[lowest])
+			lowest = i;
+		else if (held - search->held.items[lowest] > climb.bytes)
+			climb = (struct gmt_leak_climb){ lowest, i, held - search->held.items[lowest] };
+	}
+	return climb;
+}
+
+struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count, const struct gmt_leak_climb *climb)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_group *row = &maker->groups.items[group];
+	struct gmt_leak_line line = { .layer = row->layer, .device = row->device, .space = row->space };
+	int64_t sum = 0, most = INT64_MIN;
+
+	for (size_t i = 0; i < site_count; i++) {
+		int64_t rose = (int64_t)(gmt_leak_held_by(search, sites[i], climb->last) -
+			gmt_leak_held_by(search, sites[i], climb->first));
+
+		sum += rose;
+		if (rose > most) {
+			most = rose;
+			line.stack = maker->replay->site_stacks.items[sites[i]];
+		}
+	}
+	line.own_line = gmt_traces_own_line(maker->traces, line.stack);
+	line.bytes = sum > 0 ? (uint64_t)sum : 0;
+	return line;
+}
+
 bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise)
 {
-	if (!begin_curve(search))
+	if (!gmt_leak_curve_begin(search))
 		return false;
 	for (size_t i = 0; i < site_count; i++)
-		add_held(search, sites[i]);
-	return judge_curve(search, gmt_leak_later_bytes(search, group), ret_rise);
+		gmt_leak_curve_add(search, sites[i]);
+	return gmt_leak_curve_judge(search, gmt_leak_later_bytes(search, group), ret_rise);
 }
 
 /* Whether three quarters of eight stretches of the steps left something, the last two among them. */
@@ -145,7 +184,7 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 	uint32_t step;
 
 	*ret_rise = (struct gmt_rise){ 0 };
-	if (!begin_curve(search))
+	if (!gmt_leak_curve_begin(search))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (gmt_series_find(series, blocks[i].stamp, &step) && (step + span->stride - 1) / span->stride < span->samples)
@@ -155,7 +194,7 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 	memcpy(search->low.items, search->held.items, span->samples * sizeof(*search->low.items));
 	if (!are_most_filled(search) || turns_over(search, group))
 		return true;
-	if (!judge_curve(search, UINT64_MAX, ret_rise) ||
+	if (!gmt_leak_curve_judge(search, UINT64_MAX, ret_rise) ||
 		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))
 		return false;
 	ret_rise->per_sample = slope.per_step;
@@ -232,4 +271,5 @@ void gmt_leak_search_fini(struct gmt_leak_search *search)
 	gmt_vec_fini(&search->held);
 	gmt_vec_fini(&search->low);
 	gmt_vec_fini(&search->gathers);
+	gmt_vec_fini(&search->groups);
 }

@@ -32,6 +32,20 @@ struct gmt_leak_gather {
 	uint64_t bytes;
 };
 
+/* Whether a group is part of what no line explains. */
+struct gmt_leak_account_state {
+	bool has_reason;  /* in this series: it is reported, or it rises for a reason, or it is judged elsewhere */
+	bool is_summed;   /* it is part of an unexplained growth that was found */
+	bool is_noted;    /* in given_back or levels_off */
+	size_t levels_off_plus_1; /* where in levels_off; 0: not there */
+};
+
+/* The steepest part of a curve. */
+struct gmt_leak_climb {
+	size_t first, last; /* samples */
+	uint64_t bytes;     /* by so much it rose between them */
+};
+
 /* What growth is looked for in: one series. */
 struct gmt_leak_search {
 	struct gmt_leak_maker *maker;
@@ -42,6 +56,7 @@ struct gmt_leak_search {
 	bool parameters_grow;            /* a line that makes some was found to grow */
 	GMT_VEC(struct gmt_leak_gather) gathers;
 	bool has_gathers;
+	GMT_VEC(struct gmt_leak_account_state) groups; /* by group */
 	GMT_VEC(uint64_t) held, low;     /* by sample: what the sites held that were looked at last; the least */
 };
 
@@ -76,6 +91,21 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
  */
 bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, gmt_leak_fits *fits, void *context, bool *ret_gathered);
 
+/*
+ * A curve in held and low: begins with zero, takes the sites one by one, and is judged. `later_bytes` as in gmt_rise_curve.
+ * False when out of memory.
+ */
+bool gmt_leak_curve_begin(struct gmt_leak_search *search);
+void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site);
+bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise);
+
+/* The most that the curve in held rises behind the warm-up. */
+struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search);
+
+/* The line of a group; its bytes are those that it rose by. */
+struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count, const struct gmt_leak_climb *climb);
+
 /* How these sites of a group rise together. Fills held and low. False when out of memory. */
 bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise);
@@ -99,6 +129,21 @@ uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t gro
 
 /* What a site held at a sample. */
 uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, size_t sample);
+
+/* Steps until the device is full, into the finding; the search is of its series. */
+void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak);
+
+/*
+ * Whether a group is gradients or optimizer state of parameters that are trained from a later step on: there are no more
+ * of them than parameters, except for what an optimizer keeps several times. Where parameters grow too, they are found by these.
+ */
+bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group);
+
+/*
+ * Definition unexplained, for one series, when all groups have been looked at. `sites` and `first_site` are the sites of the groups, those
+ * of a group next to each other. False when out of memory.
+ */
+bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
 
 void gmt_leak_search_fini(struct gmt_leak_search *search);
 

@@ -12,9 +12,10 @@ enum {
 	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
 };
 
-static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, struct gmt_leak *leak)
+void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak)
 {
-	const struct gmt_history_capture *capture = &maker->history->captures[span->moment];
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
 	const struct gmt_device *device = leak->device >= 0 ?
 		gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
 	uint64_t held = 0, cached = 0;
@@ -135,11 +136,12 @@ static bool report(struct rising *rising, uint32_t group)
 		return true;
 	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
 	leak->confidence = rising->rise.confidence;
+	search->groups.items[group].has_reason = true;
 	leak->replaced = rising->replaced;
 	leak->series = span->series;
 	leak->first_step = first_step_of(rising, group);
 	leak->steps = (uint32_t)(span->steps - span->warmup);
-	project(maker, span, leak);
+	gmt_leak_project(search, leak);
 	return list_births(maker, span, group, rising, leak);
 }
 
@@ -174,16 +176,13 @@ static bool may_be_replaced(const struct rising *rising, uint32_t group)
 		category_of(rising->search, group) != GMT_CATEGORY_PARAMETERS);
 }
 
-/*
- * Gradients and optimizer state of parameters that are trained from a later step on: there are no more of them than parameters, but for
- * what an optimizer keeps several times. Where parameters grow too, they are found by these.
- */
-static bool is_of_parameters(const struct gmt_leak_search *search, uint32_t group, uint64_t bytes)
+bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group)
 {
 	enum gmt_category category = category_of(search, group);
 	uint64_t times = category == GMT_CATEGORY_OPTIMIZER ? OPTIMIZER_TENSORS : category == GMT_CATEGORY_GRADIENTS;
 
-	return times && !search->parameters_grow && bytes <= times * search->parameter_bytes;
+	return times && !search->parameters_grow &&
+		gmt_leak_ages_of(search, group).all_bytes <= times * search->parameter_bytes;
 }
 
 /* Evaluation's own counter is the one for what is made in it: nine tenths or more, of blocks and of bytes. */
@@ -235,6 +234,24 @@ static bool has_moved(const struct rising *rising, uint32_t group)
 	return fallen >= rise->bytes - rise->bytes / 4;
 }
 
+/* Notes a line that rises and does not grow, once. */
+static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	enum gmt_rise_kind kind)
+{
+	struct gmt_leaks *leaks = search->maker->leaks;
+	struct gmt_leak_climb climb = gmt_leak_curve_climb(search);
+	struct gmt_leak_line *line;
+
+	if (search->groups.items[group].is_noted || !climb.bytes)
+		return true;
+	line = kind == GMT_RISE_ENDS ? gmt_vec_push(&leaks->given_back) : gmt_vec_push(&leaks->levels_off);
+	if (line)
+		*line = gmt_leak_line_of(search, group, sites, site_count, &climb);
+	search->groups.items[group].is_noted = true;
+	search->groups.items[group].levels_off_plus_1 = kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
+	return line;
+}
+
 /*
  * Calls of modules outside of the program's steps count themselves: where each call leaves something, because a cache did not have it yet,
  * it looks like growth, however seldom it comes to a call. So what grows from call to call must not fill up from step to step.
@@ -256,32 +273,52 @@ static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
 	return done;
 }
 
+/* Whether the program has a reason to hold more from step to step, though what these sites of a group hold grows. */
+static bool find_reason(struct rising *rising, uint32_t group, const uint32_t *sites, size_t site_count, bool *ret_reason)
+{
+	struct gmt_leak_search *search = rising->search;
+
+	if (!rising->replaced && !find_rising(rising, sites, site_count))
+		return false;
+	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
+		gmt_leak_is_of_parameters(search, group) ||
+		is_of_phases(rising, group) || has_moved(rising, group);
+	return *ret_reason || (gmt_leak_is_gathered(search, group, is_rising, rising, ret_reason) &&
+		(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
+}
+
 /* Whether these sites of a group grow, or one of them alone (search->only_site_plus_1). */
 static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *sites, size_t site_count, bool *ret_grows)
 {
 	struct gmt_leak_search *search = rising->search;
 	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
-	bool is_gathered, fills;
+	struct gmt_leak_account_state *state = &search->groups.items[group];
+	bool is_alone = search->only_site_plus_1, has_reason;
 
 	*ret_grows = false;
-	if (!ages.all_blocks || !belongs_to(&search->span, &ages))
+	if (!ages.all_blocks)
 		return true;
+	if (!belongs_to(&search->span, &ages)) {
+		state->has_reason |= !is_alone;
+		return true;
+	}
 	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
 		return false;
-	if (rising->rise.kind == GMT_RISE_NONE && !search->only_site_plus_1 &&
-		!gmt_leak_rise_of_survivors(search, group, &rising->rise))
+	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
+		/* A few rises that are not even: they may be part of what many lines leave. */
+		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
+		return note_line(search, group, sites, site_count, rising->rise.kind);
+	}
+	if (rising->rise.kind == GMT_RISE_NONE && !is_alone && !gmt_leak_rise_of_survivors(search, group, &rising->rise))
 		return false;
 	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;
 	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
 	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
-	if ((rising->replaced && !may_be_replaced(rising, group)) || is_of_parameters(search, group, ages.all_bytes))
-		return true;
-	if ((!rising->replaced && !find_rising(rising, sites, site_count)) ||
-		!gmt_leak_is_gathered(search, group, is_rising, rising, &is_gathered) ||
-		 !fills_by_steps(search, group, sites, site_count, &fills))
+	if (!find_reason(rising, group, sites, site_count, &has_reason))
 		return false;
-	*ret_grows = !is_gathered && !fills && !is_of_phases(rising, group) && !has_moved(rising, group);
+	*ret_grows = !has_reason;
+	state->has_reason |= has_reason && !is_alone;
 	return true;
 }
 
@@ -352,6 +389,8 @@ static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
 /* Parameters first: whether they grow is asked of their gradients. */
 static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
 {
+	for (uint32_t group = 0; group < search->maker->groups.count; group++)
+		search->groups.items[group].has_reason = search->maker->is_reported.items[group];
 	search->parameters_grow = false;
 	search->parameter_bytes = parameter_bytes(search);
 	for (int others = 0; others < 2; others++)
@@ -359,7 +398,7 @@ static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites
 			if (is_wanted(search, group) && (category_of(search, group) != GMT_CATEGORY_PARAMETERS) == others &&
 				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
 				return false;
-	return true;
+	return gmt_leak_find_unexplained(search, sites, first_site);
 }
 
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
@@ -368,7 +407,8 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	GMT_VEC(uint32_t) sites = { 0 };
 	GMT_VEC(size_t) first = { 0 };
 	size_t site_count = maker->history->sites.count, groups = maker->groups.count;
-	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2);
+	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2) &&
+		gmt_vec_reserve(&search.groups, groups + 1);
 	bool any = false;
 
 	/* The sites of each group next to each other; as in sort_capture of leak_groups.c. */

@@ -284,6 +284,7 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 		ret_rise->first = search->first;
 		ret_rise->last = search->last;
 		ret_rise->last_rise = search->rises.items[search->rises.count - 1];
+		ret_rise->rises = search->rises.count;
 		ret_rise->are_few = are_few(search);
 		ret_rise->is_geometric = is_geometric(search);
 		ret_rise->bytes = rise_between(search, search->first, search->last);

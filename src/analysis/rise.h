@@ -34,6 +34,7 @@ struct gmt_rise {
 	enum gmt_rise_kind kind;
 	size_t first, last;  /* samples between which it grew */
 	size_t last_rise;    /* the last sample of them that held more than the one before */
+	size_t rises;        /* samples that kept more than the one before */
 	bool are_few;        /* some rises with long pauses between them */
 	bool is_geometric;   /* they are, and each is larger than the one before: a buffer that doubles */
 	uint64_t bytes;      /* by so much between them */
