@@ -24,8 +24,8 @@ struct leaks_options {
 #define AT(field) offsetof(struct leaks_options, field)
 const struct gmt_option_row gmt_table_leaks[] = {
 	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
-	  "judge by growth, phase, age, exit or all (default: PyTorch's blocks by growth and phase, everything "
-	  "else by growth, phase and exit)" },
+	  "judge by growth, unexplained, phase, age, exit or all (default: PyTorch's blocks by growth, unexplained "
+	  "and phase, everything else by these and exit)" },
 	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
 	  "steps at the start that say nothing about growth (default: a fifth of them, 1 to 10)" },
 	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
@@ -74,7 +74,7 @@ static uint32_t parse_definitions(const char *text)
 		uint32_t more = bits_of(text, length);
 
 		if (!more) {
-			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, phase, age, exit and all",
+			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}

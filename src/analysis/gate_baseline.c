@@ -87,14 +87,15 @@ static bool collect_growth(const struct gmt_judge *judge, int32_t rank, struct g
 
 	for (size_t i = 0; done && i < leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &leaks->rows.items[i];
-		struct gmt_baseline_row row = {
+
+		/* What no line explains has no site that the next recording could be compared at. */
+		if (leak->definition != GMT_LEAK_GROWTH)
+			continue;
+		done = gmt_baseline_add(found, &(struct gmt_baseline_row){
 			.rank = rank, .layer = leak->layer, .device = leak->device,
 			.key = key_of(judge, leak->stack),
 			.growth_bytes = leak->bytes_per_step > 0 ? (uint64_t)leak->bytes_per_step : 0,
-		};
-
-		if (leak->definition == GMT_LEAK_GROWTH)
-			done = gmt_baseline_add(found, &row);
+		});
 	}
 	return done;
 }

@@ -21,15 +21,17 @@ static unsigned kinds_of(enum gmt_leak_definition definition)
 		return leak | 1u << GMT_SUPPRESSION_AGE;
 	case GMT_LEAK_EXIT:
 		return leak | 1u << GMT_SUPPRESSION_EXIT;
-	default:
+	case GMT_LEAK_GROWTH:
 		return 1u << GMT_SUPPRESSION_GROWTH;
+	default: /* no line that a suppression could name */
+		return 0;
 	}
 }
 
 /* Whether the leak counts; a suppressed one is noted and does not. */
 static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 {
-	if (!gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
+	if (leak->stack == GMT_LEAK_NO_STACK || !gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
 		return true;
 	judge->verdict->suppressed_findings++;
 	judge->verdict->suppressed_bytes += leak->bytes;
@@ -67,6 +69,49 @@ static void describe_births(const struct gmt_judge *judge, struct gmt_finding *f
 		describe_birth(judge, finding, &leak->births.items[count - 1]);
 }
 
+/* A rate, and less than a byte a step is not none. */
+static const char *rate_text(const struct gmt_judge *judge, double bytes_per_step)
+{
+	if (bytes_per_step > 0 && bytes_per_step < 1)
+		return "less than 1 B";
+	return gmt_verdict_line(judge->verdict, "%s",
+		gmt_text_size(bytes_per_step > 0 ? (uint64_t)bytes_per_step : 0).text);
+}
+
+static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *finding, const struct gmt_leak *leak)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+
+	if (leak->confidence >= 0)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "over %s steps, with %.0f %% confidence",
+			gmt_text_count(leak->steps).text, leak->confidence * 100));
+	if (leak->steps_to_oom != UINT64_MAX)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "the GPU is full after %s more steps",
+			gmt_text_count(leak->steps_to_oom).text));
+}
+
+/* A finding without a stack, which no suppression can name. */
+static void report_unexplained(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, check);
+
+	if (!finding)
+		return;
+	finding->bytes = leak->bytes;
+	finding->definition = gmt_leak_definition_name(leak->definition);
+	finding->confidence = leak->confidence;
+	finding->bytes_per_step = leak->bytes_per_step;
+	finding->title = gmt_verdict_line(verdict, "grows by %s a step in all, and no one line explains it",
+		rate_text(judge, leak->bytes_per_step));
+	finding->hint = "look at the lines that rose most; a suppression cannot name this growth, max-growth allows it";
+	describe_steps(judge, finding, leak);
+	for (size_t i = 0; i < leak->rose_most.count; i++)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "rose by %s: %s",
+			gmt_text_size(leak->rose_most.items[i].bytes).text,
+			gmt_judge_place(judge, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line)));
+}
+
 static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
 {
 	static const enum gmt_suppression_kind kinds[GMT_LEAK_DEFINITIONS] = {
@@ -89,16 +134,8 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	finding->bytes_per_step = leak->bytes_per_step;
 	if (leak->definition == GMT_LEAK_GROWTH) {
 		finding->title = gmt_verdict_line(verdict, "grows by %s a step, to %s",
-			gmt_text_size((uint64_t)(leak->bytes_per_step > 0 ? leak->bytes_per_step : 0)).text,
-			size);
-		if (leak->confidence >= 0)
-			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-				"over %s steps, with %.0f %% confidence", gmt_text_count(leak->steps).text,
-				leak->confidence * 100));
-		if (leak->steps_to_oom != UINT64_MAX)
-			gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
-				"the GPU is full after %s more steps",
-				gmt_text_count(leak->steps_to_oom).text));
+			rate_text(judge, leak->bytes_per_step), size);
+		describe_steps(judge, finding, leak);
 	} else if (leak->definition == GMT_LEAK_PHASE) {
 		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s` and kept after it", size,
 			leak->phase ? leak->phase : "?");
@@ -125,7 +162,7 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_accou
 	for (size_t i = 0; i < leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &leaks->rows.items[i];
 
-		if (!is_of(leak, account) || leak->definition == GMT_LEAK_GROWTH || !counts(judge, leak))
+		if (!is_of(leak, account) || 1u << leak->definition & GMT_LEAK_BY_STEPS || !counts(judge, leak))
 			continue;
 		sum += leak->bytes;
 
@@ -152,7 +189,7 @@ static const char *why_no_growth(const struct gmt_judge *judge)
 {
 	const struct gmt_gate_input *input = judge->input;
 
-	if (judge->gate->limits->definitions && !(judge->gate->limits->definitions & 1u << GMT_LEAK_GROWTH))
+	if (judge->gate->limits->definitions && !(judge->gate->limits->definitions & GMT_LEAK_BY_STEPS))
 		return "not among the definitions that were asked for";
 	if (input->leaks->no_growth)
 		return input->leaks->no_growth;
@@ -178,7 +215,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	for (size_t i = 0; i < leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &leaks->rows.items[i];
 
-		if (!is_of(leak, account) || leak->definition != GMT_LEAK_GROWTH || !counts(judge, leak))
+		if (!is_of(leak, account) || !(1u << leak->definition & GMT_LEAK_BY_STEPS) || !counts(judge, leak))
 			continue;
 		sum += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
 
@@ -191,12 +228,20 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	check.measured = sum;
 	check.limit = limit;
 	check.unit = "bytes/step";
-	check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed",
-		gmt_text_size((uint64_t)sum).text, gmt_text_size((uint64_t)limit).text);
+	/* With no finding, memory may rise: to level off, or to be given back. */
+	if (sum > 0)
+		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed", rate_text(judge, sum),
+			gmt_text_size((uint64_t)limit).text);
+	else
+		check.text = gmt_verdict_line(judge->verdict, "no lasting growth, %s a step allowed",
+			gmt_text_size((uint64_t)limit).text);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
-		report(judge, number, found.items[i]);
+		if (found.items[i]->stack == GMT_LEAK_NO_STACK)
+			report_unexplained(judge, number, found.items[i]);
+		else
+			report(judge, number, found.items[i]);
 	gmt_vec_fini(&found);
 }
 

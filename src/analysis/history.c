@@ -148,7 +148,7 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 		struct gmt_history_running *running;
 		struct gmt_history_part *part;
 
-		if (!gmt_history_touch(follower, site, site_bytes - event->size_bytes, site_bytes))
+		if (!gmt_history_touch(follower, site, site_bytes - event->size_bytes))
 			return false;
 		if (!follower->inside || account >= follower->accounts.count)
 			continue;
@@ -238,7 +238,7 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		struct gmt_history_follower *follower = &state->followers[i];
 
-		if (!gmt_history_touch(follower, block->site, site_bytes + block->size_bytes, site_bytes))
+		if (!gmt_history_touch(follower, block->site, site_bytes + block->size_bytes))
 			return false;
 		note_late_end(state, i, block);
 		if (account < follower->accounts.count && is_current(follower, block->stamp))

@@ -35,7 +35,7 @@ struct gmt_history_step {
 struct gmt_history_sample {
 	uint32_t sample; /* number: steps 0, stride, 2 * stride ... */
 	uint64_t live_bytes;
-	uint64_t low_bytes; /* least that it held since the sample before */
+	uint64_t low_bytes; /* least that it held at the end of a step since the sample before */
 };
 
 /* A block that lived at a moment that was captured. */
@@ -52,6 +52,7 @@ enum gmt_history_moment {
 	GMT_MOMENT_LAST_STEP,  /* the end of the last step of the first series, ... */
 	GMT_MOMENT_LAST_STEP_2, /* ... of the second */
 	GMT_MOMENT_LAST_PHASE, /* the last end of a step or of a phase that the program marked */
+	GMT_MOMENT_LAST_ALLOCATION, /* of the program's work; what follows it only frees */
 	GMT_MOMENT_WORK_END,   /* the end of the program's work */
 	GMT_MOMENTS,
 };

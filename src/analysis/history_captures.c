@@ -17,10 +17,24 @@ static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint6
 	return until_ns == GMT_REPLAY_TO_END || gmt_clock_time_ns(snapshot, stamp) <= until_ns;
 }
 
+/* The stamp of the last allocation of the program's work; 0: there is none. */
+static uint64_t last_allocation(const struct gmt_snapshot *snapshot, const struct gmt_timeline *timeline, uint64_t until_ns)
+{
+	for (size_t i = snapshot->events.count; i-- > snapshot->past_events;) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+
+		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end && gmt_layer_is_got(event.layer) &&
+			is_within(snapshot, event.stamp, until_ns))
+			return event.stamp;
+	}
+	return 0;
+}
+
 void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
 	const struct gmt_timeline *timeline, uint64_t until_ns)
 {
 	want(history, GMT_MOMENT_WORK_END, timeline->work_end);
+	want(history, GMT_MOMENT_LAST_ALLOCATION, last_allocation(snapshot, timeline, until_ns));
 	for (size_t i = 0; i < timeline->series_count; i++) {
 		const struct gmt_step_series *series = &timeline->series[i];
 		size_t last = series->steps.count;

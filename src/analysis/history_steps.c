@@ -19,7 +19,7 @@ bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t sit
 	if (!slot)
 		return false;
 	*slot = site;
-	follower->lows.items[site] = before_bytes;
+	follower->lows.items[site] = follower->has_end ? before_bytes : UINT64_MAX;
 	follower->is_touched.items[site] = 1;
 	return true;
 }
@@ -31,6 +31,18 @@ static void begin_step(struct gmt_history_follower *follower, const struct gmt_b
 		follower->accounts.items[i] = (struct gmt_history_running){
 			.peak_bytes = books->accounts.items[i].live_bytes,
 		};
+}
+
+static void note_lows(struct gmt_history_follower *follower, const struct gmt_books *books)
+{
+	for (size_t i = 0; i < follower->touched.count; i++) {
+		uint32_t site = follower->touched.items[i];
+		uint64_t live_bytes = books->sites.items[site].live_bytes;
+
+		if (live_bytes < follower->lows.items[site])
+			follower->lows.items[site] = live_bytes;
+	}
+	follower->has_end = true;
 }
 
 static bool sample(struct gmt_history_follower *follower, const struct gmt_books *books)
@@ -63,6 +75,7 @@ static bool sample(struct gmt_history_follower *follower, const struct gmt_books
 		follower->is_touched.items[site] = 0;
 	}
 	follower->touched.count = 0;
+	follower->has_end = false;
 	series->sample_count++;
 	return true;
 }
@@ -97,6 +110,7 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 			.end_live_bytes = books->accounts.items[i].live_bytes,
 		};
 	}
+	note_lows(follower, books);
 	if (follower->cursor % series->stride == 0 && !sample(follower, books))
 		return false;
 	follower->cursor++;

@@ -24,7 +24,8 @@ struct gmt_history_follower {
 	GMT_VEC(struct gmt_history_running) accounts;
 	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
 	GMT_VEC(uint8_t) is_touched;  /* by site */
-	GMT_VEC(uint64_t) lows;       /* by touched site: least that it held since then */
+	GMT_VEC(uint64_t) lows;       /* by touched site: least that it held at the end of a step since then */
+	bool has_end; /* a step has ended since the last sample */
 	GMT_VEC(uint32_t) log_sites;  /* by row of series->samples, until they are sorted */
 };
 
@@ -34,15 +35,10 @@ bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, 
 /* For gmt_history_touch: the site's first change since the last sample. */
 bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes);
 
-/* A site came to hold `live_bytes`, and `before_bytes` before. */
-static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes,
-	uint64_t live_bytes)
+/* A site came to hold something else than `before_bytes`. */
+static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes)
 {
-	if (!follower->is_touched.items[site] && !gmt_history_touch_first(follower, site, before_bytes))
-		return false;
-	if (live_bytes < follower->lows.items[site])
-		follower->lows.items[site] = live_bytes;
-	return true;
+	return follower->is_touched.items[site] || gmt_history_touch_first(follower, site, before_bytes);
 }
 
 /* Goes on to the step in which `stamp` lies. */

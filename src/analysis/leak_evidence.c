@@ -3,7 +3,13 @@
 
 #include <string.h>
 
-enum { MAX_WARMUP = 10 };
+#include "analysis/slope.h"
+
+enum {
+	MAX_WARMUP = 10,
+	MAX_MARGIN_SAMPLES = 8,
+	STRETCHES = 8,
+};
 
 struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series)
 {
@@ -21,6 +27,8 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32
 	span.first_sample = (span.warmup + span.stride - 1) / span.stride;
 	if (span.steps > span.warmup)
 		span.margin = 1 + (span.steps - span.warmup) / 16;
+	if (span.margin > MAX_MARGIN_SAMPLES * span.stride)
+		span.margin = MAX_MARGIN_SAMPLES * span.stride;
 	return span;
 }
 
@@ -29,144 +37,11 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
 	return span->steps >= span->warmup + GMT_LEAK_MIN_STEPS && span->samples > span->first_sample + 2;
 }
 
-bool gmt_leak_turns_over(const struct gmt_leak_search *search, uint32_t site)
-{
-	uint64_t late_bytes = search->maker->history->sites.items[site].late_bytes[search->span.series];
-
-	return late_bytes && late_bytes >= search->new_bytes.items[site] / 2;
-}
-
-/* Fills new_bytes. */
-bool gmt_leak_find_new_bytes(struct gmt_leak_search *search)
-{
-	const struct gmt_leak_maker *maker = search->maker;
-	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
-	size_t sites = maker->history->sites.count, steps = search->span.steps;
-	uint32_t step;
-
-	if (!gmt_vec_reserve(&search->new_bytes, sites + 1))
-		return false;
-	memset(search->new_bytes.items, 0, sites * sizeof(*search->new_bytes.items));
-	for (size_t i = 0; i < capture->blocks.count; i++) {
-		const struct gmt_history_block *block = &capture->blocks.items[i];
-
-		if (gmt_series_find(&maker->timeline->series[search->span.series], block->stamp, &step) &&
-			step >= steps - steps / 4 - 1)
-			search->new_bytes.items[block->site] += block->size_bytes;
-	}
-	return true;
-}
-
-static bool prepare(struct gmt_leak_left *left, const struct gmt_leak_span *span)
-{
-	left->curve.count = left->live.count = left->low.count = 0;
-	if (!gmt_vec_reserve(&left->curve, span->samples) || !gmt_vec_reserve(&left->live, span->samples) ||
-		!gmt_vec_reserve(&left->low, span->samples))
-		return false;
-	left->curve.count = left->live.count = left->low.count = span->samples;
-	memset(left->curve.items, 0, span->samples * sizeof(*left->curve.items));
-	memset(left->live.items, 0, span->samples * sizeof(*left->live.items));
-	memset(left->low.items, 0, span->samples * sizeof(*left->low.items));
-	memset(left->is_filled, 0, sizeof(left->is_filled));
-	left->first_step = (uint32_t)(span->steps - 1);
-	left->inside_bytes = left->all_bytes = 0;
-	left->inside_blocks = left->all_blocks = 0;
-	left->tail = 0;
-	return true;
-}
-
-/* The steps behind the warm-up, the margin left out, are looked at in so many stretches. */
-static size_t stretch_count(const struct gmt_leak_span *span)
-{
-	size_t steps = span->steps - span->margin - span->warmup;
-
-	return steps < GMT_LEAK_WINDOWS ? steps : GMT_LEAK_WINDOWS;
-}
-
-static void fill_stretch(const struct gmt_leak_span *span, uint32_t step, struct gmt_leak_left *left)
-{
-	size_t steps = span->steps - span->margin - span->warmup, count = stretch_count(span), stretch;
-
-	if (step < span->warmup || step - span->warmup >= steps)
-		return;
-	/* Stretch w goes up to step steps * (w + 1) / count. */
-	stretch = (step - span->warmup) * count / steps;
-	while (steps * (stretch + 1) / count <= step - span->warmup)
-		stretch++;
-	left->is_filled[stretch] = true;
-}
-
-/* Notes a step that left something, in falling order; a step in ten may leave nothing. */
-struct tail {
-	uint32_t last;    /* the step of it that was met last */
-	size_t length, filled;
-	bool is_over;
-};
-
-static void lengthen(struct tail *tail, const struct gmt_leak_span *span, uint32_t step)
-{
-	size_t end = span->steps - span->margin; /* behind the last step that counts */
-
-	if (tail->is_over || step >= end || (tail->length && step == tail->last))
-		return;
-
-	size_t length = end - step;
-	if (length > (tail->filled + 1) + (tail->filled + 1) / 10 + 1) {
-		tail->is_over = true;
-		return;
-	}
-	tail->last = step;
-	tail->length = length;
-	tail->filled++;
-}
-
-/*
- * Notes what the blocks of a group say of its steps. There may be many more steps than blocks, and many
- * groups: nothing here is done for each step.
- */
-bool gmt_leak_look_at_blocks(struct gmt_leak_search *search, uint32_t group)
-{
-	const struct gmt_leak_span *span = &search->span;
-	struct gmt_leak_left *left = &search->left;
-	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
-	struct tail tail = { 0 };
-	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
-	uint32_t step;
-
-	if (!prepare(left, span))
-		return false;
-	/* The newest first. */
-	for (size_t i = count; i-- > 0;) {
-		size_t sample = 0;
-
-		if (gmt_leak_turns_over(search, blocks[i].site))
-			continue;
-		left->all_bytes += blocks[i].size_bytes;
-		left->all_blocks++;
-		if (gmt_series_find(series, blocks[i].stamp, &step) && step < span->steps) {
-			left->inside_bytes += blocks[i].size_bytes;
-			left->inside_blocks++;
-			left->first_step = step < left->first_step ? step : left->first_step;
-			fill_stretch(span, step, left);
-			lengthen(&tail, span, step);
-			sample = (step + span->stride - 1) / span->stride;
-		}
-		if (sample < span->samples)
-			left->curve.items[sample] += blocks[i].size_bytes;
-	}
-	for (size_t sample = 1; sample < span->samples; sample++)
-		left->curve.items[sample] += left->curve.items[sample - 1];
-	left->tail = tail.length;
-	return true;
-}
-
 /* What did not change is not in the history. */
-void gmt_leak_add_live(struct gmt_leak_search *search, uint32_t site)
+void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_span *span = &search->span;
-	struct gmt_leak_left *left = &search->left;
 	const struct gmt_history_site *row = &maker->history->sites.items[site];
 	const struct gmt_history_sample *samples =
 		gmt_vec_at(&maker->history->series[span->series].samples, row->first_sample[span->series]);
@@ -176,52 +51,225 @@ void gmt_leak_add_live(struct gmt_leak_search *search, uint32_t site)
 		size_t end = i + 1 < count ? samples[i + 1].sample : span->samples;
 
 		for (size_t at = samples[i].sample; at < end; at++) {
-			left->live.items[at] += samples[i].live_bytes;
-			left->low.items[at] += at == samples[i].sample ? samples[i].low_bytes :
-				samples[i].live_bytes;
+			search->held.items[at] += samples[i].live_bytes;
+			search->low.items[at] += at == samples[i].sample ? samples[i].low_bytes : samples[i].live_bytes;
 		}
 	}
 }
 
-struct gmt_leak_stretches gmt_leak_fill_of(const struct gmt_leak_search *search)
+uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, size_t sample)
 {
-	const struct gmt_leak_left *left = &search->left;
-	struct gmt_leak_stretches stretches = { .count = stretch_count(&search->span) };
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_history_site *row = &maker->history->sites.items[site];
+	const struct gmt_history_sample *samples =
+		gmt_vec_at(&maker->history->series[search->span.series].samples, row->first_sample[search->span.series]);
+	uint64_t bytes = 0;
 
-	for (size_t w = 0; w < stretches.count; w++) {
-		stretches.filled += left->is_filled[w];
-		if (w + 2 >= stretches.count)
-			stretches.last_filled |= left->is_filled[w];
-	}
-	return stretches;
+	for (uint32_t i = 0; i < row->sample_count[search->span.series] && samples[i].sample <= sample; i++)
+		bytes = samples[i].live_bytes;
+	return bytes;
 }
 
-bool gmt_leak_rises_all_the_time(const struct gmt_leak_search *search)
+/* Zeroed held and low. */
+bool gmt_leak_curve_begin(struct gmt_leak_search *search)
+{
+	size_t samples = search->span.samples;
+
+	search->held.count = search->low.count = 0;
+	if (!gmt_vec_reserve(&search->held, samples) || !gmt_vec_reserve(&search->low, samples))
+		return false;
+	search->held.count = search->low.count = samples;
+	memset(search->held.items, 0, samples * sizeof(*search->held.items));
+	memset(search->low.items, 0, samples * sizeof(*search->low.items));
+	return true;
+}
+
+bool gmt_leak_curve_judge(const struct gmt_leak_search *search, uint64_t later_bytes, struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_leak_left *left = &search->left;
-	size_t count = span->samples - span->first_sample;
-	size_t windows = count < GMT_LEAK_WINDOWS ? count : GMT_LEAK_WINDOWS;
-	uint64_t before = 0;
 
-	for (size_t w = 0; w < windows; w++) {
-		const uint64_t *from = left->low.items + span->first_sample + count * w / windows;
-		size_t length = count * (w + 1) / windows - count * w / windows;
-		uint64_t low = UINT64_MAX;
+	return gmt_rise_of(&(struct gmt_rise_curve){
+		.held = search->held.items, .low = search->low.items, .count = span->samples, .first = span->first_sample,
+		.margin = (span->margin + span->stride - 1) / span->stride, .later_bytes = later_bytes,
+	}, ret_rise);
+}
 
-		for (size_t i = 0; i < length; i++)
-			low = from[i] < low ? from[i] : low;
-		if (w && low <= before)
-			return false;
-		before = low;
+struct gmt_leak_climb gmt_leak_curve_climb(const struct gmt_leak_search *search)
+{
+	size_t lowest = search->span.first_sample;
+	struct gmt_leak_climb climb = { lowest, lowest, 0 };
+
+	for (size_t i = lowest; i < search->span.samples; i++) {
+		uint64_t held = search->held.items[i];
+
+		if (held < search->held.items[lowest])
+			lowest = i;
+		else if (held - search->held.items[lowest] > climb.bytes)
+			climb = (struct gmt_leak_climb){ lowest, i, held - search->held.items[lowest] };
 	}
+	return climb;
+}
+
+struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+	size_t site_count, const struct gmt_leak_climb *climb)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_group *row = &maker->groups.items[group];
+	struct gmt_leak_line line = { .layer = row->layer, .device = row->device, .space = row->space };
+	int64_t sum = 0, most = INT64_MIN;
+
+	for (size_t i = 0; i < site_count; i++) {
+		int64_t rose = (int64_t)(gmt_leak_held_by(search, sites[i], climb->last) -
+			gmt_leak_held_by(search, sites[i], climb->first));
+
+		sum += rose;
+		if (rose > most) {
+			most = rose;
+			line.stack = maker->replay->site_stacks.items[sites[i]];
+		}
+	}
+	line.own_line = gmt_traces_own_line(maker->traces, line.stack);
+	line.bytes = sum > 0 ? (uint64_t)sum : 0;
+	return line;
+}
+
+bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	struct gmt_rise *ret_rise)
+{
+	if (!gmt_leak_curve_begin(search))
+		return false;
+	for (size_t i = 0; i < site_count; i++)
+		gmt_leak_curve_add(search, sites[i]);
+	return gmt_leak_curve_judge(search, gmt_leak_later_bytes(search, group), ret_rise);
+}
+
+/* Whether three quarters of eight stretches of the steps left something, the last two among them. */
+static bool are_most_filled(const struct gmt_leak_search *search)
+{
+	size_t first = search->span.first_sample, length = search->span.samples - first, filled = 0, empty_at_end = 0;
+
+	for (size_t w = 0; w < STRETCHES; w++) {
+		bool is_filled = search->held.items[first + length * (w + 1) / STRETCHES - 1] >
+			search->held.items[first + length * w / STRETCHES - (w != 0)];
+
+		filled += is_filled;
+		empty_at_end = is_filled ? 0 : empty_at_end + 1;
+	}
+	return length >= STRETCHES * 2 && filled * 4 >= STRETCHES * 3 && !empty_at_end;
+}
+
+/* Whether in the last quarter of the steps half as much ended of what had been kept for a while as was left: a window. */
+static bool turns_over(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	size_t samples = search->span.samples;
+	uint64_t left = search->held.items[samples - 1] - search->held.items[samples - 1 - samples / 4], ended = 0;
+
+	for (size_t site = 0; site < maker->history->sites.count; site++)
+		if (maker->group_of.items[site] == group + 1)
+			ended += maker->history->sites.items[site].late_bytes[search->span.series];
+	return ended && ended >= left / 2;
+}
+
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, struct gmt_rise *ret_rise)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_step_series *series = &maker->timeline->series[span->series];
+	bool is_later = maker->history->captures[search->horizon].stamp > maker->history->captures[span->moment].stamp;
+	size_t count;
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(maker, is_later ? search->horizon : span->moment, group, &count);
+	struct gmt_slope slope;
+	uint32_t step;
+
+	*ret_rise = (struct gmt_rise){ 0 };
+	if (!gmt_leak_curve_begin(search))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (gmt_series_find(series, blocks[i].stamp, &step) && (step + span->stride - 1) / span->stride < span->samples)
+			search->held.items[(step + span->stride - 1) / span->stride] += blocks[i].size_bytes;
+	for (size_t i = 1; i < span->samples; i++)
+		search->held.items[i] += search->held.items[i - 1];
+	memcpy(search->low.items, search->held.items, span->samples * sizeof(*search->low.items));
+	if (!are_most_filled(search) || turns_over(search, group))
+		return true;
+	if (!gmt_leak_curve_judge(search, UINT64_MAX, ret_rise) ||
+		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))
+		return false;
+	ret_rise->per_sample = slope.per_step;
+	if (slope.per_step <= 0 || ret_rise->first > span->first_sample + (span->samples - span->first_sample) / 4)
+		ret_rise->kind = GMT_RISE_NONE;
 	return true;
+}
+
+struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
+	struct gmt_leak_ages ages = { 0 };
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+	uint32_t step;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!gmt_leak_is_looked_at(search, &blocks[i]))
+			continue;
+		ages.all_bytes += blocks[i].size_bytes;
+		ages.all_blocks++;
+		if (gmt_series_find(series, blocks[i].stamp, &step) && step < span->steps) {
+			ages.inside_bytes += blocks[i].size_bytes;
+			ages.inside_blocks++;
+		}
+	}
+	return ages;
+}
+
+static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group, uint64_t stamp)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count && blocks[i].stamp <= stamp; i++)
+		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
+	return bytes;
+}
+
+/* Where the last two steps begin: what they made may be in use. */
+static uint64_t settled_stamp(const struct gmt_leak_search *search)
+{
+	return search->maker->timeline->series[search->span.series].steps.items[search->span.steps - 2].begin;
+}
+
+uint64_t gmt_leak_settled_bytes(const struct gmt_leak_search *search, uint32_t group)
+{
+	return bytes_until(search, group, settled_stamp(search));
+}
+
+uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise)
+{
+	const struct gmt_step *steps = search->maker->timeline->series[search->span.series].steps.items;
+	uint64_t settled = settled_stamp(search), before = steps[(rise->last_rise - 1) * search->span.stride].end;
+
+	return bytes_until(search, group, before < settled ? before : settled);
+}
+
+uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t group)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+
+	for (size_t i = 1; i < count; i++)
+		if (blocks[i].size_bytes != blocks[0].size_bytes)
+			return 0;
+	return count ? blocks[0].size_bytes : 0;
 }
 
 void gmt_leak_search_fini(struct gmt_leak_search *search)
 {
-	gmt_vec_fini(&search->left.curve);
-	gmt_vec_fini(&search->left.live);
-	gmt_vec_fini(&search->left.low);
-	gmt_vec_fini(&search->new_bytes);
+	gmt_vec_fini(&search->held);
+	gmt_vec_fini(&search->low);
+	gmt_vec_fini(&search->gathers);
+	gmt_vec_fini(&search->groups);
 }

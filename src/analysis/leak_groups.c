@@ -99,6 +99,9 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries && row->layer == GMT_LAYER_CUDA &&
 		row->landmarks & (GMT_LANDMARK_BIT(HOST_CACHE) | GMT_LANDMARK_BIT(LIBRARY)))
 		return false;
+	/* What no line explains is known when all lines have been judged. */
+	if (definition == GMT_LEAK_GROWTH && wanted & GMT_LEAK_BY_STEPS)
+		return true;
 	if (wanted)
 		return wanted >> definition & 1;
 	return definition == GMT_LEAK_GROWTH || definition == GMT_LEAK_PHASE ||

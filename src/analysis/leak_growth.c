@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition growth. The evidence is what is left: at the end of the last step, how much of what lives
- * was made by each step. A leak leaves something in all of them; what warms up leaves it in the first
- * ones, what is kept for a while (a prefetched batch, a window of losses) in the last ones, and shows by
- * what ends there.
+ * Definition growth. The evidence is the curve of what a line holds at the ends of steps: what it never gives back (rise.h). Steps after
+ * the last one count too: what the program gave back while it still worked is the growth of a phase, and none of the program.
  */
 #include "analysis/leak_evidence.h"
-#include "analysis/slope.h"
 #include "model/landmarks.h"
 
 enum {
-	BIRTHS = 16,    /* stretches that a finding lists */
-	MIN_TAIL = 10,  /* steps at the end that make a leak which began late */
+	BIRTHS = 16, /* stretches that a finding lists */
+	MOST_SITES = 64, /* of a line, that are looked at alone */
+	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
 };
 
-/* Stretches that must have left something, of all: three quarters. */
-static bool are_enough(size_t filled, size_t windows)
+void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak)
 {
-	return filled * 4 >= windows * 3;
-}
-
-static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, struct gmt_leak *leak)
-{
-	const struct gmt_history_capture *capture = &maker->history->captures[span->moment];
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
 	const struct gmt_device *device = leak->device >= 0 ?
 		gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
 	uint64_t held = 0, cached = 0;
@@ -48,40 +41,39 @@ static void project(const struct gmt_leak_maker *maker, const struct gmt_leak_sp
 		leak->steps_to_oom = (uint64_t)steps;
 }
 
-/*
- * Which blocks a finding is about: those of stacks that left something behind the warm-up and before the
- * last steps, for what these made may be in use. All, where one block is replaced by the next.
- */
-struct settled {
-	const struct gmt_leak_search *search;
+/* A growth: of which sites, and how. All sites count where one block is replaced by the next. */
+struct rising {
+	struct gmt_leak_search *search;
+	struct gmt_rise rise;
+	bool replaced;
 	struct gmt_map sites;
 };
 
-static bool is_settled(void *context, const struct gmt_history_block *block)
+static bool is_of_rise(const struct rising *rising, const struct gmt_history_block *block)
 {
-	const struct settled *settled = context;
 	uint64_t unused;
 
-	return !settled->sites.count || gmt_map_find(&settled->sites, block->site, &unused);
+	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
 }
 
-static bool find_settled(struct settled *settled, uint32_t group)
+static bool is_rising(void *context, const struct gmt_history_block *block)
 {
-	const struct gmt_leak_maker *maker = settled->search->maker;
-	const struct gmt_leak_span *span = &settled->search->span;
-	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
-	size_t count;
-	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+	return is_of_rise(context, block);
+}
 
-	for (size_t i = 0; i < count && blocks[i].stamp <= steps[span->steps - span->margin].begin; i++)
-		if (blocks[i].stamp > steps[span->warmup].begin && !gmt_leak_turns_over(settled->search, blocks[i].site) &&
-			!gmt_map_put(&settled->sites, blocks[i].site, 0))
+/* Sites that held more at the end of the rise than at its beginning. */
+static bool find_rising(struct rising *rising, const uint32_t *sites, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (gmt_leak_held_by(rising->search, sites[i], rising->rise.last) >
+				gmt_leak_held_by(rising->search, sites[i], rising->rise.first) &&
+			!gmt_map_put(&rising->sites, sites[i], 0))
 			return false;
 	return true;
 }
 
 static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
-	struct settled *settled, struct gmt_leak *leak)
+	struct rising *rising, struct gmt_leak *leak)
 {
 	const struct gmt_step_series *series = &maker->timeline->series[span->series];
 	size_t count, stretches = span->steps < BIRTHS ? span->steps : BIRTHS;
@@ -99,7 +91,7 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 	for (size_t i = 0; i < count; i++) {
 		size_t b;
 
-		if (!is_settled(settled, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
+		if (!is_rising(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
 			step >= span->steps)
 			continue;
 		for (b = step * stretches / span->steps; leak->births.items[b].last_step < step; b++)
@@ -110,152 +102,303 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 	return true;
 }
 
-/* What is said of a growth. */
-struct growth {
-	double per_step, confidence;
-	bool replaced;
-};
-
-static bool report(struct gmt_leak_search *search, uint32_t group, const struct growth *growth)
+/* The first step that left something. */
+static uint32_t first_step_of(const struct rising *rising, uint32_t group)
 {
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
+	uint32_t first = (uint32_t)(rising->rise.first * span->stride), step;
+	bool is_late = rising->rise.first > span->first_sample;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+
+	/* Oldest first. A stack may have left something else before. */
+	for (size_t i = 0; i < count; i++)
+		if (is_of_rise(rising, &blocks[i]) && gmt_series_find(series, blocks[i].stamp, &step) &&
+			(!is_late || step > first))
+			return is_late || step < first ? step : first;
+	return first;
+}
+
+static bool report(struct rising *rising, uint32_t group)
+{
+	struct gmt_leak_search *search = rising->search;
 	struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_span *span = &search->span;
-	struct settled settled = { .search = search };
 	struct gmt_leak *leak = NULL;
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
-	bool done = (growth->replaced || find_settled(&settled, group)) &&
-		gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, is_settled, &settled, &leak);
 
-	if (!done || !leak)
-		goto out;
-	leak->bytes_per_step = growth->per_step;
-	leak->confidence = growth->confidence;
-	leak->replaced = growth->replaced;
+	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, is_rising, rising, &leak))
+		return false;
+	if (!leak)
+		return true;
+	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
+	leak->confidence = rising->rise.confidence;
+	search->groups.items[group].has_reason = true;
+	leak->replaced = rising->replaced;
 	leak->series = span->series;
-	leak->first_step = search->left.first_step;
+	leak->first_step = first_step_of(rising, group);
 	leak->steps = (uint32_t)(span->steps - span->warmup);
-	project(maker, span, leak);
-	done = list_births(maker, span, group, &settled, leak);
-out:
-	gmt_map_fini(&settled.sites);
-	return done;
+	gmt_leak_project(search, leak);
+	return list_births(maker, span, group, rising, leak);
+}
+
+/* By its first site with blocks. */
+static enum gmt_category category_of(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+
+	return count && maker->groups.items[group].is_torch ?
+		gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site) : GMT_CATEGORY_OTHER;
 }
 
 /*
- * How fast a curve of what is left rises from `first` on, a sample in each `stride` steps. Where nearly each
- * step left something, and about as much, what it rose in all is exact; the last samples may hold what is
- * in use.
+ * One block that grows: what comes from joining tensors, from a buffer that doubles, or from the driver. In the call of a module
+ * that is how caches of generated text work; and a model that takes the place of another one may be larger.
  */
-static bool rate_of(const struct gmt_leak_span *span, const struct gmt_leak_left *left, size_t first, struct gmt_slope *ret_slope)
+static bool may_be_replaced(const struct rising *rising, uint32_t group)
 {
-	size_t last = (span->steps - span->margin - 1) / span->stride;
-	double mean;
+	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
+	bool is_of_module = row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+	bool may_be_text = is_of_module &&
+		rising->search->maker->timeline->series[rising->search->span.series].source == GMT_STEPS_FORWARD;
+	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) && !may_be_text;
 
-	if (!gmt_slope_of(left->curve.items + first, span->samples - first, ret_slope))
-		return false;
-	if (last > first) {
-		mean = (double)(left->curve.items[last] - left->curve.items[first]) / (double)(last - first);
-		if (left->tail * 10 >= (span->steps - span->margin - first * span->stride) * 9 &&
-			mean > 0.75 * ret_slope->per_step && mean < 1.33 * ret_slope->per_step)
-			ret_slope->per_step = mean;
-	}
-	ret_slope->per_step /= (double)span->stride;
-	return true;
+	/* It doubled a while ago, and is no batch that was made larger. */
+	bool is_doubled = rising->rise.is_geometric && !is_of_module &&
+		gmt_leak_settled_bytes(rising->search, group) >= rising->rise.bytes / 2;
+
+	return !row->is_torch || ((is_joined || is_doubled) &&
+		category_of(rising->search, group) != GMT_CATEGORY_PARAMETERS);
 }
 
-/* Blocks are left, from most of the steps or from nearly all of the last ones. */
-static bool judge_left(struct gmt_leak_search *search, uint32_t group, bool *ret_fits)
+bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group)
 {
-	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_leak_left *left = &search->left;
-	struct gmt_leak_stretches stretches = gmt_leak_fill_of(search);
-	size_t looked_at = span->steps - span->warmup - span->margin, first = span->first_sample;
-	double share = (double)stretches.filled / (double)(stretches.count ? stretches.count : 1);
-	struct gmt_slope slope;
+	enum gmt_category category = category_of(search, group);
+	uint64_t times = category == GMT_CATEGORY_OPTIMIZER ? OPTIMIZER_TENSORS : category == GMT_CATEGORY_GRADIENTS;
 
-	*ret_fits = are_enough(stretches.filled, stretches.count) && stretches.last_filled;
-	if (!*ret_fits) {
-		*ret_fits = left->tail >= MIN_TAIL && left->tail * 4 >= looked_at;
-		share = (double)left->tail / (double)looked_at;
-		first = (span->steps - span->margin - left->tail + span->stride - 1) / span->stride;
-	}
-	if (!*ret_fits || first >= span->samples)
-		return true;
-	if (!rate_of(span, left, first, &slope))
-		return false;
-	return slope.per_step <= 0 || report(search, group,
-		&(struct growth){ .per_step = slope.per_step, .confidence = slope.confidence * share });
-}
-
-/*
- * One block that grows: what comes from joining tensors, or from the driver. In the call of a module that is
- * how caches of generated text work.
- */
-static bool may_be_replaced(const struct gmt_leak_search *search, uint32_t group)
-{
-	const struct gmt_leak_group *row = &search->maker->groups.items[group];
-
-	return !row->is_torch || (row->landmarks & GMT_LANDMARK_BIT(CAT) &&
-		!(row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL)));
-}
-
-static bool judge_replaced(struct gmt_leak_search *search, uint32_t group)
-{
-	const struct gmt_leak_span *span = &search->span;
-	const struct gmt_leak_left *left = &search->left;
-	struct gmt_slope slope;
-
-	if (!may_be_replaced(search, group) || !gmt_leak_rises_all_the_time(search))
-		return true;
-	if (!gmt_slope_of(left->live.items + span->first_sample, span->samples - span->first_sample, &slope))
-		return false;
-	return slope.per_step <= 0 || slope.confidence < 0.99 || report(search, group, &(struct growth){
-		.per_step = slope.per_step / (double)span->stride, .confidence = slope.confidence, .replaced = true });
+	return times && !search->parameters_grow &&
+		gmt_leak_ages_of(search, group).all_bytes <= times * search->parameter_bytes;
 }
 
 /* Evaluation's own counter is the one for what is made in it: nine tenths or more, of blocks and of bytes. */
-static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_left *left)
+static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_ages *ages)
 {
-	return !span->series || (left->inside_bytes >= left->all_bytes - left->all_bytes / 10 &&
-		left->inside_blocks * 10 >= left->all_blocks * 9);
+	return !span->series || (ages->inside_bytes >= ages->all_bytes - ages->all_bytes / 10 &&
+		ages->inside_blocks * 10 >= ages->all_blocks * 9);
+}
+
+/* Few rises of what the program made in phases that it marked: definition phase says more of them. */
+static bool is_of_phases(const struct rising *rising, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = rising->search->maker;
+	size_t count, inside = 0;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, rising->search->span.moment, group, &count);
+
+	if (!rising->rise.are_few || !gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		inside += gmt_timeline_phase(maker->timeline, blocks[i].stamp, true) != NULL;
+	return inside == count;
+}
+
+/*
+ * Whether another line came to hold as much less in blocks of that size, or another stack of the line: a pool whose places are filled by one,
+ * and from then on by another one.
+ */
+static bool has_moved(const struct rising *rising, uint32_t group)
+{
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_group *row = &maker->groups.items[group];
+	const struct gmt_rise *rise = &rising->rise;
+	uint64_t size_bytes = gmt_leak_block_bytes(search, group), fallen = 0;
+
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
+		uint32_t other_plus_1 = maker->group_of.items[site];
+		const struct gmt_leak_group *other = other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
+		uint64_t before, after;
+
+		if (!other || (other_plus_1 == group + 1 ? !search->only_site_plus_1 || site + 1 == search->only_site_plus_1 :
+			!size_bytes || other->layer != row->layer || other->device != row->device ||
+				gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes))
+			continue;
+		before = gmt_leak_held_by(search, site, rise->first);
+		after = gmt_leak_held_by(search, site, rise->last);
+		fallen += before > after ? before - after : 0;
+	}
+	return fallen >= rise->bytes - rise->bytes / 4;
+}
+
+/* Notes a line that rises and does not grow, once. */
+static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	enum gmt_rise_kind kind)
+{
+	struct gmt_leaks *leaks = search->maker->leaks;
+	struct gmt_leak_climb climb = gmt_leak_curve_climb(search);
+	struct gmt_leak_line *line;
+
+	if (search->groups.items[group].is_noted || !climb.bytes)
+		return true;
+	line = kind == GMT_RISE_ENDS ? gmt_vec_push(&leaks->given_back) : gmt_vec_push(&leaks->levels_off);
+	if (line)
+		*line = gmt_leak_line_of(search, group, sites, site_count, &climb);
+	search->groups.items[group].is_noted = true;
+	search->groups.items[group].levels_off_plus_1 = kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
+	return line;
+}
+
+/*
+ * Calls of modules outside of the program's steps count themselves: where each call leaves something, because a cache did not have it yet,
+ * it looks like growth, however seldom it comes to a call. So what grows from call to call must not fill up from step to step.
+ */
+static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	bool *ret_fills)
+{
+	struct gmt_leak_search main = { .maker = search->maker, .only_site_plus_1 = search->only_site_plus_1 };
+	struct gmt_rise rise = { 0 };
+	bool done = true;
+
+	if (search->span.series) {
+		main.span = gmt_leak_span_of(search->maker, 0);
+		main.horizon = search->horizon;
+		done = !gmt_leak_is_long_enough(&main.span) || gmt_leak_rise_of(&main, group, sites, site_count, &rise);
+	}
+	*ret_fills = rise.kind == GMT_RISE_FILLS;
+	gmt_leak_search_fini(&main);
+	return done;
+}
+
+/* Whether the program has a reason to hold more from step to step, though what these sites of a group hold grows. */
+static bool find_reason(struct rising *rising, uint32_t group, const uint32_t *sites, size_t site_count, bool *ret_reason)
+{
+	struct gmt_leak_search *search = rising->search;
+
+	if (!rising->replaced && !find_rising(rising, sites, site_count))
+		return false;
+	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
+		gmt_leak_is_of_parameters(search, group) ||
+		is_of_phases(rising, group) || has_moved(rising, group);
+	return *ret_reason || (gmt_leak_is_gathered(search, group, is_rising, rising, ret_reason) &&
+		(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
+}
+
+/* Whether these sites of a group grow, or one of them alone (search->only_site_plus_1). */
+static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *sites, size_t site_count, bool *ret_grows)
+{
+	struct gmt_leak_search *search = rising->search;
+	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
+	struct gmt_leak_account_state *state = &search->groups.items[group];
+	bool is_alone = search->only_site_plus_1, has_reason;
+
+	*ret_grows = false;
+	if (!ages.all_blocks)
+		return true;
+	if (!belongs_to(&search->span, &ages)) {
+		state->has_reason |= !is_alone;
+		return true;
+	}
+	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
+		return false;
+	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
+		/* A few rises that are not even: they may be part of what many lines leave. */
+		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
+		return note_line(search, group, sites, site_count, rising->rise.kind);
+	}
+	if (rising->rise.kind == GMT_RISE_NONE && !is_alone && !gmt_leak_rise_of_survivors(search, group, &rising->rise))
+		return false;
+	if (rising->rise.kind != GMT_RISE_GROWS)
+		return true;
+	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
+	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
+	if (!find_reason(rising, group, sites, site_count, &has_reason))
+		return false;
+	*ret_grows = !has_reason;
+	state->has_reason |= has_reason && !is_alone;
+	return true;
+}
+
+/* A line whose stacks hold more and less from step to step, beside one that grows: each is looked at alone. */
+static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+{
+	struct rising found = { .search = search };
+	bool done = true;
+
+	for (size_t i = 0; done && i < site_count && i < MOST_SITES; i++) {
+		struct rising one = { .search = search };
+		bool grows;
+
+		search->only_site_plus_1 = sites[i] + 1;
+		done = judge_sites(&one, group, &sites[i], 1, &grows);
+		gmt_map_fini(&one.sites);
+		if (!done || !grows || one.replaced)
+			continue;
+		done = gmt_map_put(&found.sites, sites[i], 0);
+		one.rise.per_sample += found.rise.per_sample;
+		if (found.rise.bytes > one.rise.bytes)
+			found.rise.per_sample = one.rise.per_sample;
+		else
+			found.rise = one.rise;
+	}
+	search->only_site_plus_1 = 0;
+	done = done && (!found.sites.count || report(&found, group));
+	gmt_map_fini(&found.sites);
+	return done;
 }
 
 static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
 {
-	bool fits;
+	struct rising rising = { .search = search };
+	bool grows, done;
 
-	if (!gmt_leak_look_at_blocks(search, group))
-		return false;
-	if (search->left.all_bytes && !belongs_to(&search->span, &search->left))
-		return true;
-	if (!judge_left(search, group, &fits))
-		return false;
-	if (fits)
-		return true;
-	for (size_t i = 0; i < site_count; i++)
-		gmt_leak_add_live(search, sites[i]);
-	return judge_replaced(search, group);
+	done = judge_sites(&rising, group, sites, site_count, &grows);
+	if (done && grows) {
+		search->parameters_grow |= category_of(search, group) == GMT_CATEGORY_PARAMETERS;
+		done = report(&rising, group);
+	} else if (done && rising.rise.kind == GMT_RISE_NONE && site_count > 1) {
+		done = look_at_sites(search, group, sites, site_count);
+	}
+	gmt_map_fini(&rising.sites);
+	return done;
 }
 
+/* Bytes of parameters that are there at the end of the last step. */
+static uint64_t parameter_bytes(const struct gmt_leak_search *search)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t group = 0; group < search->maker->groups.count; group++)
+		if (category_of(search, group) == GMT_CATEGORY_PARAMETERS)
+			bytes += gmt_leak_ages_of(search, group).all_bytes;
+	return bytes;
+}
+
+static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
+{
+	size_t count;
+
+	gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	return count && !search->maker->is_reported.items[group] &&
+		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+}
+
+/* Parameters first: whether they grow is asked of their gradients. */
 static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
 {
-	const struct gmt_leak_maker *maker = search->maker;
-
-	if (!gmt_leak_find_new_bytes(search))
-		return false;
-	for (uint32_t group = 0; group < maker->groups.count; group++) {
-		size_t count;
-
-		gmt_leak_blocks(maker, search->span.moment, group, &count);
-		if (!count || maker->is_reported.items[group] ||
-			!gmt_leak_is_judged(maker, group, GMT_LEAK_GROWTH))
-			continue;
-		if (!look_at_group(search, group, sites + first_site[group],
-				first_site[group + 1] - first_site[group]))
-			return false;
-	}
-	return true;
+	for (uint32_t group = 0; group < search->maker->groups.count; group++)
+		search->groups.items[group].has_reason = search->maker->is_reported.items[group];
+	search->parameters_grow = false;
+	search->parameter_bytes = parameter_bytes(search);
+	for (int others = 0; others < 2; others++)
+		for (uint32_t group = 0; group < search->maker->groups.count; group++)
+			if (is_wanted(search, group) && (category_of(search, group) != GMT_CATEGORY_PARAMETERS) == others &&
+				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
+				return false;
+	return gmt_leak_find_unexplained(search, sites, first_site);
 }
 
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
@@ -264,7 +407,8 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	GMT_VEC(uint32_t) sites = { 0 };
 	GMT_VEC(size_t) first = { 0 };
 	size_t site_count = maker->history->sites.count, groups = maker->groups.count;
-	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2);
+	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2) &&
+		gmt_vec_reserve(&search.groups, groups + 1);
 	bool any = false;
 
 	/* The sites of each group next to each other; as in sort_capture of leak_groups.c. */
@@ -282,6 +426,9 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 		if (!gmt_leak_is_long_enough(&search.span))
 			continue;
 		any = true;
+		search.horizon = gmt_leak_horizon_of(maker, &search.span);
+		search.gathers.count = 0;
+		search.has_gathers = false;
 		done = look_at_series(&search, sites.items, first.items);
 	}
 	if (!maker->timeline->series_count)

@@ -155,7 +155,11 @@ static const struct {
 
 const char *gmt_leak_hint(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
-	struct evidence evidence = {
+	struct evidence evidence;
+
+	if (leak->stack == GMT_LEAK_NO_STACK)
+		return NULL;
+	evidence = (struct evidence){
 		.leak = leak,
 		.landmarks = maker->traces->stack_landmarks.items[leak->stack],
 		.is_torch = leak->layer == GMT_LAYER_TORCH ||

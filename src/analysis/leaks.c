@@ -226,6 +226,50 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 	return true;
 }
 
+static void leak_fini(struct gmt_leak *leak)
+{
+	gmt_vec_fini(&leak->births);
+	gmt_vec_fini(&leak->rose_most);
+}
+
+/* Growth was looked for to know what it does not explain. */
+static void drop_unasked(struct gmt_leak_maker *maker)
+{
+	struct gmt_leaks *leaks = maker->leaks;
+	uint32_t wanted = maker->options->definitions;
+	size_t kept = 0;
+
+	if (!(wanted & GMT_LEAK_BY_STEPS) || wanted >> GMT_LEAK_GROWTH & 1)
+		return;
+	for (size_t i = 0; i < leaks->rows.count; i++)
+		if (leaks->rows.items[i].definition == GMT_LEAK_GROWTH)
+			leak_fini(&leaks->rows.items[i]);
+		else
+			leaks->rows.items[kept++] = leaks->rows.items[i];
+	leaks->rows.count = kept;
+	for (size_t i = 0; i < maker->groups.count; i++)
+		maker->is_reported.items[i] = false;
+}
+
+static int most_first(const void *left, const void *right)
+{
+	const struct gmt_leak_line *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static void sort_lines(struct gmt_leak_line *lines, size_t *count)
+{
+	if (*count)
+		qsort(lines, *count, sizeof(*lines), most_first);
+	if (*count > GMT_LEAK_LINES)
+		*count = GMT_LEAK_LINES;
+	while (*count && !lines[*count - 1].bytes)
+		--*count;
+}
+
 /* By definition, then what grows fastest or is most; then as the file has them. */
 static int strongest_first(const void *left, const void *right)
 {
@@ -264,12 +308,18 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		.leaks = ret_leaks, .snapshot = snapshot, .traces = traces, .timeline = timeline,
 		.replay = replay, .history = history, .options = options,
 	};
-	bool done = gmt_leak_groups_make(&maker) && gmt_leak_find_growth(&maker) && find_phases(&maker) &&
+	bool done = gmt_leak_groups_make(&maker) && gmt_leak_find_growth(&maker);
+
+	if (done)
+		drop_unasked(&maker);
+	done = done && find_phases(&maker) &&
 		find_by_end(&maker, GMT_LEAK_AGE) && find_by_end(&maker, GMT_LEAK_EXIT) &&
 		list_cached(ret_leaks, history);
 
 	if (done) {
 		give_hints(&maker);
+		sort_lines(ret_leaks->given_back.items, &ret_leaks->given_back.count);
+		sort_lines(ret_leaks->levels_off.items, &ret_leaks->levels_off.count);
 		if (ret_leaks->rows.count)
 			qsort(ret_leaks->rows.items, ret_leaks->rows.count, sizeof(*ret_leaks->rows.items),
 				strongest_first);
@@ -284,7 +334,9 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 void gmt_leaks_fini(struct gmt_leaks *leaks)
 {
 	for (size_t i = 0; i < leaks->rows.count; i++)
-		gmt_vec_fini(&leaks->rows.items[i].births);
+		leak_fini(&leaks->rows.items[i]);
 	gmt_vec_fini(&leaks->rows);
 	gmt_vec_fini(&leaks->cached);
+	gmt_vec_fini(&leaks->given_back);
+	gmt_vec_fini(&leaks->levels_off);
 }

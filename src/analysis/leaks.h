@@ -6,19 +6,17 @@
  * Leaks, each by a named definition and with its evidence. Findings are grouped by the user's own
  * line that allocated what is retained (gmt_traces_own_line), in one layer and space on one device.
  *
- *   growth  Blocks are left from three quarters of the steps behind the warm-up, up to the last ones, or
- *           from nearly each of the last ones; or a block is replaced by a larger one, made of the old
- *           one (torch.cat), all the time. Stacks whose blocks of earlier steps still ended in the last
- *           quarter, as much as was left there, do not count: they keep a window. Whether it grows, and
- *           how fast if it does not do so evenly, is told by the median of the slopes between all
- *           pairs of steps (Theil and Sen).
+ *   growth  A line keeps more and more: the least that it holds from a step on rises, up to the last steps
+ *           (rise.h, leak_growth.c).
+ *   unexplained  All lines of a layer, space and device in which growth was not found, and which have no
+ *           other reason to rise, keep more and more together (leak_unexplained.c). It has no stack.
  *   phase   made in a phase that the program marked, alive when the last phase or step was over. The
  *           newest block of a stack that made several is left out: it is a variable that the next pass
  *           would have replaced. So are parameters, gradients, optimizer state and workspaces.
  *   age     alive longer than so many steps or seconds at the end of the program's work
  *   exit    alive at the end of the program's work
  *
- * A line is reported by the first definition that fits. Segments that PyTorch's allocator holds are
+ * A line is reported by the first definition that fits; unexplained is about no line. Segments that PyTorch's allocator holds are
  * never findings, its pinned host memory and what CUDA's libraries hold are none of exit.
  *
  * What PyTorch's allocators hold for reuse is no leak: `cached` says how much that is. Without
@@ -41,10 +39,28 @@ enum gmt_leak_definition {
 	GMT_LEAK_DEFINITIONS,
 };
 
+/* Definitions that the curves of steps are judged by. */
+#define GMT_LEAK_BY_STEPS (1u << GMT_LEAK_GROWTH | 1u << GMT_LEAK_UNEXPLAINED)
+
+/* gmt_leak.stack of a finding that has none. */
+#define GMT_LEAK_NO_STACK UINT32_MAX
+
+enum { GMT_LEAK_LINES = 5 }; /* lines in a list of them, at most */
+
 /* Blocks that are still there, by the step that made them. */
 struct gmt_leak_birth {
 	uint32_t first_step, last_step; /* of the finding's series */
 	uint64_t bytes, blocks;
+};
+
+/* A line of the program, and by how much it rose. */
+struct gmt_leak_line {
+	uint32_t layer;
+	int32_t device;
+	uint32_t space;
+	uint32_t stack;    /* of the site that rose most */
+	uint32_t own_line; /* index of a frame in it */
+	uint64_t bytes;
 };
 
 struct gmt_leak {
@@ -52,14 +68,14 @@ struct gmt_leak {
 	uint32_t layer;
 	int32_t device; /* GMT_DEVICE_HOST: host memory */
 	uint32_t space;
-	uint32_t stack;    /* id in traces->stacks: of the group's largest site */
+	uint32_t stack;    /* id in traces->stacks: of the group's largest site; or GMT_LEAK_NO_STACK */
 	uint32_t own_line; /* index of a frame in it */
 	uint32_t category; /* enum gmt_category, of that site */
 	uint32_t landmarks; /* bits of model/landmarks.h, of all stacks in the group */
-	uint64_t bytes, blocks; /* retained */
-	uint32_t sites;    /* stacks in the group */
+	uint64_t bytes, blocks; /* retained; unexplained: by how much it rose, and 0 */
+	uint32_t sites;    /* stacks in the group; unexplained: 0 */
 	uint32_t burst_blocks; /* of its largest site: see gmt_history_site */
-	/* growth */
+	/* growth, unexplained */
 	double bytes_per_step; /* below 0: not known */
 	double confidence;     /* 0..1; below 0: not known */
 	bool replaced;         /* one block that is replaced by a larger one; else blocks are left */
@@ -67,7 +83,8 @@ struct gmt_leak {
 	uint32_t first_step;   /* the first that left something */
 	uint32_t steps;        /* that were looked at */
 	uint64_t steps_to_oom; /* UINT64_MAX: not known, or never */
-	GMT_VEC(struct gmt_leak_birth) births;
+	GMT_VEC(struct gmt_leak_birth) births; /* growth */
+	GMT_VEC(struct gmt_leak_line) rose_most; /* unexplained: the largest first */
 	const char *heap;      /* layer custom: name of the heap of its largest site; else NULL */
 	const char *phase;     /* definition phase: its name; else NULL */
 	const char *hint;      /* the usual cause that fits the evidence; NULL when none does */
@@ -91,6 +108,9 @@ struct gmt_leaks_options {
 struct gmt_leaks {
 	GMT_VEC(struct gmt_leak) rows; /* strongest first */
 	GMT_VEC(struct gmt_leak_cached) cached;
+	/* Lines that rose and do not grow; the largest first, the first few only. */
+	GMT_VEC(struct gmt_leak_line) given_back; /* came down again */
+	GMT_VEC(struct gmt_leak_line) levels_off; /* rise less and less */
 	const char *no_growth; /* why growth could not be judged; NULL when it was */
 };
 

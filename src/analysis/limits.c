@@ -43,7 +43,7 @@ void gmt_limits_fini(struct gmt_limits *limits)
 bool gmt_limits_ask_for_growth(const struct gmt_limits *limits)
 {
 	return limits->given[GMT_LIMIT_MAX_GROWTH] || limits->given[GMT_LIMIT_WARMUP] ||
-		(limits->definitions & 1u << GMT_LEAK_GROWTH);
+		(limits->definitions & GMT_LEAK_BY_STEPS);
 }
 
 enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_error *error)
@@ -226,7 +226,7 @@ static enum gmt_status set_definitions(struct gmt_limits *limits, const char *va
 				found = i;
 		if (found == GMT_LEAK_DEFINITIONS && (length || at[length] != ' '))
 			return gmt_error_set(error, GMT_USAGE,
-				"`%.*s` is no definition of a leak: write growth, phase, age or exit, with "
+				"`%.*s` is no definition of a leak: write growth, unexplained, phase, age or exit, with "
 				"commas between",
 				(int)length, at);
 		if (found < GMT_LEAK_DEFINITIONS)

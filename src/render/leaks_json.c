@@ -25,10 +25,34 @@ static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
-/* What only growth has. */
+/* Lines, and by how much each rose. */
+static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines, size_t count,
+	const char *key, struct gmt_json *json)
+{
+	gmt_json_key(json, key);
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t places_count;
+		const uint32_t *places = gmt_traces_stack(traces, lines[i].stack, &places_count);
+		const struct gmt_place *place = places_count ? gmt_traces_place(traces, places[lines[i].own_line]) : NULL;
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "layer", gmt_layer_name(lines[i].layer));
+		gmt_json_key_text(json, "space", gmt_space_text(lines[i].space).text);
+		gmt_json_key_device(json, lines[i].device);
+		gmt_json_key_text(json, "function", place ? gmt_traces_string(traces, place->function) : NULL);
+		gmt_json_key_text(json, "file", place && place->file ? gmt_traces_string(traces, place->file) : NULL);
+		gmt_json_key_known(json, "line", place && place->line, place ? place->line : 0);
+		gmt_json_key_u64(json, "bytes", lines[i].bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+/* What only growth and unexplained have. */
 static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
 {
-	bool is_growth = leak->definition == GMT_LEAK_GROWTH;
+	bool is_growth = 1u << leak->definition & GMT_LEAK_BY_STEPS;
 
 	gmt_json_key_double(json, "bytes_per_step", leak->bytes_per_step);
 	gmt_json_key_double(json, "confidence", leak->confidence);
@@ -38,6 +62,27 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 	gmt_json_key_known(json, "first_step", is_growth, leak->first_step);
 	gmt_json_key_known(json, "steps_to_oom", leak->steps_to_oom != UINT64_MAX, leak->steps_to_oom);
 	write_births(leak, json);
+	write_lines(view->traces, leak->rose_most.items, leak->rose_most.count, "rose_most", json);
+}
+
+/* An empty list where no one line stands for the finding. */
+static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	if (leak->stack == GMT_LEAK_NO_STACK) {
+		gmt_json_key_text(json, "category", NULL);
+		gmt_json_key_text(json, "owner", NULL);
+		gmt_json_key_text(json, "hint", NULL);
+		gmt_json_key_text(json, "own_frame", NULL);
+		gmt_json_key(json, "stack");
+		gmt_json_begin_array(json);
+		gmt_json_end_array(json);
+		return;
+	}
+	gmt_json_key_text(json, "category", gmt_category_name((enum gmt_category)leak->category));
+	gmt_owner_json(view->traces, leak->stack, leak->layer, leak->device, json);
+	gmt_json_key_text(json, "hint", leak->hint);
+	gmt_json_key_u64(json, "own_frame", leak->own_line);
+	gmt_stack_json(view->traces, leak->stack, json);
 }
 
 static void write_freed_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
@@ -60,15 +105,11 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 	gmt_json_key_device(json, leak->device);
 	gmt_json_key_text(json, "space", gmt_space_text(leak->space).text);
 	gmt_json_key_u64(json, "bytes", leak->bytes);
-	gmt_json_key_u64(json, "blocks", leak->blocks);
+	gmt_json_key_known(json, "blocks", leak->definition != GMT_LEAK_UNEXPLAINED, leak->blocks);
 	write_steps(view, leak, json);
 	gmt_json_key_text(json, "phase", leak->phase);
 	gmt_json_key_text(json, "heap", leak->heap);
-	gmt_json_key_text(json, "category", gmt_category_name((enum gmt_category)leak->category));
-	gmt_owner_json(view->traces, leak->stack, leak->layer, leak->device, json);
-	gmt_json_key_text(json, "hint", leak->hint);
-	gmt_json_key_u64(json, "own_frame", leak->own_line);
-	gmt_stack_json(view->traces, leak->stack, json);
+	write_stack(view, leak, json);
 	write_freed_stack(view, leak, json);
 	gmt_json_end_object(json);
 }
@@ -89,6 +130,8 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
+	write_lines(view->traces, view->leaks->given_back.items, view->leaks->given_back.count, "given_back", json);
+	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count, "levels_off", json);
 	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);
 }
 

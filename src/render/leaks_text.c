@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "render/space.h"
 
-enum { BRIEF_LEAKS = 3, BRIEF_FRAMES = 4 };
+enum { BRIEF_LEAKS = 3, BRIEF_FRAMES = 4, LINES = 3 };
 
 static void bold(const struct gmt_plain *plain, const char *text)
 {
@@ -17,16 +17,24 @@ static void bold(const struct gmt_plain *plain, const char *text)
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 }
 
-static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain *plain, uint32_t stack, uint32_t own_line)
 {
 	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(view->traces, leak->stack, &count);
+	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
 
-	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	if (count)
-		gmt_plain_place(plain, view->snapshot, view->traces, places[leak->own_line]);
+		gmt_plain_place(plain, view->snapshot, view->traces, places[own_line]);
 	else
 		fputs("(no stack)", plain->file);
+}
+
+static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	if (leak->stack == GMT_LEAK_NO_STACK)
+		fputs("no one line", plain->file);
+	else
+		write_line(view, plain, leak->stack, leak->own_line);
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	fprintf(plain->file, "  [%s, ", gmt_layer_name(leak->layer));
 	if (leak->device == GMT_DEVICE_HOST)
@@ -35,7 +43,7 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 		fputs("GPU not known", plain->file);
 	else
 		fprintf(plain->file, "GPU %d", leak->device);
-	if (leak->layer == GMT_LAYER_TORCH)
+	if (leak->layer == GMT_LAYER_TORCH && leak->stack != GMT_LEAK_NO_STACK)
 		fprintf(plain->file, ", %s", gmt_category_name((enum gmt_category)leak->category));
 	if (leak->heap && leak->heap[0]) {
 		fputs(", heap ", plain->file);
@@ -54,6 +62,23 @@ static void write_growth(const struct gmt_leaks_view *view, const struct gmt_pla
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
+}
+
+static void write_unexplained(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	fprintf(plain->file, "            %s in %s steps (%s), from step %u on; confidence %.0f %%\n", gmt_text_size(leak->bytes).text,
+		gmt_text_count(view->history->series[leak->series].step_count).text,
+		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step,
+		100 * leak->confidence);
+	if (leak->steps_to_oom != UINT64_MAX)
+		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
+			gmt_text_count(leak->steps_to_oom).text);
+	fputs("            no line grows by itself, but all of them together do; rose most:\n", plain->file);
+	for (size_t i = 0; i < leak->rose_most.count; i++) {
+		fputs("              ", plain->file);
+		write_line(view, plain, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line);
+		fprintf(plain->file, "  +%s\n", gmt_text_size(leak->rose_most.items[i].bytes).text);
+	}
 }
 
 /* "steps 0-2: 3 blocks, 1.50 KiB; ..." in stretches that are alike taken together. */
@@ -112,7 +137,7 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 {
 	char amount[64];
 
-	if (leak->definition == GMT_LEAK_GROWTH)
+	if (1u << leak->definition & GMT_LEAK_BY_STEPS)
 		snprintf(amount, sizeof(amount), "+%s a step",
 			gmt_text_size((uint64_t)(leak->bytes_per_step + 0.5)).text);
 	else
@@ -128,6 +153,9 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 		write_growth(view, plain, leak);
 		if (!view->brief)
 			write_births(plain, leak);
+	} else if (leak->definition == GMT_LEAK_UNEXPLAINED) {
+		write_unexplained(view, plain, leak);
+		return true;
 	} else {
 		fprintf(plain->file, "            %s block%s%s", gmt_text_count(leak->blocks).text,
 			leak->blocks == 1 ? "" : "s", leak->phase ? ", made in the phase " : "");
@@ -182,6 +210,23 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		fprintf(plain->file, "  growth was not judged: %s\n", view->leaks->no_growth);
 }
 
+/* The largest of both lists; each has its largest first. */
+static void write_bounded(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	const struct gmt_leaks *leaks = view->leaks;
+	size_t back = 0, off = 0;
+
+	for (int shown = 0; shown < LINES && (back < leaks->given_back.count || off < leaks->levels_off.count); shown++) {
+		bool is_back = back < leaks->given_back.count && (off == leaks->levels_off.count ||
+			leaks->given_back.items[back].bytes >= leaks->levels_off.items[off].bytes);
+		const struct gmt_leak_line *line = is_back ? &leaks->given_back.items[back++] : &leaks->levels_off.items[off++];
+
+		fputs(is_back ? "  no leak   rises and is given back: " : "  no leak   rises and levels off: ", plain->file);
+		write_line(view, plain, line->stack, line->own_line);
+		fprintf(plain->file, ", up to %s\n", gmt_text_size(line->bytes).text);
+	}
+}
+
 static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
 	for (size_t i = 0; i < view->leaks->cached.count && !view->brief; i++)
@@ -213,6 +258,7 @@ bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 			return false;
 	if (count > limit)
 		fprintf(plain->file, "  and %s more\n", gmt_text_count(count - limit).text);
+	write_bounded(view, plain);
 	write_rest(view, plain);
 	if (!view->brief)
 		write_next(view, plain);

@@ -85,6 +85,17 @@ class Story:
         return cli.place(name)
 
 
+def spread(story, steps=60, kept=1536, also=lambda number: None):
+    """A loop that keeps so much of each step, by a line of its own for each two of them: no line grows, all together do."""
+    story.alloc(4 * MiB, "/home/me/spread.py:5 in build", "/home/me/spread.py:900 in main")
+
+    def body(number):
+        story.alloc(kept, f"/home/me/spread.py:{10 + number // 2} in part{number // 2}", "/home/me/spread.py:901 in main")
+        also(number)
+    story.steps(steps, body)
+    return story
+
+
 def train(story, steps=20, leak=0, size=MiB, line=31, file="/home/me/train.py", layer=TORCH):
     """A loop that holds a model, makes a block each step and keeps `leak` bytes of each."""
     story.alloc(4 * size, f"{file}:5 in build", f"{file}:90 in main", layer=layer)

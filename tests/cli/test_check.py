@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import cli
-from recording import CUDA, MiB, PINNED, Story, TORCH, train
+from recording import CUDA, MiB, PINNED, Story, TORCH, spread, train
 
 FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
 
@@ -61,6 +61,34 @@ class Rules(unittest.TestCase):
     def test_growth_up_to_the_limit_is_allowed_and_a_byte_more_is_not(self):
         self.assertEqual(failed("--max-growth=4KiB/step", self.growing), [])
         self.assertEqual(failed("--max-growth=4095B/step", self.growing), [("GMT002", "torch", 0)])
+
+    def test_growth_that_no_line_explains_fails_names_the_lines_and_cannot_be_suppressed(self):
+        path = spread(Story()).write("spread.gmt.gz")
+        self.assertEqual(failed(path), [("GMT002", "torch", 0)])
+        done = check(path)
+        self.assertIn("grows by 1.50 KiB a step in all, and no one line explains it", done.stdout)
+        self.assertIn("rose by 3.00 KiB: spread.py:16 in part6", done.stdout)
+        (finding,) = verdict(path)["findings"]
+        self.assertEqual((finding["definition"], finding["bytes_per_step"], finding["stack"], finding["own_frame"]),
+                         ("unexplained", 1536, [], None))
+        with open(cli.place("spread.supp"), "w", encoding="utf-8") as file:
+            file.write("growth:*\n")
+        self.assertEqual(failed("--suppressions", cli.place("spread.supp"), path), [("GMT002", "torch", 0)])
+        self.assertNotIn("growth:", check("--gen-suppressions", path).stdout)
+        self.assertEqual(failed("--max-growth=1536B/step", path), [])
+        self.assertEqual(failed("--definition=growth", path), [("GMT002", "torch", 0)])
+        for option in "--junit", "--sarif":
+            self.assertEqual(check(option, cli.place("spread.out"), path).returncode, 1)
+            with open(cli.place("spread.out"), encoding="utf-8") as file:
+                self.assertIn("no one line explains it", file.read())
+
+    def test_a_rate_of_less_than_a_byte_is_not_none(self):
+        story = train(Story(), steps=0)
+        story.steps(100, lambda number: number % 20 or story.alloc(16, "/home/me/train.py:32 in keep"))
+        done = check(story.write("slow.gmt.gz"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("grows by less than 1 B a step, 0 B allowed", done.stdout)
+        self.assertIn("no lasting growth, 0 B a step allowed", check(self.good).stdout)
 
     def test_a_leak_of_driver_memory_fails_up_to_what_is_allowed(self):
         story = train(Story())

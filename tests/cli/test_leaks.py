@@ -5,12 +5,13 @@ import os
 import unittest
 
 import cli
+from recording import Story, spread
 import write_snapshot as w
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
 KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "source",
-        "steps", "first_step", "steps_to_oom", "births", "phase", "heap", "category", "owner", "hint", "own_frame", "stack",
+        "steps", "first_step", "steps_to_oom", "births", "rose_most", "phase", "heap", "category", "owner", "hint", "own_frame", "stack",
         "freed"}
 MIB = 1 << 20
 TORCH = "/env/lib/python3.11/site-packages/torch"
@@ -118,6 +119,23 @@ class Leaks(unittest.TestCase):
     def test_the_text_in_colours_with_few_findings_and_frames_reads_as_expected(self):
         self.check_text("leaks-color", "--color=always", "--limit=1", "--frames=1", "leaky.gmt.gz")
 
+    def test_growth_that_no_line_explains_reads_as_expected(self):
+        story = Story()
+        request = []
+        spread(story, also=lambda _number: request.append(story.alloc(4096, "/home/me/spread.py:700 in answer")))
+        for block in request:
+            story.free(block)
+        story.alloc(512, "/home/me/spread.py:800 in last")
+        path = story.write("spread.gmt.gz")
+        self.check_text("leaks-unexplained", "spread.gmt.gz")
+        answer = leaks(path)
+        (row,) = answer["leaks"]
+        self.assertEqual(set(row), KEYS)
+        self.assertEqual((row["definition"], row["stack"]), ("unexplained", []))
+        for key in "blocks", "category", "owner", "own_frame", "hint", "phase", "heap", "freed":
+            self.assertIsNone(row[key])
+        self.assertEqual(cli.report(path)["given_back"], answer["given_back"])
+
     def test_a_recording_of_nothing_has_none_and_says_why_growth_was_not_judged(self):
         w.write(cli.place("nothing.gmt.gz"), w.process(), w.end(0))
         self.check_text("leaks-nothing", "nothing.gmt.gz")
@@ -125,7 +143,8 @@ class Leaks(unittest.TestCase):
     def test_every_finding_has_the_documented_keys(self):
         answer = leaks(self.path)
         self.assertEqual(answer["schema"], "gpumemtrace.leaks/1")
-        self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "growth_not_judged"})
+        self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "given_back", "levels_off",
+                                       "growth_not_judged"})
         with open(os.path.join(os.path.dirname(cli.TESTS), "docs", "report-json.md"), encoding="utf-8") as file:
             documented = file.read()
         for row in answer["leaks"]:
@@ -158,7 +177,8 @@ class Leaks(unittest.TestCase):
         def found(*arguments):
             return [(row["definition"], row["bytes"]) for row in leaks(*arguments, self.path)["leaks"]]
 
-        self.assertEqual(found("--definition=growth"), [("growth", 20 * 1024)])
+        # What each evaluation leaves grows too; where phases are judged, they say more of it.
+        self.assertEqual(found("--definition=growth"), [("growth", 20 * 1024), ("growth", 3 * 4096)])
         self.assertEqual(found("--definition=phase"), [("phase", 3 * 4096)])
         self.assertEqual(found("--definition=exit"), [("exit", MIB), ("exit", 20 * 1024), ("exit", 4 * 4096)])
         self.assertEqual(found("--definition=phase,growth"), [("growth", 20 * 1024), ("phase", 3 * 4096)])
@@ -211,7 +231,7 @@ class Leaks(unittest.TestCase):
 
     def test_mistakes_are_told(self):
         self.check_wrong([], "which file")
-        self.check_wrong(["--definition=leak", self.path], "`leak`", "growth, phase, age, exit and all")
+        self.check_wrong(["--definition=leak", self.path], "`leak`", "growth, unexplained, phase, age, exit and all")
         self.check_wrong(["--definition=growth,leak", self.path], "`leak`")
         self.check_wrong(["--definition=growth,", self.path], "``")
         self.check_wrong(["--definition=", self.path], "``")

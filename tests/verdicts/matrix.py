@@ -21,7 +21,7 @@ RATE_TOLERANCE = 0.01
 
 
 def programs():
-    return sorted(path for kind in ('healthy', 'leaking') for path in (FOLDER / kind).glob('*.py'))
+    return sorted(path for kind in ('healthy', 'leaking') for path in (FOLDER / kind).rglob('*.py'))
 
 
 def own(leak):
@@ -38,7 +38,7 @@ class Verdict:
 
     def __init__(self, path, keep=None):
         self.path = path
-        self.name = f'{path.parent.name}/{path.name}'
+        self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
         command, libraries = sim_python(str(path))
         run = Recording(command, None, {'PYTHONPATH': str(FOLDER)}, libraries=libraries)
         self.wrong = []
@@ -49,7 +49,7 @@ class Verdict:
         self.truth = json.loads(run.out.splitlines()[-1])
         self.file = max(run.files, key=os.path.getsize)
         if keep:
-            shutil.copy(self.file, os.path.join(keep, f'{path.parent.name}-{path.stem}.gmt.gz'))
+            shutil.copy(self.file, os.path.join(keep, self.name.strip('/').removesuffix('.py').replace('/', '-') + '.gmt.gz'))
         self.judge(self.file)
 
     def judge(self, file):

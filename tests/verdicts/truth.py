@@ -25,9 +25,13 @@ warnings.filterwarnings('ignore', message='.*cublasLt.*')
 _held_bytes = []
 
 
+def _held_now():
+    return sum(torch.cuda.memory_allocated(device) for device in range(torch.cuda.device_count()))
+
+
 def end_of_step():
     """Notes what PyTorch holds now, on all devices."""
-    _held_bytes.append(sum(torch.cuda.memory_allocated(device) for device in range(torch.cuda.device_count())))
+    _held_bytes.append(_held_now())
 
 
 def line_of(marker, path=None):
@@ -57,4 +61,5 @@ def leak(marker, bytes_per_step=None, first_step=0, path=None, **more):
 
 def tell(*leaks, **more):
     """Prints the truth as the last line: no leaks means that the program is healthy."""
-    print(json.dumps({'leaks': leaks, 'steps': len(_held_bytes), 'held_bytes': _held_bytes, **more}), flush=True)
+    held_at_end = _held_now()
+    print(json.dumps({'leaks': leaks, 'steps': len(_held_bytes), 'held_bytes': _held_bytes, 'held_at_end': held_at_end, **more}), flush=True)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Keeps the outputs of the validation pass of every epoch, to compare epochs at the end."""
+import torch
+from torch import nn
+
+import truth
+
+model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 32)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+training = [torch.randn(32, 16) for _ in range(8)]
+validation = [torch.randn(64, 16) for _ in range(8)]
+outputs_of_epochs = []
+for epoch in range(6):
+    model.train()
+    for batch in training:
+        optimizer.zero_grad()
+        loss = model(batch.cuda()).square().mean()
+        loss.backward()
+        optimizer.step()
+        truth.end_of_step()
+    model.eval()
+    with torch.no_grad():
+        outputs_of_epochs.append([model(batch.cuda()) for batch in validation])  # leaks
+# As many batches of validation as of training: a step leaves one output, whichever of both is counted.
+truth.tell(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))
