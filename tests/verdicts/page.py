@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Writes docs/verdicts.md from the verdicts of all programs of the corpus."""
 import collections
-import pathlib
 
 from known import KNOWN
 from verdict import FOLDER, RATE_TOLERANCES
@@ -75,6 +74,16 @@ def overview(verdicts):
             row('healthy', *counts_of(healthy)), row('**all**', *(f'**{number}**' for number in counts_of(verdicts)))]
 
 
+def rates(verdicts):
+    lines = [row('sizes of the blocks', 'leaks found', 'rate exact to 0.1 %', 'right', 'largest deviation of a right one'),
+             row('---', '---:', '---:', '---:', '---:')]
+    for sizes, tolerance in RATE_TOLERANCES.items():
+        found = [abs(deviation) for verdict in verdicts for of_sizes, deviation in verdict.deviations if of_sizes == sizes]
+        right = [deviation for deviation in found if deviation <= tolerance]
+        lines.append(row(sizes, len(found), sum(deviation <= 0.001 for deviation in found), len(right), f'{max(right, default=0) * 100:.1f} %'))
+    return lines
+
+
 def wrong_ones(verdicts):
     wrong = [verdict for verdict in verdicts if verdict.wrong]
     if not wrong:
@@ -98,9 +107,9 @@ def text_of(verdicts):
     percents = {sizes: f'{tolerance * 100:.0f} %' for sizes, tolerance in RATE_TOLERANCES.items()}
     return '\n'.join([f'''# Verdicts on programs that we know
 
-How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the kinds that
-people write. Some leak and some do not, and each program knows the truth about itself. This page compares that truth with the reports.
-It was made by one run of all programs, on the simulated device, with PyTorch {versions}:
+How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the
+kinds that people write. Some leak and some do not, and each program knows the truth about itself. This page compares that truth with the reports.
+All programs ran on the simulated device, with PyTorch {versions}:
 
 ```sh
 export GMT_TEST_BUILD=$PWD/build GMT_TEST_SIM_PYTHON=$PWD/scripts/sim-python
@@ -119,7 +128,7 @@ The columns:
 - *missed*: the report does not name a line that leaks.
 - *rate wrong*: the report names the line, with a wrong number of bytes a step.
 - *other*: only the exit code or the first step is wrong, or the program failed.
-- *not judged*: the report says that it could not judge growth. The lack of a finding says little then.
+- *not judged*: the report says that it could not judge growth. A healthy program counts as right then, but the verdict says little.
 
 A program may count in several columns. These must be right:
 
@@ -130,6 +139,11 @@ A program may count in several columns. These must be right:
 
 ## By class
 ''', *table(verdicts), '''
+## Rates
+
+*equal*: each step that leaves something leaves as much as the others. *varying*: blocks become larger or smaller from step to step.
+*doubling*: one buffer is replaced by a larger one now and then.
+''', *rates(verdicts), '''
 ## Wrong verdicts
 ''', *wrong_ones(verdicts), '''
 ## Not judged

@@ -34,7 +34,8 @@ def is_near(value, wanted, tolerance):
 class Verdict:
     """One program: its truth, what the tool reported, and what of that is wrong.
 
-    `accused`, `missed`, `rates` and `others` are lists of sentences. `wrong` is all of them.
+    `accused`, `missed`, `rates` and `others` are lists of sentences. `wrong` is all of them. `deviations` has (sizes, deviation of the rate
+    as a part of it) of each leak that was found.
     """
 
     def __init__(self, path, keep=None, kept=None):
@@ -42,7 +43,7 @@ class Verdict:
         path = pathlib.Path(path).resolve()
         self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
         self.accused, self.missed, self.rates, self.others = [], [], [], []
-        self.truth, self.said = {'leaks': []}, {}
+        self.truth, self.said, self.deviations = {'leaks': []}, {}, []
         stem = self.name.strip('/').removesuffix('.py').replace('/', '-')
         if kept:
             if not os.path.exists(os.path.join(kept, f'{stem}.json')):
@@ -86,6 +87,7 @@ class Verdict:
             self.missed.append(f'{wanted["file"]}:{wanted["line"]}')
             return
         rate = sum(leak['bytes_per_step'] or 0 for leak in found)
+        self.deviations.append((wanted['sizes'], rate / wanted['bytes_per_step'] - 1))
         if not is_near(rate, wanted['bytes_per_step'], RATE_TOLERANCES[wanted['sizes']]):
             self.rates.append(f'{rate:.0f} bytes a step, not {wanted["bytes_per_step"]:.0f}')
         # Where it begins is asked of leaks that begin late; a cache fills before or after the first step, as it comes.
