@@ -52,14 +52,21 @@ def size_of(*tensors):
     return sum(-(-tensor.untyped_storage().nbytes() // 512) * 512 for tensor in tensors)
 
 
-def leak(marker, bytes_per_step=None, first_step=0, path=None, **more):
-    """One leak: the line that allocates what stays (as it is marked), how fast it grows, the first step that leaves something."""
+def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **more):
+    """One leak: the line that allocates what stays (as it is marked), how fast it grows, the first step that leaves something.
+
+    `sizes` says how the sizes of the blocks go, and so how exact a rate can be:
+    'equal': each step that leaves something leaves as much. 'varying': blocks become larger from step to step, or smaller; the rate is
+    what they hold, over the steps. 'doubling': one buffer is replaced by a larger one now and then; the rate is its last size over the steps.
+    """
+    assert sizes in ('equal', 'varying', 'doubling'), sizes
     rate = held_growth(max(first_step, 2)) if bytes_per_step is None else bytes_per_step
     return {'file': pathlib.Path(path or sys.argv[0]).name, 'line': line_of(marker, path), 'bytes_per_step': rate,
-            'first_step': first_step, **more}
+            'first_step': first_step, 'sizes': sizes, **more}
 
 
 def tell(*leaks, **more):
     """Prints the truth as the last line: no leaks means that the program is healthy."""
     held_at_end = _held_now()
-    print(json.dumps({'leaks': leaks, 'steps': len(_held_bytes), 'held_bytes': _held_bytes, 'held_at_end': held_at_end, **more}), flush=True)
+    print(json.dumps({'leaks': leaks, 'steps': len(_held_bytes), 'held_bytes': _held_bytes, 'held_at_end': held_at_end,
+                      'torch': torch.__version__, **more}), flush=True)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Writes docs/verdicts.md from the verdicts of all programs of the corpus."""
+import collections
+
+from known import KNOWN
+from verdict import FOLDER, RATE_TOLERANCES
+
+PAGE = FOLDER.parent.parent / 'docs' / 'verdicts.md'
+
+CLASSES = {
+    'healthy/bounded': 'lists and tables that stop growing',
+    'healthy/caches': 'caches that fill and then stay as they are, weak caches, garbage that is collected',
+    'healthy/data': 'loaders, queues with a limit, batches of varying size',
+    'healthy/evaluation': 'results of an evaluation that the next epoch replaces',
+    'healthy/generation': 'key-value caches and search trees of one request',
+    'healthy/models': 'checkpoints, cross-validation, searches that free the models they tried',
+    'healthy/passes': 'results gathered during one pass or epoch',
+    'healthy/serving': 'servers, sessions that expire, notebooks',
+    'healthy/training': 'techniques of training that change how much memory a step takes',
+    'healthy/windows': 'the last so many losses, frames, transitions',
+    'leaking/caches': 'caches without a limit, or whose entries something else holds',
+    'leaking/cycles': 'tracebacks, and reference cycles while the collector is off',
+    'leaking/graphs': 'tensors kept with their autograd graph',
+    'leaking/growing': 'one tensor that a larger one replaces again and again',
+    'leaking/histories': 'lists and dictionaries of results that nothing empties',
+    'leaking/hooks': 'hooks and callbacks that keep what they see',
+    'leaking/late': 'leaks that begin in the last quarter of the program',
+    'leaking/models': 'copies of models, optimizers and their state',
+    'leaking/queues': 'queues and pools that are filled faster than they are emptied',
+    'leaking/serving': 'answers and caches of requests that are over',
+    'leaking/windows': 'a reference that stays beside a bounded window, from the same line',
+}
+
+COLUMNS = ('programs', 'right', 'accused', 'missed', 'rate wrong', 'other', 'not judged')
+
+
+def folder_of(verdict):
+    return verdict.name.rpartition('/')[0]
+
+
+def counts_of(verdicts):
+    """One number for each of COLUMNS. A program may count in several columns."""
+    return [len(verdicts), *(sum(map(bool, column)) for column in (
+        [not verdict.wrong for verdict in verdicts], [verdict.accused for verdict in verdicts],
+        [verdict.missed for verdict in verdicts], [verdict.rates for verdict in verdicts],
+        [verdict.others for verdict in verdicts], [not verdict.is_judged for verdict in verdicts]))]
+
+
+def summary(verdicts):
+    """One line for a terminal."""
+    count, right, accused, missed, rates, _others, not_judged = counts_of(verdicts)
+    return (f'{count} programs: {right} right, {accused} with a wrong accusation, {missed} with a leak that was missed, '
+            f'{rates} with a wrong rate; growth was not judged in {not_judged}')
+
+
+def row(*cells):
+    return f'| {" | ".join(map(str, cells))} |'
+
+
+def table(verdicts):
+    by_folder = collections.defaultdict(list)
+    for verdict in verdicts:
+        by_folder[folder_of(verdict)].append(verdict)
+    lines = [row('folder', 'contains', *COLUMNS), row('---', '---', *('---:' for _ in COLUMNS))]
+    lines += [row(f'[{folder}](../tests/verdicts/{folder})', CLASSES.get(folder, ''), *counts_of(found))
+              for folder, found in sorted(by_folder.items())]
+    return lines + [row('**all**', '', *(f'**{number}**' for number in counts_of(verdicts)))]
+
+
+def overview(verdicts):
+    leaking = [verdict for verdict in verdicts if verdict.is_leaking]
+    healthy = [verdict for verdict in verdicts if not verdict.is_leaking]
+    return [row('', *COLUMNS), row('---', *('---:' for _ in COLUMNS)), row('leaking', *counts_of(leaking)),
+            row('healthy', *counts_of(healthy)), row('**all**', *(f'**{number}**' for number in counts_of(verdicts)))]
+
+
+def rates(verdicts):
+    lines = [row('sizes of the blocks', 'leaks found', 'rate exact to 0.1 %', 'right', 'largest deviation of a right one'),
+             row('---', '---:', '---:', '---:', '---:')]
+    for sizes, tolerance in RATE_TOLERANCES.items():
+        found = [abs(deviation) for verdict in verdicts for of_sizes, deviation in verdict.deviations if of_sizes == sizes]
+        right = [deviation for deviation in found if deviation <= tolerance]
+        lines.append(row(sizes, len(found), sum(deviation <= 0.001 for deviation in found), len(right), f'{max(right, default=0) * 100:.1f} %'))
+    return lines
+
+
+def wrong_ones(verdicts):
+    wrong = [verdict for verdict in verdicts if verdict.wrong]
+    if not wrong:
+        return ['All verdicts are right.']
+    return [row('program', 'what is wrong', 'why'), row('---', '---', '---')] + [
+        row(f'[{verdict.name}](../tests/verdicts/{verdict.name})', '<br>'.join(text.replace('|', '\\|') for text in verdict.wrong),
+            KNOWN.get(verdict.name, 'not yet understood')) for verdict in wrong]
+
+
+def not_judged(verdicts):
+    reasons = collections.defaultdict(list)
+    for verdict in verdicts:
+        if verdict.said and not verdict.is_judged:
+            reasons[verdict.said['growth_not_judged']].append(verdict.name)
+    return [f'- {reason}: {", ".join(f"`{name}`" for name in names)}' for reason, names in sorted(reasons.items())]
+
+
+def text_of(verdicts):
+    """The whole page."""
+    versions = ', '.join(sorted({verdict.truth['torch'] for verdict in verdicts if 'torch' in verdict.truth}))
+    percents = {sizes: f'{tolerance * 100:.0f} %' for sizes, tolerance in RATE_TOLERANCES.items()}
+    return '\n'.join([f'''# Verdicts on programs that we know
+
+How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the
+kinds that people write. Some leak and some do not, and each program knows the truth about itself. This page compares that truth with the reports.
+All programs ran on the simulated device, with PyTorch {versions}:
+
+```sh
+export GMT_TEST_BUILD=$PWD/build GMT_TEST_SIM_PYTHON=$PWD/scripts/sim-python
+tests/verdicts/matrix.py --markdown
+```
+
+We wrote the programs ourselves, and we repaired the rules where they failed on some of them. So the numbers say how the rules do on kinds of programs
+that we thought of. They do not predict a rate of errors for other programs.
+
+## Summary
+''', *overview(verdicts), f'''
+The columns:
+
+- *right*: the report names each line that leaks, and no other line. Rate, first step and exit code are right too (see below).
+- *accused*: the report names a line that does not leak.
+- *missed*: the report does not name a line that leaks.
+- *rate wrong*: the report names the line, with a wrong number of bytes a step.
+- *other*: only the exit code or the first step is wrong, or the program failed.
+- *not judged*: the report says that it could not judge growth. A healthy program counts as right then, but the verdict says little.
+
+A program may count in several columns. These must be right:
+
+- The rate of a leak: within {percents['equal']}. Where blocks become larger or smaller from step to step: within {percents['varying']}. Where one
+  buffer is replaced by a larger one now and then: within {percents['doubling']}.
+- The first step of a leak that begins late. The report looks at 256 steps at most; the distance of two of them is the tolerance.
+- The exit code of `gpumemtrace check`: 1 for a leaking program, 0 for a healthy one.
+
+## By class
+''', *table(verdicts), '''
+## Rates
+
+*equal*: each step that leaves something leaves as much as the others. *varying*: blocks become larger or smaller from step to step.
+*doubling*: one buffer is replaced by a larger one now and then.
+''', *rates(verdicts), '''
+## Wrong verdicts
+''', *wrong_ones(verdicts), '''
+## Not judged
+
+Growth needs steps: an optimizer, calls of a module, or marks of the program. In these programs the report says why it cannot judge:
+''', *not_judged(verdicts), ''])

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""The tool's verdicts on programs of the corpus: 24 of them, and with --long all.
+
+Each program is one test. With --long, those of known.py must be wrong, and all others right.
+"""
+import os
+import unittest
+
+import tap
+from known import KNOWN
+from snapshots import SIM_PYTHON
+from verdict import FOLDER, Verdict, programs
+
+LONG = os.environ.get('GMT_TEST_LONG')
+
+# Half of them make no optimizer: PyTorch takes as long to load its compiler for one as for all the rest.
+DEFAULT = [
+    'leaking/caches/lru_cache_with_pinned_entries',
+    'leaking/caches/workspaces_by_batch_shape',
+    'leaking/cycles/recursive_closures_with_gc_disabled',
+    'leaking/graphs/streaming_hidden_state',
+    'leaking/growing/replay_buffer_that_doubles',
+    'leaking/histories/sums_and_maxima_in_one_line',
+    'leaking/hooks/profiled_shapes_and_tensors',
+    'leaking/late/recording_from_step_151',
+    'leaking/models/checkpoints_of_four_epochs',
+    'leaking/queues/requests_outpace_batches',
+    'leaking/serving/server_keeps_responses',
+    'leaking/windows/embeddings_kept_and_recent',
+    'healthy/bounded/window_full_after_three_quarters',
+    'healthy/caches/features_in_an_ordered_dict',
+    'healthy/data/double_buffering',
+    'healthy/evaluation/losses_of_three_epochs',
+    'healthy/evaluation/predictions_of_one_pass',
+    'healthy/generation/kv_cache_one_request',
+    'healthy/generation/windowed_cache',
+    'healthy/models/best_checkpoint_on_device',
+    'healthy/models/k_fold',
+    'healthy/serving/sessions_that_expire',
+    'healthy/training/gradual_unfreezing',
+    'healthy/windows/pool_of_generated_images',
+]
+
+
+@unittest.skipUnless(SIM_PYTHON, 'needs PyTorch on the simulated device: run scripts/test')
+class Verdicts(unittest.TestCase):
+    def check_right(self, name):
+        verdict = Verdict(FOLDER / f'{name}.py')
+        self.assertEqual(verdict.wrong, [])
+        if name in DEFAULT:
+            # A report that judges nothing accuses nothing.
+            self.assertIsNone(verdict.said['growth_not_judged'])
+
+    def check_wrong(self, name):
+        verdict = Verdict(FOLDER / f'{name}.py')
+        self.assertNotEqual(verdict.wrong, [], 'the verdict is right now: take it out of known.py')
+        self.assertNotIn('the program failed', ' '.join(verdict.wrong))
+
+
+class Table(unittest.TestCase):
+    def test_names_in_the_tables_are_those_of_programs(self):
+        there = {str(path.relative_to(FOLDER)) for path in programs()}
+        self.assertEqual({*KNOWN, *(f'{name}.py' for name in DEFAULT)} - there, set())
+        self.assertEqual({f'{name}.py' for name in DEFAULT} & set(KNOWN), set())
+
+
+def add(name):
+    known = f'{name}.py' in KNOWN
+    method = (lambda self: self.check_wrong(name)) if known else (lambda self: self.check_right(name))
+    setattr(Verdicts, f'test_{"known_wrong_" if known else ""}{name.replace("/", "_")}', method)
+
+
+for each in [str(path.relative_to(FOLDER).with_suffix('')) for path in programs()] if LONG else DEFAULT:
+    add(each)
+
+if __name__ == '__main__':
+    tap.main()

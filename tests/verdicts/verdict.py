@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Runs one program of the corpus under the recorder and compares what the tool reports with the truth that the program prints."""
+import json
+import os
+import pathlib
+import shutil
+
+from snapshots import Recording, cli, sim_python
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+
+# How far a rate may be from the truth, by what truth.leak() says of the sizes of the blocks.
+RATE_TOLERANCES = {'equal': 0.01, 'varying': 0.05, 'doubling': 0.10}
+# The reports look at no more than this many steps of a series, evenly spaced.
+SAMPLES = 256
+
+
+def programs():
+    """All programs of the corpus, sorted by name."""
+    return sorted(path for kind in ('healthy', 'leaking') for path in (FOLDER / kind).rglob('*.py'))
+
+
+def own(leak):
+    """File and line of the program that a finding names."""
+    frame = leak['stack'][leak['own_frame']] if leak['stack'] else {}
+    return os.path.basename(frame.get('file') or ''), frame.get('line')
+
+
+def is_near(value, wanted, tolerance):
+    """Whether a rate is right; a difference of one byte a step is rounding."""
+    return abs(value - wanted) <= tolerance * abs(wanted) + 1
+
+
+class Verdict:
+    """One program: its truth, what the tool reported, and what of that is wrong.
+
+    `accused`, `missed`, `rates` and `others` are lists of sentences. `wrong` is all of them. `deviations` has (sizes, deviation of the rate
+    as a part of it) of each leak that was found.
+    """
+
+    def __init__(self, path, keep=None, kept=None):
+        """`keep`: a folder for the recording and the truth. `kept`: such a folder of an earlier run, to judge again."""
+        path = pathlib.Path(path).resolve()
+        self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
+        self.accused, self.missed, self.rates, self.others = [], [], [], []
+        self.truth, self.said, self.deviations = {'leaks': []}, {}, []
+        stem = self.name.strip('/').removesuffix('.py').replace('/', '-')
+        if kept:
+            if not os.path.exists(os.path.join(kept, f'{stem}.json')):
+                self.others.append('the program failed: no recording was kept')
+                return
+            self.truth = json.loads(pathlib.Path(kept, f'{stem}.json').read_text())
+            self.judge(os.path.join(kept, f'{stem}.gmt.gz'))
+            return
+        command, libraries = sim_python(str(path))
+        run = Recording(command, None, {'PYTHONPATH': str(FOLDER)}, libraries=libraries)
+        if run.code:
+            self.others.append(f'the program failed: {"".join(run.err.strip().splitlines()[-1:])}')
+            return
+        self.truth = json.loads(run.out.splitlines()[-1])
+        file = max(run.files, key=os.path.getsize)
+        if keep:
+            shutil.copy(file, os.path.join(keep, f'{stem}.gmt.gz'))
+            pathlib.Path(keep, f'{stem}.json').write_text(json.dumps(self.truth))
+        self.judge(file)
+        shutil.rmtree(run.folder, ignore_errors=True)
+
+    def judge(self, file):
+        said = cli('leaks', '--json', file)
+        if said.returncode:
+            self.others.append(f'leaks: {said.stderr.strip()}')
+            return
+        self.said = json.loads(said.stdout)
+        wanted = self.truth['leaks']
+        lines = {(leak['file'], leak['line']) for leak in wanted}
+        self.accused = [f'{leak["definition"]} at {":".join(map(str, own(leak)))}' for leak in self.said['leaks'] if own(leak) not in lines]
+        for leak in wanted:
+            self.compare(leak)
+        status = cli('check', file).returncode
+        # A wrong finding has a wrong exit code; that is one error, not two.
+        if status != (1 if wanted else 0) and not self.accused and not self.missed:
+            self.others.append(f'check exits with {status}')
+
+    def compare(self, wanted):
+        found = [leak for leak in self.said['leaks'] if own(leak) == (wanted['file'], wanted['line'])]
+        if not found:
+            self.missed.append(f'{wanted["file"]}:{wanted["line"]}')
+            return
+        rate = sum(leak['bytes_per_step'] or 0 for leak in found)
+        self.deviations.append((wanted['sizes'], rate / wanted['bytes_per_step'] - 1))
+        if not is_near(rate, wanted['bytes_per_step'], RATE_TOLERANCES[wanted['sizes']]):
+            self.rates.append(f'{rate:.0f} bytes a step, not {wanted["bytes_per_step"]:.0f}')
+        # Where it begins is asked of leaks that begin late; a cache fills before or after the first step, as it comes.
+        if wanted['first_step']:
+            begins = min((leak['first_step'] for leak in found if leak['first_step'] is not None), default=None)
+            margin = -(-self.truth['steps'] // SAMPLES)
+            if begins is None or abs(begins - wanted['first_step']) > margin:
+                self.others.append(f'begins in step {begins}, not {wanted["first_step"]}')
+
+    @property
+    def is_leaking(self):
+        return bool(self.truth['leaks']) or self.name.startswith('leaking/')
+
+    @property
+    def is_judged(self):
+        """False: the report itself says that it cannot judge growth, so no finding means little."""
+        return bool(self.said) and self.said['growth_not_judged'] is None
+
+    @property
+    def wrong(self):
+        return [f'{kind}: {text}' for kind, texts in (('accused', self.accused), ('missed', self.missed), ('rate', self.rates))
+                for text in texts] + self.others
