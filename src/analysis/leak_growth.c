@@ -8,6 +8,7 @@
 
 enum {
 	BIRTHS = 16, /* stretches that a finding lists */
+	SURE_GAPS = 2, /* between blocks, that say how long others may be */
 	MOST_SITES = 64, /* of a line, that are looked at alone */
 	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
 };
@@ -102,23 +103,34 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 	return true;
 }
 
-/* The first step that left something. */
+/*
+ * The first step that left something: from the newest block of the rise back to older ones, as long as none came much longer after the one
+ * before it than others did. A line may have left something else long before.
+ */
 static uint32_t first_step_of(const struct rising *rising, uint32_t group)
 {
 	const struct gmt_leak_search *search = rising->search;
 	const struct gmt_leak_span *span = &search->span;
 	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
-	uint32_t first = (uint32_t)(rising->rise.first * span->stride), step;
-	bool is_late = rising->rise.first > span->first_sample;
+	const struct gmt_rise *rise = &rising->rise;
+	bool is_late = rise->first > span->first_sample && !rise->is_geometric;
+	uint32_t first = UINT32_MAX, curve = (uint32_t)((is_late ? rise->first + 1 : rise->onset) * span->stride), step, longest = 0, gaps = 0;
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
 
-	/* Oldest first. A stack may have left something else before. */
-	for (size_t i = 0; i < count; i++)
-		if (is_of_rise(rising, &blocks[i]) && gmt_series_find(series, blocks[i].stamp, &step) &&
-			(!is_late || step > first))
-			return is_late || step < first ? step : first;
-	return first;
+	for (size_t i = count; i-- > 0;) {
+		if (!is_of_rise(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) || step >= first)
+			continue;
+		if (first != UINT32_MAX) {
+			if (gaps >= SURE_GAPS && first - step > 2 * longest)
+				break;
+			longest = first - step > longest ? first - step : longest;
+			gaps++;
+		}
+		first = step;
+	}
+	/* Where older blocks are replaced or given away, the curve alone tells. */
+	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
 }
 
 static bool report(struct rising *rising, uint32_t group)

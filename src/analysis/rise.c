@@ -282,6 +282,8 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 	ret_rise->kind = kind_of(search);
 	if (ret_rise->kind == GMT_RISE_GROWS || ret_rise->kind == GMT_RISE_FILLS) {
 		ret_rise->first = search->first;
+		while (!search->kept.items[ret_rise->onset] && ret_rise->onset < search->last)
+			ret_rise->onset++;
 		ret_rise->last = search->last;
 		ret_rise->last_rise = search->rises.items[search->rises.count - 1];
 		ret_rise->rises = search->rises.count;

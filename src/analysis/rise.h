@@ -32,6 +32,7 @@ struct gmt_rise_curve {
 
 struct gmt_rise {
 	enum gmt_rise_kind kind;
+	size_t onset;        /* the first sample of all at which something was kept */
 	size_t first, last;  /* samples between which it grew */
 	size_t last_rise;    /* the last sample of them that held more than the one before */
 	size_t rises;        /* samples that kept more than the one before */
