@@ -159,19 +159,19 @@ static bool are_most_filled(const struct gmt_leak_search *search)
 }
 
 /* Whether in the last quarter of the steps half as much ended of what had been kept for a while as was left: a window. */
-static bool turns_over(const struct gmt_leak_search *search, uint32_t group)
+static bool turns_over(const struct gmt_leak_search *search, const uint32_t *sites, size_t site_count)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	size_t samples = search->span.samples;
 	uint64_t left = search->held.items[samples - 1] - search->held.items[samples - 1 - samples / 4], ended = 0;
 
-	for (size_t site = 0; site < maker->history->sites.count; site++)
-		if (maker->group_of.items[site] == group + 1)
-			ended += maker->history->sites.items[site].late_bytes[search->span.series];
+	for (size_t i = 0; i < site_count; i++)
+		ended += maker->history->sites.items[sites[i]].late_bytes[search->span.series];
 	return ended && ended >= left / 2;
 }
 
-bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, struct gmt_rise *ret_rise)
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_span *span = &search->span;
@@ -192,7 +192,7 @@ bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, 
 	for (size_t i = 1; i < span->samples; i++)
 		search->held.items[i] += search->held.items[i - 1];
 	memcpy(search->low.items, search->held.items, span->samples * sizeof(*search->low.items));
-	if (!are_most_filled(search) || turns_over(search, group))
+	if (!are_most_filled(search) || turns_over(search, sites, site_count))
 		return true;
 	if (!gmt_leak_curve_judge(search, UINT64_MAX, ret_rise) ||
 		!gmt_slope_of(search->held.items + span->first_sample, span->samples - span->first_sample, &slope))

@@ -37,6 +37,7 @@ struct gmt_leak_account_state {
 	bool has_reason;  /* in this series: it is reported, or it rises for a reason, or it is judged elsewhere */
 	bool is_summed;   /* it is part of an unexplained growth that was found */
 	bool is_noted;    /* in given_back or levels_off */
+	uint64_t block_bytes; /* the size of its blocks at the end of the last step; 0: they differ, or there are none */
 	size_t levels_off_plus_1; /* where in levels_off; 0: not there */
 };
 
@@ -57,6 +58,7 @@ struct gmt_leak_search {
 	GMT_VEC(struct gmt_leak_gather) gathers;
 	bool has_gathers;
 	GMT_VEC(struct gmt_leak_account_state) groups; /* by group */
+	uint64_t pairs_left;             /* sites that may still be compared with groups that grow; a hostile file has too many */
 	GMT_VEC(uint64_t) held, low;     /* by sample: what the sites held that were looked at last; the least */
 };
 
@@ -114,7 +116,8 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
  * Likewise of what a group made until each sample and still holds at the horizon. What was given back does not hide it: so a little that is
  * kept shows among much that comes and goes. Only where most steps left something; a window would look alike at its end.
  */
-bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, struct gmt_rise *ret_rise);
+bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	struct gmt_rise *ret_rise);
 
 struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group);
 

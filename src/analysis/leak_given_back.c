@@ -5,7 +5,8 @@
 
 enum {
 	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
-	MOST_GATHERS = 100,   /* that are looked at */
+	MOST_GATHERS = 100,
+	MOST_JOINTS = 10000,  /* calls that join tensors, which are looked at for them */
 	SMALLEST_VALUE = 4,   /* ... one value of so many bytes */
 };
 
@@ -81,6 +82,7 @@ static bool find_gathers(struct gmt_leak_search *search)
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_snapshot *snapshot = maker->snapshot;
 	uint64_t first = maker->history->captures[search->span.moment].stamp;
+	size_t joints = 0;
 
 	search->has_gathers = true;
 	for (size_t i = snapshot->events.count; i-- > snapshot->past_events;) {
@@ -93,7 +95,7 @@ static bool find_gathers(struct gmt_leak_search *search)
 			continue;
 		stack = maker->traces->stack_of_trace[event.trace];
 		if (!(maker->traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(CAT)) ||
-			search->gathers.count == MOST_GATHERS || !is_behind_steps(search, stack))
+			joints++ >= MOST_JOINTS || search->gathers.count == MOST_GATHERS || !is_behind_steps(search, stack))
 			continue;
 
 		struct gmt_leak_gather *gather = gmt_vec_push(&search->gathers);

@@ -9,6 +9,7 @@
 enum {
 	BIRTHS = 16, /* stretches that a finding lists */
 	SURE_GAPS = 2, /* between blocks, that say how long others may be */
+	MOST_PAIRS = 2000000,
 	MOST_SITES = 64, /* of a line, that are looked at alone */
 	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
 };
@@ -224,21 +225,22 @@ static bool is_of_phases(const struct rising *rising, uint32_t group)
  */
 static bool has_moved(const struct rising *rising, uint32_t group)
 {
-	const struct gmt_leak_search *search = rising->search;
+	struct gmt_leak_search *search = rising->search;
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_leak_group *row = &maker->groups.items[group];
 	const struct gmt_rise *rise = &rising->rise;
-	uint64_t size_bytes = gmt_leak_block_bytes(search, group), fallen = 0;
+	uint64_t size_bytes = search->groups.items[group].block_bytes, fallen = 0;
 
-	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
+	for (uint32_t site = 0; site < maker->history->sites.count && search->pairs_left; site++) {
 		uint32_t other_plus_1 = maker->group_of.items[site];
 		const struct gmt_leak_group *other = other_plus_1 ? &maker->groups.items[other_plus_1 - 1] : NULL;
 		uint64_t before, after;
 
 		if (!other || (other_plus_1 == group + 1 ? !search->only_site_plus_1 || site + 1 == search->only_site_plus_1 :
 			!size_bytes || other->layer != row->layer || other->device != row->device ||
-				gmt_leak_block_bytes(search, other_plus_1 - 1) != size_bytes))
+				search->groups.items[other_plus_1 - 1].block_bytes != size_bytes))
 			continue;
+		search->pairs_left--;
 		before = gmt_leak_held_by(search, site, rise->first);
 		after = gmt_leak_held_by(search, site, rise->last);
 		fallen += before > after ? before - after : 0;
@@ -321,7 +323,8 @@ static bool judge_sites(struct rising *rising, uint32_t group, const uint32_t *s
 		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
 		return note_line(search, group, sites, site_count, rising->rise.kind);
 	}
-	if (rising->rise.kind == GMT_RISE_NONE && !is_alone && !gmt_leak_rise_of_survivors(search, group, &rising->rise))
+	if (rising->rise.kind == GMT_RISE_NONE && !is_alone && 
+		!gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;
@@ -403,6 +406,9 @@ static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites
 {
 	for (uint32_t group = 0; group < search->maker->groups.count; group++)
 		search->groups.items[group].has_reason = search->maker->is_reported.items[group];
+	for (uint32_t group = 0; group < search->maker->groups.count; group++)
+		search->groups.items[group].block_bytes = gmt_leak_block_bytes(search, group);
+	search->pairs_left = MOST_PAIRS;
 	search->parameters_grow = false;
 	search->parameter_bytes = parameter_bytes(search);
 	for (int others = 0; others < 2; others++)
