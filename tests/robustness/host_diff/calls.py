@@ -106,8 +106,18 @@ def trace(host, place, preload):
     return found
 
 
+def is_killed(process):
+    """Whether somebody ended it, maybe in the middle of a call."""
+    return any("+++ killed" in call or ("<unfinished ...>" in call and not call.startswith("exit")) for call in process[-2:])
+
+
 def changes(plain, recorded):
-    """Lines that only one of two processes has, with "+ " or "- " in front."""
-    lines = difflib.SequenceMatcher(None, plain, recorded, autojunk=False).get_opcodes()
-    return [sign + line for kind, a, b, c, d in lines if kind != "equal"
+    """
+    Lines that only one of two processes has, with "+ " or "- " in front. How far a process had come that somebody killed is chance: what
+    only one of them did at its end does not count.
+    """
+    steps = difflib.SequenceMatcher(None, plain, recorded, autojunk=False).get_opcodes()
+    if steps and steps[-1][0] != "equal" and (is_killed(plain) or is_killed(recorded)):
+        steps.pop()
+    return [sign + line for kind, a, b, c, d in steps if kind != "equal"
             for sign, part in (("- ", plain[a:b]), ("+ ", recorded[c:d])) for line in part]
