@@ -266,6 +266,35 @@ uint64_t gmt_leak_block_bytes(const struct gmt_leak_search *search, uint32_t gro
 	return count ? blocks[0].size_bytes : 0;
 }
 
+void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_history_capture *capture = &maker->history->captures[search->span.moment];
+	const struct gmt_device *device = leak->device >= 0 ?
+		gmt_snapshot_device(maker->snapshot, (uint32_t)leak->device) : NULL;
+	uint64_t held = 0, cached = 0;
+	double steps;
+
+	/* What is free on the device is not free in a heap. */
+	if (!device || leak->bytes_per_step <= 0 || leak->layer == GMT_LAYER_CUSTOM)
+		return;
+	for (size_t i = 0; i < capture->accounts.count; i++) {
+		const struct gmt_books_account *account = &capture->accounts.items[i];
+
+		if (account->device != leak->device)
+			continue;
+		if (account->layer == GMT_LAYER_CUDA)
+			held = account->live_bytes;
+		else if (account->told_reserved_bytes > account->told_allocated_bytes)
+			cached = account->told_reserved_bytes - account->told_allocated_bytes;
+	}
+	if (held > device->total_bytes)
+		return;
+	steps = ((double)(device->total_bytes - held) + (double)cached) / leak->bytes_per_step;
+	if (steps < 1e18) /* more than a number of the JSON, and never */
+		leak->steps_to_oom = (uint64_t)steps;
+}
+
 void gmt_leak_search_fini(struct gmt_leak_search *search)
 {
 	gmt_vec_fini(&search->held);

@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_LEAK_EVIDENCE_H
 
 /*
- * What speaks for growth: what the sites of a group held at the ends of steps, what of that the program gave back later, and how old
- * the blocks are that are left. Part of analysis/leaks.
+ * What speaks for growth: what the sites of a group held at the ends of steps, what of that the program gave back later,
+ * and how old the blocks are that are left. Part of analysis/leaks.
  */
 
 #include "analysis/leak_groups.h"
@@ -32,13 +32,15 @@ struct gmt_leak_gather {
 	uint64_t bytes;
 };
 
-/* Whether a group is part of what no line explains. */
-struct gmt_leak_account_state {
-	bool has_reason;  /* in this series: it is reported, or it rises for a reason, or it is judged elsewhere */
-	bool is_summed;   /* it is part of an unexplained growth that was found */
-	bool is_noted;    /* in given_back or levels_off */
-	uint64_t block_bytes; /* the size of its blocks at the end of the last step; 0: they differ, or there are none */
-	size_t levels_off_plus_1; /* where in levels_off; 0: not there */
+/* What is known of a group in the series that is looked at; what is said of it stays from series to series. */
+struct gmt_leak_group_state {
+	enum gmt_category category; /* of its newest block at the end of the last step */
+	uint64_t block_bytes;       /* the size of its blocks then; 0: they differ, or there are none */
+	bool has_reason;            /* it is reported, or it rises for a reason, or it is judged elsewhere */
+	bool is_looked_at;          /* in the account that no line explains */
+	bool is_summed;             /* it is part of an unexplained growth that was found */
+	bool is_noted;              /* in given_back or levels_off */
+	size_t levels_off_plus_1;   /* where in levels_off; 0: not there */
 };
 
 /* The steepest part of a curve. */
@@ -57,9 +59,17 @@ struct gmt_leak_search {
 	bool parameters_grow;            /* a line that makes some was found to grow */
 	GMT_VEC(struct gmt_leak_gather) gathers;
 	bool has_gathers;
-	GMT_VEC(struct gmt_leak_account_state) groups; /* by group */
+	GMT_VEC(struct gmt_leak_group_state) groups; /* by group */
 	uint64_t pairs_left;             /* sites that may still be compared with groups that grow; a hostile file has too many */
 	GMT_VEC(uint64_t) held, low;     /* by sample: what the sites held that were looked at last; the least */
+};
+
+/* A growth: of which sites, and how. */
+struct gmt_leak_rising {
+	struct gmt_leak_search *search;
+	struct gmt_rise rise;
+	bool replaced;        /* one block is replaced by the next; then all sites of the group count */
+	struct gmt_map sites; /* that hold more at the end of the rise */
 };
 
 /* Blocks of a group at the end of the last step. */
@@ -73,8 +83,9 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
 
 /*
- * Until when giving back counts: where most of what was there from the first steps on (a model) outlives the last allocation, functions
- * have returned there one by one, up to the end of the work. Else they all ended at once, which says nothing: up to the last allocation.
+ * Until when giving back counts: where most of what was there from the first steps on (a model) outlives the last
+ * allocation, functions have returned there one by one, up to the end of the work. Else they all ended at once, which says
+ * nothing: up to the last allocation.
  */
 enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span);
 
@@ -88,10 +99,28 @@ static inline bool gmt_leak_is_looked_at(const struct gmt_leak_search *search, c
 uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
 
 /*
- * Whether what a group kept was joined to one tensor behind the last step, in the same file of the program, and dropped before the end of
- * the work: predictions or losses of one pass. Then it was gathered on purpose. Only blocks that fit count. False when out of memory.
+ * Whether what a group kept was joined to one tensor behind the last step, in the same file of the program, and dropped
+ * before the end of the work: predictions or losses of one pass. Then it was gathered on purpose. Only blocks of the rise
+ * count. False when out of memory.
  */
-bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, gmt_leak_fits *fits, void *context, bool *ret_gathered);
+bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, bool *ret_gathered);
+
+/*
+ * Whether the program has a reason to hold more from step to step, though what these sites of a group hold rises: `rising`
+ * has the rise, and gets its sites. False when out of memory.
+ */
+bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
+	bool *ret_reason);
+
+/*
+ * Whether a group is gradients or optimizer state of parameters that are trained from a later step on: there are no more
+ * of them than parameters, except for what an optimizer keeps several times. Where parameters grow too, they are found by
+ * these.
+ */
+bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group);
+
+/* Whether a block is of the rise; `context` is a gmt_leak_rising. See gmt_leak_fits. */
+bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block);
 
 /*
  * A curve in held and low: begins with zero, takes the sites one by one, and is judged. `later_bytes` as in gmt_rise_curve.
@@ -113,8 +142,9 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
 	struct gmt_rise *ret_rise);
 
 /*
- * Likewise of what a group made until each sample and still holds at the horizon. What was given back does not hide it: so a little that is
- * kept shows among much that comes and goes. Only where most steps left something; a window would look alike at its end.
+ * Likewise of what a group made until each sample and still holds at the horizon. What was given back does not hide it: so
+ * a little that is kept shows among much that comes and goes. Only where most steps left something; a window would look
+ * alike at its end.
  */
 bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise);
@@ -137,14 +167,8 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
 void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *leak);
 
 /*
- * Whether a group is gradients or optimizer state of parameters that are trained from a later step on: there are no more
- * of them than parameters, except for what an optimizer keeps several times. Where parameters grow too, they are found by these.
- */
-bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group);
-
-/*
- * Definition unexplained, for one series, when all groups have been looked at. `sites` and `first_site` are the sites of the groups, those
- * of a group next to each other. False when out of memory.
+ * Definition unexplained, for one series, when all groups have been looked at. `sites` and `first_site` are the sites of
+ * the groups, those of a group next to each other. False when out of memory.
  */
 bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
 

@@ -4,9 +4,9 @@
 #include "model/landmarks.h"
 
 enum {
-	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
 	MOST_GATHERS = 100,
 	MOST_JOINTS = 10000,  /* calls that join tensors, which are looked at for them */
+	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
 	SMALLEST_VALUE = 4,   /* ... one value of so many bytes */
 };
 
@@ -82,10 +82,10 @@ static bool find_gathers(struct gmt_leak_search *search)
 	const struct gmt_leak_maker *maker = search->maker;
 	const struct gmt_snapshot *snapshot = maker->snapshot;
 	uint64_t first = maker->history->captures[search->span.moment].stamp;
-	size_t joints = 0;
+	size_t joints = 0, i = snapshot->events.count;
 
 	search->has_gathers = true;
-	for (size_t i = snapshot->events.count; i-- > snapshot->past_events;) {
+	while (i-- > snapshot->past_events && joints < MOST_JOINTS && search->gathers.count < MOST_GATHERS) {
 		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
 		uint32_t stack;
 
@@ -94,8 +94,10 @@ static bool find_gathers(struct gmt_leak_search *search)
 		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH || event.stamp > maker->timeline->work_end)
 			continue;
 		stack = maker->traces->stack_of_trace[event.trace];
-		if (!(maker->traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(CAT)) ||
-			joints++ >= MOST_JOINTS || search->gathers.count == MOST_GATHERS || !is_behind_steps(search, stack))
+		if (!(maker->traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(CAT)))
+			continue;
+		joints++;
+		if (!is_behind_steps(search, stack))
 			continue;
 
 		struct gmt_leak_gather *gather = gmt_vec_push(&search->gathers);
@@ -106,8 +108,9 @@ static bool find_gathers(struct gmt_leak_search *search)
 	return true;
 }
 
-bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, gmt_leak_fits *fits, void *context, bool *ret_gathered)
+bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, bool *ret_gathered)
 {
+	struct gmt_leak_search *search = rising->search;
 	const struct gmt_leak_maker *maker = search->maker;
 	size_t count, at_end;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
@@ -123,7 +126,7 @@ bool gmt_leak_is_gathered(struct gmt_leak_search *search, uint32_t group, gmt_le
 	file = file_of(maker->traces, maker->replay->site_stacks.items[blocks[count - 1].site]);
 	/* What the tensors in them come to at least: results that keep their graph keep much more than what was joined. */
 	for (size_t i = 0; i < count; i++)
-		if (fits(context, &blocks[i]))
+		if (gmt_leak_is_of_rise(rising, &blocks[i]))
 			bytes += blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;
 	for (size_t i = 0; file && i < search->gathers.count; i++)
 		joined += search->gathers.items[i].file == file ? search->gathers.items[i].bytes : 0;

@@ -129,7 +129,7 @@ static bool add_block(struct largest *largest, const struct gmt_history_block *b
 }
 
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, void *context,
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, const void *context,
 	struct gmt_leak **ret_leak)
 {
 	const struct gmt_leak_group *row = &maker->groups.items[group];
@@ -227,6 +227,26 @@ bool gmt_leak_groups_make(struct gmt_leak_maker *maker)
 	for (int moment = 0; done && moment < GMT_MOMENTS; moment++)
 		done = sort_capture(maker, (enum gmt_history_moment)moment);
 	return done;
+}
+
+static int most_first(const void *left, const void *right)
+{
+	const struct gmt_leak_line *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count)
+{
+	if (count)
+		qsort(lines, count, sizeof(*lines), most_first);
+	if (count > GMT_LEAK_LINES)
+		count = GMT_LEAK_LINES;
+	while (count && !lines[count - 1].bytes)
+		count--;
+	return count;
 }
 
 void gmt_leak_groups_fini(struct gmt_leak_maker *maker)

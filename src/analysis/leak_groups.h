@@ -60,15 +60,18 @@ bool gmt_leak_groups_make(struct gmt_leak_maker *maker);
 bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition);
 
 /* Says which of a group's blocks a finding is about. */
-typedef bool gmt_leak_fits(void *context, const struct gmt_history_block *block);
+typedef bool gmt_leak_fits(const void *context, const struct gmt_history_block *block);
 
 /*
  * A finding about those of these blocks of `group` for which `fits` says yes (NULL: all). *ret_leak is
  * the row, good until the next one, or NULL when there are no such blocks. False when out of memory.
  */
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
-	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, void *context,
+	const struct gmt_history_block *blocks, size_t count, gmt_leak_fits *fits, const void *context,
 	struct gmt_leak **ret_leak);
+
+/* Sorts lines, the largest first, and returns how many of them a list shows: the first few, none of 0 bytes. */
+size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count);
 
 /* Definition growth, for all groups. */
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker);

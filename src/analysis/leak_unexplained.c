@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition unexplained. What a layer holds at the ends of steps is known exactly, so its rise can be accounted for: by findings of
- * growth, by lines that rise for another reason, and by what remains. The curves of the lines that remain are summed and judged as one.
+ * Definition unexplained. What a layer holds at the ends of steps is known exactly, so its rise can be accounted for: by
+ * findings of growth, by lines that rise for another reason, and by what remains. The curves of the lines that remain are
+ * summed and judged as one.
  */
-#include <stdlib.h>
-
 #include "analysis/leak_evidence.h"
 
 enum { SPARSEST = 4 }; /* one of so many samples must have risen */
@@ -33,7 +32,7 @@ static bool is_of(const struct gmt_leak_group *group, const struct account *acco
 static bool is_open(const struct sum *sum, uint32_t group)
 {
 	const struct gmt_leak_search *search = sum->search;
-	const struct gmt_leak_account_state *state = &search->groups.items[group];
+	const struct gmt_leak_group_state *state = &search->groups.items[group];
 
 	return is_of(&search->maker->groups.items[group], &sum->account) && !state->has_reason && !state->is_summed &&
 		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
@@ -69,7 +68,8 @@ static bool judge(struct sum *sum)
 }
 
 /*
- * What of the rise is old. What was made in the last two steps is in use, and blocks that are replaced by larger ones rise too.
+ * What of the rise is old. What was made in the last two steps is in use, and blocks that are replaced by larger ones rise
+ * too.
  */
 static uint64_t kept_bytes(const struct sum *sum)
 {
@@ -87,15 +87,6 @@ static uint64_t kept_bytes(const struct sum *sum)
 			bytes += old < rose ? old - before : rose - before;
 	}
 	return bytes;
-}
-
-static int most_first(const void *left, const void *right)
-{
-	const struct gmt_leak_line *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
 static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
@@ -116,10 +107,7 @@ static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
 			return false;
 		*row = line;
 	}
-	if (leak->rose_most.count)
-		qsort(leak->rose_most.items, leak->rose_most.count, sizeof(*leak->rose_most.items), most_first);
-	if (leak->rose_most.count > GMT_LEAK_LINES)
-		leak->rose_most.count = GMT_LEAK_LINES;
+	leak->rose_most.count = gmt_leak_sort_lines(leak->rose_most.items, leak->rose_most.count);
 	return true;
 }
 
@@ -129,7 +117,7 @@ static void close_groups(const struct sum *sum)
 	struct gmt_leaks *leaks = sum->search->maker->leaks;
 
 	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++) {
-		struct gmt_leak_account_state *state = &sum->search->groups.items[group];
+		struct gmt_leak_group_state *state = &sum->search->groups.items[group];
 
 		if (!is_open(sum, group))
 			continue;
@@ -168,18 +156,12 @@ static bool is_dense(const struct gmt_rise *rise)
 
 static bool look_at(struct sum *sum)
 {
+	for (uint32_t group = 0; group < sum->search->maker->groups.count; group++)
+		if (is_of(&sum->search->maker->groups.items[group], &sum->account))
+			sum->search->groups.items[group].is_looked_at = true;
 	if (!judge(sum))
 		return false;
 	return !is_dense(&sum->rise) || kept_bytes(sum) < sum->rise.bytes / 2 || report(sum);
-}
-
-/* Whether an earlier group is of the same account, which then was looked at. */
-static bool is_seen(const struct gmt_leak_maker *maker, uint32_t group, const struct account *account)
-{
-	for (uint32_t other = 0; other < group; other++)
-		if (is_of(&maker->groups.items[other], account))
-			return true;
-	return false;
 }
 
 bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
@@ -195,7 +177,7 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
 			.account = { row->layer, row->device, row->space },
 		};
 
-		if (!is_seen(maker, group, &sum.account) && !look_at(&sum))
+		if (!search->groups.items[group].is_looked_at && !look_at(&sum))
 			return false;
 	}
 	return true;

@@ -168,7 +168,7 @@ static uint64_t work_end_ns(const struct gmt_leak_maker *maker)
 }
 
 /* Whether a block has lived for longer than was allowed. */
-static bool is_old(void *context, const struct gmt_history_block *block)
+static bool is_old(const void *context, const struct gmt_history_block *block)
 {
 	const struct gmt_leak_maker *maker = context;
 	uint64_t end_ns = work_end_ns(maker);
@@ -251,25 +251,6 @@ static void drop_unasked(struct gmt_leak_maker *maker)
 		maker->is_reported.items[i] = false;
 }
 
-static int most_first(const void *left, const void *right)
-{
-	const struct gmt_leak_line *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return (a->stack > b->stack) - (a->stack < b->stack);
-}
-
-static void sort_lines(struct gmt_leak_line *lines, size_t *count)
-{
-	if (*count)
-		qsort(lines, *count, sizeof(*lines), most_first);
-	if (*count > GMT_LEAK_LINES)
-		*count = GMT_LEAK_LINES;
-	while (*count && !lines[*count - 1].bytes)
-		--*count;
-}
-
 /* By definition, then what grows fastest or is most; then as the file has them. */
 static int strongest_first(const void *left, const void *right)
 {
@@ -318,8 +299,8 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 
 	if (done) {
 		give_hints(&maker);
-		sort_lines(ret_leaks->given_back.items, &ret_leaks->given_back.count);
-		sort_lines(ret_leaks->levels_off.items, &ret_leaks->levels_off.count);
+		ret_leaks->given_back.count = gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
+		ret_leaks->levels_off.count = gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);
 		if (ret_leaks->rows.count)
 			qsort(ret_leaks->rows.items, ret_leaks->rows.count, sizeof(*ret_leaks->rows.items),
 				strongest_first);

@@ -140,8 +140,8 @@ static bool come_slower(const struct search *search)
 }
 
 /*
- * Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than the first. Not where
- * the last three quarters brought about the same: then something filled up beside what goes on.
+ * Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than
+ * the first. Not where the last three quarters brought about the same: then something filled up beside what goes on.
  */
 static bool tails_off(const struct search *search)
 {
@@ -217,8 +217,9 @@ static bool are_alike(double a, double b, double tolerance)
 }
 
 /*
- * From rise to rise, so that neither the time before the first one counts nor that behind the last. Where it rose faster at the
- * beginning, and evenly from then on, a window filled beside it: the even part counts. Where it rises faster and faster, the whole run does.
+ * From rise to rise, so that neither the time before the first one counts nor that behind the last. Where it rose faster
+ * at the beginning, and evenly from then on, a window filled beside it: the even part counts. Where it rises faster and
+ * faster, the whole run does.
  */
 static double rate_of(const struct search *search)
 {
@@ -234,7 +235,8 @@ static double rate_of(const struct search *search)
 	third = rises[count / 2];
 	fourth = rises[count * 3 / 4];
 	later = rate_between(search, third, last);
-	if (are_alike(mean, later, 0.005) || !are_alike(rate_between(search, third, fourth), rate_between(search, fourth, last), 0.05))
+	if (are_alike(mean, later, 0.005) ||
+		!are_alike(rate_between(search, third, fourth), rate_between(search, fourth, last), 0.05))
 		return later > 1.2 * mean && search->is_from_start ? rate_between(search, 0, search->curve->count - 1) : mean;
 	return later;
 }

@@ -5,8 +5,9 @@
 /*
  * How a curve of held bytes rises: what it never gives back. In the flow: history -> rise -> leaks.
  *
- * What a line has kept at a moment is the least that it holds from then on. A sliding window, a cache that drops what is old, a request
- * that is over: all of them come back down, and keep nothing. A leak keeps more and more, also where it hides beside a window.
+ * What a line has kept at a moment is the least that it holds from then on. A sliding window, a cache that drops what is
+ * old, a request that is over: all of them come back down, and keep nothing. A leak keeps more and more, also where it
+ * hides beside a window.
  */
 
 #include <stdbool.h>

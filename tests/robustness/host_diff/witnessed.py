@@ -11,10 +11,10 @@ from snapshots import BUILD, SHIM
 HERE = os.path.join(BUILD, "tests", "robustness", "host_diff")
 FIRST, LAST = (os.path.join(HERE, f"libwitness-{name}.so") for name in ("first", "last"))
 FOLDER = "witnessed"
-# The recorder's file and the libraries that it is linked to are in each process: the loader put them there.
 # Who waits for another program calls these until it is there: how often is chance.
 ASKED_AGAIN = {"sleep", "redis-cli"}
 RUNS = 6  # without the recorder, at most
+# The recorder's file and the libraries that it is linked to are in each process: the loader put them there.
 LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
 
 
