@@ -81,6 +81,7 @@ static void apply(void)
 	gmt_config.dynsym = is(GMT_RECORDER_OPTION_dynsym, "on");
 	gmt_config.watch_code = is(GMT_RECORDER_OPTION_watch_code, "on");
 	gmt_config.steps = is(GMT_RECORDER_OPTION_steps, "auto");
+	gmt_config.tensors = is(GMT_RECORDER_OPTION_tensors, "auto");
 	gmt_config.nvtx = is(GMT_RECORDER_OPTION_nvtx, "on");
 	gmt_config.samples = is(GMT_RECORDER_OPTION_samples, "on");
 	gmt_config.nvml = is(GMT_RECORDER_OPTION_nvml, "on");

@@ -49,6 +49,7 @@ struct gmt_config {
 	bool dynsym; /* hooked names are changed in the driver's and libc's tables (routes/dynsym.h) */
 	bool watch_code; /* freed code objects of Python are counted (capture/python_deaths.h) */
 	bool steps; /* found automatically (observe/optimizer.h) */
+	bool tensors; /* modules and optimizers are asked for them (observe/tensor_roles.h) */
 	bool nvtx; /* NVTX is recorded */
 	bool samples; /* the driver is asked what its devices' memory is */
 	bool nvml; /* and so is NVML */

@@ -83,8 +83,11 @@ static enum gmt_interpreter_state look(const char **ret_why)
 	found.gc_enable = gmt_symbol_in(NULL, "PyGC_Enable");
 	found.none = gmt_symbol_in(NULL, "_Py_NoneStruct");
 	found.dict_type = gmt_symbol_in(NULL, "PyDict_Type");
+	found.list_type = gmt_symbol_in(NULL, "PyList_Type");
+	found.text_type = gmt_symbol_in(NULL, "PyUnicode_Type");
 	found.exception_type = gmt_symbol_in(NULL, "PyExc_Exception");
-	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type || !found.exception_type)
+	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type || !found.list_type ||
+		!found.text_type || !found.exception_type)
 		missing = "Python does not show what is needed";
 	if (missing) {
 		*ret_why = missing;

@@ -43,7 +43,12 @@
 	F(int, compare, PyObject_RichCompareBool, (void *, void *, int)) \
 	F(void *, call, PyObject_CallFunctionObjArgs, (void *, ...)) \
 	F(void *, weak_reference, PyWeakref_NewRef, (void *, void *)) \
+	F(int, is_subtype, PyType_IsSubtype, (void *, void *)) \
+	F(void *, generic_dict, PyObject_GenericGetDict, (void *, void *)) \
+	F(intptr_t, list_size, PyList_Size, (void *)) \
+	F(void *, list_item, PyList_GetItem, (void *, intptr_t)) \
 	F(void *, int_of_address, PyLong_FromVoidPtr, (void *)) \
+	F(void *, address_of_int, PyLong_AsVoidPtr, (void *)) \
 	F(const char *, text_of, PyUnicode_AsUTF8AndSize, (void *, intptr_t *)) \
 	F(void *, function_new, PyCFunction_NewEx, (void *, void *, void *)) \
 	F(void *, system_object, PySys_GetObject, (const char *)) \
@@ -60,7 +65,7 @@ struct gmt_interpreter {
 	int (*gc_disable)(void); /* from 3.10, else NULL; both need the GIL */
 	int (*gc_enable)(void);
 	void *none;
-	void *dict_type;
+	void *dict_type, *list_type, *text_type;
 	void **exception_type; /* PyExc_Exception */
 };
 

@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "capture/python.h"
+#include "config.h"
 #include "observe/interpreter.h"
 #include "observe/optimizer_number.h"
+#include "observe/tensor_roles.h"
 #include "record/mark.h"
 
 enum {
@@ -112,10 +114,13 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 	intptr_t length = 0;
 	const char *text = name ? py->text_of(name, &length) : NULL;
 
+	uint64_t steps, number = gmt_optimizer_number(arguments[0], &steps);
+
 	if (!text)
 		py->clear_error();
-	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0,
-		gmt_optimizer_number(arguments[0]));
+	if (gmt_config.tensors)
+		gmt_tensor_roles_see_step(arguments[0], steps);
+	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0, number);
 	release(name);
 	release(type);
 	return none();
@@ -128,6 +133,8 @@ static void *on_end(void *self, void *const *arguments, intptr_t count, void *ke
 	(void)count;
 	(void)keywords;
 	gmt_interpreter_close();
+	if (gmt_config.tensors)
+		gmt_tensor_roles_see_end();
 	gmt_mark(GMT_MARK_KIND_TEARDOWN, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, 0);
 	gmt_python_end();
 	return none();

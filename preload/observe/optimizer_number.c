@@ -12,6 +12,7 @@ static struct known {
 	void *optimizer; /* its address; NULL: free */
 	void *reference; /* weak */
 	uint64_t number;
+	uint64_t steps;   /* how often it was asked for */
 } known[KEPT];
 
 static uint64_t last_number;
@@ -30,7 +31,7 @@ static bool is_alive(const struct known *row)
 	return is_it;
 }
 
-uint64_t gmt_optimizer_number(void *optimizer)
+uint64_t gmt_optimizer_number(void *optimizer, uint64_t *ret_steps)
 {
 	struct known *row = NULL;
 	void *reference;
@@ -38,8 +39,11 @@ uint64_t gmt_optimizer_number(void *optimizer)
 	for (unsigned i = 0; i < KEPT && !row; i++)
 		if (known[i].optimizer == optimizer)
 			row = &known[i];
-	if (row && is_alive(row))
+	*ret_steps = 0;
+	if (row && is_alive(row)) {
+		*ret_steps = ++row->steps;
 		return row->number;
+	}
 	reference = gmt_interpreter.weak_reference(optimizer, NULL);
 	if (!reference) {
 		gmt_interpreter.clear_error();
@@ -49,6 +53,7 @@ uint64_t gmt_optimizer_number(void *optimizer)
 		row = &known[next_place++ % KEPT];
 	if (row->reference)
 		gmt_interpreter.dec_ref(row->reference);
-	*row = (struct known){ optimizer, reference, ++last_number };
+	*row = (struct known){ optimizer, reference, ++last_number, 1 };
+	*ret_steps = row->steps;
 	return row->number;
 }

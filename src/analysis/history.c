@@ -2,6 +2,7 @@
 #include "analysis/history.h"
 
 #include "analysis/history_captures.h"
+#include "analysis/history_roles.h"
 #include "analysis/history_steps.h"
 #include "base/pages.h"
 #include "model/clock.h"
@@ -22,6 +23,8 @@ struct state {
 	GMT_VEC(uint8_t) site_parts;
 	GMT_VEC(struct burst) bursts;
 	size_t room_sites, room_accounts; /* that there is room for */
+	struct gmt_history_roles roles;
+	size_t module_step_plus_1; /* the step in which a module was called, with no backward pass since then */
 	uint64_t allocations;
 	uint64_t next_capture; /* no moment that is not captured yet lies before this stamp */
 	uint64_t quiet_until;  /* nor does a step begin or end */
@@ -104,7 +107,9 @@ static bool work_has_ended(const struct state *state)
 
 static void look_ahead(struct state *state)
 {
-	state->quiet_until = state->next_capture;
+	uint64_t role = gmt_history_roles_next(&state->roles);
+
+	state->quiet_until = role < state->next_capture ? role : state->next_capture;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		uint64_t next = gmt_history_next(&state->followers[i]);
 
@@ -122,10 +127,29 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!gmt_history_follow(&state->followers[i], &replay->books, event->stamp))
 			return false;
-	if (!capture_before(state, &replay->books, event->stamp))
+	if (!capture_before(state, &replay->books, event->stamp) || !make_room(state, &replay->books) ||
+		!gmt_history_roles_follow(&state->roles, state->history, &replay->books, event->stamp))
 		return false;
 	look_ahead(state);
 	return true;
+}
+
+/* Where in a step the program is, and where between loading data and using results a site's blocks are made. */
+static void note_order(struct state *state, const struct gmt_replay *replay, uint32_t site)
+{
+	const struct gmt_history_follower *steps = &state->followers[0];
+	uint32_t landmarks = state->traces->stack_landmarks.items[replay->site_stacks.items[site]];
+
+	if (!state->timeline->series_count || !steps->inside)
+		return;
+	if (landmarks & (GMT_LANDMARK_BIT(BACKWARD) | GMT_LANDMARK_BIT(BACKWARD_CALL)))
+		state->module_step_plus_1 = 0;
+	else if (landmarks & GMT_LANDMARK_BIT(MODULE_CALL))
+		state->module_step_plus_1 = steps->cursor + 1;
+	else if (state->module_step_plus_1 == steps->cursor + 1)
+		state->history->sites.items[site].late_count++;
+	else
+		state->history->sites.items[site].early_count++;
 }
 
 static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -143,6 +167,7 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	if (!state->site_parts.items[site])
 		state->site_parts.items[site] = (uint8_t)(1 + gmt_part_of(
 			state->traces->stack_landmarks.items[replay->site_stacks.items[site]]));
+	note_order(state, replay, site);
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		struct gmt_history_follower *follower = &state->followers[i];
 		struct gmt_history_running *running;
@@ -299,7 +324,8 @@ static bool finished(void *user, const struct gmt_replay *replay)
 			return false;
 		*row = follower->series->parts.count;
 	}
-	if (!capture_before(state, &replay->books, UINT64_MAX))
+	if (!capture_before(state, &replay->books, UINT64_MAX) || !make_room(state, &replay->books) ||
+		!gmt_history_roles_follow(&state->roles, state->history, &replay->books, UINT64_MAX))
 		return false;
 	note_kept(state);
 	return true;
@@ -317,6 +343,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 	state->traces = traces;
 	state->timeline = timeline;
 	state->history = ret_history;
+	state->roles.snapshot = snapshot;
 	for (size_t i = 0; i < timeline->series_count; i++) {
 		size_t steps = timeline->series[i].steps.count;
 
@@ -356,6 +383,7 @@ void gmt_history_fini(struct gmt_history *history)
 		return;
 	gmt_vec_fini(&state->site_parts);
 	gmt_vec_fini(&state->bursts);
+	gmt_history_roles_fini(&state->roles);
 	gmt_pages_free(state, sizeof(*state));
 	history->state = NULL;
 }

@@ -79,6 +79,16 @@ struct gmt_history_part {
 	uint64_t peak_bytes;  /* most that the account held in this part */
 };
 
+/* What a program's modules and optimizers hold tensors as. */
+enum gmt_history_role {
+	GMT_ROLE_NONE, /* not as any of these, or nobody asked them */
+	GMT_ROLE_PARAMETER,
+	GMT_ROLE_GRADIENT,
+	GMT_ROLE_OPTIMIZER_STATE,
+	GMT_ROLE_BUFFER,
+	GMT_ROLES,
+};
+
 /* What a site's blocks did over the recording. */
 struct gmt_history_site {
 	uint64_t brief_count;  /* made and freed in one step of the first series */
@@ -88,6 +98,9 @@ struct gmt_history_site {
 	uint32_t freed_trace_plus_1; /* the first trace that freed one of its blocks, where frees have stacks */
 	/* Of blocks that were two steps old or older when they ended, in the last quarter of a series. */
 	uint64_t late_bytes[GMT_TIMELINE_SERIES];
+	uint8_t role;          /* enum gmt_history_role, of most of what it held when they were asked last */
+	uint64_t early_count;  /* made in a step, outside of modules, while none had been called since it began or since a backward pass */
+	uint64_t late_count;   /* made in a step, outside of modules, otherwise */
 	uint32_t burst_blocks; /* most blocks, made in different steps, that ended between two allocations */
 	/* Its samples: of each series so many from there on in gmt_history_series.samples. */
 	size_t first_sample[GMT_TIMELINE_SERIES];
@@ -114,6 +127,7 @@ struct gmt_history {
 	struct gmt_history_series series[GMT_TIMELINE_SERIES];
 	GMT_VEC(struct gmt_history_site) sites; /* by site id; what has a row was allocated from */
 	struct gmt_history_capture captures[GMT_MOMENTS];
+	uint32_t roles; /* bits by enum gmt_history_role: some site has it */
 	void *state; /* of the observer */
 };
 

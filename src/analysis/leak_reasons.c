@@ -49,7 +49,8 @@ static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group
 bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group)
 {
 	enum gmt_category category = search->groups.items[group].category;
-	uint64_t times = category == GMT_CATEGORY_OPTIMIZER ? OPTIMIZER_TENSORS : category == GMT_CATEGORY_GRADIENTS;
+	uint64_t times = category == GMT_CATEGORY_OPTIMIZER ? OPTIMIZER_TENSORS :
+		category == GMT_CATEGORY_GRADIENTS || category == GMT_CATEGORY_TEMPORARIES;
 
 	return times && !search->parameters_grow &&
 		gmt_leak_ages_of(search, group).all_bytes <= times * search->parameter_bytes;

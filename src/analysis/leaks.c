@@ -24,8 +24,8 @@ static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 {
 	enum gmt_category category = gmt_category_of(maker->replay, maker->traces, maker->history, site);
 
-	return category == GMT_CATEGORY_PARAMETERS || category == GMT_CATEGORY_GRADIENTS ||
-		category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
+	return category == GMT_CATEGORY_PARAMETERS || category == GMT_CATEGORY_BUFFERS || category == GMT_CATEGORY_GRADIENTS ||
+		category == GMT_CATEGORY_TEMPORARIES || category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
 }
 
 /* What one group left of a phase. */

@@ -195,6 +195,22 @@ static void thin_marks(struct gmt_folder *folder)
 	folder->kept_marks.count -= half - kept;
 }
 
+/* Those of the last time replace all before. Of very many, those that come last are left out. */
+static bool keep_role(struct gmt_folder *folder, const struct gmt_mark *mark)
+{
+	size_t count = folder->kept_roles.count;
+	struct gmt_mark *slot;
+
+	if (count && folder->kept_roles.items[count - 1].kind == GMT_MARK_KIND_ROLES)
+		folder->kept_roles.count = count = 0;
+	if (count >= GMT_FOLD_ROLES && mark->kind != GMT_MARK_KIND_ROLES)
+		return true;
+	slot = gmt_vec_push(&folder->kept_roles);
+	if (slot)
+		*slot = *mark;
+	return slot;
+}
+
 static bool keep_mark(struct gmt_folder *folder, const struct gmt_mark *mark)
 {
 	struct gmt_mark *slot;
@@ -205,6 +221,8 @@ static bool keep_mark(struct gmt_folder *folder, const struct gmt_mark *mark)
 		return true;
 	if (mark->kind == GMT_MARK_KIND_STEP && (find_series(folder, mark) || folder->series.count < GMT_FOLD_SERIES))
 		return end_step(folder, mark);
+	if (mark->kind >= GMT_MARK_KIND_PARAMETER && mark->kind <= GMT_MARK_KIND_ROLES)
+		return keep_role(folder, mark);
 	if (folder->kept_marks.count >= GMT_FOLD_MARKS)
 		thin_marks(folder);
 	slot = gmt_vec_push(&folder->kept_marks);
@@ -323,6 +341,7 @@ void gmt_fold_moments_fini(struct gmt_folder *folder)
 	gmt_vec_fini(&folder->unused_marks);
 	gmt_queue_fini(&folder->mark_queue);
 	gmt_vec_fini(&folder->kept_marks);
+	gmt_vec_fini(&folder->kept_roles);
 	gmt_vec_fini(&folder->pending_answers);
 	gmt_vec_fini(&folder->unused_answers);
 	gmt_queue_fini(&folder->begin_queue);

@@ -25,6 +25,7 @@ enum {
 	GMT_FOLD_STEP_ACCOUNTS = 128, /* accounts that have a row for each step: no reader looks at more */
 	GMT_FOLD_SPARED_DEVICES = 64, /* devices whose best answers are kept: so many leave room for others */
 	GMT_FOLD_MARKS = 16384,    /* marks of phases and points */
+	GMT_FOLD_ROLES = 4096,     /* marks of what tensors are for */
 	GMT_FOLD_CLOCKS = 1024,
 	GMT_FOLD_TEXTS = 1024,     /* notes, and drops by thread and reason */
 	GMT_FOLD_WRITE_ROWS = 256, /* in a block */
@@ -177,6 +178,7 @@ struct gmt_folder {
 	GMT_VEC(uint32_t) unused_marks;
 	struct gmt_queue mark_queue; /* entries of pending_marks by stamp */
 	GMT_VEC(struct gmt_mark) kept_marks;
+	GMT_VEC(struct gmt_mark) kept_roles; /* of the last time that modules and optimizers were asked */
 	GMT_VEC(struct gmt_fold_series) series;
 	GMT_VEC(struct gmt_fold_answer) pending_answers; /* and unused entries */
 	GMT_VEC(uint32_t) unused_answers;

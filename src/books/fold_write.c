@@ -157,7 +157,8 @@ static bool write_marks(struct gmt_folder *folder)
 		if (gmt_map_find(&folder->heap_events, folder->heap_names.items[i].object, &index) &&
 			!write(folder, GMT_RECORD_MARK, &folder->heap_names.items[i], 1))
 			return false;
-	return write_all(folder, GMT_RECORD_MARK, folder->kept_marks.items, folder->kept_marks.count);
+	return write_all(folder, GMT_RECORD_MARK, folder->kept_marks.items, folder->kept_marks.count) &&
+		write_all(folder, GMT_RECORD_MARK, folder->kept_roles.items, folder->kept_roles.count);
 }
 
 /* Of refusals that are kept. */

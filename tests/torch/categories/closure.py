@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""LBFGS asks for the loss again and again within its step, and keeps lists of directions."""
+import torch
+
+import truth
+
+model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.Tanh(), torch.nn.Linear(512, 512)).cuda()
+optimizer = torch.optim.LBFGS(model.parameters(), lr=0.01, max_iter=4, history_size=3)
+batch, wanted = torch.randn(256, 512, device='cuda'), torch.randn(256, 512, device='cuda')
+
+
+def closure():
+    optimizer.zero_grad()
+    loss = torch.nn.functional.mse_loss(model(batch), wanted)
+    loss.backward()
+    return loss
+
+
+for step in range(20):
+    optimizer.step(closure)
+truth.tell(**truth.of_optimizers(optimizer), inputs=[batch, wanted])

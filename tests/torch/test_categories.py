@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Real PyTorch on the simulated device: what each category holds, next to sums over the program's own objects."""
+import json
+import os
+import subprocess
+import unittest
+
+import tap
+from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "categories")
+MOST_DEVIATION = 0.02
+
+
+def record(script, *arguments):
+    """What a program told of itself, and what the report of that moment has of each category."""
+    command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
+    run = Recording(command, libraries=libraries)
+    assert run.code == 0, run.err
+    told = json.loads(run.out.splitlines()[-1])
+    result = report(max(run.files, key=os.path.getsize), "--until", str(told["time_ns"]), "--by", "category")
+    (table,) = [table["rows"] for table in result["tables"] if table["by"] == "category"]
+    rows = {row["name"]: row["live_bytes"] for row in table if row["layer"] == "torch"}
+    return told["held"], rows
+
+
+def roles_in(path):
+    """The kinds of the marks that say what tensors are for."""
+    marks = map(json.loads, cli("dump", "--json", "--record=mark", path).stdout.splitlines())
+    return [mark["kind"] for mark in marks if 11 <= mark["kind"] <= 15]
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Categories(unittest.TestCase):
+    def check(self, script, *arguments):
+        held, rows = record(script, *arguments)
+        self.assertTrue(held)
+        for category, size in held.items():
+            with self.subTest(category=category):
+                self.assertGreater(size, 0)
+                self.assertLessEqual(abs(rows.get(category, 0) - size), size * MOST_DEVIATION, (held, rows))
+        return rows
+
+    def test_parameters_may_be_tensors_of_no_module(self):
+        self.check("bare_parameters.py")
+
+    def test_one_buffer_may_hold_all_gradients(self):
+        self.check("flat_gradients.py")
+
+    def test_master_weights_are_parameters(self):
+        self.check("master_weights.py")
+
+    def test_statistics_of_batch_normalization_and_masks_are_buffers(self):
+        self.check("buffers.py")
+
+    def test_rows_that_an_index_takes_are_inputs(self):
+        self.check("indexed_batches.py")
+
+    def test_what_a_closure_makes_is_no_optimizer_state(self):
+        self.check("closure.py")
+
+    def test_two_models_and_an_average_are_told_apart_from_activations(self):
+        self.check("two_models.py")
+
+    def test_what_a_checkpoint_makes_again_is_activations(self):
+        for how in ("reentrant", "saved"):
+            with self.subTest(how=how):
+                self.check("checkpoints.py", how)
+
+    def test_asking_runs_no_code_of_the_program(self):
+        command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
+        alone = subprocess.run(command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True)
+        run = Recording(command, libraries=libraries)
+        self.assertEqual((run.code, run.out), (0, alone.stdout))
+        self.assertIn("True", alone.stdout)
+        self.assertTrue(roles_in(run.file))
+
+    def test_tensors_off_asks_nobody(self):
+        command, libraries = sim_python(os.path.join(SCRIPTS, "bare_parameters.py"))
+        run = Recording(command, {"tensors": "off"}, libraries=libraries)
+        self.assertEqual((run.code, roles_in(run.file)), (0, []))
+
+
+if __name__ == "__main__":
+    tap.main()
