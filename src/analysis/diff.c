@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/diff_match.h"
 #include "analysis/site_key_names.h"
 #include "model/clock.h"
 
@@ -12,6 +13,7 @@ struct differ {
 	struct gmt_diff *diff;
 	struct gmt_map account_ids; /* layer and device to index in diff->accounts */
 	struct gmt_map row_ids;     /* account and name to index in diff->rows */
+	struct gmt_diff_devices devices;
 };
 
 static const char *const change_names[] = { "new", "gone", "grown", "shrunk", "unchanged" };
@@ -75,7 +77,8 @@ static bool list_accounts(struct differ *differ, int side)
 
 	for (size_t i = 0; i < books->accounts.count; i++) {
 		const struct gmt_books_account *from = &books->accounts.items[i];
-		uint64_t index, key = account_key(from->layer, from->device);
+		int32_t device = gmt_diff_devices_base(&differ->devices, side, from->device);
+		uint64_t index, key = account_key(from->layer, device);
 
 		/* What the driver takes is measured, and differs from run to run: no difference of the program's. */
 		if (!gmt_layer_is_got(from->layer))
@@ -87,11 +90,10 @@ static bool list_accounts(struct differ *differ, int side)
 			if (!account || !gmt_map_put(&differ->account_ids, key, index))
 				return false;
 			account->layer = from->layer;
-			account->device = from->device;
-			for (int s = 0; from->device >= 0 && s < GMT_DIFF_SIDES; s++)
-				account->info[s] = gmt_snapshot_device(diff->sides[s].snapshot,
-					(uint32_t)from->device);
+			account->device = account->new_device = device;
 		}
+		if (side == GMT_DIFF_NEW)
+			diff->accounts.items[index].new_device = from->device;
 		fill_account(diff, &diff->accounts.items[index], side, from);
 	}
 	return true;
@@ -155,7 +157,8 @@ static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct
 	uint32_t identity, name;
 	char text[4096];
 
-	gmt_map_find(&differ->account_ids, account_key(site->layer, site->device), &account);
+	gmt_map_find(&differ->account_ids,
+		account_key(site->layer, gmt_diff_devices_base(&differ->devices, side, site->device)), &account);
 	if (diff->options.by == GMT_DIFF_BY_LINE)
 		name_line(diff, side, site, text, sizeof(text));
 	else
@@ -286,6 +289,8 @@ static bool make(struct differ *differ)
 {
 	struct gmt_diff *diff = differ->diff;
 
+	if (!gmt_diff_devices_init(&differ->devices, diff))
+		return false;
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		if (!list_accounts(differ, side))
 			return false;
@@ -294,6 +299,8 @@ static bool make(struct differ *differ)
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		if (!add_sites(differ, side))
 			return false;
+	if (!gmt_diff_join_moved(diff))
+		return false;
 	finish_rows(diff);
 	return gmt_diff_list_doubts(diff);
 }
@@ -321,6 +328,7 @@ enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_s
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	gmt_map_fini(&differ.account_ids);
 	gmt_map_fini(&differ.row_ids);
+	gmt_diff_devices_fini(&differ.devices);
 	if (status)
 		gmt_diff_fini(ret_diff);
 	return status;

@@ -3,7 +3,7 @@
 #define GMT_ANALYSIS_DIFF_H
 
 /*
- * What two recordings differ in: for each layer on each device (of the same ordinal) and the host, and
+ * What two recordings differ in: for each layer on each device (diff_match.h) and the host, and
  * in it for each row: a line of the user's, under the names of site_key.h. Rows sum to their account:
  * what they differ by is what the accounts differ by, to the byte.
  *
@@ -48,7 +48,8 @@ struct gmt_diff_pair {
 
 struct gmt_diff_row {
 	uint32_t account; /* index */
-	const char *name;
+	const char *name; /* as in the new recording, if it has it */
+	const char *moved_from; /* its name in the base, where its file lay in another folder; else NULL */
 	uint64_t hash;    /* by stack; else 0 */
 	enum gmt_diff_change change;
 	struct gmt_diff_pair amounts[GMT_DIFF_AMOUNTS];
@@ -65,8 +66,8 @@ struct gmt_diff_hidden {
 
 struct gmt_diff_account {
 	uint32_t layer;
-	int32_t device; /* GMT_DEVICE_HOST: host memory; else below 0: the recordings do not say which */
-	const struct gmt_device *info[GMT_DIFF_SIDES];  /* NULL: not recorded */
+	int32_t device; /* of the base; GMT_DEVICE_HOST: host memory; else below 0: the recordings do not say which */
+	int32_t new_device; /* that is compared with it: the same one, or that in the same place among those that were used */
 	const struct gmt_books_account *books[GMT_DIFF_SIDES]; /* NULL: no event */
 	struct gmt_diff_pair amounts[GMT_DIFF_AMOUNTS];
 	struct gmt_diff_pair peak_time_ns, reserved_peak_bytes, refused;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/site_key_names.h"
 #include "base/text.h"
 
 /*
@@ -12,7 +13,10 @@
  * near it, and is shown as evidence only.
  */
 
-enum { CHANGES_SHOWN = 5 };
+enum {
+	CHANGES_SHOWN = 5,
+	MOST_PAIRS = 10000000, /* rows that are compared by their files' names; a hostile file has more */
+};
 
 /* What the layer held when the work was done; at the end of the recording where nothing says when. */
 static uint64_t retained_bytes(const struct gmt_judge *judge, size_t account)
@@ -131,6 +135,47 @@ static bool is_worth_keeping(const struct gmt_baseline *found, const struct gmt_
 		row->retained_bytes >= layer->peak_bytes / 100);
 }
 
+/* Whether two keys name one function of one file, which lies in two folders. */
+static bool are_namesakes(const char *a, const char *b)
+{
+	return strcmp(a, b) != 0 && strcmp(gmt_site_key_without_folder(a), gmt_site_key_without_folder(b)) == 0;
+}
+
+/* The row that alone among those of its layer is of this file in another folder, and whose own key `others` does not have. */
+static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *baseline, const struct gmt_baseline *others,
+	const struct gmt_baseline_row *row)
+{
+	const struct gmt_baseline_row *moved = NULL;
+
+	for (size_t i = 0; i < baseline->rows.count; i++) {
+		const struct gmt_baseline_row *other = &baseline->rows.items[i];
+
+		if (other->rank != row->rank || other->layer != row->layer || other->device != row->device ||
+			!are_namesakes(other->key, row->key) ||
+			gmt_baseline_find(others, row->rank, row->layer, row->device, other->key))
+			continue;
+		if (moved)
+			return NULL;
+		moved = other;
+	}
+	return moved;
+}
+
+/* What the baseline has of a group, also where its file lay in another folder then; NULL: nothing. */
+static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge, const struct gmt_baseline *found,
+	const struct gmt_baseline_row *row)
+{
+	const struct gmt_baseline *baseline = judge->gate->baseline;
+	const struct gmt_baseline_row *before =
+		gmt_baseline_find(baseline, row->rank, row->layer, row->device, row->key);
+
+	if (before || baseline->rows.count * found->rows.count > MOST_PAIRS)
+		return before;
+	before = find_moved(baseline, found, row);
+	/* Two files of today may have been the one. */
+	return before && !find_moved(found, baseline, row) ? before : NULL;
+}
+
 struct change {
 	const char *key;
 	uint64_t before, now;
@@ -156,8 +201,7 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 
 		if (!*row->key || row->layer != layer->layer || row->device != layer->device)
 			continue;
-		before = gmt_baseline_find(judge->gate->baseline, row->rank, row->layer, row->device,
-			row->key);
+		before = before_of(judge, found, row);
 		struct change change = {
 			.key = row->key, .now = retained ? row->retained_bytes : row->peak_bytes,
 			.before = !before ? 0 : retained ? before->retained_bytes : before->peak_bytes,
@@ -253,8 +297,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, cons
 
 		if (!*row->key || row->layer != layer->layer || row->device != layer->device)
 			continue;
-		before = gmt_baseline_find(judge->gate->baseline, row->rank, row->layer, row->device,
-			row->key);
+		before = before_of(judge, found, row);
 		if ((double)row->growth_bytes <= (before ? (double)before->growth_bytes : 0) * factor)
 			continue;
 		count++;

@@ -148,6 +148,16 @@ static size_t cut_version(const char *name, size_t length, bool is_extension)
 	return at && hashed - at == 8 && name[at - 1] == '-' ? at - 1 : length;
 }
 
+const char *gmt_site_key_without_folder(const char *key)
+{
+	const char *name = key;
+
+	for (const char *at = key; *at && *at != ':'; at++)
+		if (*at == '/')
+			name = at + 1;
+	return name;
+}
+
 void gmt_site_key_module(const char *path, char *ret_name, size_t size)
 {
 	const char *slash = strrchr(path, '/');

@@ -12,4 +12,7 @@ void gmt_site_key_file(const char *directory, const char *path, char *ret_name, 
 /* A library or program; "?" for "". */
 void gmt_site_key_module(const char *path, char *ret_name, size_t size);
 
+/* "train.py:Model.forward" of "pkg/train.py:Model.forward": the part of `key` behind the file's folder. */
+const char *gmt_site_key_without_folder(const char *key);
+
 #endif

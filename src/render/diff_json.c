@@ -64,6 +64,8 @@ static void render_row(const struct gmt_diff *diff, const struct gmt_diff_row *r
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "change", gmt_diff_change_name(row->change));
 	gmt_json_key_text(json, "site", row->name);
+	if (row->moved_from)
+		gmt_json_key_text(json, "moved_from", row->moved_from);
 	gmt_json_key_text(json, "hash",
 		diff->options.by == GMT_DIFF_BY_STACK ? gmt_site_key_text(row->hash).text : NULL);
 	render_amounts(row->amounts, json);
@@ -98,6 +100,8 @@ static void render_account(const struct gmt_diff *diff, const struct gmt_diff_ac
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "layer", gmt_layer_name(account->layer));
 	gmt_json_key_device(json, account->device);
+	if (account->new_device != account->device)
+		gmt_json_key_u64(json, "new_device", (uint64_t)account->new_device);
 	render_amounts(account->amounts, json);
 	render_pair("peak_time_ns", &account->peak_time_ns, json);
 	render_pair("refused", &account->refused, json);

@@ -82,6 +82,8 @@ static const char *place_of(const struct gmt_diff_account *account, char *text, 
 		snprintf(text, size, "the host");
 	else if (account->device < 0)
 		snprintf(text, size, "an unknown GPU");
+	else if (account->new_device != account->device)
+		snprintf(text, size, "GPU %d (new: GPU %d)", account->device, account->new_device);
 	else
 		snprintf(text, size, "GPU %d", account->device);
 	return text;
@@ -102,7 +104,7 @@ static void write_pair(const struct writer *writer, const char *name, const stru
 
 static void write_account(const struct writer *writer, const struct gmt_diff_account *account)
 {
-	char where[32], title[200];
+	char where[48], title[200];
 	const struct gmt_diff_pair *amounts = account->amounts;
 
 	snprintf(title, sizeof(title), "%s on %s", gmt_layer_name(account->layer),
@@ -164,6 +166,11 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 	fprintf(writer->file, " %10s %10s  %14s  %-6s  ", gmt_text_size(bytes->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(bytes->sides[GMT_DIFF_NEW]).text, counts, gmt_diff_change_name(row->change));
 	gmt_plain_text(&writer->plain, *row->name ? row->name : "(no stack)");
+	if (row->moved_from) {
+		fputs("  (was ", writer->file);
+		gmt_plain_text(&writer->plain, row->moved_from);
+		fputc(')', writer->file);
+	}
 	if (writer->diff->options.by == GMT_DIFF_BY_STACK)
 		fprintf(writer->file, "  %s", gmt_site_key_text(row->hash).text);
 	fputc('\n', writer->file);
@@ -234,7 +241,7 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 	const struct gmt_diff_pair *pair = &account->amounts[writer->diff->amount];
 	struct signed_text part = percent(pair);
 	int64_t difference = gmt_diff_difference(pair);
-	char where[32], title[300];
+	char where[48], title[300];
 
 	if (!pair->sides[GMT_DIFF_BASE] && !pair->sides[GMT_DIFF_NEW])
 		return true;

@@ -149,6 +149,14 @@ class Baseline(unittest.TestCase):
                          train(Story(), leak=leak).write("now.gmt.gz"))
             self.assertEqual(done.returncode, expected, done.stdout)
 
+    def test_growth_in_a_file_that_moved_to_another_folder_is_that_of_the_baseline(self):
+        path = cli.place("moves")
+        check("--baseline", path, "--update-baseline", train(Story(), leak=4096).write("grown.gmt.gz"))
+        for leak, expected in (4096, 0), (8192, 1):
+            done = check("--baseline", path, "--max-growth=1MiB/step",
+                         train(Story(), leak=leak, file="/home/me/pkg/train.py").write("now.gmt.gz"))
+            self.assertEqual(done.returncode, expected, done.stdout)
+
     def test_what_is_not_in_the_baseline_fails_and_what_is_only_there_is_noted(self):
         found, answer = self.judge(train(Story(rank=3)))
         self.assertIn("not in the baseline", found[0]["title"])

@@ -53,17 +53,18 @@ def where(account):
     return account["layer"], replay.HOST if account["device"] is None else account["device"]
 
 
-def story(name, allocs, **process):
-    """Blocks that all live to the end: (function, line, bytes), each below main."""
+def story(name, allocs, file="/home/me/train.py", device=0, **process):
+    """Blocks that all live to the end: (function or function@file, line, bytes), each below main."""
     functions = sorted({function for function, _, _ in allocs})
     places = sorted({(function, line) for function, line, _ in allocs})
-    codes = [{"id": 1, "function": "main", "file": "/home/me/train.py"}] + [
-        {"id": functions.index(function) + 2, "function": function, "file": "/home/me/train.py"}
+    codes = [{"id": 1, "function": "main", "file": file}] + [
+        {"id": functions.index(function) + 2, "function": function.partition("@")[0],
+         "file": f"/home/me/{function.partition('@')[2]}" if "@" in function else file}
         for function in functions]
     frames = [{"id": 1, "code": 1, "line": 99}] + [
         {"id": i + 2, "code": functions.index(function) + 2, "line": line}
         for i, (function, line) in enumerate(places)]
-    events = [{"stamp": 2000 + i, "thread": 1, "kind": 1, "layer": 1, "space": 1, "device": 0, "address": 4096 * i + 4096,
+    events = [{"stamp": 2000 + i, "thread": 1, "kind": 1, "layer": 1, "space": 1, "device": device, "address": 4096 * i + 4096,
                "size_bytes": size, "frames": places.index((function, line)) + 1}
               for i, (function, line, size) in enumerate(allocs)]
     w.write(cli.place(name), w.process(**process), w.block("code", *codes), w.block("frame", *frames),
@@ -148,6 +149,31 @@ class Numbers(unittest.TestCase):
         self.assertEqual({(row["site"], row["change"]) for row in rows},
                          {("train.py:10 in f", "gone"), ("train.py:17 in f", "new")})
 
+    def test_a_file_that_moved_to_another_folder_is_still_the_same(self):
+        base = story("a.gmt.gz", [("make", 5, 4 * MIB), ("gone", 9, MIB)])
+        new = story("b.gmt.gz", [("make", 7, 6 * MIB), ("added", 9, MIB)], file="/home/me/pkg/train.py")
+        (account,) = diff(base, new)["accounts"]
+        self.assertEqual({(row["change"], row["site"], row.get("moved_from"), row["peak_bytes"]["difference"])
+                          for row in account["rows"]},
+                         {("grown", "pkg/train.py:make", "train.py:make", 2 * MIB), ("gone", "train.py:gone", None, -MIB),
+                          ("new", "pkg/train.py:added", None, MIB)})
+        self.assertIn("pkg/train.py:make  (was train.py:make)", cli.run("diff", base, new).stdout)
+
+    def test_a_file_that_moved_is_not_guessed_where_two_could_be_it(self):
+        base = story("a.gmt.gz", [("make", 5, 4 * MIB)])
+        new = story("b.gmt.gz", [("make@b/train.py", 7, MIB), ("make@c/train.py", 7, MIB)])
+        rows = {row["site"]: row["change"] for row in diff(base, new)["accounts"][0]["rows"]}
+        self.assertEqual(rows, {"train.py:make": "gone", "b/train.py:make": "new", "c/train.py:make": "new"})
+
+    def test_ranks_are_compared_by_the_gpu_that_each_used(self):
+        base = story("a.gmt.gz", [("make", 5, 4 * MIB)])
+        new = story("b.gmt.gz", [("make", 5, 5 * MIB)], device=1)
+        (account,) = diff(base, new)["accounts"]
+        self.assertEqual((account["device"], account["new_device"], account["peak_bytes"]["difference"]), (0, 1, MIB))
+        self.assertEqual([row["change"] for row in account["rows"]], ["grown"])
+        text = cli.run("diff", base, new).stdout
+        self.assertIn("cuda on GPU 0 (new: GPU 1)", text)
+
     def test_another_checkout_is_the_same_program(self):
         base = story("home.gmt.gz", [("f", 10, 64)])
         renamed = cli.place("moved.gmt.gz")
@@ -229,6 +255,9 @@ class Said(unittest.TestCase):
         left = story("here.gmt.gz", [("f", 1, 64)], directory="/home/me")
         right = story("there.gmt.gz", [("f", 1, 64)], directory="/home")
         result = diff(left, right)
+        self.assertEqual([(row["site"], row["moved_from"]) for row in result["accounts"][0]["rows"]], [("me/train.py:f", "train.py:f")])
+        self.assertEqual(result["doubts"], [])
+        result = diff(left, right, "--by", "stack")
         self.assertEqual({row["site"] for row in result["accounts"][0]["rows"]}, {"train.py:f", "me/train.py:f"})
         self.assertEqual(len(result["doubts"]), 1)
         self.assertIn("/home/me and /home: one file", result["doubts"][0])
