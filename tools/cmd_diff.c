@@ -24,8 +24,8 @@ enum { EXIT_DIFFERENT = 1 };
 
 #define AT(field) offsetof(struct diff_options, field)
 const struct gmt_option_row gmt_table_diff[] = {
-	{ "by", 0, GMT_OPTION_WORD, "group|stack|line", AT(by),
-	  "compare by the function of your own line (default), by whole stack, or by the line itself" },
+	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part", AT(by),
+	  "compare by the function of your own line (default), by whole stack, by the line itself, or by what else the blocks have in common" },
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", AT(sort),
 	  "compare what was held at the peak (default), at the end, or asked for in all" },
 	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", AT(threshold),
@@ -49,6 +49,9 @@ const struct gmt_option_row gmt_table_diff[] = {
 struct side {
 	struct gmt_snapshot *snapshot;
 	struct gmt_traces traces;
+	struct gmt_timeline timeline;
+	struct gmt_history history;
+	bool has_history; /* by category */
 	struct gmt_replay replay;
 	struct gmt_sites sites;
 	struct gmt_caveats caveats;
@@ -59,8 +62,22 @@ static void free_side(struct side *side)
 	gmt_caveats_fini(&side->caveats);
 	gmt_sites_fini(&side->sites);
 	gmt_replay_fini(&side->replay);
+	gmt_history_fini(&side->history);
+	gmt_timeline_fini(&side->timeline);
 	gmt_traces_fini(&side->traces);
 	gmt_snapshot_free(side->snapshot);
+}
+
+/* Categories look at what became of blocks. */
+static enum gmt_status add_history(struct side *side, struct gmt_replay_options *replay, struct gmt_error *error)
+{
+	enum gmt_status status = gmt_timeline_init(&side->timeline, side->snapshot, &side->traces, error);
+
+	if (!status)
+		status = gmt_history_init(&side->history, side->snapshot, &side->traces, &side->timeline, GMT_REPLAY_TO_END, error);
+	replay->observers = &side->history.observer;
+	replay->observer_count = 1;
+	return status;
 }
 
 /* Returns the exit code; 0 when the side is made. */
@@ -78,7 +95,9 @@ static int make_side(struct side *side, const char *path, const struct diff_opti
 
 	if (code)
 		return code;
+	side->has_history = options->by == GMT_DIFF_BY_CATEGORY;
 	if (gmt_traces_init(&side->traces, side->snapshot, &traces, &error) ||
+		(side->has_history && add_history(side, &replay, &error)) ||
 		gmt_replay_init(&side->replay, side->snapshot, &side->traces, &replay, &error) ||
 		gmt_sites_init(&side->sites, &side->replay, &side->traces, &error) ||
 		gmt_caveats_init(&side->caveats, side->snapshot, &side->replay, &side->traces, &error))
@@ -90,6 +109,7 @@ static struct gmt_diff_side borrow(const struct side *side)
 {
 	return (struct gmt_diff_side){
 		side->snapshot, &side->traces, &side->replay, &side->sites, &side->caveats,
+		side->has_history ? &side->history : NULL,
 	};
 }
 

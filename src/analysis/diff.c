@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/categories.h"
 #include "analysis/diff_match.h"
 #include "analysis/site_key_names.h"
+#include "analysis/stack_names.h"
 #include "model/clock.h"
 
 struct differ {
@@ -21,6 +23,34 @@ static const char *const change_names[] = { "new", "gone", "grown", "shrunk", "u
 const char *gmt_diff_change_name(enum gmt_diff_change change)
 {
 	return change_names[change];
+}
+
+#define GMT_DIFF_ROW(NAME, name, row, rows, none) { name, row, rows, none },
+static const struct {
+	const char *name, *row, *rows, *none;
+} by_texts[] = {
+#include "analysis/diff_by.def"
+};
+#undef GMT_DIFF_ROW
+
+const char *gmt_diff_by_name(enum gmt_diff_by by)
+{
+	return by_texts[by].name;
+}
+
+const char *gmt_diff_by_row(enum gmt_diff_by by)
+{
+	return by_texts[by].row;
+}
+
+const char *gmt_diff_by_rows(enum gmt_diff_by by)
+{
+	return by_texts[by].rows;
+}
+
+const char *gmt_diff_by_none(enum gmt_diff_by by)
+{
+	return by_texts[by].none;
 }
 
 const char *gmt_diff_amount_name(enum gmt_diff_amount amount)
@@ -148,6 +178,39 @@ static void name_line(const struct gmt_diff *diff, int side, const struct gmt_si
 			file, place->line);
 }
 
+static void name_row(const struct gmt_diff *diff, int side, const struct gmt_site *site, char *text, size_t size)
+{
+	const struct gmt_diff_side *of = &diff->sides[side];
+
+	switch (diff->options.by) {
+	case GMT_DIFF_BY_GROUP:
+	case GMT_DIFF_BY_STACK:
+		snprintf(text, size, "%s", gmt_site_keys_stack(&diff->keys[side], site->stack)->group);
+		break;
+	case GMT_DIFF_BY_LINE:
+		name_line(diff, side, site, text, size);
+		break;
+	case GMT_DIFF_BY_OPERATOR:
+		gmt_stack_operator(of->traces, site->stack, text, size);
+		break;
+	case GMT_DIFF_BY_MODULE:
+		gmt_stack_module(of->traces, site->stack, text, size);
+		break;
+	case GMT_DIFF_BY_LIBRARY:
+		gmt_stack_library(of->traces, site->stack, text, size);
+		break;
+	case GMT_DIFF_BY_OWNER:
+		snprintf(text, size, "%s", gmt_owners_name(&of->traces->owners, site->owner));
+		break;
+	case GMT_DIFF_BY_CATEGORY:
+		snprintf(text, size, "%s", gmt_category_name(gmt_category_of(of->replay, of->traces, of->history, site->id)));
+		break;
+	case GMT_DIFF_BY_PART:
+		snprintf(text, size, "%s", gmt_part_name(gmt_part_of(of->traces->stack_landmarks.items[site->stack])));
+		break;
+	}
+}
+
 /* The row of a site: found, or made. NULL: out of memory. */
 static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct gmt_site *site)
 {
@@ -159,10 +222,7 @@ static struct gmt_diff_row *row_of(struct differ *differ, int side, const struct
 
 	gmt_map_find(&differ->account_ids,
 		account_key(site->layer, gmt_diff_devices_base(&differ->devices, side, site->device)), &account);
-	if (diff->options.by == GMT_DIFF_BY_LINE)
-		name_line(diff, side, site, text, sizeof(text));
-	else
-		snprintf(text, sizeof(text), "%s", key->group);
+	name_row(diff, side, site, text, sizeof(text));
 	if (!gmt_intern_text(&diff->names, text, &name))
 		return NULL;
 	identity = name;

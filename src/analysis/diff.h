@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "analysis/caveats.h"
+#include "analysis/history.h"
 #include "analysis/site_key.h"
 #include "analysis/sites.h"
 
@@ -28,9 +29,9 @@ enum { GMT_DIFF_BASE, GMT_DIFF_NEW, GMT_DIFF_SIDES };
 
 /* What makes a row. */
 enum gmt_diff_by {
-	GMT_DIFF_BY_GROUP, /* the function of the user's own line */
-	GMT_DIFF_BY_STACK, /* the same, and the stack's hash */
-	GMT_DIFF_BY_LINE,  /* the own line itself, which moves when lines are inserted above it */
+#define GMT_DIFF_ROW(NAME, name, row, rows, none) GMT_DIFF_BY_##NAME,
+#include "analysis/diff_by.def"
+#undef GMT_DIFF_ROW
 };
 
 enum gmt_diff_change {
@@ -87,6 +88,7 @@ struct gmt_diff_side {
 	const struct gmt_replay *replay;
 	const struct gmt_sites *sites;
 	const struct gmt_caveats *caveats;
+	const struct gmt_history *history; /* of the replay; NULL: by category, what an optimizer makes is its state */
 };
 
 struct gmt_diff_options {
@@ -117,6 +119,12 @@ enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_s
 
 /* New less base. */
 int64_t gmt_diff_difference(const struct gmt_diff_pair *pair);
+
+/* "group"; "function", "functions", what rows are; "(no stack)", the row of what has none. */
+const char *gmt_diff_by_name(enum gmt_diff_by by);
+const char *gmt_diff_by_row(enum gmt_diff_by by);
+const char *gmt_diff_by_rows(enum gmt_diff_by by);
+const char *gmt_diff_by_none(enum gmt_diff_by by);
 
 const char *gmt_diff_amount_name(enum gmt_diff_amount amount);
 

@@ -113,11 +113,12 @@ bool gmt_diff_join_moved(struct gmt_diff *diff)
 {
 	struct gmt_map ids = { 0 };
 	GMT_VEC(struct namesakes) table = { 0 };
+	bool has_files = diff->options.by == GMT_DIFF_BY_GROUP || diff->options.by == GMT_DIFF_BY_LINE;
 	bool done = gmt_vec_reserve(&table, diff->rows.count + 1);
 	size_t kept = 0;
 
-	/* By stack, the hash has the files of all frames in it. */
-	for (size_t i = 0; done && diff->options.by != GMT_DIFF_BY_STACK && i < diff->rows.count; i++)
+	/* Other names have no files in them; and by stack, the hash has those of all frames. */
+	for (size_t i = 0; done && has_files && i < diff->rows.count; i++)
 		done = note(diff, &ids, table.items, i);
 	for (size_t i = 0; done && i < ids.count; i++)
 		if (table.items[i].counts[GMT_DIFF_BASE] == 1 && table.items[i].counts[GMT_DIFF_NEW] == 1)

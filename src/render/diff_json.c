@@ -123,11 +123,11 @@ static void render_account(const struct gmt_diff *diff, const struct gmt_diff_ac
 
 void gmt_diff_json(const struct gmt_diff *diff, const struct gmt_diff_style *style, struct gmt_json *json)
 {
-	static const char *const by[] = { "group", "stack", "line" }, *const keys[] = { "peak", "live", "total" };
+	static const char *const keys[] = { "peak", "live", "total" };
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "schema", "gpumemtrace.diff/1");
-	gmt_json_key_text(json, "by", by[diff->options.by]);
+	gmt_json_key_text(json, "by", gmt_diff_by_name(diff->options.by));
 	gmt_json_key_text(json, "sort", keys[diff->options.key]);
 	gmt_json_key_u64(json, "threshold_bytes", diff->options.threshold_bytes);
 	gmt_json_key_u64(json, "site_key_version", GMT_SITE_KEY_VERSION);

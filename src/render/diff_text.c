@@ -165,7 +165,7 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	fprintf(writer->file, " %10s %10s  %14s  %-6s  ", gmt_text_size(bytes->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(bytes->sides[GMT_DIFF_NEW]).text, counts, gmt_diff_change_name(row->change));
-	gmt_plain_text(&writer->plain, *row->name ? row->name : "(no stack)");
+	gmt_plain_text(&writer->plain, *row->name ? row->name : gmt_diff_by_none(writer->diff->options.by));
 	if (row->moved_from) {
 		fputs("  (was ", writer->file);
 		gmt_plain_text(&writer->plain, row->moved_from);
@@ -182,10 +182,9 @@ static void write_counts(const struct writer *writer, const struct gmt_diff_acco
 {
 	const char *separator = ": ";
 
-	fprintf(writer->file, "  %s %s%s", gmt_text_count(account->row_count).text,
-		writer->diff->options.by == GMT_DIFF_BY_STACK ? "stack" :
-		writer->diff->options.by == GMT_DIFF_BY_LINE ? "line" : "function",
-		account->row_count == 1 ? "" : "s");
+	fprintf(writer->file, "  %s %s", gmt_text_count(account->row_count).text,
+		account->row_count == 1 ? gmt_diff_by_row(writer->diff->options.by) :
+			gmt_diff_by_rows(writer->diff->options.by));
 	for (int change = 0; change < GMT_DIFF_CHANGES; change++) {
 		if (!account->changes[change])
 			continue;

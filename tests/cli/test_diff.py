@@ -110,11 +110,21 @@ class Numbers(unittest.TestCase):
 
     def test_every_way_to_compare_adds_up(self):
         base, new = (cli.make(f"ways{seed}.gmt.gz", seed=seed, events=3000, depth=3) for seed in (1, 2))
-        for by in "group", "stack", "line":
+        for by in "group", "stack", "line", "operator", "module", "library", "owner", "category", "part":
             for sort in KEYS:
                 for more in [], ["--threshold=300K"], ["--limit=2"], ["--threshold=1T"]:
                     with self.subTest(by=by, sort=sort, more=more):
                         self.check_sums(diff(base, new, f"--by={by}", f"--sort={sort}", *more))
+
+    def test_rows_by_what_blocks_have_in_common_are_those_of_the_report(self):
+        base, new = (cli.make(f"common{seed}.gmt.gz", seed=seed, events=3000, depth=3) for seed in (1, 2))
+        for by in "operator", "module", "library", "owner", "category", "part":
+            result = diff(base, new, f"--by={by}")
+            for side, path in ("base", base), ("new", new):
+                (table,) = [table["rows"] for table in cli.report(path, "--by", by)["tables"] if table["by"] == by]
+                expected = {(where(row), row["name"] or ""): row["peak_bytes"] for row in table if row["layer"] != "driver"}
+                found = {(where(account), row["site"]): row["peak_bytes"][side] for account in result["accounts"] for row in account["rows"]}
+                self.assertEqual({key: size for key, size in found.items() if size}, {key: size for key, size in expected.items() if size})
 
     def test_stacks_of_one_function_are_told_apart(self):
         base, new = (cli.make(f"apart{seed}.gmt.gz", seed=seed, events=3000) for seed in (1, 2))

@@ -202,10 +202,10 @@ static void judge(struct gmt_parts *parts)
 static void compare(const struct gmt_parts *before, const struct gmt_parts *now, int by)
 {
 	struct gmt_diff_side sides[] = {
-		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->caveats },
-		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->caveats },
+		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->caveats, &before->history },
+		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->caveats, &now->history },
 	};
-	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by, .key = (enum gmt_sites_key)by };
+	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by, .key = (enum gmt_sites_key)(by % (GMT_SITES_BY_TOTAL + 1)) };
 	struct gmt_diff_style style = { .limit = UINT64_MAX, .frames = 6 };
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 5 };
 	struct gmt_diff diff = { 0 };
@@ -299,7 +299,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(fuzz_is_thorough || (choice >> 32 & 7) == 0) &&
 		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL, &every_definition,
 			fuzz_is_thorough ? ACTS : (int)(choice >> 12 & 3), (int)((choice >> 16) % GMT_TABLE_KEYS), &half))
-		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_LINE + 1)));
+		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_PART + 1)));
 	gmt_parts_fini(&half);
 	gmt_parts_fini(&whole);
 	return 0;
