@@ -8,7 +8,7 @@ does nothing and says success. So each missing library becomes one whose functio
 the right name and version nodes. Those with behaviour, libcuda, libcudart and libnvidia-ml, are not
 written: the simulated device has them.
 
-    make_stubs.py --site-packages DIR --output DIR [--simcuda DIR] [--package NAME ...]
+    make_stubs.py --site-packages DIR --output DIR [--simcuda DIR] [--package NAME ...] [--opens MAJOR]
 """
 
 import argparse
@@ -19,6 +19,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 # Whose symbols begin like this. Longest first: cusparseLt is not cusparse, and all else is not cu.
 PREFIXES = {
@@ -54,13 +55,19 @@ SYSTEM_LIBRARIES = ['libc.so.6', 'libm.so.6', 'libstdc++.so.6', 'libgcc_s.so.1',
                     'libpthread.so.0', 'libdl.so.2', 'librt.so.1', 'libutil.so.1', 'libz.so.1',
                     'ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1']
 
-# Functions whose caller looks at more than the result, and goes another way when it is nothing.
-ANSWERS = {
-    # One algorithm is found, so that a linear layer takes the way that it takes on a real device.
-    'cublasLtMatmulAlgoGetHeuristic':
-        'long cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c, void *d,\n'
-        '    void *preference, int room, void *results, int *count) { *count = room > 0; return 0; }',
+# Libraries that frameworks open by name, where no object that is linked to them names them: the number at the end
+# of their names, which goes with CUDA's major version.
+OPENED_BY_NAME = {
+    'cublas': {12: 12, 13: 13}, 'cublasLt': {12: 12, 13: 13}, 'cudnn': {12: 9, 13: 9}, 'cufft': {12: 11, 13: 12},
+    'cupti': {12: 12, 13: 13}, 'curand': {12: 10, 13: 10}, 'cusolver': {12: 11, 13: 12}, 'cusparse': {12: 12, 13: 12},
+    'nccl': {12: 2, 13: 2}, 'nvJitLink': {12: 12, 13: 13}, 'nvrtc': {12: 12, 13: 13}, 'nvshmem': {12: 3, 13: 3},
 }
+
+# Functions whose caller looks at more than the result, and goes another way when it is nothing: in C, by library.
+ANSWERS = pathlib.Path(__file__).resolve().parent / 'stubs'
+
+# How many missing functions are named.
+NAMED = 20
 
 RETURNS_TEXT = re.compile(r'(Error|Status)(String|Name)$|GetLastError$')
 
@@ -169,12 +176,40 @@ def add_opened_at_run_time(objects, libraries):
             libraries.setdefault(soname, {}).setdefault(name, None)
 
 
+def add_opened_by_name(objects, libraries, cuda_major):
+    """Libraries whose functions a wheel looks up by name, which only strings in it tell."""
+    for elf in objects:
+        for name in find_names(elf.path, OPENED_BY_NAME):
+            prefix = next(prefix for prefix in PREFIXES if re.match(prefix + '[A-Z]', name))
+            stem = PREFIXES[prefix]
+            if prefix in OPENED_BY_NAME:
+                known = [soname for soname in libraries if soname.startswith(stem + '.')]
+                soname = known[0] if known else f'{stem}.{OPENED_BY_NAME[prefix][cuda_major]}'
+                libraries.setdefault(soname, {}).setdefault(name, None)
+
+
+def answers_of(soname):
+    """The answers of a library in C: their file and the names of their functions. (None, set()) without any."""
+    match = re.match(r'lib(\w+?)(_host)?\.so', soname)
+    path = ANSWERS / f'{match[1]}.c' if match else None
+    if not path or not path.exists():
+        return None, set()
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = pathlib.Path(folder) / soname
+        subprocess.run(answer_command(soname, compiled, path), check=True)
+        return path, Elf(compiled).defined
+
+
+def answer_command(soname, output, *sources):
+    major = re.search(r'\.so\.(\d+)', soname)
+    return ['gcc', '-w', '-O1', '-shared', '-fPIC', '-I', ANSWERS, f'-DSTUB_MAJOR={major[1] if major else 1}',
+            f'-Wl,-soname,{soname}', '-o', output, *sources, '-ldl']
+
+
 def stub_source(symbols):
     lines = ['/* Written by make_stubs.py: every function says that all is well. */']
     for symbol in sorted(symbols):
-        if symbol in ANSWERS:
-            lines.append(ANSWERS[symbol])
-        elif RETURNS_TEXT.search(symbol):
+        if RETURNS_TEXT.search(symbol):
             lines.append(f'const char *{symbol}(void) {{ return "stub"; }}')
         else:
             lines.append(f'long {symbol}(void) {{ return 0; }}')
@@ -192,8 +227,9 @@ def version_script(symbols):
 
 def build(output, soname, symbols):
     source = output / f'{soname}.c'
-    source.write_text(stub_source(symbols))
-    command = ['gcc', '-w', '-O1', '-shared', '-fPIC', f'-Wl,-soname,{soname}', '-o', output / soname, source]
+    answers, answered = answers_of(soname)
+    source.write_text(stub_source(set(symbols) - answered))
+    command = answer_command(soname, output / soname, source, *([answers] if answers else []))
     script = version_script(symbols)
     if script:
         script_file = output / f'{soname}.map'
@@ -209,7 +245,8 @@ def report_missing(simcuda, libraries):
         if is_simulated(soname):
             missing = sorted(set(symbols) - Elf(path).defined) if path.exists() else sorted(symbols)
             if missing:
-                print(f'{soname}: the simulated one lacks {" ".join(missing)}', file=sys.stderr)
+                more = f' and {len(missing) - NAMED} more' if len(missing) > NAMED else ''
+                print(f'{soname}: the simulated one lacks {" ".join(missing[:NAMED])}{more}', file=sys.stderr)
 
 
 def main():
@@ -218,6 +255,8 @@ def main():
     parser.add_argument('--output', type=pathlib.Path, required=True, help='folder for the stub libraries')
     parser.add_argument('--simcuda', type=pathlib.Path, help='folder of the simulated libraries, to check them too')
     parser.add_argument('--package', action='append', help='package to look into (default: torch)')
+    parser.add_argument('--opens', type=int, choices=(12, 13), metavar='MAJOR',
+                        help='the wheel opens libraries by name: those of CUDA 12 or 13')
     arguments = parser.parse_args()
 
     paths = [path for package in arguments.package or ['torch']
@@ -228,6 +267,8 @@ def main():
         objects = list(pool.map(Elf, paths))
         libraries, unplaced = collect(objects)
         add_opened_at_run_time(objects, libraries)
+        if arguments.opens:
+            add_opened_by_name(objects, libraries, arguments.opens)
         stubs = {soname: symbols for soname, symbols in libraries.items() if not is_simulated(soname)}
         arguments.output.mkdir(parents=True, exist_ok=True)
         for _ in pool.map(lambda item: build(arguments.output, *item), stubs.items()):

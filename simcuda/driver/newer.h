@@ -7,7 +7,9 @@
 #include <cuda.h>
 #include <stddef.h>
 
-/* From cudaProfiler.h. */
+/* From cudaProfiler.h; the first one until CUDA 12. */
+typedef enum { CU_OUT_KEY_VALUE_PAIR = 0, CU_OUT_CSV = 1 } CUoutput_mode;
+CUresult cuProfilerInitialize(const char *settings_path, const char *output_path, CUoutput_mode mode);
 CUresult cuProfilerStart(void);
 CUresult cuProfilerStop(void);
 /* From cudaGL.h, cudaEGL.h and cudaVDPAU.h, which need headers of those APIs. */

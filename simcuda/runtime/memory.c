@@ -237,7 +237,7 @@ cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *ret_channels, cudaA
 
 /* --- pointers ------------------------------------------------------------------------------------- */
 
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attributes, const void *pointer)
+cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_pointer)
 {
 	CUmemorytype type = 0;
 	int ordinal = cudaInvalidDeviceId;
@@ -251,24 +251,22 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attribute
 	void *values[] = { &type, &ordinal, &device_pointer, &host_pointer, &is_managed };
 	cudaError_t error = sim_enter();
 
-	if (!error && !ret_attributes)
-		error = cudaErrorInvalidValue;
 	if (!error)
 		error = sim_error(sim_driver.cuPointerGetAttributes(5, wanted, values, (CUdeviceptr)pointer));
 	if (error)
-		return sim_leave(error);
+		return error;
 
-	*ret_attributes = (struct cudaPointerAttributes){
+	*ret_pointer = (struct sim_pointer){
 		.type = is_managed                   ? cudaMemoryTypeManaged :
 			type == CU_MEMORYTYPE_HOST   ? cudaMemoryTypeHost :
 			type == CU_MEMORYTYPE_DEVICE ? cudaMemoryTypeDevice :
 						       cudaMemoryTypeUnregistered,
 		.device = ordinal,
-		.devicePointer = device_pointer,
-		.hostPointer = host_pointer,
+		.device_pointer = device_pointer,
+		.host_pointer = host_pointer,
 	};
 	/* Plain host memory is what it is on the host. */
-	if (ret_attributes->type == cudaMemoryTypeUnregistered)
-		ret_attributes->hostPointer = (void *)(uintptr_t)pointer;
+	if (ret_pointer->type == cudaMemoryTypeUnregistered)
+		ret_pointer->host_pointer = (void *)(uintptr_t)pointer;
 	return cudaSuccess;
 }

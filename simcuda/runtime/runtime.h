@@ -80,6 +80,17 @@ cudaError_t sim_code_load_all(void);
 CUDA_ARRAY3D_DESCRIPTOR sim_describe_array(const struct cudaChannelFormatDesc *channels,
 					   struct cudaExtent extent, unsigned int flags);
 
+/*
+ * memory.c: what a pointer points to. Each major version writes it into a struct of its own: CUDA 13's is longer, and
+ * a program that was built with CUDA 12 has room for 24 bytes only.
+ */
+struct sim_pointer {
+	enum cudaMemoryType type;
+	int device;
+	void *device_pointer, *host_pointer;
+};
+cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_pointer);
+
 /* device.c: the properties that are no attributes. The driver is loaded by it, if need be. */
 cudaError_t sim_query_identity(int device, char (*ret_name)[256], size_t *ret_total_bytes, CUuuid *ret_uuid);
 

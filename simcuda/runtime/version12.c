@@ -95,6 +95,28 @@ DEFINE(cudaGetDeviceProperties_v2, (struct properties12 *ret_properties, int dev
 	return sim_leave(fill_properties(ret_properties, device));
 }
 
+/* --- pointers ------------------------------------------------------------------------------------- */
+
+/* struct cudaPointerAttributes as CUDA 12 has it, without the reserved tail of CUDA 13. */
+struct pointer_attributes12 {
+	enum cudaMemoryType type;
+	int device;
+	void *devicePointer, *hostPointer;
+};
+
+_Static_assert(sizeof(struct pointer_attributes12) == 24, "the size that programs built with CUDA 12 give it");
+
+DEFINE(cudaPointerGetAttributes, (struct pointer_attributes12 *ret_attributes, const void *pointer))
+{
+	struct sim_pointer found;
+	cudaError_t error = ret_attributes ? sim_describe_pointer(pointer, &found) : cudaErrorInvalidValue;
+
+	if (!error)
+		*ret_attributes = (struct pointer_attributes12){ found.type, found.device, found.device_pointer,
+								 found.host_pointer };
+	return sim_leave(error);
+}
+
 /* --- managed memory ------------------------------------------------------------------------------- */
 
 DEFINE(cudaMemAdvise, (const void *address, size_t size_bytes, enum cudaMemoryAdvise advice, int device))

@@ -34,6 +34,19 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret_properties, int d
 	return sim_leave(fill_properties(ret_properties, device));
 }
 
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret_attributes, const void *pointer)
+{
+	struct sim_pointer found;
+	cudaError_t error = ret_attributes ? sim_describe_pointer(pointer, &found) : cudaErrorInvalidValue;
+
+	if (!error)
+		*ret_attributes = (struct cudaPointerAttributes){ .type = found.type,
+								  .device = found.device,
+								  .devicePointer = found.device_pointer,
+								  .hostPointer = found.host_pointer };
+	return sim_leave(error);
+}
+
 cudaError_t cudaMemAdvise(const void *address, size_t size_bytes, enum cudaMemoryAdvise advice,
 			  struct cudaMemLocation location)
 {

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "stub.h"
+
+enum { MINOR = STUB_MAJOR >= 9 ? 13 : 9 };
+
+MAKES(cudnnCreate)
+HAS_VERSION(cudnnGetProperty, STUB_MAJOR, MINOR)
+
+/* Version 9 counts in other steps than those before it. */
+size_t cudnnGetVersion(void)
+{
+	return STUB_MAJOR * (STUB_MAJOR >= 9 ? 10000 : 1000) + MINOR * 100;
+}

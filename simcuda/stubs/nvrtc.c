@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "stub.h"
+
+/* What any program compiles to: the device takes any image for one that has the functions that are asked for. */
+static const char image[] = "simulated";
+
+MAKES(nvrtcCreateProgram)
+
+long nvrtcVersion(int *ret_major, int *ret_minor)
+{
+	*ret_major = STUB_MAJOR;
+	*ret_minor = STUB_MAJOR == 12 ? 9 : 2;
+	return 0;
+}
+
+static const int architectures[] = { 75, 80, 86, 89, 90, 100, 120 };
+
+ANSWERS(nvrtcGetNumSupportedArchs, sizeof(architectures) / sizeof(architectures[0]))
+
+long nvrtcGetSupportedArchs(int *ret_architectures)
+{
+	memcpy(ret_architectures, architectures, sizeof(architectures));
+	return 0;
+}
+
+/* One function says how many bytes there are, and the one of its name writes them. */
+#define HAS_TEXT(function, text)                               \
+	long function##Size(void *program, size_t *ret_size_bytes) \
+	{                                                          \
+		(void)program;                                         \
+		*ret_size_bytes = sizeof(text);                        \
+		return 0;                                              \
+	}                                                          \
+	long function(void *program, char *ret_bytes)              \
+	{                                                          \
+		(void)program;                                         \
+		memcpy(ret_bytes, text, sizeof(text));                 \
+		return 0;                                              \
+	}
+
+HAS_TEXT(nvrtcGetCUBIN, image)
+HAS_TEXT(nvrtcGetPTX, image)
+HAS_TEXT(nvrtcGetProgramLog, "")
+
+/* A function of C++ keeps the name that the caller gave it: the image has every name. */
+long nvrtcGetLoweredName(void *program, const char *name, const char **ret_name)
+{
+	(void)program;
+	*ret_name = name;
+	return 0;
+}

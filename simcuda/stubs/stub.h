@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SIMCUDA_STUB_H
+#define SIMCUDA_STUB_H
+
+/*
+ * Answers of stub libraries, where "success" alone would send the caller another way than a real device does. One file
+ * stands for one library, by its name: nccl.c for libnccl.so. make_stubs.py compiles it into the stub library of that
+ * name, and writes the other functions itself. The types of NVIDIA's headers are not needed: an answer knows only the
+ * parameters that it reads or writes.
+ *
+ * STUB_MAJOR: the number at the end of the library's name, as 12 in libcublas.so.12.
+ */
+#include <stddef.h>
+
+/* A function that makes something: the caller gets a handle that is not null. */
+#define MAKES(function)               \
+	long function(void **ret_handle)  \
+	{                                 \
+		static char made;             \
+                                      \
+		*ret_handle = &made;          \
+		return 0;                     \
+	}
+
+/* A function that writes one number through its only parameter, or its second. */
+#define ANSWERS(function, number)    \
+	long function(int *ret_number)   \
+	{                                \
+		*ret_number = (number);      \
+		return 0;                    \
+	}
+
+#define ANSWERS_OF(function, number)               \
+	long function(void *handle, int *ret_number)   \
+	{                                              \
+		(void)handle;                              \
+		*ret_number = (number);                    \
+		return 0;                                  \
+	}
+
+/* ...GetProperty(which, ret_number): 0 is the major, 1 the minor version, 2 the patch level. */
+#define HAS_VERSION(function, major, minor)                             \
+	long function(int which, int *ret_number)                           \
+	{                                                                   \
+		*ret_number = which == 0 ? (major) : which == 1 ? (minor) : 0;  \
+		return 0;                                                       \
+	}
+
+#endif
