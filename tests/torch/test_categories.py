@@ -67,6 +67,12 @@ class Categories(unittest.TestCase):
             with self.subTest(how=how):
                 self.check("checkpoints.py", how)
 
+    def test_buckets_that_ranks_exchange_are_gradients(self):
+        self.check("replicas.py")
+
+    def test_shards_are_told_apart_from_what_is_gathered(self):
+        self.check("shards.py")
+
     def test_asking_runs_no_code_of_the_program(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
         alone = subprocess.run(command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True)
