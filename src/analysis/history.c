@@ -302,6 +302,20 @@ static void note_kept(struct state *state)
 			end->blocks.items[i].stamp <= state->followers[0].steps->steps.items[steps - 1].end;
 }
 
+/* Marks behind the last event, up to where the replay ends. */
+static bool follow_last_roles(struct state *state, const struct gmt_replay *replay)
+{
+	uint64_t next;
+
+	if (!make_room(state, &replay->books))
+		return false;
+	while ((next = gmt_history_roles_next(&state->roles)) != UINT64_MAX &&
+		gmt_clock_time_ns(state->snapshot, next) <= replay->end_time_ns)
+		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->books, next + 1))
+			return false;
+	return true;
+}
+
 static bool finished(void *user, const struct gmt_replay *replay)
 {
 	struct state *state = user;
@@ -324,8 +338,7 @@ static bool finished(void *user, const struct gmt_replay *replay)
 			return false;
 		*row = follower->series->parts.count;
 	}
-	if (!capture_before(state, &replay->books, UINT64_MAX) || !make_room(state, &replay->books) ||
-		!gmt_history_roles_follow(&state->roles, state->history, &replay->books, UINT64_MAX))
+	if (!capture_before(state, &replay->books, UINT64_MAX) || !follow_last_roles(state, replay))
 		return false;
 	note_kept(state);
 	return true;
