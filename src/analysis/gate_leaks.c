@@ -83,8 +83,8 @@ static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *fi
 	struct gmt_verdict *verdict = judge->verdict;
 
 	if (leak->confidence >= 0)
-		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "over %s steps, with %.0f %% confidence",
-			gmt_text_count(leak->steps).text, leak->confidence * 100));
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "over %s steps; %s; confidence %.0f %%",
+			gmt_text_count(leak->steps).text, gmt_leak_ground_words(leak->ground), leak->confidence * 100));
 	if (leak->steps_to_oom != UINT64_MAX)
 		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "the GPU is full after %s more steps",
 			gmt_text_count(leak->steps_to_oom).text));
@@ -201,7 +201,7 @@ static const char *why_no_growth(const struct gmt_judge *judge)
 void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
-	double limit = judge->gate->limits->max_growth_bytes, sum = 0;
+	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
 	const char *why = why_no_growth(judge);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
@@ -217,6 +217,10 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 
 		if (!is_of(leak, account) || !(1u << leak->definition & GMT_LEAK_BY_STEPS) || !counts(judge, leak))
 			continue;
+		if (leak->confidence < judge->gate->limits->min_confidence) {
+			unsure += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
+			continue;
+		}
 		sum += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
 
 		const struct gmt_leak **row = gmt_vec_push(&found);
@@ -229,7 +233,11 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	check.limit = limit;
 	check.unit = "bytes/step";
 	/* With no finding, memory may rise: to level off, or to be given back. */
-	if (sum > 0)
+	if (unsure > 0 && !(sum > 0)) {
+		check.state = GMT_CHECK_SKIPPED;
+		check.text = gmt_verdict_line(judge->verdict, "not judged: grows by %s a step, with less confidence than min-confidence",
+			rate_text(judge, unsure));
+	} else if (sum > 0)
 		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed", rate_text(judge, sum),
 			gmt_text_size((uint64_t)limit).text);
 	else

@@ -69,6 +69,7 @@ struct gmt_leak_rising {
 	struct gmt_leak_search *search;
 	struct gmt_rise rise;
 	bool replaced;        /* one block is replaced by the next; then all sites of the group count */
+	bool of_survivors;    /* it is that of gmt_leak_rise_of_survivors */
 	struct gmt_map sites; /* that hold more at the end of the rise */
 };
 

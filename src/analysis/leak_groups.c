@@ -108,24 +108,71 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 		(definition == GMT_LEAK_EXIT && !row->is_torch);
 }
 
-/* The site of a group that holds most in a finding; its stack stands for the group. */
-struct largest {
-	struct gmt_map bytes; /* by site */
-	uint64_t most;
-	uint32_t site;
+/* What each site of a group holds in a finding. */
+struct tally {
+	struct gmt_map index;                   /* by site, in rows */
+	GMT_VEC(struct gmt_leak_stack) rows;    /* .stack is the site at first */
 };
 
-static bool add_block(struct largest *largest, const struct gmt_history_block *block)
+static bool add_block(struct tally *tally, const struct gmt_history_block *block)
 {
-	uint64_t bytes = 0;
+	struct gmt_leak_stack *row;
+	uint64_t index;
 
-	gmt_map_find(&largest->bytes, block->site, &bytes);
-	bytes += block->size_bytes;
-	if (bytes > largest->most || (bytes == largest->most && block->site < largest->site)) {
-		largest->most = bytes;
-		largest->site = block->site;
+	if (!gmt_map_find(&tally->index, block->site, &index)) {
+		index = tally->rows.count;
+		row = gmt_vec_push(&tally->rows);
+		if (!row || !gmt_map_put(&tally->index, block->site, index))
+			return false;
+		row->stack = block->site;
 	}
-	return gmt_map_put(&largest->bytes, block->site, bytes);
+	row = &tally->rows.items[index];
+	row->bytes += block->size_bytes;
+	row->blocks++;
+	return true;
+}
+
+static int most_bytes_first(const void *left, const void *right)
+{
+	const struct gmt_leak_stack *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+/* The first few of them into the finding, with stacks instead of sites. */
+static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *tally, struct gmt_leak *leak)
+{
+	size_t count = tally->rows.count < GMT_LEAK_LINES ? tally->rows.count : GMT_LEAK_LINES;
+
+	if (!gmt_vec_reserve(&leak->stacks, count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct gmt_leak_stack *row = &leak->stacks.items[i];
+
+		*row = tally->rows.items[i];
+		row->stack = maker->replay->site_stacks.items[row->stack];
+		row->own_line = gmt_traces_own_line(maker->traces, row->stack);
+	}
+	leak->stacks.count = count;
+	return true;
+}
+
+/* The site with most bytes stands for the finding. */
+static void describe(const struct gmt_leak_maker *maker, uint32_t site_id, struct gmt_leak *leak)
+{
+	const struct gmt_history_site *site = &maker->history->sites.items[site_id];
+	uint32_t heap_plus_1 = maker->replay->books.sites.items[site_id].heap_plus_1;
+
+	leak->stack = maker->replay->site_stacks.items[site_id];
+	leak->own_line = gmt_traces_own_line(maker->traces, leak->stack);
+	leak->category = gmt_category_of(maker->replay, maker->traces, maker->history, site_id);
+	leak->burst_blocks = site->burst_blocks;
+	if (heap_plus_1)
+		leak->heap = maker->replay->heaps.items[heap_plus_1 - 1].name;
+	if (site->freed_trace_plus_1)
+		leak->freed_stack_plus_1 = maker->traces->stack_of_trace[site->freed_trace_plus_1 - 1] + 1;
 }
 
 bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition,
@@ -133,7 +180,7 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	struct gmt_leak **ret_leak)
 {
 	const struct gmt_leak_group *row = &maker->groups.items[group];
-	struct largest largest = { .site = UINT32_MAX };
+	struct tally tally = { 0 };
 	struct gmt_leak leak = {
 		.definition = definition, .layer = row->layer, .device = row->device, .space = row->space,
 		.landmarks = row->landmarks, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
@@ -146,29 +193,24 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 			continue;
 		leak.bytes += blocks[i].size_bytes;
 		leak.blocks++;
-		done = add_block(&largest, &blocks[i]);
+		done = add_block(&tally, &blocks[i]);
 	}
-	leak.sites = (uint32_t)largest.bytes.count;
-	gmt_map_fini(&largest.bytes);
-	if (!done || !leak.blocks)
+	leak.sites = (uint32_t)tally.rows.count;
+	if (done && leak.blocks) {
+		qsort(tally.rows.items, tally.rows.count, sizeof(*tally.rows.items), most_bytes_first);
+		describe(maker, tally.rows.items[0].stack, &leak);
+		*ret_leak = list_stacks(maker, &tally, &leak) ? gmt_vec_push(&maker->leaks->rows) : NULL;
+		done = *ret_leak != NULL;
+	}
+	gmt_map_fini(&tally.index);
+	gmt_vec_fini(&tally.rows);
+	if (!*ret_leak) {
+		gmt_vec_fini(&leak.stacks);
 		return done;
-
-	const struct gmt_history_site *site = &maker->history->sites.items[largest.site];
-	leak.stack = maker->replay->site_stacks.items[largest.site];
-	leak.own_line = gmt_traces_own_line(maker->traces, leak.stack);
-	leak.category = gmt_category_of(maker->replay, maker->traces, maker->history, largest.site);
-	leak.burst_blocks = site->burst_blocks;
-	if (maker->replay->books.sites.items[largest.site].heap_plus_1)
-		leak.heap = maker->replay->heaps.items[
-			maker->replay->books.sites.items[largest.site].heap_plus_1 - 1].name;
-	if (site->freed_trace_plus_1)
-		leak.freed_stack_plus_1 = maker->traces->stack_of_trace[site->freed_trace_plus_1 - 1] + 1;
-	*ret_leak = gmt_vec_push(&maker->leaks->rows);
-	if (*ret_leak) {
-		**ret_leak = leak;
-		maker->is_reported.items[group] = true;
 	}
-	return *ret_leak;
+	**ret_leak = leak;
+	maker->is_reported.items[group] = true;
+	return true;
 }
 
 const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *maker, enum gmt_history_moment moment,

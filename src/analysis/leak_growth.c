@@ -8,6 +8,7 @@
 
 enum {
 	BIRTHS = 16, /* stretches that a finding lists */
+	STEADY = 3, STEADY_OF = 4, /* of the steps left more */
 	SURE_GAPS = 2, /* between blocks, that say how long others may be */
 	MOST_PAIRS = 2000000,
 	MOST_SITES = 64, /* of a line, that are looked at alone */
@@ -74,6 +75,19 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
 }
 
+static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising)
+{
+	const struct gmt_rise *rise = &rising->rise;
+
+	if (rising->replaced)
+		return GMT_LEAK_GROUND_REPLACED;
+	if (rising->of_survivors)
+		return GMT_LEAK_GROUND_SURVIVORS;
+	if (rise->are_few)
+		return GMT_LEAK_GROUND_FEW;
+	return rise->rises * STEADY_OF >= (rise->last - rise->first) * STEADY ? GMT_LEAK_GROUND_STEADY : GMT_LEAK_GROUND_FREQUENT;
+}
+
 static bool report(struct gmt_leak_rising *rising, uint32_t group)
 {
 	struct gmt_leak_search *search = rising->search;
@@ -88,7 +102,8 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	if (!leak)
 		return true;
 	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
-	leak->confidence = rising->rise.confidence;
+	leak->ground = ground_of(rising);
+	leak->confidence = gmt_leak_ground_confidence(leak->ground);
 	leak->replaced = rising->replaced;
 	leak->series = span->series;
 	leak->first_step = first_step_of(rising, group);
@@ -146,8 +161,8 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
 		return note_line(search, group, sites, site_count, rising->rise.kind);
 	}
-	if (rising->rise.kind == GMT_RISE_NONE && !is_alone &&
-		!gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
+	rising->of_survivors = rising->rise.kind == GMT_RISE_NONE && !is_alone;
+	if (rising->of_survivors && !gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;

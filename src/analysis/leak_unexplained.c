@@ -137,7 +137,8 @@ static bool report(const struct sum *sum)
 	*leak = (struct gmt_leak){
 		.definition = GMT_LEAK_UNEXPLAINED, .layer = sum->account.layer, .device = sum->account.device,
 		.space = sum->account.space, .stack = GMT_LEAK_NO_STACK, .category = GMT_CATEGORY_OTHER, .bytes = sum->rise.bytes,
-		.bytes_per_step = sum->rise.per_sample / (double)span->stride, .confidence = sum->rise.confidence,
+		.bytes_per_step = sum->rise.per_sample / (double)span->stride, .ground = GMT_LEAK_GROUND_TOGETHER,
+		.confidence = gmt_leak_ground_confidence(GMT_LEAK_GROUND_TOGETHER),
 		.series = span->series, .first_step = (uint32_t)(sum->rise.first * span->stride),
 		.steps = (uint32_t)(span->steps - span->warmup), .steps_to_oom = UINT64_MAX,
 	};

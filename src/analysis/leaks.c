@@ -19,6 +19,30 @@ const char *gmt_leak_definition_name(enum gmt_leak_definition definition)
 	return names[definition];
 }
 
+#define GMT_LEAK_GROUND(NAME, name, right, all, words) { name, words, right, all },
+static const struct {
+	const char *name, *words;
+	unsigned right, all;
+} grounds[] = {
+#include "analysis/leak_grounds.def"
+};
+#undef GMT_LEAK_GROUND
+
+const char *gmt_leak_ground_name(enum gmt_leak_ground ground)
+{
+	return grounds[ground].name;
+}
+
+const char *gmt_leak_ground_words(enum gmt_leak_ground ground)
+{
+	return grounds[ground].words;
+}
+
+double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
+{
+	return (grounds[ground].right + 1.0) / (grounds[ground].all + 2.0);
+}
+
 /* What lives as long as the model does is meant to outlive a phase. */
 static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 {
@@ -228,6 +252,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 
 static void leak_fini(struct gmt_leak *leak)
 {
+	gmt_vec_fini(&leak->stacks);
 	gmt_vec_fini(&leak->births);
 	gmt_vec_fini(&leak->rose_most);
 }

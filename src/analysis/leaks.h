@@ -39,6 +39,13 @@ enum gmt_leak_definition {
 	GMT_LEAK_DEFINITIONS,
 };
 
+/* What growth was told by. */
+enum gmt_leak_ground {
+#define GMT_LEAK_GROUND(NAME, name, right, all, words) GMT_LEAK_GROUND_##NAME,
+#include "analysis/leak_grounds.def"
+#undef GMT_LEAK_GROUND
+};
+
 /* Definitions that the curves of steps are judged by. */
 #define GMT_LEAK_BY_STEPS (1u << GMT_LEAK_GROWTH | 1u << GMT_LEAK_UNEXPLAINED)
 
@@ -63,6 +70,13 @@ struct gmt_leak_line {
 	uint64_t bytes;
 };
 
+/* A stack that made blocks of a finding. */
+struct gmt_leak_stack {
+	uint32_t stack;
+	uint32_t own_line; /* index of a frame in it */
+	uint64_t bytes, blocks;
+};
+
 struct gmt_leak {
 	enum gmt_leak_definition definition;
 	uint32_t layer;
@@ -74,10 +88,12 @@ struct gmt_leak {
 	uint32_t landmarks; /* bits of model/landmarks.h, of all stacks in the group */
 	uint64_t bytes, blocks; /* retained; unexplained: by how much it rose, and 0 */
 	uint32_t sites;    /* stacks in the group; unexplained: 0 */
+	GMT_VEC(struct gmt_leak_stack) stacks; /* of them the first few, with most bytes first; the first one is `stack` */
 	uint32_t burst_blocks; /* of its largest site: see gmt_history_site */
 	/* growth, unexplained */
 	double bytes_per_step; /* below 0: not known */
-	double confidence;     /* 0..1; below 0: not known */
+	enum gmt_leak_ground ground;
+	double confidence;     /* 0..1: how often findings on this ground were right; below 0: not known */
 	bool replaced;         /* one block that is replaced by a larger one; else blocks are left */
 	uint32_t series;       /* index in timeline->series; what the steps are */
 	uint32_t first_step;   /* the first that left something */
@@ -123,6 +139,16 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error);
 
 void gmt_leaks_fini(struct gmt_leaks *leaks);
+
+/* "steady"; "nearly every step left more". */
+const char *gmt_leak_ground_name(enum gmt_leak_ground ground);
+const char *gmt_leak_ground_words(enum gmt_leak_ground ground);
+
+/*
+ * How often findings on this ground are right: one more than were right, of two more than there were among the programs whose truth is
+ * known (Laplace's rule of succession), so that few programs make little confidence.
+ */
+double gmt_leak_ground_confidence(enum gmt_leak_ground ground);
 
 const char *gmt_leak_definition_name(enum gmt_leak_definition definition);
 

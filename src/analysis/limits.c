@@ -268,14 +268,14 @@ static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *re
 	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
 }
 
-static enum gmt_status set_tolerance(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+static enum gmt_status set_part(const char *value, const char *what, double most_percent, double *ret_part, struct gmt_error *error)
 {
 	double number;
 	const char *end = read_number(value, &number);
 
-	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > 10000)
-		return gmt_error_set(error, GMT_USAGE, "`%s` is no tolerance: write 2%% or 0.5%%", value);
-	limits->tolerance = number / 100;
+	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > most_percent)
+		return gmt_error_set(error, GMT_USAGE, "`%s` is no %s: write 2%% or 0.5%%", value, what);
+	*ret_part = number / 100;
 	return GMT_OK;
 }
 
@@ -311,7 +311,9 @@ static enum gmt_status set_value(struct gmt_limits *limits, enum gmt_limit_key k
 	case GMT_LIMIT_MAX_OOMS:
 		return set_number(value, UINT64_MAX, &limits->max_ooms, error);
 	case GMT_LIMIT_TOLERANCE:
-		return set_tolerance(limits, value, error);
+		return set_part(value, "tolerance", 10000, &limits->tolerance, error);
+	case GMT_LIMIT_MIN_CONFIDENCE:
+		return set_part(value, "confidence", 100, &limits->min_confidence, error);
 	case GMT_LIMIT_WARMUP:
 		status = set_number(value, UINT32_MAX - 1, &number, error);
 		limits->warmup_steps = (uint32_t)number;

@@ -32,6 +32,7 @@ struct gmt_limits {
 	double max_fragmentation; /* below 0: not judged */
 	uint64_t max_ooms;
 	double tolerance; /* 0.02 is 2 % */
+	double min_confidence; /* 0..1, of growth that counts */
 	uint32_t warmup_steps; /* UINT32_MAX: not given */
 	uint32_t definitions;  /* bits by enum gmt_leak_definition; 0: not given */
 	uint32_t age_steps;    /* UINT32_MAX: not by steps */

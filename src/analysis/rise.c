@@ -295,7 +295,6 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 		ret_rise->per_sample = rate_of(search);
 		if (!is_sure(search, ret_rise->bytes, &slope, &sure))
 			return false;
-		ret_rise->confidence = slope.confidence;
 		if (!sure && ret_rise->kind == GMT_RISE_GROWS)
 			ret_rise->kind = GMT_RISE_NONE;
 	}

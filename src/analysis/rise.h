@@ -41,7 +41,6 @@ struct gmt_rise {
 	bool is_geometric;   /* they are, and each is larger than the one before: a buffer that doubles */
 	uint64_t bytes;      /* by so much between them */
 	double per_sample;
-	double confidence;   /* 0..1 */
 };
 
 /* False when out of memory. O(count squared). */

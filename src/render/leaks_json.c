@@ -56,6 +56,7 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 
 	gmt_json_key_double(json, "bytes_per_step", leak->bytes_per_step);
 	gmt_json_key_double(json, "confidence", leak->confidence);
+	gmt_json_key_text(json, "ground", is_growth ? gmt_leak_ground_name(leak->ground) : NULL);
 	gmt_json_key_text(json, "source", is_growth ?
 		gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
 	gmt_json_key_known(json, "steps", is_growth, leak->steps);
@@ -85,6 +86,23 @@ static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak
 	gmt_stack_json(view->traces, leak->stack, json);
 }
 
+static void write_stacks(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_key(json, "stacks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; leak->stacks.count > 1 && i < leak->stacks.count; i++) {
+		const struct gmt_leak_stack *row = &leak->stacks.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "bytes", row->bytes);
+		gmt_json_key_u64(json, "blocks", row->blocks);
+		gmt_json_key_u64(json, "own_frame", row->own_line);
+		gmt_stack_json(view->traces, row->stack, json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
 static void write_freed_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
 {
 	gmt_json_key(json, "freed");
@@ -110,6 +128,7 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 	gmt_json_key_text(json, "phase", leak->phase);
 	gmt_json_key_text(json, "heap", leak->heap);
 	write_stack(view, leak, json);
+	write_stacks(view, leak, json);
 	write_freed_stack(view, leak, json);
 	gmt_json_end_object(json);
 }

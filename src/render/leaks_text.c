@@ -54,11 +54,11 @@ static void write_place(const struct gmt_leaks_view *view, const struct gmt_plai
 
 static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
-	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), from step %u on; confidence %.0f %%\n",
+	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), from step %u on\n",
 		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s",
 		gmt_text_count(view->history->series[leak->series].step_count).text,
-		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step,
-		100 * leak->confidence);
+		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
+	fprintf(plain->file, "            %s; confidence %.0f %%\n", gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
@@ -66,14 +66,13 @@ static void write_growth(const struct gmt_leaks_view *view, const struct gmt_pla
 
 static void write_unexplained(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
-	fprintf(plain->file, "            %s in %s steps (%s), from step %u on; confidence %.0f %%\n", gmt_text_size(leak->bytes).text,
+	fprintf(plain->file, "            %s in %s steps (%s), from step %u on\n", gmt_text_size(leak->bytes).text,
 		gmt_text_count(view->history->series[leak->series].step_count).text,
-		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step,
-		100 * leak->confidence);
+		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
-	fputs("            no line grows by itself, but all of them together do; rose most:\n", plain->file);
+	fprintf(plain->file, "            %s; confidence %.0f %%; rose most:\n", gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
 	for (size_t i = 0; i < leak->rose_most.count; i++) {
 		fputs("              ", plain->file);
 		write_line(view, plain, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line);
@@ -133,6 +132,28 @@ static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plai
 	return done;
 }
 
+/* Several leaks may meet in one line: each stack with what it made. */
+static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	size_t shown = view->brief || leak->stacks.count < 2 ? 0 : leak->stacks.count;
+
+	if (!shown && !write_stack(view, plain, "allocated here", leak->stack, leak->own_line))
+		return false;
+	for (size_t i = 0; i < shown; i++) {
+		const struct gmt_leak_stack *row = &leak->stacks.items[i];
+		char title[128];
+
+		snprintf(title, sizeof(title), "%s in %s block%s allocated here", gmt_text_size(row->bytes).text,
+			gmt_text_count(row->blocks).text, row->blocks == 1 ? "" : "s");
+		if (!write_stack(view, plain, title, row->stack, row->own_line))
+			return false;
+	}
+	if (shown && leak->sites > shown)
+		fprintf(plain->file, "            the rest from %s other stack%s through this line\n",
+			gmt_text_count(leak->sites - shown).text, leak->sites - shown == 1 ? "" : "s");
+	return true;
+}
+
 static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
 	char amount[64];
@@ -165,7 +186,7 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 	}
 	if (leak->hint)
 		fprintf(plain->file, "            %s\n", leak->hint);
-	if (!write_stack(view, plain, "allocated here", leak->stack, leak->own_line))
+	if (!write_stacks(view, plain, leak))
 		return false;
 	return view->brief || !leak->freed_stack_plus_1 ||
 		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1, UINT32_MAX);

@@ -10,8 +10,8 @@ import write_snapshot as w
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
-KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "source",
-        "steps", "first_step", "steps_to_oom", "births", "rose_most", "phase", "heap", "category", "owner", "hint", "own_frame", "stack",
+KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "ground", "source",
+        "steps", "first_step", "steps_to_oom", "births", "rose_most", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "stacks",
         "freed"}
 MIB = 1 << 20
 TORCH = "/env/lib/python3.11/site-packages/torch"
@@ -135,6 +135,22 @@ class Leaks(unittest.TestCase):
         for key in "blocks", "category", "owner", "own_frame", "hint", "phase", "heap", "freed":
             self.assertIsNone(row[key])
         self.assertEqual(cli.report(path)["given_back"], answer["given_back"])
+
+    def test_two_leaks_that_meet_in_one_line_are_shown_with_a_stack_each(self):
+        story, make = Story(), "/home/me/two.py:3 in make"
+
+        def step(_number):
+            story.alloc(1024, make, "/home/me/two.py:5 in small")
+            story.alloc(5120, make, "/home/me/two.py:6 in large")
+
+        story.steps(20, step)
+        path = story.write("two.gmt.gz")
+        (row,) = leaks(path)["leaks"]
+        self.assertEqual([(stack["bytes"], stack["blocks"], stack["stack"][1]["function"]) for stack in row["stacks"]],
+                         [(20 * 5120, 20, "large"), (20 * 1024, 20, "small")])
+        text = cli.run("leaks", path).stdout
+        self.assertIn("100 KiB in 20 blocks allocated here:\n            > two.py:3 in make\n              two.py:6 in large", text)
+        self.assertIn("20.0 KiB in 20 blocks allocated here:\n            > two.py:3 in make\n              two.py:5 in small", text)
 
     def test_a_recording_of_nothing_has_none_and_says_why_growth_was_not_judged(self):
         w.write(cli.place("nothing.gmt.gz"), w.process(), w.end(0))

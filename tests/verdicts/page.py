@@ -97,6 +97,16 @@ def wrong_ones(verdicts):
             KNOWN.get(verdict.name, 'not yet understood')) for verdict in wrong]
 
 
+def confidence(verdicts):
+    """The numbers of src/analysis/leak_grounds.def."""
+    found = collections.defaultdict(list)
+    for verdict in verdicts:
+        for ground, is_right in verdict.grounds:
+            found[ground].append(is_right)
+    return [row('ground', 'findings', 'right', 'confidence'), row('---', '---:', '---:', '---:')] + [
+        row(ground, len(rights), sum(rights), f'{(sum(rights) + 1) / (len(rights) + 2) * 100:.0f} %') for ground, rights in sorted(found.items())]
+
+
 def not_judged(verdicts):
     reasons = collections.defaultdict(list)
     for verdict in verdicts:
@@ -152,6 +162,12 @@ A program may count in several columns. These must be right:
 *equal*: each step that leaves something leaves as much as the others. *varying*: blocks become larger or smaller from step to step.
 *doubling*: one buffer is replaced by a larger one now and then.
 ''', *rates(verdicts), '''
+## Confidence
+
+What a report calls the confidence of growth is how often findings on the same ground were right in this table: one more than were right, of two more
+than there were (Laplace's rule), so that few programs make little confidence. The grounds are in
+[leak_grounds.def](../src/analysis/leak_grounds.def). `check --min-confidence` leaves out what is told with less.
+''', *confidence(verdicts), '''
 ## Wrong verdicts
 ''', *wrong_ones(verdicts), '''
 ## Not judged

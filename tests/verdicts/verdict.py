@@ -35,7 +35,7 @@ class Verdict:
     """One program: its truth, what the tool reported, and what of that is wrong.
 
     `accused`, `missed`, `rates` and `others` are lists of sentences. `wrong` is all of them. `deviations` has (sizes, deviation of the rate
-    as a part of it) of each leak that was found.
+    as a part of it) of each leak that was found, `grounds` (ground, whether the line leaks) of each growth that the tool reports.
     """
 
     def __init__(self, path, keep=None, kept=None):
@@ -43,7 +43,7 @@ class Verdict:
         path = pathlib.Path(path).resolve()
         self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
         self.accused, self.missed, self.rates, self.others = [], [], [], []
-        self.truth, self.said, self.deviations = {'leaks': []}, {}, []
+        self.truth, self.said, self.deviations, self.grounds = {'leaks': []}, {}, [], []
         stem = self.name.strip('/').removesuffix('.py').replace('/', '-')
         if kept:
             if not os.path.exists(os.path.join(kept, f'{stem}.json')):
@@ -74,6 +74,7 @@ class Verdict:
         wanted = self.truth['leaks']
         lines = {(leak['file'], leak['line']) for leak in wanted}
         self.accused = [f'{leak["definition"]} at {":".join(map(str, own(leak)))}' for leak in self.said['leaks'] if own(leak) not in lines]
+        self.grounds = [(leak['ground'], own(leak) in lines) for leak in self.said['leaks'] if leak['ground']]
         for leak in wanted:
             self.compare(leak)
         status = cli('check', file).returncode
