@@ -5,7 +5,7 @@
 #include "base/safe.h"
 #include "model/owner_rules.h"
 
-static const char *const actions[] = { "skip", "own", "lend" };
+static const char *const actions[] = { "skip", "own", "lend", "arena" };
 static const char *const kinds[GMT_OWNER_KINDS] = { "library", "function", "file", "package" };
 
 static const char defaults[] =
@@ -151,12 +151,12 @@ static enum gmt_status parse_line(struct gmt_owner_rules *rules, struct line *li
 		return complain(line, "the quotes do not close", NULL);
 	index = index_of(&action, actions, sizeof(actions) / sizeof(*actions));
 	if (index == sizeof(actions) / sizeof(*actions))
-		return complain(line, "there is skip, own and lend, but no", &action);
+		return complain(line, "there is skip, own, lend and arena, but no", &action);
 	rule.action = (enum gmt_owner_action)index;
 	if (!next_word(line, &name) || !name.length)
 		return complain(line, name.text && name.length ? "the quotes do not close" : "an owner is missing", NULL);
-	if (is_dash(&name) && rule.action != GMT_OWNER_SKIP)
-		return complain(line, "only what is skipped can be nobody's", NULL);
+	if (is_dash(&name) && rule.action != GMT_OWNER_SKIP && rule.action != GMT_OWNER_ARENA)
+		return complain(line, "only what is skipped, and an arena, can be nobody's", NULL);
 	if (is_dash(&name))
 		name.length = 0;
 	if ((status = copy(rules, &name, &rule.name, line->error)) || (status = parse_patterns(rules, line, &rule)))

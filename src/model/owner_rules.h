@@ -4,8 +4,8 @@
 
 /*
  * What a frame says about the owner of memory: the lines of owners.rules, and of files like it. A rule says
- * that a frame which fits it is one to look past (skip), an owner (own), or a library that passes on to its
- * own callers what it got (lend). One thread.
+ * that a frame which fits it is one to look past (skip), an owner (own), a library that passes on to its
+ * own callers what it got (lend), or an allocator that hands out pieces of what it gets (arena). One thread.
  */
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "base/vec.h"
 
-enum gmt_owner_action { GMT_OWNER_SKIP, GMT_OWNER_OWN, GMT_OWNER_LEND };
+enum gmt_owner_action { GMT_OWNER_SKIP, GMT_OWNER_OWN, GMT_OWNER_LEND, GMT_OWNER_ARENA };
 
 /* A condition of a rule. */
 enum gmt_owner_kind {

@@ -182,6 +182,14 @@ static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame
 	return true;
 }
 
+/* A package says who asked, not how: native frames of it are no evidence. */
+static uint8_t arena_of(const struct gmt_owner_rule *rule, bool is_python)
+{
+	if (!is_python && rule->patterns[GMT_OWNER_FUNCTION])
+		return GMT_ARENA_YES;
+	return is_python || rule->patterns[GMT_OWNER_LIBRARY] ? GMT_ARENA_LIKELY : GMT_ARENA_NO;
+}
+
 bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame)
 {
 	const struct gmt_owner_rule *rule;
@@ -189,11 +197,16 @@ bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_fram
 
 	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->sieve, frame, &rule))
 		return false;
-	*verdict = (struct gmt_owner_verdict){ .action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN };
+	*verdict = (struct gmt_owner_verdict){
+		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python };
 	if (!rule)
 		return frame->is_python ? judge_python(owners, frame, verdict) : judge_native(owners, frame, verdict);
 	verdict->action = (uint8_t)rule->action;
-	verdict->borrows = rule->action == GMT_OWNER_OWN;
+	if (rule->action == GMT_OWNER_ARENA) {
+		verdict->arena = arena_of(rule, frame->is_python);
+		verdict->action = *rule->name ? GMT_OWNER_OWN : GMT_OWNER_SKIP;
+	}
+	verdict->borrows = verdict->action == GMT_OWNER_OWN;
 	return !*rule->name || intern(owners, rule->name, strlen(rule->name), &verdict->name);
 }
 
@@ -201,6 +214,11 @@ void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *wal
 {
 	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
 
+	uint8_t *arena = verdict->is_native ? &walk->arena : &walk->python_arena;
+
+	walk->has_native |= verdict->is_native;
+	if (verdict->arena > *arena)
+		*arena = verdict->arena;
 	if (verdict->action == GMT_OWNER_SKIP) {
 		/* The outermost of those that were looked past says most. */
 		if (verdict->name)
@@ -222,6 +240,7 @@ bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *wal
 {
 	bool is_segment = owners->segment_traces.items[trace];
 	struct gmt_owner_answer *answer;
+	uint8_t arena;
 
 	if (stack == owners->stacks.count) {
 		answer = gmt_vec_push(&owners->stacks);
@@ -237,6 +256,10 @@ bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *wal
 	answer->is_segment |= in_cache || is_segment;
 	if (is_segment)
 		answer->segment_owner = GMT_OWNER_PYTORCH;
+	/* Native frames that name no arena say that there is none. */
+	arena = walk->has_native ? walk->arena : walk->python_arena;
+	if (arena > answer->arena)
+		answer->arena = arena;
 	return true;
 }
 
@@ -252,6 +275,13 @@ uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32
 bool gmt_owners_is_segment(const struct gmt_owners *owners, uint32_t stack)
 {
 	return owners->stacks.items[stack].is_segment;
+}
+
+enum gmt_owner_arena gmt_owners_arena(const struct gmt_owners *owners, uint32_t stack)
+{
+	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
+
+	return answer->is_segment ? GMT_ARENA_NO : (enum gmt_owner_arena)answer->arena;
 }
 
 const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner)

@@ -26,11 +26,20 @@ enum {
 	GMT_OWNER_PYTORCH, /* "PyTorch" */
 };
 
+/* Whether memory is a piece from which an allocator hands out blocks that nobody sees. */
+enum gmt_owner_arena {
+	GMT_ARENA_NO,
+	GMT_ARENA_LIKELY, /* its owner has an arena, and no frame tells whether this is a piece of it */
+	GMT_ARENA_YES,    /* a native function is the arena's */
+};
+
 /* What is said of a frame. */
 struct gmt_owner_verdict {
 	uint32_t name; /* id in names */
 	uint8_t action; /* enum gmt_owner_action */
 	bool borrows;  /* an owner also of what a lender got for it */
+	uint8_t arena; /* enum gmt_owner_arena */
+	bool is_native;
 };
 
 /* Of a stack; ids in names. */
@@ -39,6 +48,7 @@ struct gmt_owner_answer {
 	uint32_t segment_owner; /* of that, on a device */
 	uint32_t asker; /* of a block of PyTorch's */
 	bool is_segment; /* PyTorch's allocator got it, to hand it out in blocks */
+	uint8_t arena; /* enum gmt_owner_arena */
 };
 
 /* While the frames of a stack are passed, leaf first. */
@@ -46,6 +56,8 @@ struct gmt_owner_walk {
 	uint32_t owner, asker;
 	uint32_t skipped; /* what owns the memory where no frame does */
 	bool has_owner, has_asker;
+	uint8_t arena, python_arena; /* enum gmt_owner_arena: the most that a native frame says, and one of Python */
+	bool has_native;
 };
 
 struct gmt_owners {
@@ -85,6 +97,9 @@ uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32
 
 /* Whether what this stack got from the driver is for PyTorch's allocator to hand out. */
 bool gmt_owners_is_segment(const struct gmt_owners *owners, uint32_t stack);
+
+/* Whether what this stack got from the driver is a piece of its owner's arena; PyTorch's segments are not among them. */
+enum gmt_owner_arena gmt_owners_arena(const struct gmt_owners *owners, uint32_t stack);
 
 /* The name of an owner: the user's library by its file name. Ids count from 0. */
 const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner);

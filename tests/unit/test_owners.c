@@ -32,6 +32,8 @@ struct frame {
 #define SCRIPT PYTHON("/home/me/train.py")
 #define MODULE_PY PYTHON(PACKAGES "torch/nn/modules/module.py")
 
+static enum gmt_owner_arena last_arena; /* of the stack that owner_by was asked for last */
+
 /* The owner of a stack, leaf first, by the rules of `text` and the built-in ones. */
 static const char *owner_by(const char *text, uint32_t layer, const struct frame *frames, size_t count)
 {
@@ -57,6 +59,7 @@ static const char *owner_by(const char *text, uint32_t layer, const struct frame
 	}
 	assert_true(gmt_owners_keep(&owners, &walk, 0, 0, false));
 	snprintf(name, sizeof(name), "%s", gmt_owners_name(&owners, gmt_owners_find(&owners, 0, layer, 0)));
+	last_arena = gmt_owners_arena(&owners, 0);
 	gmt_owners_fini(&owners);
 	gmt_owner_rules_fini(&rules);
 	return name;
@@ -165,6 +168,53 @@ static void stacks_of_python_alone_have_owners(void **state)
 	assert_string_equal(CUDA_OWNER(PYTHON("<generated>"), PYTHON(PACKAGES "jax/_src/api.py"), SCRIPT), "XLA");
 }
 
+static void assert_arena(enum gmt_owner_arena arena, const char *owner, const char *found)
+{
+	assert_string_equal(found, owner);
+	assert_int_equal(last_arena, arena);
+}
+
+#define XLA(name) FUNCTION(PACKAGES "jax_plugins/xla_cuda12/xla_cuda_plugin.so", name)
+#define TENSORFLOW(name) FUNCTION(PACKAGES "tensorflow/libtensorflow_cc.so.2", name)
+#define CUPY(name) FUNCTION(PACKAGES "cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so", name)
+#define JAX_PY PYTHON(PACKAGES "jax/_src/array.py")
+
+static void an_arena_is_told_by_the_function_that_gets_it_memory(void **state)
+{
+	(void)state;
+	assert_arena(GMT_ARENA_YES, "XLA", CUDA_OWNER(DRIVER, XLA("stream_executor::gpu::CudaExecutor::Allocate(unsigned long)"),
+		XLA("tsl::BFCAllocator::Extend(unsigned long, unsigned long)"), JAX_PY, SCRIPT));
+	assert_arena(GMT_ARENA_YES, "TensorFlow", CUDA_OWNER(DRIVER,
+		TENSORFLOW("tsl::BFCAllocator::Extend(unsigned long, unsigned long)"),
+		TENSORFLOW("tsl::BFCAllocator::AllocateRaw(unsigned long, unsigned long)"), SCRIPT));
+	assert_arena(GMT_ARENA_YES, "CuPy", CUDA_OWNER(DRIVER, RUNTIME,
+		CUPY("__pyx_f_4cupy_4cuda_6memory_22SingleDeviceMemoryPool__alloc"), SCRIPT));
+	assert_arena(GMT_ARENA_YES, "RMM", CUDA_OWNER(DRIVER, FUNCTION(PROGRAM_PATH,
+		"rmm::mr::pool_memory_resource<rmm::mr::cuda_memory_resource>::expand_pool(unsigned long)"), NATIVE(PROGRAM_PATH)));
+	/* Blocks that are got one by one are none: XLA's other allocators, and CuPy's. */
+	assert_arena(GMT_ARENA_NO, "XLA", CUDA_OWNER(DRIVER,
+		XLA("stream_executor::gpu::GpuCudaMallocAsyncAllocator::AllocateRaw(unsigned long, unsigned long)"), JAX_PY, SCRIPT));
+	assert_arena(GMT_ARENA_NO, "CuPy", CUDA_OWNER(DRIVER, RUNTIME, CUPY("__pyx_f_4cupy_4cuda_6memory__malloc"), SCRIPT));
+	assert_arena(GMT_ARENA_NO, "RMM", CUDA_OWNER(DRIVER,
+		FUNCTION(PROGRAM_PATH, "rmm::mr::cuda_async_memory_resource::allocate(unsigned long)"), NATIVE(PROGRAM_PATH)));
+}
+
+static void without_the_functions_name_an_arena_is_likely(void **state)
+{
+	(void)state;
+	assert_arena(GMT_ARENA_LIKELY, "XLA", CUDA_OWNER(JAX_PY, SCRIPT));
+	assert_arena(GMT_ARENA_LIKELY, "ONNX Runtime", CUDA_OWNER(DRIVER, RUNTIME,
+		NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
+	/* PyTorch says itself what it hands out. */
+	assert_arena(GMT_ARENA_NO, "PyTorch", CUDA_OWNER(DRIVER, RUNTIME, CACHE, TORCH, SCRIPT));
+	assert_arena(GMT_ARENA_NO, "program", CUDA_OWNER(SCRIPT));
+	/* A line of the user's takes it back, or makes one. */
+	assert_arena(GMT_ARENA_NO, "mine", owner_by("own mine function *BFCAllocator::Extend*\n", GMT_LAYER_CUDA,
+		STACK(DRIVER, FUNCTION(PROGRAM_PATH, "tsl::BFCAllocator::Extend(unsigned long)"))));
+	assert_arena(GMT_ARENA_YES, "Engine", owner_by("arena Engine function engine::Arena::grow*\n", GMT_LAYER_CUDA,
+		STACK(DRIVER, FUNCTION(PROGRAM_PATH, "engine::Arena::grow(unsigned long)"))));
+}
+
 static void a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_the_outermosts(void **state)
 {
 	(void)state;
@@ -252,7 +302,7 @@ static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 	static const struct {
 		const char *text, *said;
 	} cases[] = {
-		{ "own cuBLAS library libcublas*\nowns x library y\n", "mine:2: there is skip, own and lend, but no `owns`: " },
+		{ "own cuBLAS library libcublas*\nowns x library y\n", "mine:2: there is skip, own, lend and arena, but no `owns`: " },
 		{ "own\n", "mine:1: an owner is missing: " },
 		{ "\n\nown cuBLAS", "mine:3: a pattern is missing: " },
 		{ "own cuBLAS library", "mine:1: a pattern is missing: " },
@@ -261,7 +311,7 @@ static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 		{ "own cuBLAS library x library y", "mine:1: there are two patterns of `library`: " },
 		{ "own \"cu BLAS library x", "mine:1: the quotes do not close: " },
 		{ "own x library \"y", "mine:1: the quotes do not close: " },
-		{ "own - library x", "mine:1: only what is skipped can be nobody's: " },
+		{ "own - library x", "mine:1: only what is skipped, and an arena, can be nobody's: " },
 		{ "own x library y file z", "mine:1: no frame is both of a library and of a Python file: " },
 	};
 
@@ -381,6 +431,8 @@ int main(void)
 		TEST(what_is_linked_in_is_known_by_its_functions),
 		TEST(a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_it),
 		TEST(stacks_of_python_alone_have_owners),
+		TEST(an_arena_is_told_by_the_function_that_gets_it_memory),
+		TEST(without_the_functions_name_an_arena_is_likely),
 		TEST(a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_the_outermosts),
 		TEST(rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit),
 		TEST(functions_of_one_module_or_file_are_told_apart_each_time),
