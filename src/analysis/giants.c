@@ -74,6 +74,9 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	struct gmt_giants *giants = user;
 	uint32_t account = replay->books.sites.items[site].account;
 
+	giants->last_stamp = event->stamp;
+	if (!giants->first_stamp)
+		giants->first_stamp = event->stamp;
 	return !is_giant(peak_of(giants, replay, account), event->size_bytes) ||
 		note_began(giants, replay, event, account);
 }
@@ -120,7 +123,7 @@ static bool look_through_sizes(struct gmt_giants *giants, const struct gmt_repla
 }
 
 static bool count_giant(struct gmt_giants *giants, const struct gmt_replay *replay,
-	const struct gmt_books_block *block, bool at_peak, uint64_t peak_stamp)
+	const struct gmt_books_block *block, uint64_t life, bool at_peak, uint64_t peak_stamp)
 {
 	struct gmt_giant_size *size;
 
@@ -131,6 +134,7 @@ static bool count_giant(struct gmt_giants *giants, const struct gmt_replay *repl
 	if (!get_size(giants, block->site, block->size_bytes, &size))
 		return false;
 	size->count++;
+	size->life = life > UINT64_MAX - size->life ? UINT64_MAX : size->life + life;
 	size->bytes = gmt_books_sum_bytes(size->bytes, block->size_bytes);
 	if (block->size_bytes > size->size_bytes)
 		size->size_bytes = block->size_bytes;
@@ -154,7 +158,8 @@ __attribute__((noinline)) static bool note_ended(struct gmt_giants *giants, cons
 	*found = giants->live.items[--giants->live.count];
 	if (replay->books.accounts.items[account].alloc_count - live.allocs > GMT_GIANT_ALLOCATIONS)
 		return true;
-	return count_giant(giants, replay, block, live.stamp <= peak->peak_stamp && event->stamp > peak->peak_stamp,
+	return count_giant(giants, replay, block, event->stamp - live.stamp,
+		live.stamp <= peak->peak_stamp && event->stamp > peak->peak_stamp,
 		peak->peak_stamp);
 }
 
@@ -164,6 +169,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	struct gmt_giants *giants = user;
 	uint32_t account = replay->books.sites.items[block->site].account;
 
+	giants->last_stamp = event->stamp;
 	return giants->are_too_many || !is_giant(peak_of(giants, replay, account), block->size_bytes) ||
 		note_ended(giants, replay, event, block);
 }
@@ -187,6 +193,8 @@ static struct gmt_giant *get_row(struct gmt_giants *giants, struct gmt_map *rows
 /* Sums up what was large next to the last peak. */
 static bool make_rows(struct gmt_giants *giants, const struct gmt_replay *replay)
 {
+	uint64_t span = giants->last_stamp - giants->first_stamp;
+	uint64_t longest_life = span / 100 * GMT_GIANT_LIFE_PERCENT + span % 100 * GMT_GIANT_LIFE_PERCENT / 100;
 	struct gmt_map ids = { 0 };
 	bool done = true;
 
@@ -196,7 +204,7 @@ static bool make_rows(struct gmt_giants *giants, const struct gmt_replay *replay
 			peak_of(giants, replay, replay->books.sites.items[size->site].account);
 		struct gmt_giant *row;
 
-		if (!is_giant(peak, size->size_bytes))
+		if (!is_giant(peak, size->size_bytes) || size->life / size->count > longest_life)
 			continue;
 		row = get_row(giants, &ids, size->site);
 		done = row;

@@ -4,7 +4,8 @@
 
 /*
  * Short-lived giants: single blocks that are large next to their account's peak and are freed again
- * almost at once, as a broadcast's intermediate result is. In the flow: replay -> giants -> renderers.
+ * almost at once, as a broadcast's intermediate result is: soon by the count of allocations, and soon next to how long
+ * the recording is, so that what lives as long as the program does is none. In the flow: replay -> giants -> renderers.
  *
  * What is large is known at the end only. Until then all are kept that are large next to the peak so far, by site
  * and size. Where that is too many (a program with hardly a block at a time, all of different sizes), a second replay,
@@ -21,6 +22,7 @@
 enum {
 	GMT_GIANT_PERCENT = 10,     /* of the account's peak, at least */
 	GMT_GIANT_ALLOCATIONS = 16, /* in the account until it is freed, at most */
+	GMT_GIANT_LIFE_PERCENT = 10, /* of the recording's time, at most, on average over those of one site and size */
 };
 
 struct gmt_giant {
@@ -41,6 +43,7 @@ struct gmt_giant_size {
 	uint32_t site;
 	uint64_t size_bytes; /* of the largest one; when the peaks are known, of all sizes */
 	uint64_t count, bytes;
+	uint64_t life; /* of all, in the clock's ticks; stops at the largest number */
 	uint64_t at_peak_bytes, at_peak_stamp; /* that lived when the account peaked, if that was its last peak */
 };
 
@@ -49,6 +52,7 @@ struct gmt_giants {
 	const struct gmt_books_account *peaks; /* of the whole recording, by account; NULL: not known */
 	size_t peak_count;
 	bool are_too_many; /* the rows say nothing: the peaks must be known */
+	uint64_t first_stamp, last_stamp; /* of the blocks' events; 0: none yet */
 	size_t most_live;  /* of `live` until those are looked through that are large no longer */
 	GMT_VEC(struct gmt_giant_block) live;
 	GMT_VEC(struct gmt_giant_size) sizes;

@@ -277,7 +277,8 @@ static void write_all_temporaries(const struct writer *writer)
 
 	if (temporaries->giants.count) {
 		snprintf(title, sizeof(title), "Short-lived giants: blocks of %d %% of the peak or more, freed "
-			"within %d allocations", GMT_GIANT_PERCENT, GMT_GIANT_ALLOCATIONS);
+			"within %d allocations and %d %% of the time", GMT_GIANT_PERCENT, GMT_GIANT_ALLOCATIONS,
+			GMT_GIANT_LIFE_PERCENT);
 		gmt_plain_heading(&writer->plain, title);
 		write_temporaries(writer, &temporaries->giants, true);
 	}

@@ -295,6 +295,22 @@ static void a_large_block_that_is_freed_at_once_is_a_giant_and_one_that_stays_is
 	assert_int_equal(scene->where.giants.rows.items[0].at_peak_bytes, MIB(40));
 }
 
+static void a_large_block_that_lives_as_long_as_the_program_is_no_giant(void **state)
+{
+	struct scene *scene = *state;
+
+	GET(CUDA, SEGMENT, MIB(40)); /* freed after three allocations, and most of the time */
+	GET(CUDA, SEGMENT + MIB(60), MIB(1));
+	scene->stamp += 1000000;
+	GET(CUDA, SEGMENT + MIB(70), MIB(30));
+	PUT_BACK(CUDA, SEGMENT + MIB(70), 0);
+	scene->stamp += 1000000;
+	PUT_BACK(CUDA, SEGMENT, 0);
+	look(scene);
+	assert_int_equal(scene->where.giants.rows.count, 1);
+	assert_int_equal(scene->where.giants.rows.items[0].largest_bytes, MIB(30));
+}
+
 static void what_a_peak_is_made_of_is_what_lived_then_and_not_what_lives_now(void **state)
 {
 	struct scene *scene = *state;
@@ -329,6 +345,7 @@ int main(void)
 		SCENE(pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_are_unmapped),
 		SCENE(a_segment_whose_memory_is_taken_away_for_a_while_stays_pytorchs),
 		SCENE(a_segment_that_slept_is_the_same_when_it_wakes_and_ends_with_its_addresses),
+		SCENE(a_large_block_that_lives_as_long_as_the_program_is_no_giant),
 		SCENE(a_large_block_that_is_freed_at_once_is_a_giant_and_one_that_stays_is_none),
 		SCENE(what_a_peak_is_made_of_is_what_lived_then_and_not_what_lives_now),
 	};
