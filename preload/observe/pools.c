@@ -21,6 +21,7 @@ static struct place {
 	_Atomic uint64_t handle;
 	_Atomic int16_t device;
 	_Atomic uint8_t origin;
+	_Atomic bool is_managed;
 } places[GMT_POOLS_MAX];
 
 static _Atomic uint64_t known_defaults; /* a bit for each device */
@@ -42,6 +43,7 @@ static void read_place(const struct place *place, struct gmt_pool_info *ret_pool
 	ret_pool->handle = atomic_load_explicit(&place->handle, memory_order_relaxed);
 	ret_pool->device = atomic_load_explicit(&place->device, memory_order_relaxed);
 	ret_pool->origin = atomic_load_explicit(&place->origin, memory_order_relaxed);
+	ret_pool->is_managed = atomic_load_explicit(&place->is_managed, memory_order_relaxed);
 }
 
 static struct place *find(uint64_t handle)
@@ -63,6 +65,7 @@ void gmt_pools_add(const struct gmt_pool_info *pool)
 		atomic_store_explicit(&places[i].handle, pool->handle, memory_order_relaxed);
 		atomic_store_explicit(&places[i].device, pool->device, memory_order_relaxed);
 		atomic_store_explicit(&places[i].origin, pool->origin, memory_order_relaxed);
+		atomic_store_explicit(&places[i].is_managed, pool->is_managed, memory_order_relaxed);
 		leave(&places[i], READY);
 		return;
 	}
@@ -130,6 +133,13 @@ int gmt_pools_device_plus_1(uint64_t handle)
 	}
 	device = place ? atomic_load_explicit(&place->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN;
 	return device >= 0 ? device + 1 : device == GMT_DEVICE_HOST ? -1 : 0;
+}
+
+uint8_t gmt_pools_space(uint64_t handle)
+{
+	const struct place *place = find(handle);
+
+	return place && atomic_load_explicit(&place->is_managed, memory_order_relaxed) ? GMT_SPACE_MANAGED : GMT_SPACE_POOL;
 }
 
 bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)

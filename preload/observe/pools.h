@@ -4,7 +4,8 @@
 
 /*
  * The memory pools of the process: which device each is on, and which there are to be asked what they
- * hold. In the flow: the wrappers of pool functions -> pools -> the sampler. Any thread; at most
+ * hold. A pool is known from the call that makes it, or hands it out. In the flow: the wrappers of pool
+ * functions -> pools -> the sampler. Any thread; at most
  * GMT_POOLS_MAX are known, beyond which a pool's device is that of the stream.
  */
 
@@ -20,6 +21,7 @@ struct gmt_pool_info {
 	uint64_t handle;
 	int16_t device; /* or GMT_DEVICE_HOST; GMT_DEVICE_UNKNOWN of another process's */
 	uint8_t origin; /* enum gmt_pool_origin */
+	bool is_managed; /* its blocks are where they are touched */
 };
 
 void gmt_pools_add(const struct gmt_pool_info *pool);
@@ -35,6 +37,9 @@ bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool);
 
 /* Ordinal of the device that a pool is on, plus 1; -1: the host; 0 when it is not known. */
 int gmt_pools_device_plus_1(uint64_t handle);
+
+/* What memory its blocks are: GMT_SPACE_POOL or GMT_SPACE_MANAGED. */
+uint8_t gmt_pools_space(uint64_t handle);
 
 /*
  * Takes hold of pool number `index` (below GMT_POOLS_MAX), so that it is not ended meanwhile; false when

@@ -134,7 +134,7 @@ static void tell_pool(unsigned index, const struct gmt_pool_info *info, const st
 	}
 }
 
-/* Memory of an imported pool belongs to who made it. */
+/* Memory of an imported pool belongs to who made it; that of a managed one is nowhere in particular. */
 static void ask_pools(int device, struct gmt_sample *sample)
 {
 	bool all_answered = true;
@@ -146,7 +146,7 @@ static void ask_pools(int device, struct gmt_sample *sample)
 
 		if (!gmt_pools_hold(i, &info))
 			continue;
-		if (info.device == device) {
+		if (info.device == device && !info.is_managed) {
 			bool answers = gmt_driver_pool(info.handle, &now);
 
 			all_answered &= answers;

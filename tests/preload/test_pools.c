@@ -62,12 +62,26 @@ static void a_pool_that_ends_is_waited_for_and_then_unknown(void **state)
 	struct gmt_pool_info info;
 
 	(void)state;
-	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_MADE });
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_MADE, false });
 	assert_int_equal(gmt_pools_device_plus_1(POOL), 2);
 	assert_true(gmt_pools_remove(POOL, &info));
 	assert_true(info.handle == POOL && info.device == 1 && info.origin == GMT_POOL_MADE);
 	assert_int_equal(count(POOL), 0);
 	assert_false(gmt_pools_remove(POOL, &info));
+}
+
+static void managed_pools_have_managed_blocks(void **state)
+{
+	struct gmt_pool_info info;
+
+	(void)state;
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_DEFAULT, true });
+	gmt_pools_add(&(struct gmt_pool_info){ OTHER, 1, GMT_POOL_DEFAULT, false });
+	assert_int_equal(gmt_pools_space(POOL), GMT_SPACE_MANAGED);
+	assert_int_equal(gmt_pools_space(OTHER), GMT_SPACE_POOL);
+	assert_int_equal(gmt_pools_space(12345), GMT_SPACE_POOL);
+	assert_true(gmt_pools_remove(POOL, &info) && info.is_managed);
+	assert_true(gmt_pools_remove(OTHER, &info) && !info.is_managed);
 }
 
 static void a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_again(void **state)
@@ -76,7 +90,7 @@ static void a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_aga
 	unsigned index;
 
 	(void)state;
-	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_MADE });
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 1, GMT_POOL_MADE, false });
 	index = hold(POOL);
 	assert_true(index < GMT_POOLS_MAX);
 	assert_true(gmt_pools_remove(POOL, &info));
@@ -85,8 +99,8 @@ static void a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_aga
 	assert_int_equal(count(POOL), 0);
 
 	/* Its place is another's, or that of a pool that is made at the same address. */
-	gmt_pools_add(&(struct gmt_pool_info){ POOL, 0, GMT_POOL_MADE });
-	gmt_pools_add(&(struct gmt_pool_info){ OTHER, GMT_DEVICE_HOST, GMT_POOL_MADE });
+	gmt_pools_add(&(struct gmt_pool_info){ POOL, 0, GMT_POOL_MADE, false });
+	gmt_pools_add(&(struct gmt_pool_info){ OTHER, GMT_DEVICE_HOST, GMT_POOL_MADE, false });
 	assert_int_equal(count(POOL), 1);
 	assert_int_equal(gmt_pools_device_plus_1(OTHER), -1);
 	assert_true(gmt_pools_remove(POOL, &info));
@@ -116,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pool_that_ends_is_waited_for_and_then_unknown),
+		cmocka_unit_test(managed_pools_have_managed_blocks),
 		cmocka_unit_test(a_pool_that_ends_while_the_driver_does_not_answer_is_never_asked_again),
 		cmocka_unit_test(a_default_pool_is_there_once_however_many_threads_come_first),
 	};

@@ -278,6 +278,35 @@ SNIPPET(cuMemAllocFromPoolAsync_ptsz)
 	from_pool(call, 4300, OWN);
 }
 
+/* Pools that are there from the beginning: their blocks are of the host, or managed. */
+static void from_place(CUresult (*call)(CUmemoryPool *, CUmemLocation *, CUmemAllocationType), CUmemLocationType type,
+	size_t size_bytes)
+{
+	CUmemoryPool pool;
+	CUdeviceptr block;
+
+	OK(call(&pool, &(CUmemLocation){ .type = type }, CU_MEM_ALLOCATION_TYPE_PINNED));
+	OK(D(cuMemAllocFromPoolAsync)(&block, size_bytes, pool, NULL));
+	SAW(alloc, pool, .api = "cuMemAllocFromPoolAsync", .address = block, .size = size_bytes, .object = N(pool), .device = -1);
+	OK(D(cuMemFreeAsync)(block, NULL));
+	SAW(free, pool, .api = "cuMemFreeAsync", .address = block);
+	OK(call(&pool, &(CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_DEVICE }, CU_MEM_ALLOCATION_TYPE_MANAGED));
+	OK(D(cuMemAllocFromPoolAsync)(&block, size_bytes + 1, pool, NULL));
+	SAW(alloc, managed, .api = "cuMemAllocFromPoolAsync", .address = block, .size = size_bytes + 1, .object = N(pool));
+	OK(D(cuMemFreeAsync)(block, NULL));
+	SAW(free, pool, .api = "cuMemFreeAsync", .address = block);
+}
+
+SNIPPET(cuMemGetDefaultMemPool)
+{
+	from_place(call, CU_MEM_LOCATION_TYPE_HOST, 4600);
+}
+
+SNIPPET(cuMemGetMemPool)
+{
+	from_place(call, CU_MEM_LOCATION_TYPE_HOST_NUMA, 4700);
+}
+
 static void free_of_pool(CUresult (*call)(CUdeviceptr, CUstream), unsigned long long stream)
 {
 	CUdeviceptr block;
