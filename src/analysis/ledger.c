@@ -45,39 +45,98 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* How well an answer fits a moment: 0 best. */
-static int misfit_of(const struct gmt_ledger_answer *answer, uint64_t steady_bytes)
+/* How well an answer fits a moment. */
+enum misfit {
+	FITS,     /* the process held the same */
+	DIFFERS,  /* it held something else, and the device has just as much more or less */
+	CHANGED,  /* it got or gave back something while it asked */
+	MISFIT,   /* what the device would have said then cannot be told from this */
+};
+
+/*
+ * What lies in a pool, or is kept for graphs, of an answer. Blocks come and go inside of what is reserved, which the
+ * device counts: as long as the blocks of the moment fit into it.
+ */
+static enum misfit cache_misfit(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes, bool known,
+	uint64_t reserved_bytes)
 {
-	if (answer->before.steady_bytes != answer->after.steady_bytes)
-		return 2;
-	return answer->after.steady_bytes != steady_bytes;
+	if (before_bytes == now_bytes && after_bytes == now_bytes)
+		return FITS;
+	return known && reserved_bytes >= now_bytes ? DIFFERS : MISFIT;
 }
 
-/* The nearest answer of those that fit best, with these parts; NULL when there is none. */
-static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device, unsigned parts,
-	const struct gmt_ledger_holding *holding)
+static enum misfit misfit_of(const struct gmt_ledger_answer *answer, const struct gmt_ledger_sums *now)
 {
-	uint64_t steady_bytes = gmt_ledger_sums(holding).steady_bytes;
-	const struct gmt_ledger_answer *best = NULL;
-	int best_misfit = 3;
+	const struct gmt_sample *sample = &answer->sample;
+	enum misfit misfit = answer->before.steady_bytes != answer->after.steady_bytes ? CHANGED :
+		answer->after.steady_bytes != now->steady_bytes ? DIFFERS : FITS;
+	enum misfit pools = cache_misfit(answer->before.pool_bytes, answer->after.pool_bytes, now->pool_bytes,
+		sample->known & GMT_SAMPLE_POOLS, sample->pool_reserved_bytes);
+	enum misfit graphs = cache_misfit(answer->before.graph_bytes, answer->after.graph_bytes, now->graph_bytes,
+		sample->known & GMT_SAMPLE_GRAPHS, sample->graph_reserved_bytes);
 
+	misfit = pools > misfit ? pools : misfit;
+	return graphs > misfit ? graphs : misfit;
+}
+
+/* What one answer says of a moment, and, if it lacks a part, what another one says that is as good. */
+struct answers {
+	const struct gmt_ledger_answer *driver, *processes, *pools, *graphs; /* NULL: nobody says */
+	enum misfit misfit;
+};
+
+/*
+ * The nearest answer of those that fit best, with these parts; NULL when there is none. With `like`, one that says the
+ * same of the device, and fits as well as can be.
+ */
+static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device, unsigned parts,
+	const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like, enum misfit *ret_misfit)
+{
+	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
+	const struct gmt_ledger_answer *best = NULL;
+
+	*ret_misfit = like ? DIFFERS : MISFIT;
 	/* A file can have many devices, and many answers. */
 	if (!gmt_budget_spend(maker->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
 		return NULL;
 	for (size_t i = 0; i < maker->watch->answers.count; i++) {
 		const struct gmt_ledger_answer *answer = &maker->watch->answers.items[i];
-		int misfit = misfit_of(answer, steady_bytes);
+		enum misfit misfit;
 
 		if (answer->sample.device != (uint16_t)device || (answer->sample.known & parts) != parts ||
-			misfit > best_misfit)
+			(like && (answer->sample.free_bytes != like->sample.free_bytes ||
+				answer->sample.total_bytes != like->sample.total_bytes)))
 			continue;
-		if (misfit < best_misfit || distance(answer->sample.stamp, holding->stamp) <
-			distance(best->sample.stamp, holding->stamp)) {
+		misfit = misfit_of(answer, &now);
+		if (misfit < *ret_misfit || (best && misfit == *ret_misfit &&
+				distance(answer->sample.stamp, holding->stamp) < distance(best->sample.stamp, holding->stamp))) {
 			best = answer;
-			best_misfit = misfit;
+			*ret_misfit = misfit;
 		}
 	}
 	return best;
+}
+
+static const struct gmt_ledger_answer *find_part(const struct maker *maker, int16_t device, unsigned part,
+	const struct gmt_ledger_holding *holding, const struct answers *answers)
+{
+	enum misfit misfit;
+
+	if (!answers->driver || answers->driver->sample.known & part)
+		return answers->driver;
+	return answers->misfit ? NULL :
+		find_answer(maker, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
+}
+
+static struct answers find_answers(const struct maker *maker, int16_t device, const struct gmt_ledger_holding *holding)
+{
+	struct answers answers = { 0 };
+
+	answers.driver = find_answer(maker, device, GMT_SAMPLE_DRIVER, holding, NULL, &answers.misfit);
+	answers.processes = find_part(maker, device, GMT_SAMPLE_PROCESSES, holding, &answers);
+	answers.pools = find_part(maker, device, GMT_SAMPLE_POOLS, holding, &answers);
+	answers.graphs = find_part(maker, device, GMT_SAMPLE_GRAPHS, holding, &answers);
+	return answers;
 }
 
 static void set(struct gmt_ledger_entry *entry, enum gmt_ledger_line line, uint64_t bytes, bool known)
@@ -91,7 +150,7 @@ static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned s
 {
 	if (holding->knows_segments || space != GMT_SPACE_DEVICE)
 		return holding->segments[space];
-	return smaller(holding->told_reserved_bytes, holding->bytes[space]);
+	return smaller(holding->told_reserved_bytes, holding->bytes[space] - holding->arenas[space]);
 }
 
 static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
@@ -105,8 +164,11 @@ static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_h
 	set(entry, GMT_LEDGER_TORCH_CACHED, reserved - live, known);
 	/* It reports what it rounded up to, not what it was asked for. */
 	set(entry, GMT_LEDGER_TORCH_ROUNDING, 0, false);
-	set(entry, GMT_LEDGER_DEVICE, holding->bytes[GMT_SPACE_DEVICE] - segments_in(holding, GMT_SPACE_DEVICE), true);
-	set(entry, GMT_LEDGER_VMM, holding->bytes[GMT_SPACE_VMM] - segments_in(holding, GMT_SPACE_VMM), true);
+	set(entry, GMT_LEDGER_ARENAS, holding->arenas[GMT_SPACE_DEVICE] + holding->arenas[GMT_SPACE_VMM], true);
+	set(entry, GMT_LEDGER_DEVICE, holding->bytes[GMT_SPACE_DEVICE] - segments_in(holding, GMT_SPACE_DEVICE) -
+		holding->arenas[GMT_SPACE_DEVICE], true);
+	set(entry, GMT_LEDGER_VMM, holding->bytes[GMT_SPACE_VMM] - segments_in(holding, GMT_SPACE_VMM) -
+		holding->arenas[GMT_SPACE_VMM], true);
 	set(entry, GMT_LEDGER_ARRAY, holding->bytes[GMT_SPACE_ARRAY], true);
 }
 
@@ -120,11 +182,10 @@ static void fill_cache(struct gmt_ledger_entry *entry, enum gmt_ledger_line used
 	set(entry, cached, known ? reserved_bytes - used_bytes : 0, known);
 }
 
-static void fill_caches(const struct maker *maker, struct gmt_ledger_entry *entry,
-	const struct gmt_ledger_holding *holding)
+static void fill_caches(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
+	const struct answers *answers)
 {
-	const struct gmt_ledger_answer *pools = find_answer(maker, entry->device, GMT_SAMPLE_POOLS, holding),
-		*graphs = find_answer(maker, entry->device, GMT_SAMPLE_GRAPHS, holding);
+	const struct gmt_ledger_answer *pools = answers->pools, *graphs = answers->graphs;
 
 	fill_cache(entry, GMT_LEDGER_POOL_USED, GMT_LEDGER_POOL_CACHED, holding->bytes[GMT_SPACE_POOL], pools,
 		pools ? pools->sample.pool_reserved_bytes : 0);
@@ -152,11 +213,14 @@ static int64_t sum_of(const struct gmt_ledger_entry *entry)
 	return (int64_t)sum;
 }
 
-/* What NVML says of this process and of others. */
-static void fill_processes(const struct maker *maker, struct gmt_ledger_entry *entry,
-	const struct gmt_ledger_holding *holding)
+/*
+ * What NVML says of this process and of others. It counts by itself, and may be late: what is more than the driver says
+ * is in use is not believed.
+ */
+static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
+	const struct answers *answers)
 {
-	const struct gmt_ledger_answer *answer = find_answer(maker, entry->device, GMT_SAMPLE_PROCESSES, holding);
+	const struct gmt_ledger_answer *answer = answers->processes;
 	int64_t moved, own;
 
 	if (!answer)
@@ -165,25 +229,25 @@ static void fill_processes(const struct maker *maker, struct gmt_ledger_entry *e
 	own = (int64_t)(answer->sample.process_bytes + (uint64_t)moved - (uint64_t)sum_of(entry));
 	set(entry, GMT_LEDGER_RUNTIME, own > 0 ? (uint64_t)own : 0, true);
 	set(entry, GMT_LEDGER_OTHER_PROCESSES, answer->sample.others_bytes, true);
+	if (entry->has_answer && (int64_t)(entry->used_bytes - (uint64_t)sum_of(entry)) < 0) {
+		set(entry, GMT_LEDGER_RUNTIME, 0, false);
+		set(entry, GMT_LEDGER_OTHER_PROCESSES, 0, false);
+	}
 }
 
 /* What the device said, moved by what the process has more or less than then. */
-static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
-	const struct gmt_ledger_holding *holding)
+static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
+	const struct answers *answers)
 {
-	const struct gmt_ledger_answer *answer = find_answer(maker, entry->device, GMT_SAMPLE_DRIVER, holding);
+	const struct gmt_ledger_answer *answer = answers->driver;
 	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
 	uint64_t moved;
 
 	if (!answer)
 		return;
 	moved = now.steady_bytes - answer->after.steady_bytes;
-	if (!entry->known[GMT_LEDGER_POOL_CACHED])
-		moved += now.pool_bytes - answer->after.pool_bytes;
-	if (!entry->known[GMT_LEDGER_GRAPH_CACHED])
-		moved += now.graph_bytes - answer->after.graph_bytes;
 	entry->has_answer = true;
-	entry->is_moved = moved != 0;
+	entry->is_moved = moved || answers->misfit == DIFFERS;
 	entry->answer_time_ns = gmt_clock_time_ns(maker->watch->snapshot, answer->sample.stamp);
 	entry->total_bytes = answer->sample.total_bytes;
 	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;
@@ -193,15 +257,17 @@ static bool add_entry(const struct maker *maker, const struct gmt_ledger_entry *
 	const struct gmt_ledger_holding *holding)
 {
 	struct gmt_ledger_entry *entry = gmt_vec_push(&maker->ledger->entries);
+	struct answers answers;
 
 	if (!entry)
 		return false;
 	*entry = *about;
+	answers = find_answers(maker, entry->device, holding);
 	fill_torch(entry, holding);
-	fill_caches(maker, entry, holding);
+	fill_caches(entry, holding, &answers);
 	fill_driver(entry, holding);
-	fill_processes(maker, entry, holding);
-	fill_used(maker, entry, holding);
+	fill_used(maker, entry, holding, &answers);
+	fill_processes(entry, holding, &answers);
 	entry->managed_bytes = holding->bytes[GMT_SPACE_MANAGED];
 	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++)
 		if (gmt_space_layer(space) == GMT_LAYER_IMPORTED)

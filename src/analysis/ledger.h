@@ -32,10 +32,11 @@ enum gmt_ledger_line {
 	GMT_LEDGER_LINES
 };
 
-/* What a process held on one device at one moment, by space; `segments` are PyTorch's among them. */
+/* What a process held on one device at one moment, by space; among that PyTorch's segments and other libraries' arenas. */
 struct gmt_ledger_holding {
 	uint64_t bytes[GMT_SPACE_COUNT];
 	uint64_t segments[GMT_SPACE_COUNT];
+	uint64_t arenas[GMT_SPACE_COUNT];
 	bool knows_segments; /* there have been some by then */
 	uint64_t told_allocated_bytes; /* by PyTorch */
 	uint64_t told_reserved_bytes;
@@ -66,7 +67,7 @@ struct gmt_ledger_device {
 struct gmt_ledger_site {
 	uint32_t device_plus_1; /* index in devices; 0: its blocks do not count */
 	uint8_t space;
-	bool is_known, is_cuda, is_segment;
+	bool is_known, is_cuda, is_segment, is_arena;
 };
 
 struct gmt_ledger_watch {

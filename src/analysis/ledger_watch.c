@@ -121,6 +121,12 @@ static bool counts(const struct gmt_books_account *account)
 		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
 }
 
+/* What is only likely an arena's stays in the line of its space. */
+static bool is_arena(const struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t site)
+{
+	return gmt_owners_arena(&watch->traces->owners, replay->site_stacks.items[site]) == GMT_ARENA_YES;
+}
+
 static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id)
 {
 	const struct gmt_books *books = &replay->books;
@@ -142,6 +148,7 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 		.device_plus_1 = device ? (uint32_t)(device - watch->devices.items) + 1 : 0,
 		.space = (uint8_t)space, .is_known = true, .is_cuda = is_cuda,
 		.is_segment = is_cuda && gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[id]),
+		.is_arena = is_cuda && is_arena(watch, replay, id),
 	};
 	return true;
 }
@@ -165,6 +172,8 @@ static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *repl
 		device->now.segments[site->space] += more_bytes;
 		device->now.knows_segments = true;
 	}
+	if (site->is_arena)
+		device->now.arenas[site->space] += more_bytes;
 	if (site->is_cuda)
 		device->cuda_bytes = books->accounts.items[books->sites.items[id].account].live_bytes;
 	return true;
@@ -252,8 +261,11 @@ static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_repla
 		const struct gmt_books_site *row = &books->sites.items[site];
 		uint32_t space = books->spaces.items[row->space].space;
 
-		if (&books->accounts.items[row->account] != cuda || space >= GMT_SPACE_COUNT ||
-			!gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
+		if (&books->accounts.items[row->account] != cuda || space >= GMT_SPACE_COUNT)
+			continue;
+		if (is_arena(watch, replay, site))
+			device->peak.arenas[space] += gmt_books_site_peak(books, site).bytes;
+		if (!gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
 			continue;
 		device->peak.segments[space] += gmt_books_site_peak(books, site).bytes;
 		device->peak.knows_segments = device->now.knows_segments = true;
@@ -337,7 +349,7 @@ static bool add_past(struct gmt_ledger_watch *watch)
 				.others_bytes = row->others_bytes, .pool_reserved_bytes = row->pool_reserved_bytes,
 				.graph_reserved_bytes = row->graph_reserved_bytes,
 			},
-			.before = { .steady_bytes = row->before_steady_bytes },
+			.before = { row->before_steady_bytes, row->after_pool_bytes, row->after_graph_bytes },
 			.after = { row->after_steady_bytes, row->after_pool_bytes, row->after_graph_bytes },
 			.is_past = true,
 		};

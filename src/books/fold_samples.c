@@ -83,6 +83,12 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
+/* As analysis/ledger has it: 0 the same, 1 other blocks in what is reserved, 3 nothing that says what there was. */
+static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known, uint64_t reserved_bytes)
+{
+	return then_bytes == now_bytes ? 0 : known && reserved_bytes >= now_bytes ? 1 : 3;
+}
+
 /* Marks the answer that the ledger would take for the device's peak, for one part. */
 static void spare(const struct gmt_folder *folder, const struct gmt_fold_device *device, uint64_t peak_stamp,
 	unsigned part, uint8_t *spared)
@@ -101,8 +107,15 @@ static void spare(const struct gmt_folder *folder, const struct gmt_fold_device 
 	for (size_t i = 0; i < folder->answers.count; i++) {
 		const struct gmt_past_answer *row = &folder->answers.items[i];
 		int misfit = row->before_steady_bytes != row->after_steady_bytes ? 2 : row->after_steady_bytes != steady_bytes;
+		int cache = cache_misfit(row->after_pool_bytes, device->held[GMT_SPACE_POOL], row->known & GMT_SAMPLE_POOLS,
+			row->pool_reserved_bytes);
 
-		if ((int16_t)row->device != device->device || !(row->known & part) || misfit > best_misfit)
+		misfit = cache > misfit ? cache : misfit;
+		cache = cache_misfit(row->after_graph_bytes, device->held[GMT_SPACE_GRAPH], row->known & GMT_SAMPLE_GRAPHS,
+			row->graph_reserved_bytes);
+		misfit = cache > misfit ? cache : misfit;
+
+		if ((int16_t)row->device != device->device || !(row->known & part) || misfit > best_misfit || misfit == 3)
 			continue;
 		if (misfit < best_misfit || distance(row->stamp, peak_stamp) < distance(folder->answers.items[best].stamp, peak_stamp)) {
 			best = i;

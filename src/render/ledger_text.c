@@ -25,10 +25,14 @@ static bool is_shown(const struct gmt_ledger_entry *entry, enum gmt_ledger_line 
 	return entry && (entry->lines[line] || line == GMT_LEDGER_UNEXPLAINED);
 }
 
-static void write_notes(const struct gmt_plain *plain, const struct gmt_ledger_entry *end)
+static void write_notes(const struct gmt_plain *plain, const struct gmt_ledger_entry *end,
+	const struct gmt_ledger_entry *peak)
 {
 	if (!end->has_answer)
 		fputs("  The device was not asked while the process held memory: only what was recorded is listed.\n", plain->file);
+	else if (peak && !peak->has_answer)
+		fputs("  The device was not asked while the process held what it held at the peak: of that moment only what "
+			"was recorded is listed.\n", plain->file);
 	if (end->managed_bytes)
 		fprintf(plain->file, "  Beside that %s are managed memory, which is on the device as far as it was touched there.\n",
 			gmt_text_size(end->managed_bytes).text);
@@ -51,7 +55,7 @@ void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const stru
 	fprintf(plain->file, "\n  %-42s %14s%s\n", "", "at the end", peak ? "    at the peak" : "");
 	fprintf(plain->file, "  %-42s", end->has_answer ? "in use, as the device says" : "in use, as far as it was recorded");
 	write_amount(plain, end, true, (int64_t)end->used_bytes);
-	write_amount(plain, peak, true, peak ? (int64_t)peak->used_bytes : 0);
+	write_amount(plain, peak, !end->has_answer || (peak && peak->has_answer), peak ? (int64_t)peak->used_bytes : 0);
 	fputc('\n', plain->file);
 	for (unsigned line = 0; line < GMT_LEDGER_LINES; line++) {
 		if (!is_shown(end, line) && !is_shown(peak, line))
@@ -61,7 +65,7 @@ void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const stru
 		write_amount(plain, peak, peak && peak->known[line], peak ? peak->lines[line] : 0);
 		fputc('\n', plain->file);
 	}
-	write_notes(plain, end);
+	write_notes(plain, end, peak);
 }
 
 bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom, FILE *file)

@@ -10,7 +10,7 @@ DRIVER, IMPORTED = 3, 4
 MANAGED, POOL, ARRAY, VMM, GRAPH, IPC, CONTEXT, MODULE = 2, 3, 6, 7, 9, 10, 17, 18
 ASKED_DRIVER, ASKED_NVML, PROCESSES, POOLS, GRAPHS = 1, 2, 4, 8, 16
 CREATE, MAP, UNMAP, LAUNCH, NODE_ALLOC = 5, 8, 9, 15, 13
-LINES = ["torch_live", "torch_cached", "torch_rounding", "device", "array", "vmm", "pool_used", "pool_cached",
+LINES = ["torch_live", "torch_cached", "torch_rounding", "arenas", "device", "array", "vmm", "pool_used", "pool_cached",
          "graph_used", "graph_cached", "contexts", "modules", "limits", "runtime", "other_processes", "unexplained"]
 
 
@@ -115,6 +115,53 @@ class LedgerTest(unittest.TestCase):
         row = story.report()
         self.assertEqual(row["used_bytes"], 64 * MiB)
         self.assertEqual(amounts(row), {"pool_used": 30, "pool_cached": 34})
+
+    def test_a_peak_of_a_pool_that_no_answer_belongs_to_has_none(self):
+        story = Ledger()
+        story.cuda(5, CONTEXT, DRIVER, context=1)
+        story.cuda(1, POOL)
+        everything = ASKED_DRIVER | POOLS | GRAPHS | PROCESSES
+        story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
+        story.free(story.cuda(100, POOL))
+        story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
+        row = story.report()
+        self.assertEqual((row["used_bytes"], amounts(row)), (137 * MiB, {
+            "contexts": 5, "pool_used": 1, "pool_cached": 31, "other_processes": 100}))
+        peak = row["at_peak"]
+        self.assertEqual((peak["asked_at_ns"], amounts(peak)), (None, {"contexts": 5, "pool_used": 101}))
+        self.assertEqual(known(peak) & {"pool_cached", "runtime", "other_processes", "unexplained"}, set())
+        text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
+        self.assertRegex(text, r"in use, as the device says +137 MiB +not known\n")
+        self.assertIn("The device was not asked while the process held what it held at the peak", text)
+        # A fold keeps what this takes, and says the same.
+        folded = cli.place("ledger-folded.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
+        (row,) = cli.report(folded)["ledger"]
+        self.assertEqual((row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101}))
+
+    def test_driver_nvml_and_pools_are_of_one_answer(self):
+        story = Ledger()
+        story.cuda(10, POOL)
+        story.ask(340, ASKED_DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.free(story.cuda(20))
+        # Nearer to the end, but without pools and processes, of which nobody says how they are by now.
+        story.ask(50)
+        self.assertEqual(amounts(story.report()), {"pool_used": 10, "unexplained": 40})
+        # The same device: what the other answer says still holds.
+        story = Ledger()
+        story.cuda(10, POOL)
+        story.ask(340, ASKED_DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.ask(340)
+        self.assertEqual(amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300})
+
+    def test_what_nvml_says_too_late_is_not_believed(self):
+        story = Ledger()
+        story.cuda(100)
+        # Another process has ended, and NVML still counts it.
+        story.ask(130, ASKED_DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
+        row = story.report()
+        self.assertEqual(amounts(row), {"device": 100, "unexplained": 30})
+        self.assertNotIn("other_processes", known(row))
 
     def test_a_device_that_was_never_asked_has_no_unexplained_memory(self):
         story = Ledger()
