@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "analysis/arenas.h"
 #include "base/budget.h"
 #include "base/text.h"
 #include "model/clock.h"
@@ -189,6 +190,27 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 			gmt_text_count(traces->missing).text);
 }
 
+/* What is handed out inside of a library's arena. */
+static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay, const struct gmt_traces *traces,
+	struct gmt_error *error)
+{
+	struct gmt_arenas arenas = { 0 };
+
+	if (gmt_arenas_init(&arenas, traces, replay, error))
+		return false;
+	for (size_t i = 0; i < arenas.rows.count; i++) {
+		const struct gmt_arena_row *row = &arenas.rows.items[i];
+		uint64_t bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
+
+		if (!row->is_seen && row->device != GMT_DEVICE_HOST)
+			add(lister, GMT_CAVEAT_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_doubt(row).text,
+				gmt_text_size(bytes).text, row->device, row->setting ? "; to see them, " : "",
+				row->setting ? row->setting : "");
+	}
+	gmt_arenas_fini(&arenas);
+	return true;
+}
+
 /* How often, and how long in all; a pause without an end goes on to the end of the recording. */
 static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
@@ -226,6 +248,10 @@ enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct g
 	judge_pauses(&lister, snapshot);
 	if (snapshot->past.has_fold)
 		judge_fold(&lister, snapshot, replay);
+	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
+		gmt_caveats_fini(ret_caveats);
+		return GMT_NO_MEMORY;
+	}
 	if (replay)
 		judge_books(&lister, &replay->books);
 	if (traces)

@@ -151,10 +151,18 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 			gmt_text_count(leak->sites).text));
 }
 
+/* The arena in which nothing that this account holds can be judged; NULL when there is none. */
+static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	return account->layer == GMT_LAYER_CUDA && account->device != GMT_DEVICE_HOST ?
+		gmt_arenas_unseen(&judge->input->leaks->arenas, account->device) : NULL;
+}
+
 /* A line is a leak by one definition only, so that the sum counts no block twice. */
 void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
+	const struct gmt_arena_row *arena = unseen_arena(judge, account);
 	uint64_t limit = judge->gate->limits->max_leaked_bytes, sum = 0;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_LEAK, account);
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
@@ -175,8 +183,8 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_accou
 	check.measured = (double)sum;
 	check.limit = (double)limit;
 	check.unit = "bytes";
-	check.text = gmt_verdict_line(judge->verdict, "%s leaked, %s allowed", gmt_text_size(sum).text,
-		gmt_text_size(limit).text);
+	check.text = gmt_verdict_line(judge->verdict, "%s leaked%s%.64s%s, %s allowed", gmt_text_size(sum).text,
+		arena ? " outside of " : "", arena ? arena->name : "", arena ? "'s arena" : "", gmt_text_size(limit).text);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
@@ -198,18 +206,24 @@ static const char *why_no_growth(const struct gmt_judge *judge)
 	return NULL;
 }
 
+static void skip(const struct gmt_judge *judge, struct gmt_verdict_check check, const char *why)
+{
+	check.state = GMT_CHECK_SKIPPED;
+	check.text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
+	gmt_verdict_add_check(judge->verdict, check);
+}
+
 void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
 	const char *why = why_no_growth(judge);
+	const struct gmt_arena_row *arena = unseen_arena(judge, account);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
 
 	if (why) {
-		check.state = GMT_CHECK_SKIPPED;
-		check.text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
-		gmt_verdict_add_check(judge->verdict, check);
+		skip(judge, check, why);
 		return;
 	}
 	for (size_t i = 0; i < leaks->rows.count; i++) {
@@ -227,6 +241,12 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 		judge->verdict->out_of_memory |= !row;
 		if (row)
 			*row = leak;
+	}
+	/* What was found outside of an arena counts; that nothing was found says nothing of what is inside. */
+	if (arena && sum <= limit) {
+		gmt_vec_fini(&found);
+		skip(judge, check, gmt_arenas_doubt(arena).text);
+		return;
 	}
 	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.measured = sum;

@@ -42,6 +42,20 @@ static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site
 		row->alloc_count && row->total_bytes / row->alloc_count % (2 << 20) == 0;
 }
 
+/* Whether a framework of arrays got this for one of them. */
+static bool is_of_framework(const struct gmt_leak_maker *maker, uint32_t site)
+{
+	const struct gmt_books *books = &maker->replay->books;
+	const struct gmt_books_site *row = &books->sites.items[site];
+	const struct gmt_books_account *account = &books->accounts.items[row->account];
+	const struct gmt_owners *owners = &maker->traces->owners;
+
+	if (account->layer == GMT_LAYER_CUSTOM)
+		return row->heap_plus_1 && gmt_arenas_is_framework(maker->replay->heaps.items[row->heap_plus_1 - 1].name);
+	return account->layer == GMT_LAYER_CUDA && gmt_arenas_is_framework(gmt_owners_name(owners,
+		gmt_owners_find(owners, maker->replay->site_stacks.items[site], account->layer, account->device)));
+}
+
 static bool group_sites(struct gmt_leak_maker *maker)
 {
 	const struct gmt_books *books = &maker->replay->books;
@@ -63,11 +77,13 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		if (!books->sites.items[site].alloc_count)
 			continue;
 		/* A line may make a segment and memory of its own: two groups. */
-		bool is_cache = key.layer == GMT_LAYER_CUDA && is_device && key.space != GMT_SPACE_POOL &&
-			(landmarks & GMT_LANDMARK_BIT(CACHE) || looks_like_segment(maker, site));
+		bool is_cache = maker->leaks->arenas.row_of.items[site] ||
+			(key.layer == GMT_LAYER_CUDA && is_device && key.space != GMT_SPACE_POOL &&
+				(landmarks & GMT_LANDMARK_BIT(CACHE) || looks_like_segment(maker, site)));
 		bool is_torch = key.layer == GMT_LAYER_TORCH ||
 			(key.space == GMT_SPACE_POOL && landmarks & GMT_LANDMARK_BIT(CACHE));
-		key.layer |= (uint32_t)is_cache << 16 | (uint32_t)is_torch << 17;
+		bool is_array = is_device && is_of_framework(maker, site);
+		key.layer |= (uint32_t)is_cache << 16 | (uint32_t)is_torch << 17 | (uint32_t)is_array << 18;
 		done = gmt_intern(&keys, &key, sizeof(key), &id);
 		if (done && id == maker->groups.count) {
 			struct gmt_leak_group *group = gmt_vec_push(&maker->groups);
@@ -76,7 +92,7 @@ static bool group_sites(struct gmt_leak_maker *maker)
 			if (done)
 				*group = (struct gmt_leak_group){
 					.layer = account->layer, .device = key.device, .space = key.space,
-					.is_cache = is_cache, .is_torch = is_torch,
+					.is_cache = is_cache, .is_torch = is_torch, .is_array = is_array,
 				};
 		}
 		if (!done)
@@ -105,7 +121,7 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 	if (wanted)
 		return wanted >> definition & 1;
 	return definition == GMT_LEAK_GROWTH || definition == GMT_LEAK_PHASE ||
-		(definition == GMT_LEAK_EXIT && !row->is_torch);
+		(definition == GMT_LEAK_EXIT && !row->is_torch && !row->is_array);
 }
 
 /* What each site of a group holds in a finding. */

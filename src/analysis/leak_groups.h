@@ -23,6 +23,7 @@ struct gmt_leak_group {
 	uint32_t landmarks;  /* of all its stacks */
 	bool is_cache;       /* segments of PyTorch's allocator */
 	bool is_torch;       /* PyTorch's blocks; with its backend cudaMallocAsync they are the driver's */
+	bool is_array;       /* blocks of another framework of arrays, of the driver's or of a heap of its name */
 };
 
 /* The blocks of a captured moment, those of a group next to each other, oldest first. */
@@ -55,7 +56,8 @@ const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_maker *mak
 bool gmt_leak_groups_make(struct gmt_leak_maker *maker);
 
 /*
- * Whether a definition judges a group, by the options or by default. A cache is never judged.
+ * Whether a definition judges a group, by the options or by default. A cache is never judged. Arrays and tensors that
+ * live when the program ends are none of exit: a global variable holds them.
  */
 bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_definition definition);
 

@@ -314,7 +314,8 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		.leaks = ret_leaks, .snapshot = snapshot, .traces = traces, .timeline = timeline,
 		.replay = replay, .history = history, .options = options,
 	};
-	bool done = gmt_leak_groups_make(&maker) && gmt_leak_find_growth(&maker);
+	bool done = !gmt_arenas_init(&ret_leaks->arenas, traces, replay, error) && gmt_leak_groups_make(&maker) &&
+		gmt_leak_find_growth(&maker);
 
 	if (done)
 		drop_unasked(&maker);
@@ -343,6 +344,7 @@ void gmt_leaks_fini(struct gmt_leaks *leaks)
 		leak_fini(&leaks->rows.items[i]);
 	gmt_vec_fini(&leaks->rows);
 	gmt_vec_fini(&leaks->cached);
+	gmt_arenas_fini(&leaks->arenas);
 	gmt_vec_fini(&leaks->given_back);
 	gmt_vec_fini(&leaks->levels_off);
 }

@@ -16,8 +16,9 @@
  *   age     alive longer than so many steps or seconds at the end of the program's work
  *   exit    alive at the end of the program's work
  *
- * A line is reported by the first definition that fits; unexplained is about no line. Segments that PyTorch's allocator holds are
- * never findings, its pinned host memory and what CUDA's libraries hold are none of exit.
+ * A line is reported by the first definition that fits; unexplained is about no line. Segments that PyTorch's allocator
+ * holds, and arenas of other libraries, are never findings (`arenas` lists them); its pinned host memory and what CUDA's
+ * libraries hold are none of exit. Neither are arrays of other frameworks, in a heap of their own too.
  *
  * What PyTorch's allocators hold for reuse is no leak: `cached` says how much that is. Without
  * `definitions`, layer torch is judged by growth and phase, everything else by growth, phase and exit.
@@ -26,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/arenas.h"
 #include "analysis/history.h"
 #include "base/vec.h"
 #include "model/replay.h"
@@ -124,6 +126,7 @@ struct gmt_leaks_options {
 struct gmt_leaks {
 	GMT_VEC(struct gmt_leak) rows; /* strongest first */
 	GMT_VEC(struct gmt_leak_cached) cached;
+	struct gmt_arenas arenas;
 	/* Lines that rose and do not grow; the largest first, the first few only. */
 	GMT_VEC(struct gmt_leak_line) given_back; /* came down again */
 	GMT_VEC(struct gmt_leak_line) levels_off; /* rise less and less */

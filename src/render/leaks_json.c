@@ -133,6 +133,29 @@ static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak 
 	gmt_json_end_object(json);
 }
 
+static void write_arenas(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	gmt_json_key(json, "arenas");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->leaks->arenas.rows.count; i++) {
+		const struct gmt_arena_row *row = &view->leaks->arenas.rows.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "owner", row->name);
+		gmt_json_key_device(json, row->device);
+		gmt_json_key_u64(json, "live_bytes", row->live_bytes);
+		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
+		gmt_json_key_u64(json, "allocs", row->alloc_count);
+		gmt_json_key(json, "certain");
+		gmt_json_bool(json, row->is_certain);
+		gmt_json_key(json, "blocks_are_seen");
+		gmt_json_bool(json, row->is_seen);
+		gmt_json_key_text(json, "setting", row->setting);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
 void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
 	gmt_json_key(json, "leaks");
@@ -149,6 +172,7 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
+	write_arenas(view, json);
 	write_lines(view->traces, view->leaks->given_back.items, view->leaks->given_back.count, "given_back", json);
 	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count, "levels_off", json);
 	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);

@@ -210,8 +210,38 @@ static void write_counters(const struct gmt_leaks_view *view, const struct gmt_p
 	}
 }
 
+/* The largest arena on a GPU whose blocks nobody reports; NULL when there is none. */
+static const struct gmt_arena_row *any_unseen(const struct gmt_arenas *arenas)
+{
+	for (size_t i = 0; i < arenas->rows.count; i++)
+		if (!arenas->rows.items[i].is_seen && arenas->rows.items[i].device != GMT_DEVICE_HOST)
+			return &arenas->rows.items[i];
+	return NULL;
+}
+
+static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_arena_row *row)
+{
+	uint64_t most_bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
+	bool is_host = row->device == GMT_DEVICE_HOST;
+
+	if (view->brief && (is_host || row->is_seen))
+		return;
+	fprintf(plain->file, "  arena     %s ", gmt_text_size(most_bytes).text);
+	if (is_host)
+		fputs("of pinned host memory", plain->file);
+	else
+		fprintf(plain->file, "on GPU %d", row->device);
+	fputs(" are the arena of ", plain->file);
+	gmt_plain_text(plain, row->name);
+	fputs(row->is_seen ? ": no leak; its blocks are judged as those of the heap of that name\n" :
+		is_host ? ": not judged\n" : ": blocks inside are not seen, leaks in it cannot be found\n", plain->file);
+	if (!row->is_seen && !is_host && row->setting)
+		fprintf(plain->file, "            to see them, %s\n", row->setting);
+}
+
 static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
+	const struct gmt_arena_row *unseen = any_unseen(&view->leaks->arenas);
 	size_t count = view->leaks->rows.count;
 	char title[64];
 
@@ -219,6 +249,10 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 	if (count) {
 		snprintf(title, sizeof(title), "Leaks: %s finding%s", gmt_text_count(count).text, count == 1 ? "" : "s");
 		bold(plain, title);
+	} else if (unseen) {
+		bold(plain, "Leaks: none found outside of ");
+		gmt_plain_text(plain, unseen->name);
+		fputs("'s arena", plain->file);
 	} else {
 		bold(plain, "Leaks: none found");
 	}
@@ -250,6 +284,8 @@ static void write_bounded(const struct gmt_leaks_view *view, const struct gmt_pl
 
 static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
+	for (size_t i = 0; i < view->leaks->arenas.rows.count; i++)
+		write_arena(view, plain, &view->leaks->arenas.rows.items[i]);
 	for (size_t i = 0; i < view->leaks->cached.count && !view->brief; i++)
 		fprintf(plain->file, "  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
 			"no leak\n", gmt_text_size(view->leaks->cached.items[i].bytes).text,

@@ -159,7 +159,7 @@ class Leaks(unittest.TestCase):
     def test_every_finding_has_the_documented_keys(self):
         answer = leaks(self.path)
         self.assertEqual(answer["schema"], "gpumemtrace.leaks/1")
-        self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "given_back", "levels_off",
+        self.assertEqual(set(answer), {"schema", "file", "complete", "leaks", "cached", "arenas", "given_back", "levels_off",
                                        "growth_not_judged"})
         with open(os.path.join(os.path.dirname(cli.TESTS), "docs", "report-json.md"), encoding="utf-8") as file:
             documented = file.read()
