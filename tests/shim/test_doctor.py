@@ -314,6 +314,26 @@ class Doctor(unittest.TestCase):
             self.check(self.ask(**variables), "pytorch_allocator", verdict, words)
         self.assertNotIn("pytorch_allocator", self.ask())
 
+    def test_a_script_that_uses_a_framework_with_an_arena_is_told_what_opens_it(self):
+        for text, variables, verdict, words, remedy in (
+                ("import jax.numpy as jnp\n", {}, "warning", "blocks inside XLA's arena are not seen",
+                 "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"),
+                ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"}, "ok", "imports jax", None),
+                ("def main():\n    from tensorflow import keras\n", {}, "warning", "TensorFlow",
+                 "set TF_GPU_ALLOCATOR=cuda_malloc_async"),
+                ("import os\nos.environ['TF_GPU_ALLOCATOR'] = 'cuda_malloc_async'\nimport tensorflow as tf\n", {}, "ok",
+                 "imports tensorflow", None),
+                ("import cupy as cp\n", {}, "warning", "CuPy", "call gpumemtrace.watch_cupy()"),
+                ("import cupy, gpumemtrace\ngpumemtrace.watch_cupy()\n", {}, "ok", "imports cupy", None),
+                ("import jax\nimport cupy\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, "warning", "imports cupy", "watch_cupy")):
+            script = self.place("train.py", text)
+            checks = self.ask(sys.executable, script, **variables)
+            self.check(checks, "arenas", verdict, words)
+            if remedy:
+                self.assertIn(remedy, checks["arenas"]["remedy"])
+        for text in "import jaxtyping\nfrom cupyx import x\n# import jax\n", "print('import jax')\n":
+            self.assertNotIn("arenas", self.ask(sys.executable, self.place("train.py", text)))
+
     # The environment
 
     def test_doctor_complains_of_the_options_of_which_the_recorder_complains(self):
