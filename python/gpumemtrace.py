@@ -14,12 +14,15 @@ A program says where it is, and reports can tell by that when memory came and we
 Without the recorder (``LD_PRELOAD=libgpumemtrace.so``) all of this does nothing. This one file is all there
 is: it may also be copied beside the program. Any thread may call any of these.
 
-A memory pool of its own tells its blocks with a :class:`Heap`.
+A memory pool of its own tells its blocks with a :class:`Heap`. The pools of three libraries report theirs after one
+call: :func:`watch_cupy`, :func:`watch_rmm`, :func:`watch_numba`.
 """
 import ctypes
 import functools
+import weakref
 
-__all__ = ["Heap", "is_recording", "mark", "pause", "phase", "resume", "snapshot", "step"]
+__all__ = ["Heap", "is_recording", "mark", "pause", "phase", "resume", "snapshot", "step", "watch_cupy", "watch_numba",
+           "watch_rmm"]
 
 
 def _ignore(*_):
@@ -157,3 +160,126 @@ class Heap:
 
     def __exit__(self, *_):
         self.end()
+
+
+class _Blocks:
+    """Heaps of one name, one for each device, and the blocks in them that were reported.
+
+    Its methods go on to work while the interpreter ends, when this module's variables are gone: what they need is in here.
+    """
+
+    def __init__(self, name):
+        self._name = name
+        self._new_heap = Heap
+        self._subfree = _subfree
+        self._heaps = {}
+        self._live = {}
+
+    def got(self, device, address, size_bytes, stream=0):
+        if not address or not size_bytes:
+            return
+        heap = self._heaps.get(device)
+        if heap is None:
+            heap = self._heaps.setdefault(device, self._new_heap(self._name))
+        self._live[address] = heap._number
+        heap.suballoc(address, size_bytes, stream)
+
+    def gives(self, address):
+        """A block that was there before the first report is not in the heap."""
+        number = self._live.pop(address, None)
+        if number is not None:
+            self._subfree(number, address)
+
+
+_cupy_blocks = _Blocks("CuPy")
+
+
+def watch_cupy():
+    """CuPy's pool reports each block that it hands out in this thread, and each that it takes back.
+
+    To be called in each thread that uses CuPy, once, before its first array: CuPy calls hooks of the calling thread
+    only. Returns the hook, whose ``__exit__()`` ends it in the thread that made it; None without the recorder.
+    """
+    if _suballoc is _ignore:
+        return None
+
+    import cupy
+
+    blocks = _cupy_blocks
+
+    class Hook(cupy.cuda.MemoryHook):
+        name = "gpumemtrace"
+
+        def malloc_postprocess(self, device_id, size, mem_size, mem_ptr, pmem_id):
+            blocks.got(device_id, mem_ptr, mem_size)
+
+        def free_preprocess(self, device_id, mem_size, mem_ptr, pmem_id):
+            blocks.gives(mem_ptr)
+
+    hook = Hook()
+    hook.__enter__()
+    return hook
+
+
+def watch_rmm(resource=None):
+    """RMM's resource of the current device, or this one, reports each block that it hands out or takes back.
+
+    Makes a resource around it, sets that as the device's, and returns it; None without the recorder.
+    """
+    if _suballoc is _ignore:
+        return None
+
+    import rmm
+
+    upstream = resource or rmm.mr.get_current_device_resource()
+    blocks = _Blocks("RMM")
+
+    def allocate(size_bytes, stream):
+        address = upstream.allocate(size_bytes, stream)
+        blocks.got(0, address, size_bytes, _stream_number(stream))
+        return address
+
+    def deallocate(address, size_bytes, stream):
+        blocks.gives(address)
+        upstream.deallocate(address, size_bytes, stream)
+
+    around = rmm.mr.CallbackMemoryResource(allocate, deallocate)
+    rmm.mr.set_current_device_resource(around)
+    return around
+
+
+def _stream_number(stream):
+    """A stream's handle, as far as the object tells it."""
+    try:
+        return int(stream.__cuda_stream__()[1])
+    except (AttributeError, IndexError, TypeError, ValueError):
+        return 0
+
+
+def watch_numba():
+    """Each array of Numba's is reported when it is made and when its last reference goes.
+
+    Numba frees later, many arrays at a time. To be called before Numba's first call of CUDA. Returns the memory
+    manager, which Numba has been told of; None without the recorder.
+    """
+    if _suballoc is _ignore:
+        return None
+
+    from numba import cuda
+    from numba.cuda.cudadrv.driver import NumbaCUDAMemoryManager
+
+    blocks = _Blocks("Numba")
+
+    class Manager(NumbaCUDAMemoryManager):
+        def memalloc(self, size):
+            pointer = super().memalloc(size)
+            address = pointer.device_ctypes_pointer.value
+            # The array and its views own the memory together: it ends with the last of them. The newest comes first here.
+            owned = next((row for row in reversed(self.allocations.values())
+                          if row.device_ctypes_pointer.value == address), pointer)
+            blocks.got(self.context.device.id, address, size)
+            weakref.finalize(owned, blocks.gives, address).atexit = False
+            return pointer
+
+    cuda.set_memory_manager(Manager)
+    return Manager

@@ -109,11 +109,12 @@ class Stubs(unittest.TestCase):
         self.assertEqual(cuda.cuMemAlloc_v2(ctypes.byref(whole), ctypes.c_size_t(16)), 0)
         data, found = (ctypes.c_float * 2)(1.5, 2.5), (ctypes.c_float * 4)()
         self.assertEqual(cuda.cuMemcpyHtoD_v2(part, data, ctypes.c_size_t(8)), 0)
-        self.assertEqual(nccl.ncclAllGather(part, whole, ctypes.c_size_t(2), FLOAT, ctypes.c_void_p(communicators[1]), None), 0)
+        second, one, two = ctypes.c_void_p(communicators[1]), ctypes.c_size_t(1), ctypes.c_size_t(2)
+        self.assertEqual(nccl.ncclAllGather(part, whole, two, FLOAT, second, None), 0)
         self.assertEqual(cuda.cuMemcpyDtoH_v2(found, whole, ctypes.c_size_t(16)), 0)
         self.assertEqual(list(found), [1.5, 2.5, 1.5, 2.5])
         # Each rank gets its own slice of what it sent.
-        self.assertEqual(nccl.ncclReduceScatter(whole, part, ctypes.c_size_t(1), FLOAT, 0, ctypes.c_void_p(communicators[1]), None), 0)
+        self.assertEqual(nccl.ncclReduceScatter(whole, part, one, FLOAT, 0, second, None), 0)
         self.assertEqual(cuda.cuMemcpyDtoH_v2(found, part, ctypes.c_size_t(4)), 0)
         self.assertEqual(found[0], 2.5)
 

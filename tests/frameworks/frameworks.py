@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Records programs of tests/frameworks/programs on the simulated device, each with its framework's own environment."""
+import functools
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+from snapshots import BUILD, SHIM
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(FOLDER))
+CLI = os.path.join(BUILD, "tools", "gpumemtrace")
+MIB = 1 << 20
+
+
+@functools.lru_cache(maxsize=None)
+def framework(name):
+    """The framework's Python and LD_LIBRARY_PATH; None where it has not been set up."""
+    done = subprocess.run([os.path.join(SOURCE, "scripts", "setup", "framework"), "--if-ready", name, BUILD],
+                          capture_output=True, text=True, timeout=600)
+    return None if done.returncode else done.stdout.splitlines()[-2:]
+
+
+def needs(name):
+    return unittest.skipUnless(framework(name), f"needs scripts/setup/framework {name} BUILD_DIR")
+
+
+class Run:
+    """A program of programs/, recorded: what it says of itself (`told`), and its recording."""
+
+    def __init__(self, name, program, *arguments, recorded=True, **environment):
+        python, libraries = framework(name)
+        self.path = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), "run.gmt.gz")
+        preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{self.path}'"} if recorded else {}
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "TF_", "JAX_"))}
+        self.done = subprocess.run(
+            [python, os.path.join(FOLDER, "programs", program), *arguments], capture_output=True, text=True, timeout=600,
+            env={**clean, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": os.path.join(SOURCE, "python"),
+                 "TF_CPP_MIN_LOG_LEVEL": "3", **preload, **environment})
+        if self.done.returncode:
+            raise AssertionError(f"{program} ended with {self.done.returncode}:\n{self.done.stderr[-3000:]}")
+        lines = [line for line in self.done.stdout.splitlines() if line.startswith("{")]
+        self.told = json.loads(lines[-1]) if lines else {}
+
+    def text(self, verb, *arguments):
+        return subprocess.run([CLI, verb, *arguments, self.path], capture_output=True, text=True, timeout=300).stdout
+
+    def json(self, verb, *arguments):
+        return json.loads(self.text(verb, "--json", *arguments))
+
+    def growth(self):
+        """Of each finding of growth: layer, line of the program, bytes a step."""
+        return [(row["layer"], row["stack"][row["own_frame"]]["line"], row["bytes_per_step"])
+                for row in self.json("leaks")["leaks"] if row["definition"] == "growth"]
+
+    def gate(self):
+        """What check says of growth in layer cuda, and its exit status."""
+        done = subprocess.run([CLI, "check", "--json", self.path], capture_output=True, text=True, timeout=300)
+        (check,) = [row for row in json.loads(done.stdout)["checks"]
+                    if (row["name"], row["layer"], row["device"]) == ("growth", "cuda", 0)]
+        return done.returncode, check["state"], check["text"]
