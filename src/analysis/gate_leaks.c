@@ -245,7 +245,8 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	/* What was found outside of an arena counts; that nothing was found says nothing of what is inside. */
 	if (arena && sum <= limit) {
 		gmt_vec_fini(&found);
-		skip(judge, check, gmt_arenas_doubt(arena).text);
+		skip(judge, check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_doubt(arena).text,
+			arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
 		return;
 	}
 	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;

@@ -50,7 +50,8 @@ class Arenas(unittest.TestCase):
         code, checks = check(path)
         self.assertEqual(code, 0)
         row = growth_of(checks)
-        self.assertEqual((row["state"], row["text"]), ("skipped", "not judged: " + DOUBT.format("XLA")))
+        self.assertEqual((row["state"], row["text"]), ("skipped", "not judged: " + DOUBT.format("XLA") +
+                                                       "; to see them, set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async"))
 
     def test_head_leaks_and_check_say_what_is_not_seen_and_the_setting_that_opens_it(self):
         path = grow(Story()).write("arena_text.gmt.gz")
@@ -65,6 +66,14 @@ class Arenas(unittest.TestCase):
         text = cli.run("check", path).stdout
         self.assertIn("0 B leaked outside of XLA's arena", text)
         self.assertIn("not judged: " + DOUBT.format("XLA"), text)
+
+    def test_a_folded_recording_says_the_same(self):
+        path = grow(Story()).write("arena_whole.gmt.gz")
+        folded = cli.place("arena_folded.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", folded, path).returncode, 0)
+        self.assertEqual((leaks(folded)["arenas"], leaks(folded)["leaks"]), (leaks(path)["arenas"], []))
+        code, checks = check(folded)
+        self.assertEqual((code, growth_of(checks)["state"]), (0, "skipped"))
 
     def test_what_the_program_itself_leaks_is_found_beside_an_arena(self):
         story = grow(Story(), steps=0)

@@ -14,7 +14,7 @@ class Arenas(unittest.TestCase):
         (row,) = [row for row in answer["arenas"] if row["device"] == 0]
         self.assertEqual((row["owner"], row["certain"], row["setting"]), (owner, True, setting))
         self.assertGreaterEqual(row["peak_bytes"], run.told["in_use_bytes"])
-        self.assertEqual(run.gate(), (0, "skipped", "not judged: " + doubt))
+        self.assertEqual(run.gate(), (0, "skipped", f"not judged: {doubt}; to see them, {setting}"))
         report = run.json("report")
         (lines,) = [{line["name"]: line["bytes"] for line in row["at_peak"]["lines"]} for row in report["ledger"]]
         self.assertEqual(lines["arenas"], row["peak_bytes"])
