@@ -30,10 +30,9 @@ class Arenas(unittest.TestCase):
     @needs("jax")
     def test_xlas_arena_is_closed_and_the_setting_opens_it(self):
         self.assert_closed(Run("jax", "jax_leak.py"), "XLA", "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async")
-        self.assert_closed(Run("jax", "jax_leak.py", XLA_PYTHON_CLIENT_PREALLOCATE="false"), "XLA",
-                           "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async")
+        for setting in {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}, {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}:
+            self.assert_closed(Run("jax", "jax_leak.py", **setting), "XLA", "set XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async")
         self.assert_open(Run("jax", "jax_leak.py", XLA_PYTHON_CLIENT_ALLOCATOR="cuda_async"))
-        self.assert_open(Run("jax", "jax_leak.py", XLA_PYTHON_CLIENT_ALLOCATOR="platform"))
 
     @needs("tensorflow")
     def test_tensorflows_arena_is_closed_and_the_setting_opens_it(self):

@@ -325,7 +325,9 @@ class Doctor(unittest.TestCase):
                  "imports tensorflow", None),
                 ("import cupy as cp\n", {}, "warning", "CuPy", "call gpumemtrace.watch_cupy()"),
                 ("import cupy, gpumemtrace\ngpumemtrace.watch_cupy()\n", {}, "ok", "imports cupy", None),
-                ("import jax\nimport cupy\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, "warning", "imports cupy", "watch_cupy")):
+                ("import jax\nimport cupy\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "cuda_async"}, "warning", "imports cupy",
+                 "watch_cupy"),
+                ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, "warning", "XLA", "cuda_async")):
             script = self.place("train.py", text)
             checks = self.ask(sys.executable, script, **variables)
             self.check(checks, "arenas", verdict, words)
