@@ -119,7 +119,7 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 	int code = gmt_parts_load(path, &how, &parts);
 
 	if (!code) {
-		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot);
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
 		if (gmt_where_parts_init(&where, &parts, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, output, &error))
 			code = gmt_say_failure(&error);

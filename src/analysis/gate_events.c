@@ -218,22 +218,30 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 		report_free(judge, number, found[i]);
 }
 
+static void add_not_judged(const struct gmt_judge *judge, struct gmt_finding *finding, const char *what, const char *why)
+{
+	if (judge->input->leaks->is_folded_away && why)
+		gmt_verdict_add_evidence(judge->verdict, finding, gmt_verdict_line(judge->verdict, "not judged: %s: %s", what, why));
+}
+
 void gmt_judge_incomplete(const struct gmt_judge *judge)
 {
 	const struct gmt_caveats *caveats = judge->input->caveats;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
 	bool is_incomplete = caveats->rows.count && caveats->rows.items[0].kind == GMT_CAVEAT_INCOMPLETE;
+	bool is_folded_away = judge->input->leaks->is_folded_away;
 
 	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
-	check.state = is_incomplete ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
-	check.text = is_incomplete ? "the recording is incomplete" : "the recording is complete";
+	check.state = is_incomplete || is_folded_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
+	check.text = is_incomplete ? "the recording is incomplete" :
+		is_folded_away ? "the recording was folded, and not all of it can be judged" : "the recording is complete";
 
 	uint32_t number = gmt_verdict_add_check(verdict, check);
-	if (!is_incomplete)
+	if (!is_incomplete && !is_folded_away)
 		return;
 	verdict->incomplete = true;
-	if (judge->subject < verdict->subjects.count)
+	if (is_incomplete && judge->subject < verdict->subjects.count)
 		verdict->subjects.items[judge->subject].complete = false;
 
 	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, number);
@@ -244,4 +252,7 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 		if (caveats->rows.items[i].kind == GMT_CAVEAT_INCOMPLETE)
 			gmt_verdict_add_evidence(verdict, finding,
 				gmt_verdict_line(verdict, "%s", caveats->rows.items[i].text));
+	add_not_judged(judge, finding, "growth", judge->input->leaks->no_growth);
+	add_not_judged(judge, finding, "what phases left", judge->input->leaks->no_phases);
+	add_not_judged(judge, finding, "age and exit", judge->input->leaks->no_end);
 }

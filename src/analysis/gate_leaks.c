@@ -158,6 +158,17 @@ static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, c
 		gmt_arenas_unseen(&judge->input->leaks->arenas, account->device) : NULL;
 }
 
+/* Why some of the definitions were not judged for a layer; NULL: all were. Of PyTorch's blocks exit is judged on request. */
+static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_leaks *leaks = judge->input->leaks;
+	uint32_t wanted = judge->gate->limits->definitions;
+	bool by_end = wanted ? wanted & (1u << GMT_LEAK_EXIT | 1u << GMT_LEAK_AGE) : account->layer != GMT_LAYER_TORCH;
+	bool by_phases = !wanted || wanted >> GMT_LEAK_PHASE & 1;
+
+	return by_end && leaks->no_end ? leaks->no_end : by_phases ? leaks->no_phases : NULL;
+}
+
 /* A line is a leak by one definition only, so that the sum counts no block twice. */
 void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
@@ -185,6 +196,10 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_accou
 	check.unit = "bytes";
 	check.text = gmt_verdict_line(judge->verdict, "%s leaked%s%.64s%s, %s allowed", gmt_text_size(sum).text,
 		arena ? " outside of " : "", arena ? arena->name : "", arena ? "'s arena" : "", gmt_text_size(limit).text);
+	if (sum <= limit && why_no_leak(judge, account)) {
+		check.state = GMT_CHECK_SKIPPED;
+		check.text = gmt_verdict_line(judge->verdict, "not judged: %s", why_no_leak(judge, account));
+	}
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)

@@ -365,6 +365,10 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
 	}
+	if (gmt_snapshot_folded(snapshot))
+		for (size_t i = 0; i < timeline->series_count; i++)
+			ret_history->series[i].lacks_past = timeline->series[i].source == GMT_STEPS_FORWARD ||
+				timeline->series[i].steps.items[0].end <= snapshot->past.fold.stamp;
 	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){

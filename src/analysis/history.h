@@ -115,6 +115,7 @@ struct gmt_history_series {
 	uint32_t stride; /* steps from sample to sample */
 	size_t step_count;   /* that ended within the replay */
 	size_t sample_count; /* ends of steps that were sampled */
+	bool lacks_past;     /* of steps that were folded the fold did not keep what sites held at their ends */
 	GMT_VEC(struct gmt_history_step) steps;
 	GMT_VEC(size_t) step_rows;      /* by step: its first in `steps`; one more behind the last */
 	GMT_VEC(struct gmt_history_part) parts; /* of sampled steps, GMT_PARTS for each account */

@@ -75,6 +75,12 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 /* Sorts lines, the largest first, and returns how many of them a list shows: the first few, none of 0 bytes. */
 size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count);
 
+/* Why the growth of a series cannot be told from a folded recording; NULL when it can. */
+const char *gmt_leak_folded_series(const struct gmt_leak_maker *maker, uint32_t series);
+
+/* Says what could not be judged because its events are in totals only. Once all else is said. */
+void gmt_leak_say_folded(struct gmt_leak_maker *maker);
+
 /* Definition growth, for all groups. */
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker);
 

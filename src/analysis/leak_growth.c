@@ -277,6 +277,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	size_t site_count = maker->history->sites.count, groups = maker->groups.count;
 	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2) &&
 		gmt_vec_reserve(&search.groups, groups + 1);
+	const char *no_events = NULL, *why;
 	bool any = false;
 
 	/* The sites of each group next to each other; as in sort_capture of leak_groups.c. */
@@ -293,7 +294,12 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 		search.span = gmt_leak_span_of(maker, s);
 		if (!gmt_leak_is_long_enough(&search.span))
 			continue;
-		any = true;
+		why = gmt_leak_folded_series(maker, s);
+		any = !why || (any && s);
+		if (why) {
+			no_events = why;
+			continue;
+		}
 		search.horizon = gmt_leak_horizon_of(maker, &search.span);
 		search.gathers.count = 0;
 		search.has_gathers = false;
@@ -301,8 +307,9 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	}
 	if (!maker->timeline->series_count)
 		maker->leaks->no_growth = maker->timeline->why_none;
-	else if (!any)
-		maker->leaks->no_growth = "there are too few steps behind the warm-up to say what grows";
+	maker->leaks->is_folded_away = !any && (no_events || maker->timeline->may_be_folded);
+	if (!any && maker->timeline->series_count)
+		maker->leaks->no_growth = no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
 	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);
 	gmt_vec_fini(&first);

@@ -324,6 +324,7 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		list_cached(ret_leaks, history);
 
 	if (done) {
+		gmt_leak_say_folded(&maker);
 		give_hints(&maker);
 		ret_leaks->given_back.count = gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
 		ret_leaks->levels_off.count = gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);

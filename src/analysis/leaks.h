@@ -20,6 +20,9 @@
  * holds, and arenas of other libraries, are never findings (`arenas` lists them); its pinned host memory and what CUDA's
  * libraries hold are none of exit. Neither are arrays of other frameworks, in a heap of their own too.
  *
+ * Of a folded recording a definition judges only what its events, and what the fold kept, are enough for. What it does not
+ * judge it says, with the reason (leak_folded.c). Findings are true there too: what was found was found in what is known.
+ *
  * What PyTorch's allocators hold for reuse is no leak: `cached` says how much that is. Without
  * `definitions`, layer torch is judged by growth and phase, everything else by growth, phase and exit.
  */
@@ -131,6 +134,9 @@ struct gmt_leaks {
 	GMT_VEC(struct gmt_leak_line) given_back; /* came down again */
 	GMT_VEC(struct gmt_leak_line) levels_off; /* rise less and less */
 	const char *no_growth; /* why growth could not be judged; NULL when it was */
+	const char *no_phases; /* likewise, what phases left */
+	const char *no_end;    /* likewise, age and exit */
+	bool is_folded_away;   /* one of these, because its events are in totals only */
 };
 
 /*

@@ -195,7 +195,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static const char *why_none(const struct gmt_snapshot *snapshot)
+static const char *why_none(const struct gmt_snapshot *snapshot, bool *ret_may_be_folded)
 {
 	if (!snapshot->has_torch)
 		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
@@ -206,6 +206,10 @@ static const char *why_none(const struct gmt_snapshot *snapshot)
 		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
 		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
 			"of modules cannot be told";
+	*ret_may_be_folded = gmt_snapshot_folded(snapshot);
+	if (*ret_may_be_folded)
+		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
+			"that are in totals only";
 	return "no optimizer made a step, no module was called, and the program sets no marks";
 }
 
@@ -234,7 +238,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 		timeline->series_count += forward->steps.count != 0;
 	}
 	if (!timeline->series_count)
-		timeline->why_none = why_none(snapshot);
+		timeline->why_none = why_none(snapshot, &timeline->may_be_folded);
 	if (done)
 		return GMT_OK;
 	gmt_timeline_fini(timeline);

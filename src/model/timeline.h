@@ -59,6 +59,7 @@ struct gmt_timeline {
 	struct gmt_step_series series[GMT_TIMELINE_SERIES];
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* then: why, for the reader */
+	bool may_be_folded;   /* then: calls of modules may lie in events that are in totals only */
 	GMT_VEC(struct gmt_phase) phases; /* by begin */
 	GMT_VEC(struct gmt_phase_segment) segments;     /* of all phases */
 	GMT_VEC(struct gmt_phase_segment) own_segments; /* of those that the program marked and ended */

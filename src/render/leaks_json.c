@@ -176,6 +176,8 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 	write_lines(view->traces, view->leaks->given_back.items, view->leaks->given_back.count, "given_back", json);
 	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count, "levels_off", json);
 	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);
+	gmt_json_key_text(json, "phases_not_judged", view->leaks->no_phases);
+	gmt_json_key_text(json, "end_not_judged", view->leaks->no_end);
 }
 
 static void write_step(const struct gmt_leaks_view *view, size_t series, size_t step, struct gmt_json *json)

@@ -254,7 +254,7 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		gmt_plain_text(plain, unseen->name);
 		fputs("'s arena", plain->file);
 	} else {
-		bold(plain, "Leaks: none found");
+		bold(plain, view->leaks->is_folded_away ? "Leaks: none found in what could be judged" : "Leaks: none found");
 	}
 	if (view->timeline->series_count) {
 		fputs(" over ", plain->file);
@@ -263,6 +263,10 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 	fputc('\n', plain->file);
 	if (view->leaks->no_growth)
 		fprintf(plain->file, "  growth was not judged: %s\n", view->leaks->no_growth);
+	if (view->leaks->no_phases)
+		fprintf(plain->file, "  what phases left was not judged: %s\n", view->leaks->no_phases);
+	if (view->leaks->no_end)
+		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n", view->leaks->no_end);
 }
 
 /* The largest of both lists; each has its largest first. */
