@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "books/fold.h"
 #include "tools/command.h"
+#include "tools/fold_calls.h"
 #include "tools/input.h"
 #include "tools/newer.h"
 #include "tools/output.h"
@@ -13,7 +14,7 @@
 #include "wire/sink.h"
 #include "wire/source.h"
 
-enum { SLICE = 65536, LEVEL = 6 };
+enum { SLICE = 65536, LEVEL = 6, MOST_END_EVENTS = 65536 };
 
 struct fold_options {
 	const char *output;
@@ -126,11 +127,12 @@ static enum gmt_status find_cut(const char *path, const struct fold_options *opt
 }
 
 /* Reads `path` into an open sink. */
-static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut, struct output *output,
-	struct gmt_error *error)
+static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut,
+	const struct gmt_fold_calls *calls, struct output *output, struct gmt_error *error)
 {
 	struct gmt_fold_options fold = {
-		.cut_stamp = cut, .why = "gpumemtrace fold", .write = write_rows, .user = output,
+		.cut_stamp = cut, .most_end_events = MOST_END_EVENTS, .why = "gpumemtrace fold", .write = write_rows, .user = output,
+		.marks = calls->marks.items, .mark_count = calls->marks.count,
 		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
 	};
 	struct gmt_folder *folder;
@@ -163,6 +165,7 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
 {
 	struct output output = { 0 };
+	struct gmt_fold_calls calls = { 0 };
 	struct gmt_error error = { 0 };
 	enum gmt_status status, closed;
 	uint64_t cut;
@@ -171,7 +174,9 @@ static int write_output(const char *path, const struct fold_options *options, st
 	if (!status)
 		status = gmt_sink_open(gmt_output_descriptor(to), LEVEL, &output.sink, &error);
 	if (!status) {
-		status = fold_into(path, options, cut, &output, &error);
+		gmt_fold_calls_tell(&calls, path);
+		status = fold_into(path, options, cut, &calls, &output, &error);
+		gmt_fold_calls_fini(&calls);
 		closed = gmt_sink_close(output.sink, status ? NULL : &error);
 		status = status ? status : closed;
 	}

@@ -14,6 +14,7 @@ enum {
 	GZIP_LEVEL = 1,
 	ROWS_AT_A_TIME = 2048,     /* well below a millisecond each */
 	COPY_BYTES = 128 << 10,
+	END_EVENTS = 16384,        /* that stay where all of a recording is folded, at its end */
 	READY_BYTES = 512 << 10,   /* so much may be left for the last step, in which no ring is emptied */
 };
 
@@ -43,7 +44,8 @@ static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, uint64_t s
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_fold_options options = {
-		.cut_stamp = cut_stamp, .sure_stamp = sure_stamp, .why = why, .write = write_rows, .user = rewrite,
+		.cut_stamp = cut_stamp, .sure_stamp = sure_stamp,
+		.most_end_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0, .why = why, .write = write_rows, .user = rewrite,
 	};
 	struct gmt_error error;
 

@@ -2,6 +2,7 @@
 #include "analysis/history.h"
 
 #include "analysis/history_captures.h"
+#include "analysis/history_past.h"
 #include "analysis/history_roles.h"
 #include "analysis/history_steps.h"
 #include "base/pages.h"
@@ -285,6 +286,8 @@ static bool folded(void *user, const struct gmt_replay *replay)
 			return false;
 		for (size_t j = 0; j < past->steps.count; j++)
 			gmt_history_set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
+		if (!gmt_history_set_past(&state->followers[i], state->history, i, state->snapshot, replay))
+			return false;
 	}
 	look_ahead(state);
 	return true;
@@ -364,11 +367,8 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 		state->followers[i].series = &ret_history->series[i];
 		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
+		gmt_history_plan_past(&ret_history->series[i], snapshot, &timeline->series[i]);
 	}
-	if (gmt_snapshot_folded(snapshot))
-		for (size_t i = 0; i < timeline->series_count; i++)
-			ret_history->series[i].lacks_past = timeline->series[i].source == GMT_STEPS_FORWARD ||
-				timeline->series[i].steps.items[0].end <= snapshot->past.fold.stamp;
 	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){

@@ -292,7 +292,8 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	/* Evaluation first: what grows in it is its own, whatever other steps see of it. */
 	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
 		search.span = gmt_leak_span_of(maker, s);
-		if (!gmt_leak_is_long_enough(&search.span))
+		/* How many steps there were is unknown, too, where the past is lacking. */
+		if (!gmt_leak_is_long_enough(&search.span) && !maker->history->series[s].lacks_past)
 			continue;
 		why = gmt_leak_folded_series(maker, s);
 		any = !why || (any && s);

@@ -22,6 +22,11 @@ enum gmt_status gmt_fold_open(const struct gmt_fold_options *options, struct gmt
 	gmt_fold_play_init(folder);
 	gmt_fold_fates_init(folder);
 	folder->clock_stride = 1;
+	for (size_t i = 0; i < options->mark_count; i++)
+		if (!gmt_fold_take_mark(folder, &options->marks[i])) {
+			gmt_fold_close(folder);
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		}
 	*ret_folder = folder;
 	return GMT_OK;
 }
@@ -295,6 +300,8 @@ static bool read_on(struct gmt_folder *folder, uint32_t max_rows, bool *ret_more
 	/* Sites keep their order, where the survivors have all waited. */
 	if (folder->restores && !folder->books.sites.count && !gmt_fold_prepare(folder))
 		return false;
+	if (folder->finishing && !folder->restores && !folder->has_spared && !gmt_fold_spare_end(folder))
+		return false;
 	if (!play_some(folder, drains ? 0 : folder->options.max_waiting, max_rows, ret_more) || *ret_more)
 		return !folder->failed;
 	if (folder->restores) {
@@ -419,6 +426,7 @@ void gmt_fold_close(struct gmt_folder *folder)
 	gmt_vec_fini(&folder->refusals);
 	gmt_vec_fini(&folder->devices);
 	gmt_vec_fini(&folder->out);
+	gmt_vec_fini(&folder->past_sites);
 	gmt_fold_moments_fini(folder);
 	gmt_fold_fates_fini(folder);
 	gmt_pages_free(folder, sizeof(*folder));

@@ -51,6 +51,14 @@ struct gmt_fold_options {
 	 * is still to come. It and what is newer is not folded then, so that the free finds its block. 0: it is taken for missed.
 	 */
 	uint64_t sure_stamp;
+	/*
+	 * So many events at most stay behind the last step or phase that was marked, or behind the end of the program's work: what
+	 * lived then is what a verdict needs. Only of an input that ends; where there are more, they are folded too. 0: none.
+	 */
+	uint32_t most_end_events;
+	/* Marks that are no rows of the input: what the caller told from its events. Good until gmt_fold_open returns. */
+	const struct gmt_mark *marks;
+	size_t mark_count;
 	const char *why;       /* for the `fold` row, e.g. "mode=window"; good until gmt_fold_close */
 	uint32_t max_sites;    /* more of them are put together in sites without a stack; 0: no limit */
 	uint32_t max_waiting;  /* events that may wait to be put in order; 0: 262,144 (128 bytes each) */

@@ -49,7 +49,7 @@ static struct gmt_fold_series *get_series(struct gmt_folder *folder, const struc
 		*series = (struct gmt_fold_series){
 			.object = mark->object, .thread = mark->thread, .name = mark->name, .source = mark->source, .stride = 1,
 		};
-	return series;
+	return series && gmt_fold_follow(folder, (uint32_t)folder->series.count - 1) ? series : NULL;
 }
 
 bool gmt_fold_see_peak(struct gmt_folder *folder, uint32_t account)
@@ -153,7 +153,25 @@ static bool end_step(struct gmt_folder *folder, const struct gmt_mark *mark)
 	if (!series || !make_room(folder, series))
 		return false;
 	series->waiting++;
-	return series->waiting < series->stride || add_group(folder, series, mark);
+	series->last_stamp = mark->stamp;
+	series->first_stamp = series->marks++ ? series->first_stamp : mark->stamp;
+	return gmt_fold_mark_curve(folder, series, mark->stamp) &&
+		(series->waiting < series->stride || add_group(folder, series, mark));
+}
+
+bool gmt_fold_end_steps(struct gmt_folder *folder)
+{
+	for (size_t i = 0; i < folder->series.count; i++) {
+		struct gmt_fold_series *series = &folder->series.items[i];
+		struct gmt_mark mark = {
+			.stamp = series->last_stamp, .source = series->source, .object = series->object,
+			.thread = series->thread, .name = series->name,
+		};
+
+		if (series->waiting && !add_group(folder, series, &mark))
+			return false;
+	}
+	return true;
 }
 
 /* --- other marks -------------------------------------------------------------------------------------- */
@@ -289,6 +307,7 @@ bool gmt_fold_take_past_moments(struct gmt_folder *folder)
 		folder->series.items[i].rows.count = 0;
 		folder->series.items[i].groups = folder->series.items[i].waiting = 0;
 		folder->series.items[i].stride = 1;
+		folder->series.items[i].marks = 0;
 		folder->series.items[i].peaks.count = 0;
 	}
 	for (size_t i = 0; i < folder->past.steps.count; i++) {
@@ -306,7 +325,12 @@ bool gmt_fold_take_past_moments(struct gmt_folder *folder)
 		slot = series ? gmt_vec_push(&series->rows) : NULL;
 		if (!slot)
 			return false;
-		series->groups += series->rows.count == 1 || slot[-1].stamp != row->stamp;
+		if (series->rows.count == 1 || slot[-1].stamp != row->stamp) {
+			series->groups++;
+			series->first_stamp = series->marks ? series->first_stamp : row->stamp;
+			series->marks += row->steps;
+			series->last_stamp = row->stamp;
+		}
 		if (row->steps > series->stride)
 			series->stride = row->steps;
 		*slot = *row;
@@ -335,6 +359,7 @@ void gmt_fold_moments_fini(struct gmt_folder *folder)
 	for (size_t i = 0; i < folder->series.count; i++) {
 		gmt_vec_fini(&folder->series.items[i].peaks);
 		gmt_vec_fini(&folder->series.items[i].rows);
+		gmt_fold_curve_fini(&folder->series.items[i].curve);
 	}
 	gmt_vec_fini(&folder->series);
 	gmt_vec_fini(&folder->pending_marks);

@@ -60,7 +60,7 @@ static void see_mark(struct gmt_fold_plan *plan, const struct gmt_mark *mark)
 {
 	bool is_own = mark->source == GMT_MARK_SOURCE_PROGRAM;
 
-	if (!plan->steps || mark->kind != GMT_MARK_KIND_STEP)
+	if (!plan->steps || mark->kind != GMT_MARK_KIND_STEP || mark->source == GMT_MARK_SOURCE_READER)
 		return;
 	if (is_own && !plan->program_steps) {
 		plan->program_steps = true;

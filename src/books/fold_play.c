@@ -179,7 +179,8 @@ static bool began(void *user, const struct gmt_player_event *event, uint32_t sit
 	struct gmt_fold_survivor *survivor;
 	uint32_t index;
 
-	if (!hold(folder, site, event->size_bytes, 0) || !gmt_fold_see_peak(folder, row->account))
+	if (!hold(folder, site, event->size_bytes, 0) || !gmt_fold_see_peak(folder, row->account) ||
+		!gmt_fold_touch(folder, site, row->live_bytes - event->size_bytes, NULL))
 		return false;
 	/* Those of handles survive with all that keeps them. */
 	if (is_handle(event->layer, event->space))
@@ -206,6 +207,8 @@ static bool ended(void *user, const struct gmt_player_event *event, const struct
 
 	(void)event;
 	gmt_fold_forget(folder, block->tag);
+	if (!gmt_fold_touch(folder, block->site, folder->books.sites.items[block->site].live_bytes + block->size_bytes, block))
+		return false;
 	return hold(folder, block->site, 0, block->size_bytes);
 }
 
@@ -377,6 +380,7 @@ static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t sit
 	folder->makers.items[site].thread = row->thread;
 	folder->makers.items[site].several = row->several;
 	folder->makers.items[site].ooms += row->oom_count;
+	folder->past_sites.items[row - folder->past.sites.items] = site + 1;
 	return true;
 }
 
@@ -429,8 +433,12 @@ bool gmt_fold_restore(struct gmt_folder *folder)
 		if (!gmt_adoption_note(&folder->adoption, (uint32_t)folder->past.calls.items[i],
 			(uint32_t)folder->past.calls.items[i + 1], true))
 			return false;
+	/* Zeroed. */
+	if (!gmt_vec_reserve(&folder->past_sites, folder->past.sites.count))
+		return false;
+	folder->past_sites.count = folder->past.sites.count;
 	folder->merged_sites = (uint32_t)folder->past.fold.merged_sites;
 	folder->oom_retries += folder->past.fold.oom_retries;
 	return gmt_past_set_books(&folder->past, &folder->player, &names, &misfits) && restore_devices(folder) &&
-		gmt_fold_take_past_moments(folder);
+		gmt_fold_take_past_moments(folder) && gmt_fold_take_past_curves(folder);
 }

@@ -5,7 +5,7 @@
 /*
  * What the files of the fold share; for src/books/fold*.c alone. fold.c is the flow; fold_play.c plays events
  * and keeps what survives, fold_memory.c that of handles and mappings, fold_graphs.c that of graphs and heaps;
- * fold_moments.c keeps marks, steps, samples and refusals, fold_texts.c clocks and notes; fold_write.c writes it all.
+ * fold_moments.c keeps marks, steps, samples and refusals, fold_curves.c what sites held at the ends of steps, fold_texts.c clocks and notes; fold_write.c writes it all.
  *
  * All functions answer false only for lack of memory, or because `write` did.
  */
@@ -22,6 +22,7 @@ enum {
 	GMT_FOLD_ANSWERS = 2048,   /* samples and what was held then */
 	GMT_FOLD_STEPS = 4096,     /* rows of one series */
 	GMT_FOLD_SERIES = 64,
+	GMT_FOLD_FOLLOWED = 4,     /* series whose curves go on at one time */
 	GMT_FOLD_STEP_ACCOUNTS = 128, /* accounts that have a row for each step: no reader looks at more */
 	GMT_FOLD_SPARED_DEVICES = 64, /* devices whose best answers are kept: so many leave room for others */
 	GMT_FOLD_MARKS = 16384,    /* marks of phases and points */
@@ -83,6 +84,27 @@ struct gmt_fold_device {
 	int16_t device;
 };
 
+/* A site since the last sample of a curve. */
+struct gmt_fold_curve_site {
+	uint64_t live_bytes; /* at its last row */
+	uint64_t low_bytes;  /* least at any mark since the last sample; UINT64_MAX: there was none */
+	uint64_t ended_bytes; /* of blocks that ended since then, and were two steps old or older */
+	bool has_row, is_touched;
+};
+
+/* What sites held at the ends of a counter's steps. */
+struct gmt_fold_curve {
+	bool is_known;    /* nothing is missing up to the last mark */
+	bool is_followed; /* it goes on */
+	bool has_end;     /* there was a mark since the last sample */
+	uint64_t marks;   /* in all */
+	uint64_t stride;  /* marks from sample to sample */
+	uint64_t last_stamp, before_stamp; /* of the last two marks */
+	GMT_VEC(struct gmt_fold_curve_site) sites; /* by site */
+	GMT_VEC(uint32_t) touched; /* sites that changed since the last sample */
+	GMT_VEC(struct gmt_past_curve) rows; /* sample by sample; `site` is a site's number, plus 1 */
+};
+
 /* Ends of steps that one thing marks. */
 struct gmt_fold_series {
 	uint64_t object;
@@ -90,9 +112,12 @@ struct gmt_fold_series {
 	uint8_t source;
 	uint64_t stride;  /* marks that a row stands for */
 	uint64_t waiting; /* marks since the last row */
+	uint64_t marks;   /* in all */
+	uint64_t first_stamp, last_stamp; /* of its first and last mark */
 	size_t groups;    /* of rows: one for each mark that has some */
 	GMT_VEC(uint64_t) peaks;  /* by account, since the last row */
 	GMT_VEC(struct gmt_past_step) rows; /* stamp by stamp: one for each account, then the next */
+	struct gmt_fold_curve curve;
 };
 
 /* A sample that waits for what is held before or behind it. */
@@ -117,7 +142,7 @@ enum gmt_fold_state {
 struct gmt_folder {
 	struct gmt_fold_options options;
 	enum gmt_fold_state state;
-	bool failed, finishing, restores; /* restores: a `fold` row was read, and is to be set */
+	bool failed, finishing, has_spared, restores; /* restores: a `fold` row was read, and is to be set */
 	uint64_t seen_events, folded_events, head_events;
 	uint64_t played_stamp; /* of the last event that was played */
 	uint64_t marked_stamp; /* of the last mark that was passed */
@@ -180,6 +205,8 @@ struct gmt_folder {
 	GMT_VEC(struct gmt_mark) kept_marks;
 	GMT_VEC(struct gmt_mark) kept_roles; /* of the last time that modules and optimizers were asked */
 	GMT_VEC(struct gmt_fold_series) series;
+	uint32_t followed[GMT_FOLD_FOLLOWED], followed_count; /* indexes in series */
+	GMT_VEC(uint32_t) past_sites; /* by row of past.sites: its site, plus 1 */
 	GMT_VEC(struct gmt_fold_answer) pending_answers; /* and unused entries */
 	GMT_VEC(uint32_t) unused_answers;
 	struct gmt_queue begin_queue, end_queue; /* entries of pending_answers by the stamps of question and answer */
@@ -271,9 +298,27 @@ bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp);
 bool gmt_fold_pass_answers(struct gmt_folder *folder, uint64_t stamp);
 /* Keeps an answer that a fold of before has kept. False: out of memory. */
 bool gmt_fold_keep_answer(struct gmt_folder *folder, const struct gmt_past_answer *row);
+/* At the cut: a row for the marks that none stands for yet. */
+bool gmt_fold_end_steps(struct gmt_folder *folder);
 /* An account of this number came to hold more. */
 bool gmt_fold_see_peak(struct gmt_folder *folder, uint32_t account);
 void gmt_fold_moments_fini(struct gmt_folder *folder);
+
+/* fold_curves.c: a site came to hold something else than before; by the end of a block, or NULL. */
+bool gmt_fold_touch(struct gmt_folder *folder, uint32_t site, uint64_t before_bytes, const struct gmt_books_block *ended);
+/* A series begins. */
+bool gmt_fold_follow(struct gmt_folder *folder, uint32_t series);
+/* A step of it ends. */
+bool gmt_fold_mark_curve(struct gmt_folder *folder, struct gmt_fold_series *series, uint64_t stamp);
+/* Writes; curves one by one, from list_cursor on. */
+bool gmt_fold_write_counters(struct gmt_folder *folder);
+bool gmt_fold_write_curves(struct gmt_folder *folder, bool *ret_done);
+/* Of a past that the input has, once its series are known. */
+bool gmt_fold_take_past_curves(struct gmt_folder *folder);
+void gmt_fold_curve_fini(struct gmt_fold_curve *curve);
+
+/* fold_end.c: cuts earlier where the end is to stay (most_end_events), once. False: out of memory. */
+bool gmt_fold_spare_end(struct gmt_folder *folder);
 
 /* fold_write.c: a piece of the head; *ret_done when there is no more. */
 bool gmt_fold_write_head(struct gmt_folder *folder, uint32_t max_rows, bool *ret_done);

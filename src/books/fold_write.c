@@ -50,7 +50,8 @@ bool gmt_fold_begin_head(struct gmt_folder *folder)
 	folder->head_part = 0;
 	folder->list_layer = 0;
 	folder->list_cursor = 0;
-	return gmt_fold_pass_moments(folder, cut == UINT64_MAX ? cut : cut + 1) && gmt_fold_list_memory(folder) &&
+	return gmt_fold_pass_moments(folder, cut == UINT64_MAX ? cut : cut + 1) && gmt_fold_end_steps(folder) &&
+		gmt_fold_list_memory(folder) &&
 		gmt_fold_list_graphs(folder) && list_refusals(folder) && gmt_fold_close_fates(folder);
 }
 
@@ -408,7 +409,7 @@ static bool write_late(struct gmt_folder *folder)
 }
 
 /* In the order in which they stand in the file. */
-enum part { LIST, SURVIVORS, MOMENTS, ACCOUNTS, SITES, STEPS, FOLD };
+enum part { LIST, SURVIVORS, MOMENTS, ACCOUNTS, SITES, STEPS, CURVES, FOLD };
 
 bool gmt_fold_write_head(struct gmt_folder *folder, uint32_t max_rows, bool *ret_done)
 {
@@ -432,7 +433,11 @@ bool gmt_fold_write_head(struct gmt_folder *folder, uint32_t max_rows, bool *ret
 		done = write_sites(folder, max_rows, &part_done);
 		break;
 	case STEPS:
-		done = write_steps(folder);
+		folder->list_cursor = 0;
+		done = write_steps(folder) && gmt_fold_write_counters(folder);
+		break;
+	case CURVES:
+		done = gmt_fold_write_curves(folder, &part_done);
 		break;
 	case FOLD:
 		done = write_fold(folder) && write_late(folder);

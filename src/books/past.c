@@ -5,7 +5,8 @@
 
 bool gmt_past_takes(uint32_t kind)
 {
-	return kind >= GMT_RECORD_FOLD && kind <= GMT_RECORD_PAST_ANSWER;
+	return (kind >= GMT_RECORD_FOLD && kind <= GMT_RECORD_PAST_ANSWER) || kind == GMT_RECORD_PAST_COUNTER ||
+		kind == GMT_RECORD_PAST_CURVE;
 }
 
 static bool add_fold(struct gmt_past *past, const struct gmt_fold *row)
@@ -64,6 +65,10 @@ bool gmt_past_add(struct gmt_past *past, uint32_t kind, const void *rows, uint32
 		return APPEND(&past->steps, rows, count);
 	case GMT_RECORD_PAST_ANSWER:
 		return APPEND(&past->answers, rows, count);
+	case GMT_RECORD_PAST_COUNTER:
+		return APPEND(&past->counters, rows, count);
+	case GMT_RECORD_PAST_CURVE:
+		return APPEND(&past->curves, rows, count);
 	}
 	return true;
 }
@@ -340,6 +345,8 @@ void gmt_past_fini(struct gmt_past *past)
 	gmt_vec_fini(&past->sites);
 	gmt_vec_fini(&past->steps);
 	gmt_vec_fini(&past->answers);
+	gmt_vec_fini(&past->counters);
+	gmt_vec_fini(&past->curves);
 	gmt_vec_fini(&past->calls);
 	gmt_vec_fini(&past->open_ooms);
 }

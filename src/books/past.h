@@ -23,6 +23,8 @@ struct gmt_past {
 	GMT_VEC(struct gmt_past_site) sites;
 	GMT_VEC(struct gmt_past_step) steps;
 	GMT_VEC(struct gmt_past_answer) answers;
+	GMT_VEC(struct gmt_past_counter) counters;
+	GMT_VEC(struct gmt_past_curve) curves;
 	GMT_VEC(uint64_t) calls, open_ooms; /* of the fold row */
 	struct gmt_fold_row {
 		uint64_t stamp, events, survivors, merged_sites, oom_retries;

@@ -227,6 +227,11 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		if (!slot || !gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
 			return false;
 	}
+	/* Events of these may all be in totals. */
+	if (kind == GMT_RECORD_PAST_ACCOUNT)
+		snapshot->has_torch |= ((const struct gmt_past_account *)row)->layer == GMT_LAYER_TORCH;
+	if (kind == GMT_RECORD_PAST_SPACE)
+		snapshot->has_pool |= ((const struct gmt_past_space *)row)->space == GMT_SPACE_POOL;
 	if (kind == GMT_RECORD_FOLD) {
 		snapshot->seen_events = fold->events;
 		snapshot->fold_why = gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);

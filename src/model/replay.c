@@ -320,6 +320,7 @@ static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t sit
 		maker->several |= !have_one_name(session->snapshot, maker->thread, row->thread);
 	maker->thread = row->thread;
 	maker->several |= row->several;
+	session->replay->past_sites.items[row - session->snapshot->past.sites.items] = site + 1;
 	return true;
 }
 
@@ -333,6 +334,10 @@ static bool set_past(struct session *session)
 {
 	struct gmt_past_names names = past_names(session);
 
+	/* Zeroed. */
+	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->past.sites.count))
+		return false;
+	session->replay->past_sites.count = session->snapshot->past.sites.count;
 	if (!gmt_past_set_books(&session->snapshot->past, &session->player, &names, &session->replay->past_misfits))
 		return false;
 	TELL(session, folded);
@@ -416,6 +421,7 @@ void gmt_replay_fini(struct gmt_replay *replay)
 	gmt_books_fini(&replay->books);
 	gmt_vec_fini(&replay->site_stacks);
 	gmt_vec_fini(&replay->site_makers);
+	gmt_vec_fini(&replay->past_sites);
 	gmt_vec_fini(&replay->refusals);
 	gmt_vec_fini(&replay->refused_frees);
 	gmt_vec_fini(&replay->heaps);

@@ -47,6 +47,7 @@ struct gmt_replay {
 	struct gmt_books books;
 	GMT_VEC(uint32_t) site_stacks; /* by site: id in traces->stacks */
 	GMT_VEC(struct gmt_replay_maker) site_makers; /* by site */
+	GMT_VEC(uint32_t) past_sites; /* of a folded recording, by row of past.sites: its site, plus 1; 0: it is left out */
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	struct gmt_player_heaps heaps; /* by the books' number */

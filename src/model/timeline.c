@@ -8,6 +8,7 @@
 #include "model/counters.h"
 #include "model/forward.h"
 #include "model/phases.h"
+#include "model/step_pasts.h"
 
 const char *gmt_step_source_name(enum gmt_step_source source)
 {
@@ -85,6 +86,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 {
 	struct gmt_step_series *series = &timeline->series[0];
 	struct gmt_counters counters = { 0 };
+	struct gmt_step_pasts pasts = { 0 };
 	uint64_t begin = 0;
 	bool done = true;
 
@@ -95,7 +97,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
 				mark->object : mark->thread, mark->name, mark->stamp);
 	}
-	done = done && gmt_counters_chain(&counters,
+	done = done && gmt_step_pasts_init(&pasts, snapshot, mark_source) && gmt_counters_chain(&counters,
 		mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY : GMT_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
@@ -104,12 +106,57 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			!gmt_counters_counts(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
 				mark->object : mark->thread, mark->name))
 			continue;
-		done = add_step(series, begin, mark->stamp);
+		done = add_step(series, begin, mark->stamp) && gmt_step_pasts_note(&pasts, series, mark);
 		begin = mark->stamp;
 		series->name = mark->name;
 		series->source = source;
 	}
+	gmt_step_pasts_end(&pasts, series);
 	gmt_counters_fini(&counters);
+	return done;
+}
+
+/* Whether the fold told calls of modules, and where the first one begins. */
+static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
+{
+	for (size_t i = 0; snapshot->past.has_fold && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+
+		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
+			continue;
+		*ret_begin = mark->stamp;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Calls of modules as the fold told them, by their ends. One begins where the one before ends, or where the program's own step
+ * that it lies in begins, if that is later (model/forward.c).
+ */
+static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
+	struct gmt_step_series *series)
+{
+	struct gmt_step_pasts pasts = { 0 };
+	bool done = gmt_step_pasts_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
+	uint32_t step;
+
+	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t begins = begin;
+
+		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != GMT_MARK_SOURCE_READER)
+			continue;
+		if (main && gmt_series_find(main, mark->stamp, &step) && main->steps.items[step].begin > begin)
+			begins = main->steps.items[step].begin;
+		else if (main && step && step == main->steps.count && main->steps.items[step - 1].end > begin)
+			begins = main->steps.items[step - 1].end;
+		done = add_step(series, begins, mark->stamp) && gmt_step_pasts_note(&pasts, series, mark);
+		begin = mark->stamp;
+	}
+	series->source = GMT_STEPS_FORWARD;
+	series->name = "calls of a module";
+	gmt_step_pasts_end(&pasts, series);
 	return done;
 }
 
@@ -195,7 +242,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static const char *why_none(const struct gmt_snapshot *snapshot, bool *ret_may_be_folded)
+static const char *why_none(const struct gmt_snapshot *snapshot, bool may_be_folded)
 {
 	if (!snapshot->has_torch)
 		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
@@ -206,8 +253,7 @@ static const char *why_none(const struct gmt_snapshot *snapshot, bool *ret_may_b
 		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
 		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
 			"of modules cannot be told";
-	*ret_may_be_folded = gmt_snapshot_folded(snapshot);
-	if (*ret_may_be_folded)
+	if (may_be_folded)
 		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
 			"that are in totals only";
 	return "no optimizer made a step, no module was called, and the program sets no marks";
@@ -232,13 +278,19 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 	/* Marks that the program sets itself mean what it wants counted: nothing else is. */
 	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
 		struct gmt_step_series *forward = &timeline->series[timeline->series_count];
+		const struct gmt_step_series *main = timeline->series_count ? first : NULL;
+		uint64_t begin;
 
-		done = gmt_forward_steps(snapshot, traces, timeline->series_count ? first : NULL,
-			timeline->work_end, forward);
+		if (find_told_calls(snapshot, &begin)) {
+			done = steps_to_told_calls(main, snapshot, begin, forward);
+		} else {
+			done = gmt_forward_steps(snapshot, traces, main, timeline->work_end, forward);
+			forward->lacks_past = timeline->may_be_folded = gmt_snapshot_folded(snapshot);
+		}
 		timeline->series_count += forward->steps.count != 0;
 	}
 	if (!timeline->series_count)
-		timeline->why_none = why_none(snapshot, &timeline->may_be_folded);
+		timeline->why_none = why_none(snapshot, timeline->may_be_folded);
 	if (done)
 		return GMT_OK;
 	gmt_timeline_fini(timeline);
@@ -247,8 +299,10 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 
 void gmt_timeline_fini(struct gmt_timeline *timeline)
 {
-	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++)
+	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++) {
 		gmt_vec_fini(&timeline->series[i].steps);
+		gmt_vec_fini(&timeline->series[i].past);
+	}
 	gmt_vec_fini(&timeline->phases);
 	gmt_vec_fini(&timeline->segments);
 	gmt_vec_fini(&timeline->own_segments);

@@ -31,11 +31,20 @@ struct gmt_step {
 	uint64_t begin, end; /* stamps */
 };
 
+/* A counter whose steps were folded. */
+struct gmt_step_past {
+	uint32_t counter; /* row of the snapshot's past.counters */
+	uint32_t first_step;
+	uint32_t steps;   /* that are there */
+};
+
 /* A counter of steps. */
 struct gmt_step_series {
 	enum gmt_step_source source;
 	const char *name; /* what counts: the optimizer's class, the range's name; "" for the program's own */
 	GMT_VEC(struct gmt_step) steps;
+	GMT_VEC(struct gmt_step_past) past; /* of a folded recording, in order: whose steps the series has up to the fold */
+	bool lacks_past; /* some of these steps are missing, or the fold kept nothing of what sites held at their ends */
 };
 
 struct gmt_phase {
@@ -59,7 +68,7 @@ struct gmt_timeline {
 	struct gmt_step_series series[GMT_TIMELINE_SERIES];
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* then: why, for the reader */
-	bool may_be_folded;   /* then: calls of modules may lie in events that are in totals only */
+	bool may_be_folded;   /* calls of modules may lie in events that are in totals only, and are not told */
 	GMT_VEC(struct gmt_phase) phases; /* by begin */
 	GMT_VEC(struct gmt_phase_segment) segments;     /* of all phases */
 	GMT_VEC(struct gmt_phase_segment) own_segments; /* of those that the program marked and ended */

@@ -85,6 +85,11 @@ RECORDS = {
                          ("after_graph_bytes", "U", 64))),
     31: ("overhead", (("timed_events", "U", 64), ("timed_ticks", "U", 64), ("long_events", "U", 64),
                       ("writer_ns", "U", 64))),
+    32: ("past_counter", (("source", "U", 8), ("object", "U", 64), ("thread", "U", 32), ("name", "U", 32),
+                          ("marks", "U", 64), ("stride", "U", 64), ("last_stamp", "U", 64), ("before_stamp", "U", 64),
+                          ("is_followed", "U", 8))),
+    33: ("past_curve", (("counter", "U", 32), ("step", "D", 64), ("site", "U", 32), ("live_bytes", "U", 64),
+                        ("low_bytes", "U", 64), ("ended_bytes", "U", 64))),
 }
 ALLOC, FREE = 1, 2
 CUDA, TORCH = 1, 2

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_MODEL_STEP_PASTS_H
+#define GMT_MODEL_STEP_PASTS_H
+
+/*
+ * Which counters of a fold (records past_counter) the steps of a series are of. Part of model/timeline. One thread; false
+ * means out of memory.
+ */
+
+#include "base/map.h"
+#include "model/timeline.h"
+
+struct gmt_step_pasts {
+	const struct gmt_snapshot *snapshot;
+	struct gmt_map ids;  /* counter to index in past.counters */
+	struct gmt_map rows; /* index in past.counters to index in series->past */
+	bool misfits;        /* a step is not as the fold has it */
+};
+
+/* Counters of this source. */
+bool gmt_step_pasts_init(struct gmt_step_pasts *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source);
+
+/* The last step of the series ends at this mark. */
+bool gmt_step_pasts_note(struct gmt_step_pasts *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark);
+
+/* All marks were noted. Gives back what it took. */
+void gmt_step_pasts_end(struct gmt_step_pasts *pasts, struct gmt_step_series *series);
+
+#endif
