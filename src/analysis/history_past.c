@@ -147,12 +147,12 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 
 	for (size_t i = range.first; i < range.first + range.count; i++) {
 		const struct gmt_past_curve *row = &of->curves.items[i];
-		uint64_t step = past->first_step + (row->step < past->steps ? row->step : past->steps);
+		uint64_t step = past->first_step + row->step;
 		uint32_t site_plus_1;
 
-		if (row->step >= past->steps && !is_last)
+		if (row->step == past->steps && !is_last)
 			continue;
-		if (!row->site || row->site > replay->past_sites.count || step < setter->last_step) {
+		if (row->step > past->steps || !row->site || row->site > replay->past_sites.count || step < setter->last_step) {
 			setter->follower->series->lacks_past = true;
 			return true;
 		}

@@ -145,11 +145,18 @@ void gmt_history_set_past_step(struct gmt_history_follower *follower, const stru
 	const struct gmt_past_step *past)
 {
 	struct gmt_history_series *series = follower->series;
-	uint32_t found;
+	const struct gmt_step *steps = follower->steps->steps.items;
+	uint32_t found, last;
 
 	/* Steps are in the order of their ends: those that end at that stamp follow each other. */
 	gmt_series_find(follower->steps, past->stamp, &found);
-	for (size_t i = found; i < follower->cursor && follower->steps->steps.items[i].end == past->stamp; i++) {
+	last = found;
+	/* Steps that were put together have what they have in common. */
+	while (found && last < follower->cursor && steps[last].end == past->stamp && steps[found - 1].is_inner)
+		found--;
+	if (!gmt_budget_spend(last - found, GMT_BUDGET_ROWS))
+		return;
+	for (size_t i = found; i < follower->cursor && (i < last || steps[i].end == past->stamp); i++) {
 		size_t first = series->step_rows.items[i];
 		size_t end = i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
 

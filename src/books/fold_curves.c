@@ -367,7 +367,7 @@ static bool take_row(struct gmt_folder *folder, struct gmt_fold_curve *curve, co
 	uint32_t id;
 
 	if (!row->site || row->site > folder->past_sites.count || !folder->past_sites.items[row->site - 1] ||
-		row->step < last_step || (!is_open && row->step % curve->stride)) {
+		row->step < last_step || row->step > curve->marks || (!is_open && row->step % curve->stride)) {
 		curve->is_known = false;
 		return true;
 	}
@@ -396,7 +396,7 @@ bool gmt_fold_take_past_curves(struct gmt_folder *folder)
 {
 	const struct gmt_past *past = &folder->past;
 	GMT_VEC(uint32_t) series = { 0 }; /* by counter, from 1 */
-	bool done = gmt_vec_reserve(&series, past->counters.count + 1);
+	bool done = gmt_vec_reserve(&series, past->counters.count + 1), fits = true;
 
 	folder->followed_count = 0;
 	for (size_t i = 0; i < folder->series.count; i++) {
@@ -421,12 +421,14 @@ bool gmt_fold_take_past_curves(struct gmt_folder *folder)
 	}
 	for (size_t i = 0; done && i < past->curves.count; i++) {
 		const struct gmt_past_curve *row = &past->curves.items[i];
-		uint32_t number = row->counter && row->counter <= past->counters.count ? series.items[row->counter - 1] : 0;
+		bool is_of_one = row->counter && row->counter <= past->counters.count;
+		uint32_t number = is_of_one ? series.items[row->counter - 1] : 0;
 
+		fits &= is_of_one;
 		done = !number || take_row(folder, &folder->series.items[number - 1].curve, row);
 	}
 	for (size_t i = 0; i < folder->series.count; i++)
-		if (!folder->series.items[i].curve.is_known)
+		if (!fits || !folder->series.items[i].curve.is_known)
 			give_up(folder, &folder->series.items[i].curve);
 	gmt_vec_fini(&series);
 	return done;

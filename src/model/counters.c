@@ -43,6 +43,11 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	return true;
 }
 
+void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more)
+{
+	counters->rows.items[counters->last_plus_1 - 1].count += more;
+}
+
 /* How many chains a thing is compared with: a hostile file must not make this quadratic. */
 enum { MAX_CHAINS = 256 };
 

@@ -39,6 +39,9 @@ enum gmt_counters_chaining {
 	GMT_COUNTERS_IN_ROWS,    /* those, and things that take turns but count three times or more in a row */
 };
 
+/* What counted last did so many times more, at the same stamp. */
+void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more);
+
 /* Once all is added. False when out of memory. */
 bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining);
 

@@ -80,6 +80,21 @@ static bool add_step(struct gmt_step_series *series, uint64_t begin, uint64_t en
 	return step;
 }
 
+/* Steps up to a mark: several, where a fold put some together. */
+static bool add_steps(struct gmt_step_series *series, uint64_t begin, uint64_t end, uint32_t count)
+{
+	uint64_t length = end > begin ? end - begin : 0;
+
+	if (length < count)
+		return add_step(series, begin, end);
+	for (uint64_t i = 0; i < count; i++) {
+		if (!add_step(series, begin + length / count * i, i + 1 < count ? begin + length / count * (i + 1) : end))
+			return false;
+		series->steps.items[series->steps.count - 1].is_inner = i + 1 < count;
+	}
+	return true;
+}
+
 /* Steps that end at marks: those of `source`, of the counter that counts most often. */
 static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
 	enum gmt_mark_source mark_source, enum gmt_step_source source)
@@ -88,16 +103,20 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 	struct gmt_counters counters = { 0 };
 	struct gmt_step_pasts pasts = { 0 };
 	uint64_t begin = 0;
-	bool done = true;
+	bool done;
 
+	done = gmt_step_pasts_init(&pasts, snapshot, mark_source);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
-		if (mark->kind == GMT_MARK_KIND_STEP && mark->source == mark_source)
-			done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
-				mark->object : mark->thread, mark->name, mark->stamp);
+		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source)
+			continue;
+		done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
+			mark->object : mark->thread, mark->name, mark->stamp);
+		if (done)
+			gmt_counters_add_more(&counters, gmt_step_pasts_count(&pasts, mark) - 1);
 	}
-	done = done && gmt_step_pasts_init(&pasts, snapshot, mark_source) && gmt_counters_chain(&counters,
+	done = done && gmt_counters_chain(&counters,
 		mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY : GMT_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
@@ -106,7 +125,8 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			!gmt_counters_counts(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
 				mark->object : mark->thread, mark->name))
 			continue;
-		done = add_step(series, begin, mark->stamp) && gmt_step_pasts_note(&pasts, series, mark);
+		done = add_steps(series, begin, mark->stamp, gmt_step_pasts_count(&pasts, mark)) &&
+			gmt_step_pasts_note(&pasts, series, mark);
 		begin = mark->stamp;
 		series->name = mark->name;
 		series->source = source;
@@ -151,7 +171,8 @@ static bool steps_to_told_calls(const struct gmt_step_series *main, const struct
 			begins = main->steps.items[step].begin;
 		else if (main && step && step == main->steps.count && main->steps.items[step - 1].end > begin)
 			begins = main->steps.items[step - 1].end;
-		done = add_step(series, begins, mark->stamp) && gmt_step_pasts_note(&pasts, series, mark);
+		done = add_steps(series, begins, mark->stamp, gmt_step_pasts_count(&pasts, mark)) &&
+			gmt_step_pasts_note(&pasts, series, mark);
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_FORWARD;

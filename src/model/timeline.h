@@ -29,6 +29,7 @@ enum gmt_step_source {
 /* A step's events have stamps above `begin` and up to `end`. Steps do not overlap and are in order. */
 struct gmt_step {
 	uint64_t begin, end; /* stamps */
+	bool is_inner; /* one of several that a fold put together, and not the last of them: its end is a guess */
 };
 
 /* A counter whose steps were folded. */

@@ -257,7 +257,9 @@ static void nothing_behind_the_end_of_the_work_is_a_call(void **state)
 
 static void a_step_is_the_same_wherever_the_one_before_was_found(void **state)
 {
-	struct gmt_step steps[] = { { 0, 10 }, { 10, 20 }, { 25, 30 }, { 30, 40 } };
+	struct gmt_step steps[] = {
+		{ .begin = 0, .end = 10 }, { .begin = 10, .end = 20 }, { .begin = 25, .end = 30 }, { .begin = 30, .end = 40 },
+	};
 	struct gmt_step_series series = { .steps = { steps, 4, 4 } };
 
 	(void)state;

@@ -2,9 +2,10 @@
 """Folds a recording in several ways and compares what the tool says of each fold with what it says of the whole recording."""
 import json
 import os
+import tempfile
 
 from snapshots import cli
-from verdict import own
+from verdict import SAMPLES, own
 
 # How far a rate of a fold may be from that of the whole recording.
 RATE_TOLERANCE = 0.01
@@ -45,8 +46,10 @@ class Said:
         return self.said['growth_not_judged'] or self.said['phases_not_judged'] or self.said['end_not_judged']
 
 
-def differences(whole, folded, stride):
-    """What the fold says otherwise than the whole recording: a list of sentences. `stride`: steps from one sample to the next."""
+def differences(whole, folded, steps):
+    """What the fold says otherwise than the whole recording, of so many steps: a list of sentences."""
+    # A fold has half as many samples as the whole recording at least.
+    tolerance = 2 * -(-steps // SAMPLES)
     found = [f'also {key}' for key in folded.lines.keys() - whole.lines.keys()]
     # What a fold does not judge it may lack.
     if folded.why_not() and not whole.why_not():
@@ -59,6 +62,15 @@ def differences(whole, folded, stride):
         if abs(other - rate) > RATE_TOLERANCE * rate:
             found.append(f'{key}: {other:.0f} bytes a step, not {rate:.0f}')
         first, other = (min(leak['first_step'] or 0 for leak in said.lines[key]) for said in (whole, folded))
-        if abs(other - first) > stride:
+        if abs(other - first) > tolerance:
             found.append(f'{key}: from step {other} on, not {first}')
     return found
+
+
+def compare(verdict, file):
+    """Sets `verdict.folds`: for each way to fold, what differs, and why something is not judged that is judged of the whole."""
+    whole = Said(file)
+    with tempfile.TemporaryDirectory() as folder:
+        for way, options in WAYS.items():
+            folded = Said(fold(file, options, folder))
+            verdict.folds[way] = differences(whole, folded, verdict.truth['steps']), None if whole.why_not() else folded.why_not()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""matrix.py [--jobs N] [--keep FOLDER | --kept FOLDER] [--markdown] [PROGRAM...]: what the tool reports of programs whose verdict is known.
+"""matrix.py [--jobs N] [--keep FOLDER | --kept FOLDER] [--markdown] [PROGRAM...]: what the tool reports of programs whose verdict is known, and of
+their recordings when they are folded.
 
 Needs GMT_TEST_BUILD and GMT_TEST_SIM_PYTHON, as tests do. Exits with 1 when a verdict is wrong.
 """
@@ -13,6 +14,7 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER.parent)]
 
+import folds  # noqa: E402
 import page  # noqa: E402
 from snapshots import CLI, SIM_PYTHON  # noqa: E402
 from verdict import Verdict, programs  # noqa: E402
@@ -35,9 +37,12 @@ def main():
         os.makedirs(asked.keep, exist_ok=True)
     verdicts = []
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        for verdict in pool.map(lambda path: Verdict(path, asked.keep, asked.kept), chosen):
+        for verdict in pool.map(lambda path: Verdict(path, asked.keep, asked.kept, also=folds.compare), chosen):
             verdicts.append(verdict)
             print(f'{"wrong" if verdict.wrong else "right"}  {verdict.name}  {"; ".join(verdict.wrong)}', flush=True)
+            for way, (differences, _) in verdict.folds.items():
+                if differences:
+                    print(f'       folded ({way}): {"; ".join(differences)}', flush=True)
     print(page.summary(verdicts))
     if asked.markdown:
         page.PAGE.write_text(page.text_of(verdicts))

@@ -35,6 +35,14 @@ CLASSES = {
     'leaking/windows': 'a reference that stays beside a bounded window, from the same line',
 }
 
+WAYS = {
+    'all': '`gpumemtrace fold`',
+    'keep-steps': '`--keep-steps=7`',
+    'keep-events': '`--keep-events=300`',
+    'keep-seconds': '`--keep-seconds=1`',
+    'fold of a fold': '`--keep-steps=30`, then `--keep-events=200`, then all',
+}
+
 COLUMNS = ('programs', 'right', 'accused', 'missed', 'rate wrong', 'other', 'not judged')
 
 
@@ -115,6 +123,21 @@ def not_judged(verdicts):
     return [f'- {reason}: {", ".join(f"`{name}`" for name in names)}' for reason, names in sorted(reasons.items())]
 
 
+def folded(verdicts):
+    """A row for each way to fold: how many folds have the verdict of the whole recording."""
+    lines = [row('way', 'the same verdict', 'not judged', 'another verdict'), row('---', '---:', '---:', '---:')]
+    reasons = collections.defaultdict(set)
+    for way in WAYS:
+        found = [(verdict.name, *verdict.folds[way]) for verdict in verdicts if verdict.folds]
+        lines.append(row(WAYS[way], sum(not differences and not why for _, differences, why in found),
+                         sum(bool(why) and not differences for _, differences, why in found),
+                         sum(bool(differences) for _, differences, _ in found)))
+        for name, differences, why in found:
+            if differences or why:
+                reasons['; '.join(differences) or why].add(name)
+    return lines + [''] + [f'- {reason}: {", ".join(f"`{name}`" for name in sorted(names))}' for reason, names in sorted(reasons.items())]
+
+
 def text_of(verdicts):
     """The whole page."""
     versions = ', '.join(sorted({verdict.truth['torch'] for verdict in verdicts if 'torch' in verdict.truth}))
@@ -173,4 +196,10 @@ than there were (Laplace's rule), so that few programs make little confidence. T
 ## Not judged
 
 Growth needs steps: an optimizer, calls of a module, or marks of the program. In these programs the report says why it cannot judge:
-''', *not_judged(verdicts), ''])
+''', *not_judged(verdicts), '''
+## Folded recordings
+
+Each recording was also folded ([folding.md](folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
+the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
+left at the end, and why; `check --strict` fails.
+''', *folded(verdicts), ''])

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The tool's verdicts on programs of the corpus: 24 of them, and with --long all.
 
-Each program is one test. With --long, those of known.py must be wrong, and all others right.
+Each program is one test. With --long, those of known.py must be wrong, and all others right. Each recording is folded in several
+ways too, and each fold must have the verdict of the whole recording, or say that it is not judged, and why.
 """
+import glob
 import os
+import tempfile
 import unittest
 
+import folds
 import tap
 from known import KNOWN
 from snapshots import SIM_PYTHON
@@ -42,17 +46,52 @@ DEFAULT = [
 ]
 
 
+# Those that the recorder itself folds too, and whether growth is judged then: of steps that are calls of modules it cannot be.
+AGGREGATED = {
+    'leaking/late/recording_from_step_151': True,
+    'leaking/caches/lru_cache_with_pinned_entries': False,
+    'healthy/training/gradual_unfreezing': True,
+}
+
+
 @unittest.skipUnless(SIM_PYTHON, 'needs PyTorch on the simulated device: run scripts/test')
 class Verdicts(unittest.TestCase):
+    def judge(self, name):
+        with tempfile.TemporaryDirectory() as folder:
+            verdict = Verdict(FOLDER / f'{name}.py', keep=folder)
+            for path in glob.glob(os.path.join(folder, '*.gmt.gz')):
+                self.check_folds(name, verdict, folds.Said(path), path, folder)
+            if LONG or name in AGGREGATED:
+                self.check_aggregated(name, verdict, folds.Said(path), folder)
+        return verdict
+
+    def check_folds(self, name, verdict, whole, path, folder):
+        for way, options in folds.WAYS.items():
+            folded = folds.Said(folds.fold(path, options, folder))
+            with self.subTest(way):
+                self.assertEqual(folds.differences(whole, folded, verdict.truth['steps']), [])
+                if name in DEFAULT:
+                    self.assertIsNone(folded.why_not())
+
+    def check_aggregated(self, name, verdict, whole, folder):
+        aggregated = os.path.join(folder, 'aggregated')
+        os.mkdir(aggregated)
+        Verdict(FOLDER / f'{name}.py', keep=aggregated, options={'mode': 'aggregate'})
+        path, = glob.glob(os.path.join(aggregated, '*.gmt.gz'))
+        folded = folds.Said(path)
+        with self.subTest('mode=aggregate'):
+            self.assertEqual(folds.differences(whole, folded, verdict.truth['steps']), [])
+            self.assertEqual(folded.why_not() is None, AGGREGATED.get(name, folded.why_not() is None))
+
     def check_right(self, name):
-        verdict = Verdict(FOLDER / f'{name}.py')
+        verdict = self.judge(name)
         self.assertEqual(verdict.wrong, [])
         if name in DEFAULT:
             # A report that judges nothing accuses nothing.
             self.assertIsNone(verdict.said['growth_not_judged'])
 
     def check_wrong(self, name):
-        verdict = Verdict(FOLDER / f'{name}.py')
+        verdict = self.judge(name)
         self.assertNotEqual(verdict.wrong, [], 'the verdict is right now: take it out of known.py')
         self.assertNotIn('the program failed', ' '.join(verdict.wrong))
 

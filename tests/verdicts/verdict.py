@@ -38,12 +38,15 @@ class Verdict:
     as a part of it) of each leak that was found, `grounds` (ground, whether the line leaks) of each growth that the tool reports.
     """
 
-    def __init__(self, path, keep=None, kept=None):
-        """`keep`: a folder for the recording and the truth. `kept`: such a folder of an earlier run, to judge again."""
+    def __init__(self, path, keep=None, kept=None, options=None, also=None):
+        """`keep`: a folder for the recording and the truth. `kept`: such a folder of an earlier run, to judge again. `options`: the
+        recorder's. `also(verdict, file)` is called with the recording once it is judged.
+        """
         path = pathlib.Path(path).resolve()
         self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
         self.accused, self.missed, self.rates, self.others = [], [], [], []
-        self.truth, self.said, self.deviations, self.grounds = {'leaks': []}, {}, [], []
+        self.truth, self.said, self.deviations, self.grounds, self.folds = {'leaks': []}, {}, [], [], {}
+        self.also = also
         stem = self.name.strip('/').removesuffix('.py').replace('/', '-')
         if kept:
             if not os.path.exists(os.path.join(kept, f'{stem}.json')):
@@ -53,7 +56,7 @@ class Verdict:
             self.judge(os.path.join(kept, f'{stem}.gmt.gz'))
             return
         command, libraries = sim_python(str(path))
-        run = Recording(command, None, {'PYTHONPATH': str(FOLDER)}, libraries=libraries)
+        run = Recording(command, options, {'PYTHONPATH': str(FOLDER)}, libraries=libraries)
         if run.code:
             self.others.append(f'the program failed: {"".join(run.err.strip().splitlines()[-1:])}')
             return
@@ -81,6 +84,8 @@ class Verdict:
         # A wrong finding has a wrong exit code; that is one error, not two.
         if status != (1 if wanted else 0) and not self.accused and not self.missed:
             self.others.append(f'check exits with {status}')
+        if self.also:
+            self.also(self, file)
 
     def compare(self, wanted):
         found = [leak for leak in self.said['leaks'] if own(leak) == (wanted['file'], wanted['line'])]
