@@ -133,7 +133,7 @@ static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapsho
 		gmt_text_duration(gmt_clock_time_ns(snapshot, past->fold.stamp)).text, snapshot->fold_why,
 		gmt_text_count(gmt_snapshot_folded(snapshot)).text);
 	if (steps > 1)
-		add(lister, GMT_CAVEAT_REMARK, "in what was folded a step stands for up to %s", gmt_text_count(steps).text);
+		add(lister, GMT_CAVEAT_REMARK, "in what was folded up to %s steps were put together: a table of steps has the same numbers for them", gmt_text_count(steps).text);
 	if (past->fold.merged_sites)
 		add(lister, GMT_CAVEAT_REMARK, "%s allocations of places beyond the limit were folded without their stack",
 			gmt_text_count(past->fold.merged_sites).text);

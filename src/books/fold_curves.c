@@ -12,8 +12,8 @@
 enum {
 	MOST_SAMPLES = 256,   /* of a counter; the reader looks at no more */
 	LEAST_SAMPLES = 16,   /* fewer say too little */
-	MANY_ROWS = 32768,    /* of a counter; where there are more, there are fewer samples, ... */
-	MOST_ROWS = 131072,   /* ... and here the curve is given up */
+	MANY_ROWS = 32768,    /* of all counters that are followed; where there are more, there are fewer samples, ... */
+	MOST_ROWS = 131072,   /* ... and here a curve is given up */
 };
 
 static struct gmt_fold_curve_site *site_of(struct gmt_fold_curve *curve, uint32_t site)
@@ -183,11 +183,17 @@ static bool add_row(struct gmt_fold_curve *curve, uint32_t site, uint64_t live_b
 	return true;
 }
 
-static bool is_to_be_thinned(const struct gmt_fold_curve *curve)
+/* Each has its part. */
+static bool has_more(const struct gmt_folder *folder, const struct gmt_fold_curve *curve, size_t rows)
+{
+	return curve->rows.count * folder->followed_count > rows;
+}
+
+static bool is_to_be_thinned(const struct gmt_folder *folder, const struct gmt_fold_curve *curve)
 {
 	uint64_t samples = (curve->marks - 1) / curve->stride + 1;
 
-	return samples > MOST_SAMPLES || (curve->rows.count > MANY_ROWS && samples >= 2 * LEAST_SAMPLES);
+	return samples > MOST_SAMPLES || (has_more(folder, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
 }
 
 static void unfollow(struct gmt_folder *folder, uint32_t slot)
@@ -261,10 +267,10 @@ bool gmt_fold_mark_curve(struct gmt_folder *folder, struct gmt_fold_series *seri
 	curve->touched.count = 0;
 	curve->has_end = false;
 	curve->marks++;
-	while (is_to_be_thinned(curve))
+	while (is_to_be_thinned(folder, curve))
 		if (!thin(curve))
 			return false;
-	if (curve->rows.count > MOST_ROWS)
+	if (has_more(folder, curve, MOST_ROWS))
 		give_up(folder, curve);
 	return true;
 }

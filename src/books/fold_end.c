@@ -110,7 +110,8 @@ static uint64_t last_step(const struct gmt_folder *folder, const struct end *end
 
 	for (size_t i = 0; i < end->counters.count; i++)
 		has_own |= end->counters.items[i].mark.source == GMT_MARK_SOURCE_PROGRAM;
-#define COUNTS(counter) (((counter)->mark.source == GMT_MARK_SOURCE_PROGRAM) == has_own)
+#define IS_CALLS(counter) ((counter)->mark.source == GMT_MARK_SOURCE_READER)
+#define COUNTS(counter) (!IS_CALLS(counter) && ((counter)->mark.source == GMT_MARK_SOURCE_PROGRAM) == has_own)
 	for (size_t i = 0; i < end->counters.count; i++) {
 		const struct counter *counter = &end->counters.items[i];
 
@@ -126,12 +127,12 @@ static uint64_t last_step(const struct gmt_folder *folder, const struct end *end
 	for (size_t i = 0; i < end->counters.count; i++) {
 		const struct counter *counter = &end->counters.items[i];
 
-		if (COUNTS(counter) && counter->last_stamp >= newest_stamp &&
-			(counter->marks * 2 >= most || counter->mark.source == GMT_MARK_SOURCE_READER) &&
+		if ((IS_CALLS(counter) || (COUNTS(counter) && counter->last_stamp >= newest_stamp && counter->marks * 2 >= most)) &&
 			(!stamp || counter->last_stamp < stamp) && may_stay(folder, counter->last_stamp))
 			stamp = counter->last_stamp;
 	}
 #undef COUNTS
+#undef IS_CALLS
 	return stamp;
 }
 

@@ -22,7 +22,7 @@ enum {
 	GMT_FOLD_ANSWERS = 2048,   /* samples and what was held then */
 	GMT_FOLD_STEPS = 4096,     /* rows of one series */
 	GMT_FOLD_SERIES = 64,
-	GMT_FOLD_FOLLOWED = 4,     /* series whose curves go on at one time */
+	GMT_FOLD_FOLLOWED = 16,    /* series whose curves go on at one time */
 	GMT_FOLD_STEP_ACCOUNTS = 128, /* accounts that have a row for each step: no reader looks at more */
 	GMT_FOLD_SPARED_DEVICES = 64, /* devices whose best answers are kept: so many leave room for others */
 	GMT_FOLD_MARKS = 16384,    /* marks of phases and points */

@@ -49,8 +49,14 @@ bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *ro
 	/* Behind the cut it stays a sample; the cut may still come earlier. */
 	if (row->stamp <= folder->options.cut_stamp && !wait_answer(folder, &answer))
 		return false;
-	if (row->stamp <= folder->options.cut_stamp && (!folder->options.sure_stamp || row->stamp <= folder->options.sure_stamp))
+	if (row->stamp <= folder->options.cut_stamp && !folder->options.most_end_events &&
+		(!folder->options.sure_stamp || row->stamp <= folder->options.sure_stamp))
 		return true;
+	/* The end that stays has few. */
+	if (folder->options.cut_stamp == UINT64_MAX && folder->late_samples.count >= 2 * GMT_FOLD_ANSWERS) {
+		memmove(folder->late_samples.items, folder->late_samples.items + GMT_FOLD_ANSWERS, GMT_FOLD_ANSWERS * sizeof(*row));
+		folder->late_samples.count = GMT_FOLD_ANSWERS;
+	}
 	slot = gmt_vec_push(&folder->late_samples);
 	if (slot)
 		*slot = *row;

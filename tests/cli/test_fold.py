@@ -84,6 +84,19 @@ class Fold(unittest.TestCase):
         self.assertEqual(full, small)
         self.assertEqual(small["at_peak"]["used_bytes"], 500 * MiB)
 
+    def test_the_ledger_at_the_end_is_what_the_device_said_behind_the_last_step(self):
+        story = test_ledger.Ledger()
+        for _ in range(8):
+            story.free(story.cuda(10))
+            story.step()
+        story.cuda(30)
+        story.ask(170)
+        path = story.write("end.gmt.gz")
+        folded = fold(path, cli.place("end-folded.gmt.gz"))
+        (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
+        self.assertEqual(full, small)
+        self.assertEqual(small["used_bytes"], 170 * MiB)
+
     def test_folding_twice_is_folding_once(self):
         path = cli.make("twice.gmt.gz", events=20000, threads=3)
         once = fold(path, cli.place("once.gmt.gz"), "--keep-events=1000")

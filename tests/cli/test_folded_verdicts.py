@@ -179,15 +179,15 @@ class Same(unittest.TestCase):
             recent()
             if number >= 3000 and number % 5 == 0:
                 story.alloc(2048, "train.py:8 in main")
-        story.steps(9000, step)
+        story.steps(5000, step)
         story.teardown()
         path = story.write("many.gmt.gz")
         whole, folded = leaks(path), leaks(fold(path, *WAYS[1]))
         for said in whole, folded:
             (leak,) = said["leaks"]
-            self.assertEqual((leak["steps"], leak["blocks"], leak["first_step"]), (8990, 1200, 3000))
+            self.assertEqual((leak["steps"], leak["blocks"], leak["first_step"]), (4990, 400, 3000))
             self.assertAlmostEqual(leak["bytes_per_step"], 409.6, delta=4)
-        self.assertEqual(len(cli.report(fold(path, []))["steps"]), 9000)
+        self.assertEqual(len(cli.report(fold(path, []))["steps"]), 5000)
 
     def test_two_optimizers_that_take_turns(self):
         story = Training()

@@ -103,6 +103,16 @@ class Fold(unittest.TestCase):
             with self.subTest(mode):
                 self.assertEqual(without_times(self.reports[mode]["ledger"]), [without_times(full)])
 
+    def test_the_verdict_is_that_of_a_run_with_all_events(self):
+        """The training keeps nothing; its steps are an optimizer's, and those that were folded count."""
+        for mode, path in self.paths.items():
+            with self.subTest(mode):
+                said = json.loads(cli("leaks", "--json", path).stdout)
+                self.assertEqual((said["leaks"], said["growth_not_judged"], said["end_not_judged"]), ([], None, None))
+                self.assertEqual(len([step for step in self.reports[mode]["steps"] if step["source"] == "optimizer"]),
+                                 len([step for step in self.reports["full"]["steps"] if step["source"] == "optimizer"]))
+                self.assertEqual(cli("check", "--strict", "--max-growth=0B/step", path).returncode, 0)
+
     def test_gpumemtrace_fold_makes_such_a_file_of_any_recording(self):
         for mode, more in (("full", ()), ("full", ("--keep-events=5000",)), ("window", ())):
             with self.subTest(mode=mode, more=more):

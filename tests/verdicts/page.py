@@ -199,7 +199,7 @@ Growth needs steps: an optimizer, calls of a module, or marks of the program. In
 ''', *not_judged(verdicts), '''
 ## Folded recordings
 
-Each recording was also folded ([folding.md](folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
+Each recording is also folded ([folding.md](folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
 the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
 left at the end, and why; `check --strict` fails.
 ''', *folded(verdicts), ''])
