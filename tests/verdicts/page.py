@@ -196,10 +196,10 @@ than there were (Laplace's rule), so that few programs make little confidence. T
 ## Not judged
 
 Growth needs steps: an optimizer, calls of a module, or marks of the program. In these programs the report says why it cannot judge:
-''', *not_judged(verdicts), '''
+''', *not_judged(verdicts), f'''
 ## Folded recordings
 
 Each recording is also folded ([folding.md](folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
 the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
-left at the end, and why; `check --strict` fails.
+left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.folds) for verdict in verdicts)} of the {len(verdicts)} programs:
 ''', *folded(verdicts), ''])
