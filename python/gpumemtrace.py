@@ -165,7 +165,8 @@ class Heap:
 class _Blocks:
     """Heaps of one name, one for each device, and the blocks in them that were reported.
 
-    Its methods go on to work while the interpreter ends, when this module's variables are gone: what they need is in here.
+    Its methods go on to work while the interpreter ends, when this module's variables are gone: what they need is in
+    here.
     """
 
     def __init__(self, name):

@@ -30,10 +30,10 @@ def needs(name):
 class Run:
     """A program of programs/, recorded: what it says of itself (`told`), and its recording."""
 
-    def __init__(self, name, program, *arguments, recorded=True, **environment):
+    def __init__(self, name, program, *arguments, recorded=True, options="", **environment):
         python, libraries = framework(name)
         self.path = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), "run.gmt.gz")
-        preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{self.path}'"} if recorded else {}
+        preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{self.path}'{options}"} if recorded else {}
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "TF_", "JAX_"))}
         self.done = subprocess.run(
             [python, os.path.join(FOLDER, "programs", program), *arguments], capture_output=True, text=True, timeout=600,

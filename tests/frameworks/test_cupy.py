@@ -45,6 +45,15 @@ class CuPy(unittest.TestCase):
                 run = Run("cupy", "cupy_leak.py", allocator, "healthy")
                 self.assertEqual((run.json("leaks")["leaks"], run.gate()[0]), ([], 0))
 
+    def test_with_python_stacks_alone_the_verdicts_are_the_same(self):
+        for allocator in "pool", "watched", "async", "direct":
+            with self.subTest(allocator=allocator):
+                run = Run("cupy", "cupy_leak.py", allocator, options=":stacks=python")
+                layer = {"pool": None, "watched": "custom"}.get(allocator, "cuda")
+                self.assertEqual(run.growth(), [(layer, run.told["line"], MIB)] if layer else [])
+                self.assertEqual([(row["certain"], row["blocks_are_seen"]) for row in run.json("leaks")["arenas"]
+                                  if row["device"] == 0], {"pool": [(False, False)], "watched": [(False, True)]}.get(allocator, []))
+
     def test_without_the_recorder_the_adapter_does_nothing(self):
         run = Run("cupy", "cupy_leak.py", "watched", recorded=False)
         self.assertEqual(run.told["used_bytes"], 40 * MIB + 4096)
