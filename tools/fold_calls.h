@@ -11,8 +11,8 @@ struct gmt_fold_calls {
 };
 
 /*
- * Tells the ends of calls of modules from the events of a recording, as reports do, because of a folded one nobody can. No marks
- * where its own say what a step is, where a part of it was folded before, and where it cannot be told.
+ * Tells the ends of calls of modules from the events of a recording, as reports do: of a folded recording reports cannot. No
+ * marks where its own say what a step is, where a part of it was folded before, and where it cannot be told.
  */
 void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path);
 

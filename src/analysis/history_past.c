@@ -46,7 +46,7 @@ void gmt_history_plan_past(struct gmt_history_series *ret_series, const struct g
 		uint64_t others = snapshot->past.counters.items[steps->past.items[i].counter].stride;
 
 		if (!others || others > steps->steps.count) {
-			ret_series->lacks_past = others > 1 || !others;
+			ret_series->lacks_past |= others != 1;
 			continue;
 		}
 		/* Of one counter all samples of the reader's are samples of the fold's. */

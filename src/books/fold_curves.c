@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a fold keeps of growth: for each counter of steps what each site held at the ends of some steps, the least that it held
- * at those between, and how much ended that was old. The samples are evenly spaced, and when there are too many of them, each
- * second one is put together with the next. So the reader can judge growth as it judges that of a whole recording.
+ * What a fold keeps of growth: for each counter of steps what each site held at the ends of some steps, the least that it
+ * held at those between, and how much ended that was old. The samples are evenly spaced. When there are too many of them,
+ * each second one is put together with the next. So the reader judges growth as it judges that of a whole recording.
  */
 #include <stddef.h>
 #include <string.h>

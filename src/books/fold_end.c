@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a fold of all there is ends. What lived at the end of the last step, and what was freed behind it, says whether a line
- * leaks. So the cut is there, and the events behind it stay, where they are few enough.
+ * Where a fold of all there is ends. What lived at the end of the last step, and what was freed behind it, says whether a
+ * line leaks. So the cut is there, and the events behind it stay, where they are few enough.
  */
 #include "books/fold_room.h"
 
@@ -100,8 +100,8 @@ static bool may_stay(const struct gmt_folder *folder, uint64_t stamp)
 
 /*
  * The earliest last step of those counters that the reader may take for the program's: marks of the program's own before
- * optimizers', none that was over before another one began, and those that count about as often as any. Calls of modules are a
- * counter beside that. 0: none may stay.
+ * optimizers', none that was over before another one began, and those that count about as often as any. Calls of modules
+ * are a counter of their own. 0: none may stay.
  */
 static uint64_t last_step(const struct gmt_folder *folder, const struct end *end)
 {

@@ -81,7 +81,8 @@ bool gmt_step_pasts_note(struct gmt_step_pasts *pasts, struct gmt_step_series *s
 		return true;
 	/* A mark without a step, because it stands where the one before does. */
 	pasts->misfits |= !series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
-	if (!gmt_map_find(&pasts->ids, id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name), &counter)) {
+	if (!gmt_map_find(&pasts->ids, id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
+			&counter)) {
 		pasts->misfits = true;
 		return true;
 	}

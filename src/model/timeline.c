@@ -151,8 +151,8 @@ static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_b
 }
 
 /*
- * Calls of modules as the fold told them, by their ends. One begins where the one before ends, or where the program's own step
- * that it lies in begins, if that is later (model/forward.c).
+ * Calls of modules as the fold told them, by their ends. One begins where the one before ends, or where the program's own
+ * step that it lies in begins, if that is later (model/forward.c).
  */
 static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
 	struct gmt_step_series *series)
