@@ -107,6 +107,18 @@ static bool keep_row(struct gmt_snapshot *snapshot, const struct kept *kept,
 	return own_row(snapshot, record, copy);
 }
 
+/* A program that gives itself a title overwrites its arguments: one is left, and what was behind it is empty. */
+static void strip_title(struct gmt_snapshot *snapshot)
+{
+	size_t count = snapshot->command.count;
+
+	while (count > 1 && !*snapshot->command.items[count - 1])
+		count--;
+	/* One empty argument may be the program's own. */
+	if (count == 1 && snapshot->command.count > 2)
+		snapshot->command.count = 1;
+}
+
 static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process *row)
 {
 	struct gmt_process *process = &snapshot->process;
@@ -134,6 +146,7 @@ static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process
 			return false;
 		*argument = at;
 	}
+	strip_title(snapshot);
 	return true;
 }
 

@@ -48,8 +48,8 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 {
 	const struct gmt_snapshot *snapshot = info->snapshot;
 
-	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s\n", "events by function", "allocs", "frees",
-		"refused", "bad free");
+	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s %8s\n", "events by function", "allocs", "frees",
+		"refused", "bad free", "others");
 	for (size_t i = 0; i < info->census->apis.count; i++) {
 		const struct gmt_census_api *row = &info->census->apis.items[i];
 		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
@@ -61,9 +61,14 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 			snprintf(name, sizeof(name), "function %u", row->api);
 		fputs("  ", plain->file);
 		write_padded(plain, name, 32);
-		fprintf(plain->file, " %11" PRIu64 " %11" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
+
+		uint64_t shown = row->counts[GMT_KIND_ALLOC] + row->counts[GMT_KIND_FREE] +
+			row->counts[GMT_KIND_ALLOC_FAILED] + row->counts[GMT_KIND_FREE_FAILED];
+
+		fprintf(plain->file, " %11" PRIu64 " %11" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n",
 			row->counts[GMT_KIND_ALLOC], row->counts[GMT_KIND_FREE],
-			row->counts[GMT_KIND_ALLOC_FAILED], row->counts[GMT_KIND_FREE_FAILED]);
+			row->counts[GMT_KIND_ALLOC_FAILED], row->counts[GMT_KIND_FREE_FAILED],
+			row->counts[0] > shown ? row->counts[0] - shown : 0);
 	}
 	fprintf(plain->file, "\n  %-32s %11s\n", "events by thread", "events");
 	for (size_t i = 0; i < info->census->threads.count; i++) {

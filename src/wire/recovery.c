@@ -319,10 +319,12 @@ static void make_end(struct gmt_recovery *recovery)
 	char text[256];
 	int why = (int)atomic_load(&header->write_errno);
 
-	snprintf(text, sizeof(text), "the process %" PRIu32 " did not end in order%s%s%s; its last %" PRIu64
-		" events come from the recorder's memory", header->owner.pid,
-		why ? ", and its file could not be written (" : "", why ? strerror(why) : "", why ? ")" : "",
-		recovery->result.events);
+	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end in order%s%s%s", header->owner.pid,
+		why ? ", and its file could not be written (" : "", why ? strerror(why) : "", why ? ")" : "");
+
+	if (recovery->result.events && length > 0 && (size_t)length < sizeof(text))
+		snprintf(text + length, sizeof(text) - (size_t)length, "; its last %" PRIu64
+			" events come from the recorder's memory", recovery->result.events);
 	make_note(recovery, text);
 	if (recovery->damaged_blocks) {
 		snprintf(text, sizeof(text), "the recorder's memory was written over: %" PRIu64
