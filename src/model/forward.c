@@ -106,7 +106,8 @@ static bool kind_of(struct finder *finder, uint32_t stack, uint32_t *ret_kind)
 		places = gmt_traces_stack(finder->traces, stack, &count);
 		if (landmarks & GMT_LANDMARK_BIT(BACKWARD) || !gmt_traces_has_python(finder->traces, stack)) {
 			*kind = NEUTRAL;
-		} else if (landmarks & (GMT_LANDMARK_BIT(OPTIMIZER) | GMT_LANDMARK_BIT(BACKWARD_CALL)) ||
+		} else if (landmarks & (GMT_LANDMARK_BIT(OPTIMIZER) | GMT_LANDMARK_BIT(CLOSURE) |
+				GMT_LANDMARK_BIT(BACKWARD_CALL)) ||
 			!find_call(finder, places, count, &at)) {
 			*kind = OUTSIDE;
 		} else {

@@ -279,6 +279,7 @@ enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_
 	gmt_map_fini(&merger.python_places);
 	gmt_vec_fini(&merger.python);
 	gmt_vec_fini(&merger.merged);
+	gmt_vec_fini(&merger.closure_kinds);
 	if (done)
 		return GMT_OK;
 	gmt_traces_fini(ret_traces);

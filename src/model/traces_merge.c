@@ -5,19 +5,6 @@
 
 #include "base/pages.h"
 
-/*
- * The landmarks of a Python frame, those further in being known. What an optimizer calls back (the closure
- * that computes the loss) is no step of it.
- */
-static uint32_t landmarks_within(const struct gmt_traces_merger *merger, uint32_t place)
-{
-	uint32_t landmarks = merger->traces->place_landmarks.items[place];
-
-	if (merger->landmarks & (GMT_LANDMARK_BIT(MODULE_CALL) | GMT_LANDMARK_BIT(BACKWARD_CALL) | GMT_LANDMARK_BIT(LOSS)))
-		landmarks &= ~GMT_LANDMARK_BIT(OPTIMIZER);
-	return landmarks;
-}
-
 /* In place of Python frames that are not there, as one of them. */
 static bool list_mark(struct gmt_traces_merger *merger)
 {
@@ -29,9 +16,34 @@ static bool list_mark(struct gmt_traces_merger *merger)
 	return true;
 }
 
+/* Whether a stack with these landmarks, from its leaf up to a frame of an optimizer, is that of a closure. */
+static bool is_in_closure(uint32_t landmarks)
+{
+	return landmarks & (GMT_LANDMARK_BIT(MODULE_CALL) | GMT_LANDMARK_BIT(BACKWARD_CALL) | GMT_LANDMARK_BIT(LOSS));
+}
+
+/* Adds the landmarks of the Python frame that was listed last. What an optimizer calls back is no step of it. */
+static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
+{
+	size_t at = merger->python.count - 1;
+	uint32_t landmarks = merger->traces->place_landmarks.items[merger->python.items[at].place];
+
+	/* The innermost optimizer decides: others call it. */
+	if (landmarks & GMT_LANDMARK_BIT(OPTIMIZER)) {
+		bool is_inner = *has_optimizer || is_in_closure(merger->landmarks);
+
+		if (is_inner || !gmt_traces_is_by_optimizer(merger, at))
+			landmarks = (landmarks & ~GMT_LANDMARK_BIT(OPTIMIZER)) | (is_inner ? 0 : GMT_LANDMARK_BIT(CLOSURE));
+		*has_optimizer = true;
+	}
+	merger->landmarks |= landmarks;
+}
+
 /* Fills merger->python. */
 static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
 {
+	bool has_optimizer = false;
+
 	merger->python.count = 0;
 	merger->outer_at = SIZE_MAX;
 	merger->outer_runs = 0;
@@ -49,8 +61,8 @@ static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frame
 		slot = gmt_vec_push(&merger->python);
 		if (!slot || !gmt_traces_python_place(merger, (uint32_t)(item >> 1), &slot->place))
 			return false;
-		merger->landmarks |= landmarks_within(merger, slot->place);
 		slot->is_entry = item & 1;
+		add_landmarks(merger, &has_optimizer);
 		merger->outer_runs += slot->is_entry;
 	}
 	return !frames || !frames->truncated || list_mark(merger);

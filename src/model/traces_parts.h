@@ -40,6 +40,7 @@ struct gmt_traces_merger {
 	size_t outer_at; /* likewise: the first behind the last gap; SIZE_MAX when there is none */
 	size_t outer_runs; /* likewise: entries from there on that are not yet in `merged` */
 	GMT_VEC(uint32_t) merged;
+	GMT_VEC(uint8_t) closure_kinds; /* by place: what traces_closure.c knows of it */
 	uint32_t landmarks; /* of the trace at hand */
 	struct gmt_owner_walk owner; /* likewise */
 };
@@ -57,6 +58,9 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
 
 /* The place of a Python frame; a frame or function that the file lacks is shown as such. */
 bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place);
+
+/* Whether the Python frame number `at` of the stack at hand, which is one of PyTorch's optimizers, works itself and runs no closure. */
+bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at);
 
 /*
  * Fills merger->merged, landmarks and owner: `stack` and `frames` as one, and behind them those of `caller`, who called the
