@@ -229,9 +229,8 @@ bool gmt_births_add_peak(struct gmt_births *births, const struct gmt_replay *rep
 	return true;
 }
 
-static bool on_finished(void *user, const struct gmt_replay *replay)
+bool gmt_births_take_end(struct gmt_births *births, const struct gmt_replay *replay)
 {
-	struct gmt_births *births = user;
 	struct gmt_births_row *step, *phase;
 	struct gmt_books_place place;
 
@@ -257,7 +256,7 @@ bool gmt_births_init(struct gmt_births *births, const struct gmt_timeline *timel
 	births->timeline = timeline;
 	births->observer = (struct gmt_replay_observer){
 		.before = has_phases ? on_before : NULL, .quiet_until = &births->next_begin,
-		.began = on_began, .ended = has_phases ? on_ended : NULL, .finished = on_finished, .user = births,
+		.began = on_began, .ended = has_phases ? on_ended : NULL, .user = births,
 	};
 	for (size_t i = 0; i < timeline->phases.count; i++) {
 		uint32_t *id = gmt_vec_push(&births->phase_ids);

@@ -30,7 +30,7 @@ struct gmt_births_row {
 	uint32_t series;  /* steps: index in the timeline's, or GMT_BIRTHS_NO_SERIES; phases: 0 */
 	uint32_t number;  /* steps: in the series; 0 outside, phases: id in phase_names, + 1; 0: in none */
 	uint64_t peak_bytes, peak_blocks; /* alive when the account peaked */
-	uint64_t live_bytes, live_blocks; /* at the end of the replay */
+	uint64_t live_bytes, live_blocks; /* at the end of the program's work */
 	uint64_t total_bytes, allocs, largest_bytes;
 };
 
@@ -78,6 +78,9 @@ bool gmt_births_init(struct gmt_births *births, const struct gmt_timeline *timel
 /* These blocks of the account, live ones and such as have ended, lived at its peak. False when out of memory. */
 bool gmt_births_add_peak(struct gmt_births *births, const struct gmt_replay *replay, uint32_t account,
 	const struct gmt_peaks_blocks *blocks);
+
+/* This is the end of the program's work: what is in the books lives. False when out of memory. */
+bool gmt_births_take_end(struct gmt_births *births, const struct gmt_replay *replay);
 
 void gmt_births_fini(struct gmt_births *births);
 

@@ -85,11 +85,14 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
 	struct gmt_diff_pair *amounts = account->amounts;
 
+	struct gmt_books_account end =
+		gmt_replay_end_account(diff->sides[side].replay, (size_t)(books - diff->sides[side].replay->books.accounts.items));
+
 	account->books[side] = books;
 	amounts[GMT_DIFF_PEAK_BYTES].sides[side] = books->peak_bytes;
 	amounts[GMT_DIFF_PEAK_BLOCKS].sides[side] = books->peak_blocks;
-	amounts[GMT_DIFF_LIVE_BYTES].sides[side] = books->live_bytes;
-	amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] = books->live_blocks;
+	amounts[GMT_DIFF_LIVE_BYTES].sides[side] = end.live_bytes;
+	amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] = end.live_blocks;
 	amounts[GMT_DIFF_TOTAL_BYTES].sides[side] = books->total_bytes;
 	amounts[GMT_DIFF_ALLOCS].sides[side] = books->alloc_count;
 	amounts[GMT_DIFF_FREES].sides[side] = books->free_count;

@@ -18,14 +18,10 @@ enum {
 	MOST_PAIRS = 10000000, /* rows that are compared by their files' names; a hostile file has more */
 };
 
-/* What the layer held when the work was done; at the end of the recording where nothing says when. */
+/* What the layer held at the end of the program's work. */
 static uint64_t retained_bytes(const struct gmt_judge *judge, size_t account)
 {
-	const struct gmt_history_capture *capture = &judge->input->history->captures[GMT_MOMENT_WORK_END];
-
-	if (!capture->taken)
-		return judge->input->replay->books.accounts.items[account].live_bytes;
-	return account < capture->accounts.count ? capture->accounts.items[account].live_bytes : 0;
+	return gmt_replay_end_account(judge->input->replay, account).live_bytes;
 }
 
 /* "?" stands for what has no stack, so that it is not taken for the whole layer. */
@@ -71,15 +67,11 @@ static bool add_retained(const struct gmt_judge *judge, int32_t rank, struct gmt
 
 static bool collect_retained(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
 {
-	const struct gmt_history_capture *capture = &judge->input->history->captures[GMT_MOMENT_WORK_END];
-	const struct gmt_books *books = &judge->input->replay->books;
+	const struct gmt_replay *replay = judge->input->replay;
 	bool done = true;
 
-	for (size_t i = 0; done && capture->taken && i < capture->blocks.count; i++)
-		done = add_retained(judge, rank, found, capture->blocks.items[i].site,
-			capture->blocks.items[i].size_bytes);
-	for (uint32_t i = 0; done && !capture->taken && i < books->sites.count; i++)
-		done = add_retained(judge, rank, found, i, books->sites.items[i].live_bytes);
+	for (uint32_t i = 0; done && i < replay->books.sites.count; i++)
+		done = add_retained(judge, rank, found, i, gmt_replay_end_site(replay, i).bytes);
 	return done;
 }
 

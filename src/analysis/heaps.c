@@ -16,9 +16,11 @@ static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const str
 		.has_size = heap->live_heaps && !heap->unsized_heaps,
 	};
 
+	row.books.live_bytes = gmt_replay_end_heap(replay, index).bytes;
+	row.books.live_blocks = gmt_replay_end_heap(replay, index).blocks;
 	/* A pool may have lent out more than it said that it has. */
-	if (row.has_size && heap->size_bytes > books->live_bytes)
-		row.free_bytes = heap->size_bytes - books->live_bytes;
+	if (row.has_size && heap->size_bytes > row.books.live_bytes)
+		row.free_bytes = heap->size_bytes - row.books.live_bytes;
 	return row;
 }
 
@@ -40,8 +42,8 @@ static bool add_site(struct gmt_heaps *heaps, const struct gmt_replay *replay, c
 		.own_line = gmt_traces_own_line(traces, replay->site_stacks.items[id]),
 		.peak_bytes = peak.bytes,
 		.peak_blocks = peak.blocks,
-		.live_bytes = site->live_bytes,
-		.live_blocks = site->live_blocks,
+		.live_bytes = gmt_replay_end_site(replay, id).bytes,
+		.live_blocks = gmt_replay_end_site(replay, id).blocks,
 		.total_bytes = site->total_bytes,
 		.alloc_count = site->alloc_count,
 		.free_count = site->free_count,

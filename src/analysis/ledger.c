@@ -253,6 +253,18 @@ static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
 	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;
 }
 
+/*
+ * An answer of NVML's may be of another moment than the driver's, and then says more than is in use. What it says of processes is not
+ * known then.
+ */
+static void drop_stale_processes(struct gmt_ledger_entry *entry)
+{
+	if ((uint64_t)sum_of(entry) <= entry->used_bytes || !entry->known[GMT_LEDGER_OTHER_PROCESSES])
+		return;
+	set(entry, GMT_LEDGER_RUNTIME, 0, false);
+	set(entry, GMT_LEDGER_OTHER_PROCESSES, 0, false);
+}
+
 static bool add_entry(const struct maker *maker, const struct gmt_ledger_entry *about,
 	const struct gmt_ledger_holding *holding)
 {
@@ -272,6 +284,8 @@ static bool add_entry(const struct maker *maker, const struct gmt_ledger_entry *
 	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++)
 		if (gmt_space_layer(space) == GMT_LAYER_IMPORTED)
 			entry->imported_bytes += holding->bytes[space];
+	if (entry->has_answer)
+		drop_stale_processes(entry);
 	if (entry->has_answer)
 		set(entry, GMT_LEDGER_UNEXPLAINED, entry->used_bytes - (uint64_t)sum_of(entry), true);
 	else
@@ -307,10 +321,11 @@ static bool add_device(const struct maker *maker, const struct gmt_ledger_device
 	struct gmt_ledger_entry about = {
 		.moment = GMT_LEDGER_AT_END, .device = device->device, .time_ns = replay->end_time_ns,
 	};
-	struct gmt_ledger_holding end = device->now;
+	struct gmt_ledger_holding end = device->end;
 
-	/* The last answers are the ones that count at the end. */
-	end.stamp = UINT64_MAX;
+	end.stamp = maker->watch->end_stamp;
+	if (end.stamp != UINT64_MAX)
+		about.time_ns = gmt_clock_time_ns(maker->watch->snapshot, end.stamp);
 	if (!add_entry(maker, &about, &end))
 		return false;
 	about.moment = GMT_LEDGER_AT_PEAK;

@@ -5,7 +5,7 @@
 /*
  * Where a device's memory is: what the device says is in use, line by line, and what no line explains. In the
  * flow: samples + a replay that is observed -> ledger -> report. One for each device and moment: the end of
- * the replay, the peak of what the process had from the driver, each failed request.
+ * the program's work, the peak of what the process had from the driver, each failed request.
  *
  * The device was asked at moments of its own (records sample and oom). Of those the nearest one counts
  * at which the process held the same; where there is none, what it held more or less by then is added to the
@@ -59,6 +59,7 @@ struct gmt_ledger_answer {
 struct gmt_ledger_device {
 	int16_t device;
 	struct gmt_ledger_holding now, peak;
+	struct gmt_ledger_holding end; /* at the end of the program's work */
 	uint64_t cuda_bytes; /* of layer cuda, now */
 	uint64_t peak_bytes; /* its most */
 };
@@ -80,7 +81,10 @@ struct gmt_ledger_watch {
 	GMT_VEC(struct gmt_ledger_answer) answers; /* by the stamp of their end */
 	GMT_VEC(uint32_t) begins;                  /* indices of answers, by the stamp of their begin */
 	size_t next_begin, next_end;
-	uint64_t quiet_until; /* the stamp of the next answer */
+	uint64_t quiet_until; /* the stamp of the next answer, or of the end of the program's work */
+	uint64_t work_end;    /* UINT64_MAX: no mark says when, or it was noted down */
+	uint64_t end_stamp;   /* when it was noted down; UINT64_MAX: behind the last event */
+	bool has_ended;
 	GMT_VEC(struct gmt_ledger_holding) refusals; /* at refusals for lack of memory, by stamp */
 	GMT_VEC(int16_t) refusal_devices;
 };

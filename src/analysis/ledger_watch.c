@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/ledger.h"
+#include "model/phases.h"
 
 enum { OUT_OF_MEMORY = 2 };
 
@@ -88,6 +89,18 @@ static void pass_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 		watch->answers.items[watch->begins.items[watch->next_begin]].sample.begin_stamp : UINT64_MAX;
 	if (watch->next_end < watch->answers.count && watch->answers.items[watch->next_end].sample.stamp < watch->quiet_until)
 		watch->quiet_until = watch->answers.items[watch->next_end].sample.stamp;
+	if (watch->work_end < watch->quiet_until)
+		watch->quiet_until = watch->work_end;
+}
+
+/* The program's work is done. */
+static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint64_t stamp)
+{
+	watch->has_ended = true;
+	watch->work_end = UINT64_MAX;
+	watch->end_stamp = stamp;
+	for (size_t i = 0; i < watch->devices.count; i++)
+		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].end);
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
@@ -100,6 +113,12 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	/* What was held when these survivors of a fold were refused, nobody knows any more. */
 	if (index < watch->snapshot->past_events)
 		return true;
+	if (event->stamp > watch->work_end) {
+		uint64_t work_end = watch->work_end;
+
+		pass_answers(watch, work_end);
+		take_ends(watch, replay, work_end);
+	}
 	pass_answers(watch, event->stamp);
 	if (event->kind != GMT_KIND_ALLOC_FAILED || event->device < 0 ||
 		(event->layer != GMT_LAYER_TORCH && event->result != OUT_OF_MEMORY))
@@ -292,8 +311,9 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	pass_answers(watch, replay->events < watch->snapshot->events.count ?
 		gmt_snapshot_event(watch->snapshot, replay->events).stamp : UINT64_MAX);
 	watch->answers.count = watch->next_end;
-	for (size_t i = 0; i < watch->devices.count; i++)
-		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].now);
+	/* The last answers are the ones that count. */
+	if (!watch->has_ended)
+		take_ends(watch, replay, UINT64_MAX);
 	return true;
 }
 
@@ -362,6 +382,7 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 {
 	watch->snapshot = snapshot;
 	watch->traces = traces;
+	watch->work_end = gmt_phases_work_end(snapshot);
 	watch->observer = (struct gmt_replay_observer){
 		.before = on_before, .quiet_until = &watch->quiet_until, .before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED),
 		.began = on_began, .ended = on_ended, .folded = on_folded, .finished = on_finished, .user = watch,

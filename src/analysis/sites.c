@@ -18,6 +18,7 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 	const struct gmt_books_account *account = &books->accounts.items[site->account];
 	const struct gmt_replay_maker *maker = &replay->site_makers.items[id];
 	struct gmt_books_amount peak = gmt_books_site_peak(books, id);
+	struct gmt_replay_live end = gmt_replay_end_site(replay, id);
 
 	return (struct gmt_site){
 		.id = id,
@@ -26,8 +27,10 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 		.space = books->spaces.items[site->space].space,
 		.stack = replay->site_stacks.items[id],
 		.thread = maker->several ? 0 : maker->thread,
-		.live_bytes = site->live_bytes,
-		.live_blocks = site->live_blocks,
+		.live_bytes = end.bytes,
+		.live_blocks = end.blocks,
+		.left_bytes = site->live_bytes,
+		.left_blocks = site->live_blocks,
 		.peak_bytes = peak.bytes,
 		.peak_blocks = peak.blocks,
 		.max_live_bytes = site->max_live_bytes,

@@ -22,7 +22,8 @@ struct gmt_site {
 	uint32_t owner; /* which library asked for it: id in traces->owners */
 	uint32_t own_line; /* index of a frame in it (gmt_traces_own_line) */
 	uint32_t thread; /* id of one that made its blocks; 0 when threads of several names did */
-	uint64_t live_bytes, live_blocks;
+	uint64_t live_bytes, live_blocks; /* at the end of the program's work */
+	uint64_t left_bytes, left_blocks; /* behind the last event */
 	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
 	uint64_t max_live_bytes;
 	uint64_t total_bytes;

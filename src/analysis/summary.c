@@ -9,6 +9,7 @@ struct summarizer {
 	struct gmt_summary *summary;
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_books *books;
+	const struct gmt_replay *replay;
 	struct gmt_map device_ids; /* ordinal, as uint16_t, to index in summary->devices */
 };
 
@@ -61,6 +62,18 @@ static bool list_devices(struct summarizer *summarizer)
 	return true;
 }
 
+/* What lives, and what PyTorch says of now, as at the end of the program's work. */
+static void set_end(struct gmt_books_account *account, const struct gmt_replay *replay, size_t index)
+{
+	struct gmt_books_account end = gmt_replay_end_account(replay, index);
+
+	account->live_bytes = end.live_bytes;
+	account->live_blocks = end.live_blocks;
+	account->told_allocated_bytes = end.told_allocated_bytes;
+	account->told_reserved_bytes = end.told_reserved_bytes;
+	account->unseen_bytes = end.unseen_bytes;
+}
+
 static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_layer *layer, uint32_t number,
 	int16_t device)
 {
@@ -71,6 +84,9 @@ static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_l
 	if (!account)
 		return;
 	layer->account = *account;
+	layer->left_bytes = account->live_bytes;
+	layer->left_blocks = account->live_blocks;
+	set_end(&layer->account, summarizer->replay, (size_t)(account - summarizer->books->accounts.items));
 	layer->peak_time_ns = account->epoch ?
 		gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
 }
@@ -123,6 +139,7 @@ static bool fill_spaces(const struct summarizer *summarizer)
 		struct gmt_summary_layer *layer = layer_of(summarizer,
 			&books->accounts.items[space->account]);
 		struct gmt_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
+		struct gmt_replay_live end = gmt_replay_end_space(summarizer->replay, i);
 
 		if (!layer)
 			continue;
@@ -130,8 +147,8 @@ static bool fill_spaces(const struct summarizer *summarizer)
 			return false;
 		*row = (struct gmt_summary_space){
 			.space = space->space,
-			.live_bytes = space->live_bytes,
-			.live_blocks = space->live_blocks,
+			.live_bytes = end.bytes,
+			.live_blocks = end.blocks,
 			.peak_bytes = space->peak_bytes,
 			.peak_time_ns = space->peak_bytes ?
 				gmt_clock_time_ns(summarizer->snapshot, space->peak_stamp) : 0,
@@ -145,7 +162,7 @@ enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary, const struct g
 	const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct summarizer summarizer = {
-		.summary = ret_summary, .snapshot = snapshot, .books = &replay->books,
+		.summary = ret_summary, .snapshot = snapshot, .books = &replay->books, .replay = replay,
 	};
 	bool done = list_devices(&summarizer);
 

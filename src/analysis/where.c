@@ -55,7 +55,7 @@ static bool take_ends(struct gmt_where *where, const struct gmt_replay *replay, 
 	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
 		if (is_pytorchs(&replay->books.accounts.items[i]) && !take_end(where, replay, i, stamp))
 			return false;
-	return true;
+	return gmt_births_take_end(&where->births, replay);
 }
 
 /* The replay is over; this is what there was at the account's peak. */

@@ -71,6 +71,14 @@ static void end_open_phases(struct gmt_timeline *timeline, uint64_t last_stamp)
 	}
 }
 
+uint64_t gmt_phases_work_end(const struct gmt_snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->marks.count; i++)
+		if (snapshot->marks.items[i].kind == GMT_MARK_KIND_TEARDOWN)
+			return snapshot->marks.items[i].stamp;
+	return UINT64_MAX;
+}
+
 static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
 {
 	struct reader reader = { .timeline = timeline };
@@ -91,9 +99,8 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 			close_phase(&reader, mark, stack_key, false);
 		else if (mark->kind == GMT_MARK_KIND_STOP)
 			close_phase(&reader, mark, mark->object, true);
-		else if (mark->kind == GMT_MARK_KIND_TEARDOWN && timeline->work_end == UINT64_MAX)
-			timeline->work_end = mark->stamp;
 	}
+	timeline->work_end = gmt_phases_work_end(snapshot);
 	end_open_phases(timeline, snapshot->last_stamp);
 	gmt_vec_fini(&reader.open);
 	return done;

@@ -6,6 +6,8 @@
 
 #include "books/player.h"
 #include "model/clock.h"
+#include "model/phases.h"
+#include "model/replay_end.h"
 
 /* Whom one function is told to: those that have it. */
 struct listeners {
@@ -34,6 +36,7 @@ struct session {
 	struct listeners before, ended, began, mapped, folded, finished;
 	uint64_t quiet_until;  /* up to this stamp, nobody wants to be told before an event, ... */
 	uint32_t before_kinds; /* ... but of these kinds */
+	uint64_t work_end;     /* the stamp of the end of the program's work; UINT64_MAX: it is not known, or noted down */
 	const struct gmt_snapshot_event *event; /* that is played, ... */
 	struct gmt_player_event played;         /* ... as the player has it ... */
 	size_t index;                           /* ... and where it is */
@@ -45,7 +48,7 @@ struct session {
 /* Most events are nothing to anybody before they are booked: that is one look for all observers. */
 static void look_ahead(struct session *session)
 {
-	session->quiet_until = UINT64_MAX;
+	session->quiet_until = session->work_end;
 	session->before_kinds = 0;
 	for (size_t o = 0; o < session->before.count; o++) {
 		const struct gmt_replay_observer *observer = session->before.items[o];
@@ -268,6 +271,12 @@ static bool tell_before(struct session *session)
 {
 	const struct gmt_snapshot_event *event = session->event;
 
+	/* Survivors of a fold are played before the books are whole. */
+	if (event->stamp > session->work_end && session->index >= session->snapshot->past_events) {
+		if (!gmt_replay_end_take(session->replay, session->work_end))
+			return false;
+		session->work_end = UINT64_MAX;
+	}
 	for (size_t o = 0; o < session->before.count; o++) {
 		const struct gmt_replay_observer *observer = session->before.items[o];
 
@@ -363,6 +372,8 @@ static bool play_all(struct session *session, size_t count)
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END ? session->options->until_ns :
 		gmt_snapshot_duration_ns(session->snapshot);
+	if (!session->replay->end.is_taken && !gmt_replay_end_take(session->replay, UINT64_MAX))
+		return false;
 	TELL(session, finished);
 	return true;
 }
@@ -389,6 +400,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 {
 	struct session session = {
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
+		.work_end = gmt_phases_work_end(snapshot),
 		.player = { .books = &ret_replay->books, .heaps = &ret_replay->heaps, .owner = {
 			.made_site = made_site, .asked = asked, .began = began, .ended = ended, .mapped = mapped,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
@@ -419,6 +431,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 void gmt_replay_fini(struct gmt_replay *replay)
 {
 	gmt_books_fini(&replay->books);
+	gmt_replay_end_fini(&replay->end);
 	gmt_vec_fini(&replay->site_stacks);
 	gmt_vec_fini(&replay->site_makers);
 	gmt_vec_fini(&replay->past_sites);

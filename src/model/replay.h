@@ -43,8 +43,26 @@ struct gmt_replay_maker {
 	bool several;    /* others of other names did too */
 };
 
+/* What something held. */
+struct gmt_replay_live {
+	uint64_t bytes, blocks;
+};
+
+/*
+ * What lived at the end of the program's work: before the interpreter takes the program apart, where a mark says when that is, else behind
+ * the last event that was replayed. This is what *live* means in all that is reported; what the books hold in the end is what is *left*.
+ * By index in the books; what came later has no row, and held nothing then.
+ */
+struct gmt_replay_end {
+	uint64_t stamp; /* UINT64_MAX: behind the last event */
+	bool is_taken;
+	GMT_VEC(struct gmt_books_account) accounts;
+	GMT_VEC(struct gmt_replay_live) spaces, sites, heaps;
+};
+
 struct gmt_replay {
 	struct gmt_books books;
+	struct gmt_replay_end end;
 	GMT_VEC(uint32_t) site_stacks; /* by site: id in traces->stacks */
 	GMT_VEC(struct gmt_replay_maker) site_makers; /* by site */
 	GMT_VEC(uint32_t) past_sites; /* of a folded recording, by row of past.sites: its site, plus 1; 0: it is left out */
@@ -105,6 +123,12 @@ struct gmt_replay_options {
  */
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);
+
+/* What lived at the end of the program's work, by index in the books. An account as it was then; all zero when there was none. */
+struct gmt_books_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account);
+struct gmt_replay_live gmt_replay_end_space(const struct gmt_replay *replay, size_t space);
+struct gmt_replay_live gmt_replay_end_site(const struct gmt_replay *replay, size_t site);
+struct gmt_replay_live gmt_replay_end_heap(const struct gmt_replay *replay, size_t heap);
 
 /* How many events lie at or before `until_ns`: those that a replay until then plays. */
 size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns);

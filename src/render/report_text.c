@@ -41,6 +41,9 @@ static void write_layer(const struct writer *writer, const struct gmt_summary_la
 		account->epoch ? gmt_text_duration(layer->peak_time_ns).text : "-",
 		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
 		gmt_text_size(account->total_bytes).text);
+	if (layer->left_bytes != account->live_bytes)
+		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left", gmt_text_size(layer->left_bytes).text,
+			gmt_text_count(layer->left_blocks).text);
 	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
 		const struct gmt_summary_space *space = &layer->spaces.items[i];
 
