@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
+#include "record/mark.h"
+
 /* Captures that go on; a stream that is asked costs a call, so none is while this is 0. */
 _Atomic int gmt_captures;
 
@@ -264,8 +266,10 @@ void gmt_graphs_see_node(void)
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 		CUresult result = real arguments; \
 		gmt_call_count(GMT_HOOK_##symbol); \
-		if (!result) \
+		if (!result) { \
 			atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
+			gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
+		} \
 		return result; \
 	}
 #define TO_GRAPH_PARAMETERS \
@@ -290,8 +294,10 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode,
 			gmt_driver_is_capturing(in_stream); \
 		CUresult result = real(stream, graph); \
 		gmt_call_count(GMT_HOOK_##symbol); \
-		if (was_capturing && !gmt_driver_is_capturing(in_stream)) \
+		if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
 			atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \
+			gmt_mark(GMT_MARK_KIND_CAPTURED, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
+		} \
 		return result; \
 	}
 

@@ -9,6 +9,7 @@ enum { MAX_BLOCKS_WALKED = 1 << 19 };
 
 struct range {
 	uint64_t start, end;
+	bool is_of_graph; /* a segment in a private pool of a CUDA graph */
 };
 
 struct ranges {
@@ -97,9 +98,30 @@ static bool collect(const struct gmt_books *books, const struct gmt_books_accoun
 	return true;
 }
 
-/* A segment is memory from the driver that a block of PyTorch's lies in; what none covers is a gap. */
-static void find_gaps(struct gmt_oom_row *row, const struct ranges *driver, const struct ranges *torch)
+/* What is free in segments. */
+struct gaps {
+	uint64_t largest_bytes;     /* beside blocks, where the request could use it */
+	uint64_t usable_bytes;      /* likewise, the sum */
+	uint64_t graph_bytes;       /* in private pools of graphs, beside blocks */
+	uint64_t graph_empty_bytes; /* likewise, in empty segments */
+	uint64_t block_bytes;       /* of blocks in segments */
+	bool has_block;
+};
+
+static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t bytes, bool in_capture)
 {
+	gaps->graph_bytes += segment->is_of_graph ? bytes : 0;
+	if (segment->is_of_graph != in_capture)
+		return;
+	gaps->usable_bytes += bytes;
+	if (bytes > gaps->largest_bytes)
+		gaps->largest_bytes = bytes;
+}
+
+/* A segment is memory from the driver that a block of PyTorch's lies in; what none covers is a gap. */
+static struct gaps find_gaps(const struct ranges *driver, const struct ranges *torch, bool in_capture)
+{
+	struct gaps gaps = { 0 };
 	size_t next = 0;
 
 	for (size_t i = 0; i < driver->items.count; i++) {
@@ -113,19 +135,24 @@ static void find_gaps(struct gmt_oom_row *row, const struct ranges *driver, cons
 			const struct range *block = &torch->items.items[next];
 
 			has_block = true;
-			if (block->start > covered && block->start - covered > row->hole_bytes)
-				row->hole_bytes = block->start - covered;
+			gaps.block_bytes += block->end - block->start;
+			if (block->start > covered)
+				note_gap(&gaps, segment, block->start - covered, in_capture);
 			covered = block->end > covered ? block->end : covered;
 		}
-		row->has_hole |= has_block;
-		if (has_block && segment->end > covered && segment->end - covered > row->hole_bytes)
-			row->hole_bytes = segment->end - covered;
+		gaps.has_block |= has_block;
+		if (has_block && segment->end > covered)
+			note_gap(&gaps, segment, segment->end - covered, in_capture);
+		if (!has_block && segment->is_of_graph)
+			gaps.graph_empty_bytes += segment->end - segment->start;
 	}
+	return gaps;
 }
 
 /* What came from the driver, in the order of addresses; pages that lie side by side are one. */
-static bool collect_memory(const struct gmt_allocator_memory *memory, int16_t device, struct ranges *ret_ranges)
+static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct ranges *ret_ranges)
 {
+	const struct gmt_allocator_memory *memory = &ooms->memory;
 	const struct gmt_allocator_segment *before = NULL;
 
 	for (size_t p = 0; p < memory->places.pages.count; p++) {
@@ -142,6 +169,7 @@ static bool collect_memory(const struct gmt_allocator_memory *memory, int16_t de
 				if (!range)
 					return false;
 				range->start = segment->address;
+				range->is_of_graph = gmt_spans_have(&ooms->captures, segment->stamp);
 			}
 			range = &ret_ranges->items.items[ret_ranges->items.count - 1];
 			range->end = segment->size_bytes > UINT64_MAX - segment->address ? UINT64_MAX :
@@ -152,17 +180,48 @@ static bool collect_memory(const struct gmt_allocator_memory *memory, int16_t de
 	return true;
 }
 
-static bool fill_hole(struct gmt_oom_row *row, const struct gmt_allocator_memory *memory,
-	const struct gmt_books *books, const struct gmt_books_account *torch)
+static uint64_t at_most(uint64_t bytes, uint64_t most)
+{
+	return bytes < most ? bytes : most;
+}
+
+/*
+ * Before PyTorch fails it gives back all empty segments that it may, and has looked for a gap. So what is cached in empty segments is in
+ * pools that the request has no part in; a request in a capture has part in those of graphs alone.
+ */
+static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool in_capture)
+{
+	uint64_t empty_bytes;
+
+	row->has_hole = gaps->has_block;
+	row->hole_bytes = gaps->largest_bytes;
+	/* Else blocks lie in segments of which nothing is known. */
+	row->knows_usable = row->has_cache && gaps->block_bytes == row->reserved_bytes - row->cached_bytes;
+	if (!row->knows_usable)
+		return;
+	row->usable_bytes = at_most(gaps->usable_bytes, row->cached_bytes);
+	row->graph_bytes = at_most(gaps->graph_bytes, row->cached_bytes);
+	empty_bytes = at_most(gaps->graph_empty_bytes, row->cached_bytes - row->graph_bytes);
+	row->graph_bytes += empty_bytes;
+	if (in_capture)
+		row->usable_bytes = row->graph_bytes;
+}
+
+static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+	const struct gmt_books_account *torch)
 {
 	struct ranges driver = { 0 }, blocks = { 0 };
+	bool in_capture = gmt_spans_have(&ooms->captures, row->stamp);
 
 	if (gmt_books_block_count(books) > MAX_BLOCKS_WALKED)
 		return true;
 
-	bool done = collect_memory(memory, (int16_t)row->device, &driver) && collect(books, torch, &blocks);
-	if (done)
-		find_gaps(row, &driver, &blocks);
+	bool done = collect_memory(ooms, (int16_t)row->device, &driver) && collect(books, torch, &blocks);
+	if (done) {
+		struct gaps gaps = find_gaps(&driver, &blocks, in_capture);
+
+		fill_usable(row, &gaps, in_capture);
+	}
 	gmt_vec_fini(&driver.items);
 	gmt_vec_fini(&blocks.items);
 	return done;
@@ -185,5 +244,12 @@ bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, c
 	if (own)
 		fill_holders(row, books, own);
 	/* A retry gave up the gaps that mattered: whole segments. */
-	return row->recovered || !cuda || !torch || fill_hole(row, &ooms->memory, books, torch);
+	if (!row->recovered && cuda && torch && !fill_gaps(row, ooms, books, torch))
+		return false;
+	/* The cache is PyTorch's alone; a retry was PyTorch's. */
+	if (row->layer != GMT_LAYER_TORCH && !row->recovered) {
+		row->knows_usable = true;
+		row->usable_bytes = 0;
+	}
+	return true;
 }

@@ -10,12 +10,17 @@ bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
 	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_fates_is_one(event->layer, event->result);
 }
 
+uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
+{
+	return row->knows_usable ? row->usable_bytes : row->cached_bytes;
+}
+
 bool gmt_oom_would_fit(const struct gmt_oom_row *row)
 {
 	if (!row->has_driver)
 		return false;
 	return row->requested_bytes <= row->free_bytes ||
-		row->requested_bytes - row->free_bytes <= row->cached_bytes;
+		row->requested_bytes - row->free_bytes <= gmt_oom_usable_bytes(row);
 }
 
 static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal)
@@ -113,7 +118,8 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 	ret_ooms->snapshot = snapshot;
 
 	bool done = gmt_oom_fates_find(&fates, snapshot, gmt_replay_count(snapshot, until_ns)) &&
-		add_rows(ret_ooms, &fates);
+		add_rows(ret_ooms, &fates) &&
+		gmt_spans_read(&ret_ooms->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED);
 	gmt_oom_fates_fini(&fates);
 	if (!done) {
 		gmt_ooms_fini(ret_ooms);
@@ -218,4 +224,5 @@ void gmt_ooms_fini(struct gmt_ooms *ooms)
 {
 	gmt_vec_fini(&ooms->rows);
 	gmt_allocator_memory_fini(&ooms->memory);
+	gmt_spans_fini(&ooms->captures);
 }

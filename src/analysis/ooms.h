@@ -29,6 +29,7 @@
 #include "base/vec.h"
 #include "model/replay.h"
 #include "model/snapshot.h"
+#include "model/spans.h"
 
 enum {
 	GMT_OOMS_KEPT = 32, /* rows of failures, and of retries: the last ones, and of failures the first */
@@ -59,7 +60,10 @@ struct gmt_oom_row {
 	bool has_cache;        /* PyTorch told of itself on that device: */
 	uint64_t reserved_bytes, cached_bytes;
 	bool has_hole;         /* its segments could be told, and are not too many: */
-	uint64_t hole_bytes;   /* the largest gap in a segment that holds a block */
+	uint64_t hole_bytes;   /* the largest gap in a segment that holds a block and that the request could use */
+	bool knows_usable;     /* all segments are known, or the request is none of PyTorch's: */
+	uint64_t usable_bytes; /* of cached_bytes, what the request could use: all but other pools and empty segments */
+	uint64_t graph_bytes;  /* of cached_bytes, in private pools of CUDA graphs */
 	uint32_t site, stack;  /* of the request; stack: id in traces->stacks */
 	uint32_t holders_layer; /* PyTorch's, where it has blocks there */
 	uint64_t held_bytes;   /* by all sites of that layer, there */
@@ -76,6 +80,7 @@ struct gmt_ooms {
 	uint64_t folded_failures, folded_retries; /* of both, those in the time that was folded: they have no rows */
 	size_t next; /* row that the observer waits for */
 	struct gmt_allocator_memory memory; /* by then */
+	struct gmt_spans captures; /* into CUDA graphs: what they take from the driver is in private pools */
 };
 
 /*
@@ -87,7 +92,10 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapsh
 
 struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms);
 
-/* Whether it would have fitted into what was free and cached together. False: no, or that is not known. */
+/* How much of what PyTorch had cached the request could use, as far as is known. */
+uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row);
+
+/* Whether it would have fitted into what was free and usable together. False: no, or that is not known. */
 bool gmt_oom_would_fit(const struct gmt_oom_row *row);
 
 /* Whether an event is a refusal for lack of memory, not for a request that makes no sense. */

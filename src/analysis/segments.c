@@ -15,6 +15,7 @@ struct walk {
 	struct gmt_segments *segments;
 	const struct gmt_replay *replay;
 	const struct gmt_traces *traces;
+	const struct gmt_spans *captures; /* NULL: none */
 	GMT_VEC(struct span) blocks; /* of layer torch on the device, by address */
 	size_t next;                 /* the first that is not below the segment */
 	struct gmt_map pin_ids;      /* place of the own line to index in pins */
@@ -69,6 +70,16 @@ static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, u
 	return count ? places[*ret_own_line] + UINT64_C(1) : 0;
 }
 
+/* A private pool of a graph gets its segments while the graph is captured. */
+static void note_graph(struct walk *walk, const struct gmt_allocator_segment *segment, uint64_t used_bytes)
+{
+	if (!walk->captures || !gmt_spans_have(walk->captures, segment->stamp))
+		return;
+	walk->segments->graph_segments++;
+	walk->segments->graph_bytes += segment->size_bytes;
+	walk->segments->graph_free_bytes += segment->size_bytes - used_bytes;
+}
+
 /* In a segment or page of this size, blocks fill so little. */
 static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *largest, uint64_t used_bytes)
 {
@@ -76,8 +87,10 @@ static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *
 	struct gmt_segments_pin pin = { 0 };
 	uint64_t line = line_of(walk, largest->site, &pin.stack, &pin.own_line), index;
 
-	segments->pinned_segments++;
-	segments->pinned_bytes += size_bytes;
+	if (used_bytes < size_bytes / 10 * GMT_PINNED_TENTHS) {
+		segments->pinned_segments++;
+		segments->pinned_bytes += size_bytes;
+	}
 	if (!gmt_map_find(&walk->pin_ids, line, &index)) {
 		struct gmt_segments_pin *row = gmt_vec_push(&segments->pins);
 
@@ -127,6 +140,7 @@ static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *
 	segments->segments++;
 	segments->reserved_bytes += segment->size_bytes;
 	if (!count) {
+		note_graph(walk, segment, 0);
 		segments->empty_segments++;
 		segments->empty_bytes += segment->size_bytes;
 		note_gap(segments, segment->size_bytes);
@@ -143,7 +157,8 @@ static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *
 	}
 	note_gap(segments, end - at);
 	note_hole(segments, end - at);
-	return used_bytes >= segment->size_bytes / 10 * GMT_PINNED_TENTHS ||
+	note_graph(walk, segment, used_bytes);
+	return used_bytes >= segment->size_bytes / 10 * GMT_PIN_NAMED_TENTHS ||
 		note_pin(walk, segment->size_bytes, largest, used_bytes);
 }
 
@@ -181,6 +196,7 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 		if (at > end)
 			break;
 	}
+	note_graph(walk, page, used_bytes);
 	if (!largest) {
 		segments->empty_segments++;
 		segments->empty_bytes += page->size_bytes;
@@ -188,7 +204,7 @@ static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *pag
 	}
 	if (at < end)
 		note_hole(segments, end - at);
-	return used_bytes >= page->size_bytes / 10 * GMT_PINNED_TENTHS ||
+	return used_bytes >= page->size_bytes / 10 * GMT_PIN_NAMED_TENTHS ||
 		note_pin(walk, page->size_bytes, largest, used_bytes);
 }
 
@@ -357,7 +373,7 @@ bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segme
 		UINT64_C(64) << 10, UINT64_C(1) << 20, UINT64_C(10) << 20, UINT64_C(100) << 20,
 		UINT64_C(1) << 30, UINT64_MAX,
 	};
-	struct walk walk = { .segments = ret_segments, .replay = replay, .traces = traces };
+	struct walk walk = { .segments = ret_segments, .replay = replay, .traces = traces, .captures = scene->captures };
 	bool done;
 
 	ret_segments->device = device;

@@ -22,12 +22,13 @@
 #include "analysis/peaks.h"
 #include "base/vec.h"
 #include "model/replay.h"
+#include "model/spans.h"
 #include "model/traces.h"
 
 enum gmt_segments_moment { GMT_SEGMENTS_AT_PEAK, GMT_SEGMENTS_AT_END };
 
-/* A segment is pinned when its blocks fill less than a tenth of it. */
-enum { GMT_PINNED_TENTHS = 1 };
+/* A segment is pinned when its blocks fill less than a tenth of it. The lines are named that fill less than half of one. */
+enum { GMT_PINNED_TENTHS = 1, GMT_PIN_NAMED_TENTHS = 5 };
 
 /* More than this many reserved hundredths for each allocated one is called fragmentation. */
 enum { GMT_FRAGMENTED_PERCENT = 150 };
@@ -39,7 +40,7 @@ struct gmt_segments_holes {
 	uint64_t bytes, holes;
 };
 
-/* A line that keeps nearly empty segments, or pages, from being given back. */
+/* A line that keeps segments, or pages, that are less than half full from being given back. */
 struct gmt_segments_pin {
 	uint32_t stack;    /* id in traces->stacks: of the largest block that does */
 	uint32_t own_line; /* index of a frame in it */
@@ -66,6 +67,7 @@ struct gmt_segments {
 	uint64_t hole_bytes;              /* sum of them */
 	uint64_t pinned_segments, pinned_bytes; /* whole segments, or pages, that little holds */
 	GMT_VEC(struct gmt_segments_pin) pins;  /* most free bytes first */
+	uint64_t graph_segments, graph_bytes, graph_free_bytes; /* segments, or pages, in private pools of CUDA graphs */
 	uint64_t outside_blocks, outside_bytes; /* of layer torch in no segment that was seen */
 	uint64_t driver_bytes, driver_blocks;   /* layer cuda */
 	GMT_VEC(struct gmt_segments_other) others; /* largest first; with the segments they sum to that */
@@ -77,6 +79,7 @@ struct gmt_segments_scene {
 	struct gmt_peaks_blocks blocks; /* of layer torch, ... */
 	struct gmt_peaks_blocks driver; /* ... and of layer cuda, each by address */
 	struct gmt_allocator_segments segments; /* PyTorch's, as gmt_allocator_memory_list has them */
+	const struct gmt_spans *captures; /* into CUDA graphs; NULL: none */
 };
 
 /*

@@ -37,7 +37,7 @@ static bool take_end(struct gmt_where *where, const struct gmt_replay *replay, u
 {
 	const struct gmt_books *books = &replay->books;
 	int16_t device = books->accounts.items[account].device;
-	struct gmt_segments_scene scene = { 0 };
+	struct gmt_segments_scene scene = { .captures = &where->captures };
 	uint32_t driver;
 	bool done = gmt_peaks_list_now(books, account, &scene.blocks) &&
 		(!find_driver(books, device, &driver) || gmt_peaks_list_now(books, driver, &scene.driver)) &&
@@ -63,7 +63,7 @@ static bool take_peak(struct gmt_where *where, const struct gmt_replay *replay, 
 {
 	const struct gmt_books *books = &replay->books;
 	int16_t device = books->accounts.items[account].device;
-	struct gmt_segments_scene scene = { 0 };
+	struct gmt_segments_scene scene = { .captures = &where->captures };
 	uint32_t driver;
 	bool done = gmt_peaks_list(&where->peaks, books, account, account, &scene.blocks) &&
 		gmt_births_add_peak(&where->births, replay, account, &scene.blocks);
@@ -154,7 +154,8 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 	gmt_allocator_init(&ret_where->allocator, timeline);
 	gmt_giants_init(&ret_where->giants, NULL, 0);
 	gmt_owner_peaks_init(&ret_where->owner_peaks, traces);
-	if (gmt_births_init(&ret_where->births, timeline))
+	if (gmt_births_init(&ret_where->births, timeline) &&
+		gmt_spans_read(&ret_where->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED))
 		return GMT_OK;
 	gmt_where_fini(ret_where);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -230,6 +231,7 @@ enum gmt_status gmt_where_finish(struct gmt_where *where, const struct gmt_repla
 
 void gmt_where_fini(struct gmt_where *where)
 {
+	gmt_spans_fini(&where->captures);
 	for (size_t i = 0; i < where->segments.count; i++)
 		gmt_segments_fini(&where->segments.items[i]);
 	gmt_vec_fini(&where->segments);

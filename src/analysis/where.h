@@ -36,6 +36,7 @@ struct gmt_where {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
+	struct gmt_spans captures; /* into CUDA graphs */
 	struct gmt_peaks peaks;
 	uint64_t quiet_until; /* the end of the work */
 	bool has_ended; /* it is over */

@@ -48,6 +48,8 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_key_u64(json, "live_bytes", row->live_bytes);
 	gmt_json_key_u64(json, "cuda_live_bytes", row->cuda_bytes);
 	gmt_json_key_u64(json, "cached_bytes", row->cached_bytes);
+	gmt_json_key_known(json, "usable_cached_bytes", row->knows_usable, row->usable_bytes);
+	gmt_json_key_known(json, "graph_cached_bytes", row->knows_usable, row->graph_bytes);
 	gmt_json_key_known(json, "reserved_bytes", row->has_cache, row->reserved_bytes);
 	gmt_json_key_known(json, "largest_hole_bytes", row->has_hole, row->hole_bytes);
 	gmt_json_key(json, "would_fit");

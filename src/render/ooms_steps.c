@@ -23,7 +23,25 @@ static uint32_t own_place(const struct gmt_traces *traces, uint32_t stack, uint3
 	return count ? places[own_line] : UINT32_MAX;
 }
 
-/* A site grows with the line that it belongs to. */
+enum { MIN_RISES = 3 }; /* fewer are a place that was filled once */
+
+/* Whether a site of a line that grows rises itself: it held more at the ends of several steps. */
+static bool rises(const struct gmt_leaks_view *view, uint32_t site, const struct gmt_leak *leak)
+{
+	const struct gmt_history *history = view->history;
+	const struct gmt_history_site *row = gmt_vec_at(&history->sites, site);
+	const struct gmt_history_sample *samples;
+	uint32_t rises = 0;
+
+	if (site >= history->sites.count)
+		return false;
+	samples = gmt_vec_at(&history->series[leak->series].samples, row->first_sample[leak->series]);
+	for (uint32_t i = 0; i < row->sample_count[leak->series]; i++)
+		rises += samples[i].live_bytes > (i ? samples[i - 1].live_bytes : 0);
+	return rises >= MIN_RISES;
+}
+
+/* A site grows with the line that it belongs to, if it rises. */
 static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 {
 	const struct gmt_leaks_view *view = user;
@@ -37,7 +55,7 @@ static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 
 		if (leak->definition != GMT_LEAK_GROWTH || leak->layer != account->layer ||
 			leak->device != account->device ||
-			own_place(view->traces, leak->stack, leak->own_line) != place)
+			own_place(view->traces, leak->stack, leak->own_line) != place || !rises(view, site, leak))
 			continue;
 		*ret_step = leak->first_step;
 		return true;

@@ -71,11 +71,12 @@ static void write_request(const struct writer *writer, const struct gmt_oom_row 
 
 static void write_verdict(const struct writer *writer, const struct gmt_oom_row *row)
 {
-	uint64_t room = row->free_bytes + row->cached_bytes; /* of no use where it would have fitted */
+	uint64_t usable_bytes = gmt_oom_usable_bytes(row);
+	uint64_t room = row->free_bytes + usable_bytes; /* of no use where it would have fitted */
 
 	if (!gmt_oom_would_fit(row))
 		fprintf(writer->file, ": %s too little%s. ", gmt_text_size(row->requested_bytes - room).text,
-			row->cached_bytes ? ", fragmented or not" : "");
+			usable_bytes ? ", fragmented or not" : "");
 	else if (row->requested_bytes > row->free_bytes)
 		fputs(": without fragmentation it would have fitted. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
@@ -83,6 +84,27 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 		      "been reached (set_per_process_memory_fraction). ", writer->file);
 	else
 		fputs(", which is enough: it may not be in one piece, or it became free only then. ", writer->file);
+}
+
+/* What PyTorch had cached, and what of that was out of the request's reach. */
+static void write_cache(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	uint64_t usable_bytes = gmt_oom_usable_bytes(row), reach_bytes = row->cached_bytes - usable_bytes;
+
+	fprintf(writer->file, "%s PyTorch had %s cached", row->has_driver ? " and" : ";",
+		gmt_text_size(row->cached_bytes).text);
+	if (row->layer != GMT_LAYER_TORCH) {
+		fputs(", which only PyTorch can use", writer->file);
+		return;
+	}
+	if (reach_bytes && row->graph_bytes >= reach_bytes)
+		fprintf(writer->file, ", %s of it in private pools of CUDA graphs, which this request could not use",
+			gmt_text_size(reach_bytes).text);
+	else if (reach_bytes)
+		fprintf(writer->file, ", %s of it in pools that this request could not use", gmt_text_size(reach_bytes).text);
+	if (usable_bytes && row->has_hole)
+		fprintf(writer->file, "%s in holes of at most %s", reach_bytes ? ", the rest" : ",",
+			gmt_text_size(row->hole_bytes).text);
 }
 
 static void write_room(const struct writer *writer, const struct gmt_oom_row *row)
@@ -95,10 +117,7 @@ static void write_room(const struct writer *writer, const struct gmt_oom_row *ro
 	else
 		return;
 	if (row->cached_bytes)
-		fprintf(writer->file, "%s PyTorch had %s cached", row->has_driver ? " and" : ";",
-			gmt_text_size(row->cached_bytes).text);
-	if (row->cached_bytes && row->has_hole)
-		fprintf(writer->file, ", in holes of at most %s", gmt_text_size(row->hole_bytes).text);
+		write_cache(writer, row);
 	if (row->has_driver)
 		write_verdict(writer, row);
 	else
@@ -121,28 +140,63 @@ static void write_outside(const struct writer *writer, const struct gmt_oom_row 
 	fputs(". ", writer->file);
 }
 
+static bool is_growing(const struct writer *writer, const struct gmt_oom_holder *holder, uint64_t *ret_step)
+{
+	return writer->steps && writer->steps->of_growth && writer->steps->of_growth(writer->steps->user, holder->site, ret_step);
+}
+
+/* How much more there would have had to be. */
+static uint64_t missing_bytes(const struct gmt_oom_row *row)
+{
+	uint64_t room = row->has_driver ? row->free_bytes + gmt_oom_usable_bytes(row) : 0;
+
+	return row->requested_bytes > room ? row->requested_bytes - room : row->requested_bytes;
+}
+
+/* What the largest holders that grow held. */
+static uint64_t grown_bytes(const struct writer *writer, const struct gmt_oom_row *row)
+{
+	uint64_t bytes = 0, step;
+
+	for (uint32_t i = 0; i < row->holder_count; i++)
+		bytes += is_growing(writer, &row->holders[i], &step) ? row->holders[i].bytes : 0;
+	return bytes;
+}
+
+/* One of those that are shown; returns what it held. */
+static uint64_t write_holder(const struct writer *writer, const struct gmt_oom_holder *holder, uint32_t shown)
+{
+	uint64_t step;
+
+	fprintf(writer->file, "%s%s by ", shown ? ", " : ": ", gmt_text_size(holder->bytes).text);
+	write_place(writer, writer->report->replay->site_stacks.items[holder->site]);
+	if (is_growing(writer, holder, &step))
+		fprintf(writer->file, " (growing since step %s)", gmt_text_count(step).text);
+	return holder->bytes;
+}
+
+/* The largest first; before them those that grow, where less of them would have been enough. */
 static void write_holders(const struct writer *writer, const struct gmt_oom_row *row)
 {
-	const struct gmt_replay *replay = writer->report->replay;
-	uint64_t rest = row->held_bytes, step;
+	uint64_t rest = row->held_bytes, step, grown = grown_bytes(writer, row);
+	bool is_grown_first = grown && grown >= missing_bytes(row);
+	uint32_t shown = 0;
 
 	if (!row->holder_count)
 		return;
 	fprintf(writer->file, "%s held %s", row->holders_layer == GMT_LAYER_TORCH ? "PyTorch's blocks" :
 		"The blocks of this process", gmt_text_size(row->held_bytes).text);
-	for (uint32_t i = 0; i < row->holder_count && i < HOLDERS_SHOWN; i++) {
-		const struct gmt_oom_holder *holder = &row->holders[i];
-
-		fprintf(writer->file, "%s%s by ", i ? ", " : ": ", gmt_text_size(holder->bytes).text);
-		write_place(writer, replay->site_stacks.items[holder->site]);
-		if (writer->steps && writer->steps->of_growth &&
-			writer->steps->of_growth(writer->steps->user, holder->site, &step))
-			fprintf(writer->file, " (growing since step %s)", gmt_text_count(step).text);
-		rest -= holder->bytes;
-	}
+	for (uint32_t i = 0; i < row->holder_count && is_grown_first && shown < HOLDERS_SHOWN; i++)
+		if (is_growing(writer, &row->holders[i], &step))
+			rest -= write_holder(writer, &row->holders[i], shown++);
+	for (uint32_t i = 0; i < row->holder_count && shown < HOLDERS_SHOWN; i++)
+		if (!is_grown_first || !is_growing(writer, &row->holders[i], &step))
+			rest -= write_holder(writer, &row->holders[i], shown++);
 	if (rest)
 		fprintf(writer->file, ", %s by others", gmt_text_size(rest).text);
 	fputs(". ", writer->file);
+	if (is_grown_first)
+		fprintf(writer->file, "What grew held %s, at least as much as was missing. ", gmt_text_size(grown).text);
 }
 
 static void write_failure(const struct writer *writer, const struct gmt_oom_row *row)

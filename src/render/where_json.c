@@ -83,6 +83,9 @@ static void render_segments(const struct gmt_where_view *view, const struct gmt_
 	gmt_json_key_u64(json, "hole_bytes", segments->hole_bytes);
 	gmt_json_key_u64(json, "largest_hole_bytes", segments->largest_hole_bytes);
 	render_holes(segments, json);
+	gmt_json_key_u64(json, "graph_segments", segments->graph_segments);
+	gmt_json_key_u64(json, "graph_bytes", segments->graph_bytes);
+	gmt_json_key_u64(json, "graph_free_bytes", segments->graph_free_bytes);
 	gmt_json_key_u64(json, "pinned_segments", segments->pinned_segments);
 	gmt_json_key_u64(json, "pinned_bytes", segments->pinned_bytes);
 	gmt_json_key(json, "above_ratio");

@@ -99,6 +99,9 @@ static void write_pins(const struct writer *writer, const struct gmt_segments *o
 	for (size_t i = 0; i < of->pins.count && i < writer->limit; i++) {
 		const struct gmt_segments_pin *pin = &of->pins.items[i];
 
+		/* Half full is common; in short only what is nearly empty. */
+		if (writer->is_short && pin->block_bytes >= (pin->free_bytes + pin->block_bytes) / 10)
+			continue;
 		fprintf(writer->file, "  pinned at the %s: %s of %s, of which blocks fill %s, by ",
 			gmt_segments_moment_name(of->moment), pin->segments == 1 ? "a segment" : "segments",
 			gmt_text_size(pin->free_bytes + pin->block_bytes).text,
@@ -136,10 +139,12 @@ static void write_give_backs(const struct writer *writer, const struct gmt_alloc
 		return;
 	for (size_t i = 0; i < device->give_backs.count; i++)
 		refused += device->give_backs.items[i].after_refusal;
-	fprintf(writer->file, "  given back to the driver %s%s: %s, of which %s was taken again within %d steps",
+	fprintf(writer->file, "  given back to the driver %s%s: %s, of which %s was taken again",
 		device->give_back_count == 1 ? "once" : gmt_text_count(device->give_back_count).text,
 		device->give_back_count == 1 ? "" : " times", gmt_text_size(device->given_bytes).text,
-		gmt_text_size(device->again_bytes).text, GMT_AGAIN_STEPS);
+		gmt_text_size(device->again_bytes).text);
+	if (writer->view->timeline->series_count)
+		fprintf(writer->file, " within %d steps", GMT_AGAIN_STEPS);
 	if (refused)
 		fprintf(writer->file, "; %s after a refused request", gmt_text_count(refused).text);
 	fputc('\n', writer->file);
@@ -151,6 +156,14 @@ static void write_give_backs(const struct writer *writer, const struct gmt_alloc
 			gmt_text_size(row->bytes).text, gmt_text_count(row->segments).text,
 			gmt_text_size(row->again_bytes).text);
 	}
+}
+
+static bool has_graphs(const struct gmt_segments *of, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (of[i].graph_bytes)
+			return true;
+	return false;
 }
 
 /* The moments of one device: `count` from `of` on. */
@@ -173,11 +186,16 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 		COUNT("segments", segments);
 	BYTES("allocated, in blocks", allocated_bytes);
 	write_ratio(writer, of, count);
-	BYTES("in empty segments (empty_cache() frees)", empty_bytes);
+	/* Those of graphs stay as long as their graph does. */
+	BYTES(has_graphs(of, count) ? "in empty segments" : "in empty segments (empty_cache() frees)", empty_bytes);
 	BYTES("free beside blocks", hole_bytes);
 	if (!writer->is_short)
 		write_holes(writer, of, count);
 	BYTES("largest hole", largest_hole_bytes);
+	if (has_graphs(of, count)) {
+		BYTES("in private pools of CUDA graphs", graph_bytes);
+		BYTES("  free there, and of no use to others", graph_free_bytes);
+	}
 	if (!writer->is_short) {
 		COUNT("segments with less than 10 % used", pinned_segments);
 		BYTES("  their size", pinned_bytes);

@@ -157,6 +157,7 @@ class Ooms(unittest.TestCase):
         self.assertEqual(oom, {
             "time_ns": 9000000, "layer": "torch", "device": 0, "requested_bytes": 30 * MIB, "free_bytes": 20 * MIB,
             "total_bytes": 100 * MIB, "live_bytes": 40 * MIB, "cuda_live_bytes": 60 * MIB, "cached_bytes": 20 * MIB,
+            "usable_cached_bytes": 20 * MIB, "graph_cached_bytes": 0,
             "reserved_bytes": 60 * MIB, "largest_hole_bytes": 5 * MIB, "would_fit": True, "recovered": False,
             "driver_refusals": 3, "step": None, "holders_layer": "torch", "held_bytes": 40 * MIB,
             "holder_bytes": [20 * MIB, 20 * MIB], "owner": "PyTorch"})
