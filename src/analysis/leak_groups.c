@@ -198,7 +198,7 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	const struct gmt_leak_group *row = &maker->groups.items[group];
 	struct tally tally = { 0 };
 	struct gmt_leak leak = {
-		.definition = definition, .layer = row->layer, .device = row->device, .space = row->space,
+		.definition = definition, .group = group, .layer = row->layer, .device = row->device, .space = row->space,
 		.landmarks = row->landmarks, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
 	};
 	bool done = true;

@@ -44,7 +44,6 @@ struct gmt_leak_maker {
 	GMT_VEC(struct gmt_leak_group) groups;
 	GMT_VEC(uint32_t) group_of;  /* by site, + 1; 0: no group */
 	GMT_VEC(bool) is_reported;   /* by group */
-	bool has_backward;           /* a backward pass was recorded */
 	struct gmt_leak_sorted sorted[GMT_MOMENTS];
 };
 
@@ -86,7 +85,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker);
 
 void gmt_leak_groups_fini(struct gmt_leak_maker *maker);
 
-/* The usual cause that fits the evidence; NULL when none does. */
-const char *gmt_leak_hint(const struct gmt_leak_maker *maker, const struct gmt_leak *leak);
+/* Gives each finding the usual cause that fits the evidence, if one does. False when out of memory. */
+bool gmt_leak_give_hints(struct gmt_leak_maker *maker);
 
 #endif

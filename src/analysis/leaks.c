@@ -298,14 +298,6 @@ static int strongest_first(const void *left, const void *right)
 	return a->phase && b->phase ? strcmp(a->phase, b->phase) : 0;
 }
 
-static void give_hints(struct gmt_leak_maker *maker)
-{
-	for (size_t i = 0; i < maker->traces->stack_landmarks.count && !maker->has_backward; i++)
-		maker->has_backward = maker->traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(BACKWARD);
-	for (size_t i = 0; i < maker->leaks->rows.count; i++)
-		maker->leaks->rows.items[i].hint = gmt_leak_hint(maker, &maker->leaks->rows.items[i]);
-}
-
 enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
 	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error)
@@ -321,11 +313,10 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 		drop_unasked(&maker);
 	done = done && find_phases(&maker) &&
 		find_by_end(&maker, GMT_LEAK_AGE) && find_by_end(&maker, GMT_LEAK_EXIT) &&
-		list_cached(ret_leaks, history);
+		list_cached(ret_leaks, history) && gmt_leak_give_hints(&maker);
 
 	if (done) {
 		gmt_leak_say_folded(&maker);
-		give_hints(&maker);
 		ret_leaks->given_back.count = gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
 		ret_leaks->levels_off.count = gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);
 		if (ret_leaks->rows.count)

@@ -84,6 +84,7 @@ struct gmt_leak_stack {
 
 struct gmt_leak {
 	enum gmt_leak_definition definition;
+	uint32_t group; /* number among those that were judged; UINT32_MAX: none */
 	uint32_t layer;
 	int32_t device; /* GMT_DEVICE_HOST: host memory */
 	uint32_t space;

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""Small programs with one cause each: what is said of it is true, and nothing else is said."""
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import tap
+from snapshots import CLI, SIM_PYTHON, Recording, sim_python
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
+
+# Each is a claim about a cause. A case names those that are true of its program; it must not hear the others.
+CLAIMS = ("no_grad", "reference cycle", "the graph that made", "with their graph", "with its graph", "never freed", "optimizer state",
+          "optimizer's step", "torch.cat", "checkpointed", "recurrent network", "the loss is kept", "pinned host memory", "modules are made",
+          "backward pass and kept", "without fragmentation", "private pools of CUDA graphs", "growing since", "What grew held")
+
+
+def record(script, kind, **environment):
+    command, libraries = sim_python(os.path.join(SCRIPTS, script + ".py"), kind)
+    run = Recording(command, None, {"SIMCUDA_DEVICES": "1", **environment}, libraries=libraries)
+    path = max(run.files, key=os.path.getsize)
+    return path, run.out
+
+
+def tell(*arguments):
+    done = subprocess.run([CLI, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return re.sub(r"\s+", " ", done.stdout)
+
+
+class Case(unittest.TestCase):
+    def check_text(self, text, *true):
+        for claim in CLAIMS:
+            if claim in true:
+                self.assertIn(claim, text)
+            else:
+                self.assertNotIn(claim, text)
+        for words in true:
+            self.assertIn(words, text)
+
+    def told(self, script, kind, *true, **environment):
+        """What leaks says, of which the claims in `true` and no others are part."""
+        path, _out = record(script, kind, **environment)
+        text = tell("leaks", path)
+        self.check_text(text[text.index("Leaks: "):], *true)
+        return json.loads(tell("leaks", "--json", path))["leaks"]
+
+    def categories(self, found):
+        return sorted({leak["category"] for leak in found})
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Evaluation(Case):
+    def test_outputs_with_their_graph_are_to_be_made_under_no_grad(self):
+        found = self.told("evaluates", "graph", "no_grad", "with their graph")
+        self.assertEqual(self.categories(found), ["activations", "inputs"])
+
+    def test_outputs_under_no_grad_are_not_told_to_be_made_under_it(self):
+        for kind in "no_grad", "decorated", "inference", "detached":
+            with self.subTest(kind):
+                (leak,) = self.told("evaluates", kind, "results of a model are kept")
+                self.assertEqual(leak["bytes_per_step"], 64 * 64 * 4)
+
+    def test_outputs_that_hooks_keep_are_no_graph(self):
+        self.told("evaluates", "hooks", "a hook")
+
+    def test_inputs_alone_are_inputs(self):
+        (leak,) = self.told("evaluates", "inputs", "look for a list or a cache of them")
+        self.assertEqual(leak["category"], "inputs")
+
+    def test_where_a_graph_is_not_shown_it_is_not_claimed(self):
+        self.told("evaluates", "own_forward", "made in a module's own code")
+        self.told("evaluates", "tuples", "made in a module's own code")
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Losses(Case):
+    def test_a_loss_behind_its_backward_pass_holds_no_graph(self):
+        self.told("losses", "after_backward", "the loss is kept", "loss.item()")
+
+    def test_a_loss_without_a_backward_pass_holds_its_graph(self):
+        self.told("losses", "with_graph", "the loss is kept", "the graph that made")
+
+    def test_a_detached_loss_holds_no_graph(self):
+        self.told("losses", "detached", "the loss is kept")
+        self.told("losses", "evaluated", "the loss is kept")
+        self.told("losses", "vectors", "the loss is kept", "on the CPU")
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Collections(Case):
+    def test_a_list_that_is_emptied_is_no_reference_cycle(self):
+        self.told("collects", "lists", "results of a model are kept")
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Closures(Case):
+    def test_what_a_closure_makes_is_no_optimizer_state(self):
+        for kind in "lbfgs", "adam", "lambda", "own_optimizer":
+            with self.subTest(kind):
+                found = self.told("closes", kind)
+                self.assertEqual(len(found), 2)
+                self.assertLessEqual(set(self.categories(found)), {"activations", "inputs"})
+
+    def test_what_optimizers_with_closures_make_themselves_is_their_state(self):
+        sizes = {"adam": 2, "own_optimizer": 1}
+        parameter_bytes = (256 * 256 + 256 + 256 + 1) * 4
+        for kind, copies in sizes.items():
+            with self.subTest(kind):
+                path, _out = record("closes", kind)
+                (table,) = json.loads(tell("report", "--json", "--by", "category", path))["tables"]
+                state = sum(row["max_live_bytes"] if "max_live_bytes" in row else row["total_bytes"]
+                            for row in table["rows"] if row["layer"] == "torch" and row["name"] == "optimizer state")
+                # PyTorch rounds each up to 512 bytes; the step counts of Adam are on the CPU.
+                self.assertAlmostEqual(state, copies * parameter_bytes, delta=copies * 4 * 512)
+
+    def test_a_closure_that_keeps_nothing_leaks_nothing(self):
+        self.assertEqual(self.told("closes", "healthy"), [])
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Others(Case):
+    def test_each_cause_is_named(self):
+        for kind, *true in (("pinned", "pinned host memory"), ("parameters", "modules are made"), ("gradients", "backward pass and kept"),
+                            ("checkpoint", "checkpointed"), ("cat", "torch.cat"), ("norms", "small tensors"),
+                            ("products", "results of operators"), ("hidden_detached", "recurrent network")):
+            with self.subTest(kind):
+                self.told("others", kind, *true)
+
+    def test_a_hidden_state_with_its_history_is_told_with_the_graph(self):
+        self.told("others", "hidden", "recurrent network", "the graph that made")
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class OutOfMemory(Case):
+    def refused(self, kind, *true):
+        path, _out = record("runs_out", kind, SIMCUDA_MEMORY="1000M")
+        text = tell("report", path)
+        self.assertIn("Out of memory: 1 request failed", text)
+        paragraph = text[text.index("Out of memory"):]
+        self.check_text(paragraph[:re.search(r"Leaks: |A step on|What the peak", paragraph).start()], *true)
+        return json.loads(tell("report", "--json", path))["ooms"][0], paragraph
+
+    def test_memory_in_the_pool_of_a_graph_is_not_what_would_have_fitted(self):
+        for kind in "pool", "partly_pool":
+            with self.subTest(kind):
+                oom, _text = self.refused(kind, "private pools of CUDA graphs", "too little")
+                self.assertIs(oom["would_fit"], False)
+                self.assertAlmostEqual(oom["graph_cached_bytes"], 400 << 20, delta=2 << 20)
+                self.assertLess(oom["usable_cached_bytes"], 4 << 20)
+
+    def test_what_grew_until_the_device_was_full_is_named_first(self):
+        _oom, text = self.refused("leak", "growing since", "What grew held", "without fragmentation")
+        self.assertRegex(text, r"PyTorch's blocks held \d+ MiB: \d+ MiB by \S+ in make \(growing since step \d+\), 500 MiB by \S+ in make,")
+
+    def test_what_was_held_all_the_time_does_not_grow(self):
+        self.refused("constant", "too little")
+        _oom, text = self.refused("one_line", "growing since", "What grew held", "without fragmentation")
+        self.assertEqual(text.count("growing since"), 1)
+        self.assertRegex(text, r"500 MiB by \S+ in make, 300 MiB by")
+
+    def test_the_cache_of_pytorch_is_none_for_others(self):
+        oom, _text = self.refused("beside", "which only PyTorch can use", "too little")
+        self.assertEqual((oom["layer"], oom["usable_cached_bytes"], oom["would_fit"]), ("cuda", 0, False))
+
+
+@unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+class Ends(Case):
+    """The end is that of the program's work, wherever it is told."""
+    def test_all_parts_of_a_report_mean_the_same_end(self):
+        for kind in "freed", "killed":
+            with self.subTest(kind):
+                path, out = record("ends", kind)
+                truth = json.loads(out.splitlines()[-1])
+                report = json.loads(tell("report", "--json", "--by", "category", path))
+                (layer,) = [row for row in report["devices"][0]["layers"] if row["layer"] == "torch"]
+                (end,) = [row for row in report["segments"] if row["moment"] == "end"]
+                lines = {line["name"]: line["bytes"] for line in report["ledger"][0]["lines"]}
+                rows = [row for row in report["tables"][0]["rows"] if row["layer"] == "torch"]
+                sites = [site for site in report["sites"] if site["layer"] == "torch"]
+                told = [layer["live_bytes"], layer["reported"]["allocated_bytes"], end["allocated_bytes"], lines["torch_live"],
+                        sum(row["live_bytes"] for row in rows), sum(site["live_bytes"] for site in sites),
+                        sum(space["live_bytes"] for space in layer["spaces"])]
+                self.assertEqual(told, [truth["allocated"]] * len(told))
+                self.assertEqual(layer["reported"]["reserved_bytes"], truth["reserved"])
+                for by in "step", "phase", "line", "owner":
+                    table = json.loads(tell("report", "--json", "--by", by, path))["tables"][0]
+                    self.assertEqual(sum(row["live_bytes"] for row in table["rows"] if row["layer"] == "torch"), truth["allocated"], by)
+                if kind == "freed":
+                    self.assertLess(layer["left_bytes"], layer["live_bytes"])
+                    self.assertIn("when the process ended", tell("report", path))
+                else:
+                    self.assertEqual(layer["left_bytes"], layer["live_bytes"])
+                    self.assertNotIn("when the process ended", tell("report", path))
+                self.assertEqual(sum(site["left_bytes"] for site in sites), layer["left_bytes"])
+
+    def test_differences_and_baselines_mean_it_too(self):
+        freed, out = record("ends", "freed")
+        killed, _out = record("ends", "killed")
+        allocated = json.loads(out.splitlines()[-1])["allocated"]
+        diff = json.loads(tell("diff", "--json", freed, killed))
+        (amounts,) = [row["live_bytes"] for row in diff["accounts"] if row["layer"] == "torch"]
+        self.assertEqual((amounts["base"], amounts["new"]), (allocated, allocated))
+        baseline = freed + ".baseline"
+        tell("check", "--baseline", baseline, "--update-baseline", freed)
+        with open(baseline, encoding="utf-8") as file:
+            self.assertIn(str(allocated), file.read())
+        self.assertIn("PASSED", tell("check", "--baseline", baseline, killed))
+
+
+if __name__ == "__main__":
+    tap.main()
