@@ -142,8 +142,8 @@ static uint32_t shared_frames(const struct stack *a, const struct stack *b)
 }
 
 /*
- * The innermost Python frame of those shared, other than those by which modules are called; UINT32_MAX when there is none, or when
- * a hook sees what is made further in.
+ * The innermost Python frame of those shared, other than those by which modules are called. UINT32_MAX when there is none,
+ * or when a hook sees what is made further in.
  */
 static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t shared)
 {

@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_LEAK_GRAPH_H
 
 /*
- * Whether the graph of a backward pass holds blocks of a finding. The graph of a result holds what was computed on the way to it.
- * A program gets one tensor from most functions of torch.nn, and the intermediate ones only by a hook. So where several
+ * Whether the graph of a backward pass holds blocks of a finding. The graph of a result holds what was computed on the way to
+ * it. A program gets one tensor from most functions of torch.nn, and the intermediate ones only by a hook. So where several
  * tensors from one call of such a function live on, and it had no hooks, a graph holds them. Part of analysis/leaks.
  */
 

@@ -184,7 +184,7 @@ static bool is_inputs(const struct evidence *evidence)
 	return is_category(evidence, GMT_CATEGORY_INPUTS);
 }
 
-static bool is_inputs_beside_results(const struct evidence *evidence)
+static bool is_inputs_next_to_results(const struct evidence *evidence)
 {
 	return is_inputs(evidence) && evidence->are_results_kept;
 }
@@ -241,7 +241,7 @@ static const struct {
 		"them" },
 	{ is_activations, "results of operators are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
-	{ is_inputs_beside_results, "tensors that the program made or copied to the device are kept from step to step: look "
+	{ is_inputs_next_to_results, "tensors that the program made or copied to the device are kept from step to step: look "
 		"for a list or a cache of them, or for results of a model that are kept without detach()" },
 	{ is_inputs, "tensors that the program made or copied to the device are kept from step to step: look for a "
 		"list or a cache of them" },
@@ -266,7 +266,7 @@ static bool is_binding(const char *owner)
 	return false;
 }
 
-/* Whether the owner of a finding's memory is a library that the rules of owners know by name: it may keep what it got for reuse. */
+/* Whether the owner of a finding's memory is a library that the rules of owners know by name. It may keep memory for reuse. */
 static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
 	const struct gmt_owners *owners = &maker->traces->owners;

@@ -254,8 +254,8 @@ static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry,
 }
 
 /*
- * An answer of NVML's may be of another moment than the driver's, and then says more than is in use. What it says of processes is not
- * known then.
+ * NVML's answer may be of another moment than the driver's. Where it says more than is in use, what it says of processes does not
+ * count.
  */
 static void drop_stale_processes(struct gmt_ledger_entry *entry)
 {

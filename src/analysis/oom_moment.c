@@ -186,8 +186,8 @@ static uint64_t at_most(uint64_t bytes, uint64_t most)
 }
 
 /*
- * Before PyTorch fails it gives back all empty segments that it may, and has looked for a gap. So what is cached in empty segments is in
- * pools that the request has no part in; a request in a capture has part in those of graphs alone.
+ * Before PyTorch fails it looks for a gap and gives back all empty segments that it may. So an empty segment that is left is in a
+ * pool that the request has no part in. A request in a capture has part in the pools of graphs alone.
  */
 static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool in_capture)
 {

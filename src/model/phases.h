@@ -10,7 +10,7 @@
  */
 bool gmt_phases_read(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot);
 
-/* The stamp of the end of the program's work, before the interpreter takes the program apart; UINT64_MAX when no mark says so. */
+/* The stamp at which the interpreter begins to take the program apart: the end of its work. UINT64_MAX: no mark says when. */
 uint64_t gmt_phases_work_end(const struct gmt_snapshot *snapshot);
 
 #endif

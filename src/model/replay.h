@@ -49,9 +49,9 @@ struct gmt_replay_live {
 };
 
 /*
- * What lived at the end of the program's work: before the interpreter takes the program apart, where a mark says when that is, else behind
- * the last event that was replayed. This is what *live* means in all that is reported; what the books hold in the end is what is *left*.
- * By index in the books; what came later has no row, and held nothing then.
+ * What lived at the end of the program's work: before the interpreter takes the program apart, where a mark says when that
+ * is, else behind the last event that was replayed. This is what *live* means in all reports. What the books hold in the end
+ * is *left*. By index in the books; what came later has no row, and held nothing then.
  */
 struct gmt_replay_end {
 	uint64_t stamp; /* UINT64_MAX: behind the last event */
@@ -124,7 +124,7 @@ struct gmt_replay_options {
 enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);
 
-/* What lived at the end of the program's work, by index in the books. An account as it was then; all zero when there was none. */
+/* What lived at the end of the program's work, by index in the books. An account as it was then; all zero: there was none. */
 struct gmt_books_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account);
 struct gmt_replay_live gmt_replay_end_space(const struct gmt_replay *replay, size_t space);
 struct gmt_replay_live gmt_replay_end_site(const struct gmt_replay *replay, size_t site);

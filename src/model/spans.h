@@ -19,8 +19,8 @@ struct gmt_spans {
 };
 
 /*
- * Fills `spans` (zeroed) with the times in which more marks of kind `begins` than of kind `ends` had been seen. An end without
- * a beginning is passed over. False when out of memory.
+ * Fills `spans` (zeroed) with the times in which more marks of kind `begins` than of kind `ends` had been seen. An end
+ * without a beginning is passed over. False when out of memory.
  */
 bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot, enum gmt_mark_kind begins,
 	enum gmt_mark_kind ends);

@@ -59,7 +59,7 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
 /* The place of a Python frame; a frame or function that the file lacks is shown as such. */
 bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id, uint32_t *ret_place);
 
-/* Whether the Python frame number `at` of the stack at hand, which is one of PyTorch's optimizers, works itself and runs no closure. */
+/* Whether the Python frame number `at` of the stack at hand, which is of one of PyTorch's optimizers, runs no closure. */
 bool gmt_traces_is_by_optimizer(struct gmt_traces_merger *merger, size_t at);
 
 /*

@@ -54,10 +54,13 @@ def write(name, events, stacks, marks=(), command=b"python\0train.py\0"):
                     {"stamp": 10**6, "monotonic_ns": 10**6, "realtime_ns": 10**18 + 10**6}),
             w.block("thread", {"id": 1, "tid": 7, "name": "python"}),
             w.block("api", {"id": 1, "name": "reportMemoryUsageToProfiler", "library": "c10"}),
-            w.block("code", *({"id": number, "function": CODES[name][0], "file": CODES[name][1]} for name, number in NUMBERS.items())),
+            w.block("code", *({"id": number, "function": CODES[name][0], "file": CODES[name][1]}
+                              for name, number in NUMBERS.items())),
             w.block("frame", *({"id": number, "code": number, "line": 10 * number} for number in NUMBERS.values())),
-            w.block("frames", *({"id": i + 1, "items": [NUMBERS[name] << 1 for name in stack]} for i, stack in enumerate(stacks))),
-            *([w.block("mark", *marks)] if marks else []), w.block("event", *events), w.end(len(events), events[-1]["stamp"] + 1000))
+            w.block("frames", *({"id": i + 1, "items": [NUMBERS[name] << 1 for name in stack]}
+                                for i, stack in enumerate(stacks))),
+            *([w.block("mark", *marks)] if marks else []), w.block("event", *events),
+            w.end(len(events), events[-1]["stamp"] + 1000))
     return path
 
 

@@ -12,9 +12,10 @@ from snapshots import CLI, SIM_PYTHON, Recording, sim_python
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
 # Each is a claim about a cause. A case names those that are true of its program; it must not hear the others.
-CLAIMS = ("no_grad", "reference cycle", "the graph that made", "with their graph", "with its graph", "never freed", "optimizer state",
-          "optimizer's step", "torch.cat", "checkpointed", "recurrent network", "the loss is kept", "pinned host memory", "modules are made",
-          "backward pass and kept", "without fragmentation", "private pools of CUDA graphs", "growing since", "What grew held")
+CLAIMS = ("no_grad", "reference cycle", "the graph that made", "with their graph", "with its graph", "never freed",
+          "optimizer state", "optimizer's step", "torch.cat", "checkpointed", "recurrent network", "the loss is kept",
+          "pinned host memory", "modules are made", "backward pass and kept", "without fragmentation",
+          "private pools of CUDA graphs", "growing since", "What grew held")
 
 
 def record(script, kind, **environment):
@@ -123,9 +124,9 @@ class Closures(Case):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Others(Case):
     def test_each_cause_is_named(self):
-        for kind, *true in (("pinned", "pinned host memory"), ("parameters", "modules are made"), ("gradients", "backward pass and kept"),
-                            ("checkpoint", "checkpointed"), ("cat", "torch.cat"), ("norms", "small tensors"),
-                            ("products", "results of operators"), ("hidden_detached", "recurrent network")):
+        for kind, *true in (("pinned", "pinned host memory"), ("parameters", "modules are made"),
+                            ("gradients", "backward pass and kept"), ("checkpoint", "checkpointed"), ("cat", "torch.cat"), ("norms", "small tensors"),
+                            ("products", "are kept from step to step"), ("hidden_detached", "recurrent network")):
             with self.subTest(kind):
                 self.told("others", kind, *true)
 
@@ -153,7 +154,8 @@ class OutOfMemory(Case):
 
     def test_what_grew_until_the_device_was_full_is_named_first(self):
         _oom, text = self.refused("leak", "growing since", "What grew held", "without fragmentation")
-        self.assertRegex(text, r"PyTorch's blocks held \d+ MiB: \d+ MiB by \S+ in make \(growing since step \d+\), 500 MiB by \S+ in make,")
+        self.assertRegex(text, r"PyTorch's blocks held \d+ MiB: \d+ MiB by \S+ in make \(growing since step \d+\), "
+                               r"500 MiB by \S+ in make,")
 
     def test_what_was_held_all_the_time_does_not_grow(self):
         self.refused("constant", "too little")
@@ -187,7 +189,8 @@ class Ends(Case):
                 self.assertEqual(layer["reported"]["reserved_bytes"], truth["reserved"])
                 for by in "step", "phase", "line", "owner":
                     table = json.loads(tell("report", "--json", "--by", by, path))["tables"][0]
-                    self.assertEqual(sum(row["live_bytes"] for row in table["rows"] if row["layer"] == "torch"), truth["allocated"], by)
+                    live = sum(row["live_bytes"] for row in table["rows"] if row["layer"] == "torch")
+                    self.assertEqual(live, truth["allocated"], by)
                 if kind == "freed":
                     self.assertLess(layer["left_bytes"], layer["live_bytes"])
                     self.assertIn("when the process ended", tell("report", path))
