@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/fold_calls.h"
 
+#include <sys/stat.h>
+
 #include "base/budget.h"
 #include "model/snapshot.h"
 #include "model/symbols_cache.h"
@@ -56,7 +58,11 @@ void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path)
 	struct gmt_snapshot *snapshot;
 	uint32_t left_out = gmt_budget.left_out;
 	struct gmt_error error;
+	struct stat about;
 
+	/* A pipe can be read once only, which the fold does. */
+	if (stat(path, &about) || !S_ISREG(about.st_mode))
+		return;
 	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
 		return;
 	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->past.has_fold &&

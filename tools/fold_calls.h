@@ -12,7 +12,8 @@ struct gmt_fold_calls {
 
 /*
  * Tells the ends of calls of modules from the events of a recording, as reports do: of a folded recording reports cannot. No
- * marks where its own say what a step is, where a part of it was folded before, and where it cannot be told.
+ * marks where its own say what a step is, where a part of it was folded before, where it is no regular file, and where it
+ * cannot be told.
  */
 void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path);
 

@@ -212,6 +212,13 @@ class Fold(unittest.TestCase):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertFalse([name for name in os.listdir(cli.FOLDER) if name.startswith("n.gmt")])
 
+    def test_a_recording_may_come_through_a_pipe(self):
+        path, folded = cli.make("piped.gmt.gz"), cli.place("piped-folded.gmt.gz")
+        with open(path, "rb") as file:
+            done = cli.run("fold", "/dev/stdin", "--force", "-o", folded, input=file.read(), text=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_same(path, folded)
+
     def test_a_recording_that_is_cut_is_folded_up_to_there(self):
         path = cli.make("whole.gmt.gz", events=20000, threads=2)
         with open(path, "rb") as file:
