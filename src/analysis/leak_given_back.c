@@ -36,6 +36,8 @@ enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, 
 	uint64_t in_work = bytes_before(maker, span->moment, early);
 	uint64_t at_end = bytes_before(maker, GMT_MOMENT_WORK_END, early);
 
+	if (maker->timeline->series[span->series].frees_itself)
+		return GMT_MOMENT_WORK_END;
 	return in_work && at_end >= in_work / 2 ? GMT_MOMENT_WORK_END : GMT_MOMENT_LAST_ALLOCATION;
 }
 
@@ -46,11 +48,15 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	const struct gmt_history_capture *horizon = &maker->history->captures[search->horizon];
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->horizon, group, &count);
-	uint64_t bytes = 0;
+	uint64_t first = maker->timeline->series[search->span.series].steps.items[0].begin, bytes = 0;
 
 	if (!horizon->taken || horizon->stamp <= last_step->stamp)
 		return UINT64_MAX;
 	for (size_t i = 0; i < count; i++)
+		bytes += gmt_leak_is_looked_at(search, &blocks[i]) && blocks[i].stamp > first ? blocks[i].size_bytes : 0;
+	/* What was there before the steps is none of what they kept, whenever it ends. */
+	blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	for (size_t i = 0; i < count && blocks[i].stamp <= first; i++)
 		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
 }

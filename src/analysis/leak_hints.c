@@ -328,7 +328,7 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 		.is_torch = maker->groups.items[leak->group].is_torch,
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
 		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
-			maker->timeline->series[leak->series].source == GMT_STEPS_FORWARD &&
+			gmt_steps_are_told(maker->timeline->series[leak->series].source) &&
 			/* In training without an optimizer, calls are steps too. */
 			(maker->timeline->series_count > 1 || !hints->has_backward),
 		.is_within_module = is_line_within_module(maker, leak),

@@ -35,7 +35,7 @@ static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group
 	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
 	bool is_of_module = row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
 	bool may_be_text = is_of_module &&
-		rising->search->maker->timeline->series[rising->search->span.series].source == GMT_STEPS_FORWARD;
+		gmt_steps_are_told(rising->search->maker->timeline->series[rising->search->span.series].source);
 	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) && !may_be_text;
 
 	/* It doubled a while ago, and is no batch that was made larger. */

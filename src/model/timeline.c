@@ -2,12 +2,15 @@
 #include "model/timeline.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "model/counters.h"
 #include "model/forward.h"
+#include "model/loops.h"
 #include "model/phases.h"
+#include "model/repeats.h"
 #include "model/step_pasts.h"
 
 const char *gmt_step_source_name(enum gmt_step_source source)
@@ -17,6 +20,9 @@ const char *gmt_step_source_name(enum gmt_step_source source)
 		[GMT_STEPS_NVTX] = "nvtx",
 		[GMT_STEPS_OPTIMIZER] = "optimizer",
 		[GMT_STEPS_FORWARD] = "forward",
+		[GMT_STEPS_LOOP] = "loop",
+		[GMT_STEPS_PATTERN] = "pattern",
+		[GMT_STEPS_ALLOCATIONS] = "allocations",
 	};
 
 	return source < GMT_STEPS_SOURCES ? names[source] : "?";
@@ -263,7 +269,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static const char *why_none(const struct gmt_snapshot *snapshot, bool may_be_folded)
+static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_folded)
 {
 	if (!snapshot->has_torch)
 		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
@@ -278,6 +284,13 @@ static const char *why_none(const struct gmt_snapshot *snapshot, bool may_be_fol
 		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
 			"that are in totals only";
 	return "no optimizer made a step, no module was called, and the program sets no marks";
+}
+
+static void say_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot, const char *why_no_repeats)
+{
+	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s", no_steps(snapshot, timeline->may_be_folded), why_no_repeats ? "; " : "",
+		why_no_repeats ? why_no_repeats : "");
+	timeline->why_none = timeline->name_text;
 }
 
 enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struct gmt_snapshot *snapshot,
@@ -295,6 +308,9 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 		done = steps_of_ranges(timeline);
 	if (done && !first->steps.count)
 		done = steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
+	/* Of what was folded nothing tells where passes began. */
+	if (done && !first->steps.count && !snapshot->past.has_fold)
+		done = gmt_loops_steps(snapshot, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* Marks that the program sets itself mean what it wants counted: nothing else is. */
 	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
@@ -310,8 +326,16 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 		}
 		timeline->series_count += forward->steps.count != 0;
 	}
-	if (!timeline->series_count)
-		timeline->why_none = why_none(snapshot, timeline->may_be_folded);
+	if (done && !timeline->series_count) {
+		const char *why = snapshot->past.has_fold ?
+			"what its first events repeat is not known, as they are in totals only" : NULL;
+
+		if (!snapshot->past.has_fold)
+			done = gmt_repeats_steps(snapshot, traces, timeline, first, &why);
+		timeline->series_count = first->steps.count != 0;
+		if (!timeline->series_count)
+			say_why_none(timeline, snapshot, why);
+	}
 	if (done)
 		return GMT_OK;
 	gmt_timeline_fini(timeline);

@@ -7,8 +7,8 @@
  * analyses. docs/steps.md says the rules in words.
  *
  * Steps come from the first of these that has any: the program's own marks, NVTX ranges that are
- * called a step, PyTorch's optimizers. The parts of the program that have none of them (evaluation,
- * inference) get a counter of their own: outermost calls of a module, told from the stacks.
+ * called a step, PyTorch's optimizers, passes of the program's outermost loop, outermost calls of a module, what its
+ * allocations repeat, so many allocations each. Evaluation beside an optimizer gets a counter of its own: calls of a module.
  */
 
 #include <stdbool.h>
@@ -23,8 +23,17 @@ enum gmt_step_source {
 	GMT_STEPS_NVTX,
 	GMT_STEPS_OPTIMIZER,
 	GMT_STEPS_FORWARD,
+	GMT_STEPS_LOOP,
+	GMT_STEPS_PATTERN,
+	GMT_STEPS_ALLOCATIONS,
 	GMT_STEPS_SOURCES,
 };
+
+/* Whether steps of this source are told from allocations, not from what the program says or does at their ends. */
+static inline bool gmt_steps_are_told(enum gmt_step_source source)
+{
+	return source >= GMT_STEPS_FORWARD;
+}
 
 /* A step's events have stamps above `begin` and up to `end`. Steps do not overlap and are in order. */
 struct gmt_step {
@@ -43,6 +52,7 @@ struct gmt_step_past {
 struct gmt_step_series {
 	enum gmt_step_source source;
 	const char *name; /* what counts: the optimizer's class, the range's name; "" for the program's own */
+	bool frees_itself; /* no interpreter takes the program apart at its end: what ends there, it frees itself */
 	GMT_VEC(struct gmt_step) steps;
 	GMT_VEC(struct gmt_step_past) past; /* of a folded recording, in order: whose steps the series has up to the fold */
 	bool lacks_past; /* some of these steps are missing, or the fold kept nothing of what sites held at their ends */
@@ -70,6 +80,7 @@ struct gmt_timeline {
 	size_t series_count; /* 0: no steps were found */
 	const char *why_none; /* then: why, for the reader */
 	bool may_be_folded;   /* calls of modules may lie in events that are in totals only, and are not told */
+	char name_text[320]; /* why_none, and the name of steps by loop, pattern or allocations */
 	GMT_VEC(struct gmt_phase) phases; /* by begin */
 	GMT_VEC(struct gmt_phase_segment) segments;     /* of all phases */
 	GMT_VEC(struct gmt_phase_segment) own_segments; /* of those that the program marked and ended */
@@ -82,7 +93,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 
 void gmt_timeline_fini(struct gmt_timeline *timeline);
 
-/* "program", "nvtx", "optimizer", "forward". */
+/* "program", "nvtx", "optimizer", "forward", "loop", "pattern", "allocations". */
 const char *gmt_step_source_name(enum gmt_step_source source);
 
 /* The step of a series that a stamp lies in; false when it lies in none. */

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Steps of programs without marks, optimizers and modules, told from lines, patterns and numbers of allocations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "recording.h"
+#include "temporary.h"
+
+static struct recording recording;
+static uint64_t kept;
+
+static uint32_t at(const char *frames)
+{
+	return recording_stack(&recording, frames);
+}
+
+static uint32_t line(unsigned number)
+{
+	char frames[80];
+
+	snprintf(frames, sizeof(frames), "/me/serve.py:%u main", number);
+	return at(frames);
+}
+
+/* Makes a block on the stack and frees it at once. */
+static void use(uint32_t stack)
+{
+	recording_free(&recording, GMT_LAYER_TORCH, ALLOC(&recording, .size_bytes = 1024, .stack = stack), 1024);
+}
+
+static void keep(uint32_t stack)
+{
+	ALLOC(&recording, .size_bytes = 512, .stack = stack);
+	kept++;
+}
+
+static void begin(void)
+{
+	kept = 0;
+	recording_begin(&recording, path);
+}
+
+/* How many steps of that source there are; 0: others, or none. */
+static size_t steps(enum gmt_step_source source)
+{
+	size_t count;
+
+	recording_read(&recording);
+	count = recording.timeline.series_count && recording.timeline.series[0].source == source ?
+		recording.timeline.series[0].steps.count : 0;
+	recording_end(&recording);
+	return count;
+}
+
+static void a_pass_begins_where_the_line_goes_back(void **state)
+{
+	(void)state;
+	begin();
+	use(line(3));
+	for (int i = 0; i < 20; i++) {
+		use(line(10));
+		use(line(11));
+		keep(line(12));
+	}
+	recording_read(&recording);
+	assert_int_equal(recording.timeline.series[0].source, GMT_STEPS_LOOP);
+	assert_int_equal(recording.timeline.series[0].steps.count, 20);
+	assert_string_equal(recording.timeline.series[0].name, "serve.py:10");
+	/* The steps lie next to each other. */
+	for (size_t i = 1; i < 20; i++)
+		assert_int_equal(recording.timeline.series[0].steps.items[i].begin,
+			recording.timeline.series[0].steps.items[i - 1].end);
+	recording_end(&recording);
+}
+
+static void a_request_contains_its_tokens(void **state)
+{
+	(void)state;
+	begin();
+	for (int request = 0; request < 20; request++) {
+		use(line(10));
+		for (int token = 0; token < 3 + request % 5; token++) {
+			use(line(12));
+			use(line(13));
+		}
+	}
+	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
+}
+
+static void few_passes_of_the_outer_loop_leave_the_steps_to_the_inner_one(void **state)
+{
+	(void)state;
+	begin();
+	for (int epoch = 0; epoch < 4; epoch++) {
+		use(line(10));
+		for (int batch = 0; batch < 10; batch++) {
+			use(line(12));
+			use(line(13));
+		}
+	}
+	/* The first of each epoch begins at the epoch's own line. */
+	assert_int_equal(steps(GMT_STEPS_LOOP), 40);
+}
+
+static void requests_of_one_line_are_calls_of_the_function_that_serves_them(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 20; i++) {
+		use(at("/me/serve.py:30 serve\n/me/serve.py:10 main"));
+		use(at("/me/serve.py:31 serve\n/me/serve.py:10 main"));
+	}
+	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
+}
+
+static void threads_of_a_pool_share_a_loop(void **state)
+{
+	uint32_t first, second;
+
+	(void)state;
+	begin();
+	first = at("/me/serve.py:30 serve\n/lib/threading.py:10 run");
+	second = at("/me/serve.py:31 serve\n/lib/threading.py:10 run");
+	for (int i = 0; i < 10; i++)
+		for (int half = 0; half < 2; half++)
+			for (uint32_t thread = PROGRAM; thread <= OTHER_THREAD; thread += 2)
+				recording_free(&recording, GMT_LAYER_TORCH, ALLOC(&recording, .size_bytes = 512,
+					.stack = half ? second : first, .thread = thread), 512);
+	assert_int_equal(steps(GMT_STEPS_LOOP), 2 * 10);
+}
+
+static void an_expression_of_several_lines_is_one_pass(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 20; i++) {
+		use(at("/me/serve.py:50 embed\n/me/serve.py:11 main"));
+		use(at("/me/serve.py:60 add\n/me/serve.py:10 main"));
+		use(at("/me/serve.py:50 embed\n/me/serve.py:12 main"));
+		use(at("/me/serve.py:61 multiply\n/me/serve.py:10 main"));
+	}
+	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
+}
+
+static void a_pass_that_is_left_early_is_a_pass(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 30; i++) {
+		use(line(10));
+		if (i % 3 != 2)
+			use(line(12));
+	}
+	assert_int_equal(steps(GMT_STEPS_LOOP), 30);
+}
+
+static void a_loop_that_only_sets_up_is_none(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 30; i++) {
+		use(line(4));
+		keep(line(5));
+	}
+	for (int i = 0; i < 60; i++)
+		use(line(20));
+	assert_int_equal(steps(GMT_STEPS_LOOP), 0);
+}
+
+static void equal_layers_are_one_call(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 20; i++) {
+		use(line(10));
+		for (int layer = 0; layer < 12; layer++)
+			use(at("/me/net.py:1 forward\n" MODULE_FRAME "\n/me/net.py:5 forward\n" MODULE_FRAME "\n/me/serve.py:11 main"));
+	}
+	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
+}
+
+static void a_program_that_frees_little_has_no_steps_and_is_told_why(void **state)
+{
+	(void)state;
+	begin();
+	for (int i = 0; i < 40; i++) {
+		keep(line(10));
+		keep(line(11));
+		keep(line(12));
+		if (i % 2)
+			use(line(13));
+	}
+	recording_read(&recording);
+	assert_int_equal(recording.timeline.series_count, 0);
+	assert_non_null(strstr(recording.timeline.why_none, "frees less than a quarter of its blocks"));
+	recording_end(&recording);
+}
+
+static void what_repeats_in_one_line_is_a_pattern(void **state)
+{
+	uint32_t stacks[3];
+
+	(void)state;
+	begin();
+	stacks[0] = at("/lib/array.py:1 zeros\n/me/serve.py:10 main");
+	stacks[1] = at("/lib/other.py:2 add\n/me/serve.py:10 main");
+	stacks[2] = at("/lib/third.py:3 copy\n/me/serve.py:10 main");
+	for (int i = 0; i < 15; i++)
+		for (int j = 0; j < 3; j++)
+			use(stacks[j]);
+	assert_int_equal(steps(GMT_STEPS_PATTERN), 15);
+}
+
+static void what_does_not_repeat_is_counted(void **state)
+{
+	uint32_t stacks[3];
+	unsigned random = 1;
+
+	(void)state;
+	for (int count = 3200; count >= 3199; count--) {
+		begin();
+		stacks[0] = at("/lib/array.py:1 zeros\n/me/serve.py:10 main");
+		stacks[1] = at("/lib/other.py:2 add\n/me/serve.py:10 main");
+		stacks[2] = at("/lib/third.py:3 copy\n/me/serve.py:10 main");
+		for (int i = 0; i < count; i++) {
+			random = random * 1103515245 + 12345;
+			use(stacks[(random >> 16) % 3]);
+		}
+		assert_int_equal(steps(GMT_STEPS_ALLOCATIONS), count == 3200 ? 64 : 0);
+	}
+}
+
+static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **state)
+{
+	uint64_t model;
+
+	(void)state;
+	begin();
+	/* One line of a helper makes all of them. */
+	model = ALLOC(&recording, .size_bytes = 1 << 20, .stack = at("/me/serve.py:50 empty\n/me/serve.py:3 main"),
+		.layer = GMT_LAYER_CUDA);
+	for (int i = 0; i < 60; i++) {
+		uint64_t scratch = ALLOC(&recording, .size_bytes = 4096, .stack = line(10), .layer = GMT_LAYER_CUDA);
+
+		ALLOC(&recording, .size_bytes = 512, .stack = at("/me/serve.py:50 empty\n/me/serve.py:12 main"),
+			.layer = GMT_LAYER_CUDA);
+		recording_free(&recording, GMT_LAYER_CUDA, scratch, 4096);
+	}
+	/* The program goes on for a while, so that what it frees is given back. */
+	recording_free(&recording, GMT_LAYER_CUDA, model, 1 << 20);
+	ALLOC(&recording, .size_bytes = 512, .stack = line(30), .layer = GMT_LAYER_CUDA);
+	recording_judge(&recording, GMT_REPLAY_TO_END, NULL);
+	assert_int_equal(recording.leaks.rows.items[0].definition, GMT_LEAK_GROWTH);
+	assert_int_equal((int)(recording.leaks.rows.items[0].bytes_per_step + 0.5), 512);
+	recording_end(&recording);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(a_pass_begins_where_the_line_goes_back),
+		TEST(a_request_contains_its_tokens),
+		TEST(few_passes_of_the_outer_loop_leave_the_steps_to_the_inner_one),
+		TEST(requests_of_one_line_are_calls_of_the_function_that_serves_them),
+		TEST(threads_of_a_pool_share_a_loop),
+		TEST(an_expression_of_several_lines_is_one_pass),
+		TEST(a_pass_that_is_left_early_is_a_pass),
+		TEST(a_loop_that_only_sets_up_is_none),
+		TEST(equal_layers_are_one_call),
+		TEST(a_program_that_frees_little_has_no_steps_and_is_told_why),
+		TEST(what_repeats_in_one_line_is_a_pattern),
+		TEST(what_does_not_repeat_is_counted),
+		TEST(what_was_there_before_the_steps_does_not_hide_what_they_keep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
