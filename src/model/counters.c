@@ -7,7 +7,7 @@
 struct chain {
 	uint64_t class;
 	uint64_t last;
-	uint64_t count;
+	uint64_t count, late;
 	bool in_rows; /* all of them count several times in a row */
 };
 
@@ -40,6 +40,7 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	counters->rows.items[index].runs += counters->last_plus_1 != index + 1;
 	counters->last_plus_1 = index + 1;
 	counters->rows.items[index].count++;
+	counters->rows.items[index].late += counters->is_late;
 	return true;
 }
 
@@ -84,10 +85,12 @@ bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chainin
 			chains.items[c].last = row->last > chains.items[c].last ? row->last : chains.items[c].last;
 			chains.items[c].in_rows &= row->count >= IN_A_ROW * row->runs;
 			chains.items[c].count += row->count;
+			chains.items[c].late += row->late;
 		}
 	}
 	for (size_t c = 0; c < chains.count; c++)
-		if (chains.items[c].count > chains.items[counters->winner].count)
+		if (counters->is_late ? chains.items[c].late > chains.items[counters->winner].late :
+			chains.items[c].count > chains.items[counters->winner].count)
 			counters->winner = (uint32_t)c;
 	gmt_vec_fini(&chains);
 	return done;

@@ -5,7 +5,7 @@
 /*
  * Which of several things counts the steps. Things of one class that are used one after the other, not
  * side by side, are one counter: one ends before the other begins. The counter that counts most often
- * wins, of equal ones the one that began first.
+ * wins, of equal ones the one that began first. Where the caller says what is late, only that counts.
  */
 
 #include <stdbool.h>
@@ -18,6 +18,7 @@ struct gmt_counter {
 	uint64_t class; /* hash of class name */
 	uint64_t first, last; /* stamps */
 	uint64_t count;
+	uint64_t late; /* of them, while is_late was set */
 	uint64_t runs; /* times that it counted after another one did */
 	uint32_t chain;
 };
@@ -26,6 +27,7 @@ struct gmt_counters {
 	struct gmt_map ids; /* thing and class to index */
 	GMT_VEC(struct gmt_counter) rows;
 	size_t last_plus_1; /* row that counted last */
+	bool is_late; /* set by the caller: what counts from now on decides, as helpers that fill a cache count less and less */
 	uint32_t winner; /* chain */
 };
 

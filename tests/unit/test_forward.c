@@ -80,6 +80,70 @@ static void a_loop_over_equal_layers_with_a_head_is_one_call(void **state)
 	assert_int_equal(calls(), 7);
 }
 
+/*
+ * `layers` equal ones, each of which frees what the one before made; the caller holds each result until it has the next
+ * one.
+ */
+static void call_equal_layers(int count, uint64_t *result)
+{
+	uint64_t before = 0, made = 0;
+
+	for (int i = 0; i < count; i++) {
+		made = ALLOC(&recording, .size_bytes = 1024, .stack = layers[0]);
+		if (before)
+			recording_free(&recording, GMT_LAYER_TORCH, before, 1024);
+		before = made;
+	}
+	if (*result)
+		recording_free(&recording, GMT_LAYER_TORCH, *result, 1024);
+	*result = made;
+}
+
+static void equal_layers_without_a_head_are_one_call_by_what_they_free(void **state)
+{
+	uint64_t result = 0;
+
+	(void)state;
+	begin();
+	for (int i = 0; i < 15; i++)
+		call_equal_layers(12, &result);
+	assert_int_equal(calls(), 15);
+}
+
+/* The line of the program that calls is the only one that allocates: lines do not go back. */
+static void equal_layers_are_one_call_where_the_caller_makes_something_between_calls(void **state)
+{
+	uint32_t copy;
+
+	(void)state;
+	begin();
+	copy = recording_stack(&recording, TORCH_FOLDER "/_tensor.py:1 clone\n/me/eval.py:10 evaluate");
+	for (int i = 0; i < 9; i++) {
+		for (int layer = 0; layer < 6; layer++)
+			allocate(layers[0], 1024);
+		allocate(copy, 512);
+	}
+	assert_int_equal(calls(), 9);
+}
+
+static void a_helper_that_fills_a_cache_does_not_count(void **state)
+{
+	uint32_t helper;
+
+	(void)state;
+	begin();
+	helper = call("/me/net.py:7 embed", "/me/eval.py:10 word");
+	for (int i = 0; i < 40; i++) {
+		for (int word = 0; word < (i < 10 ? 5 : i % 4 == 0); word++) {
+			allocate(helper, 512);
+			allocate(outside, 512);
+		}
+		allocate(layers[0], 1024);
+		allocate(outside, 512);
+	}
+	assert_int_equal(calls(), 40);
+}
+
 static void sizes_may_vary_from_call_to_call(void **state)
 {
 	(void)state;
@@ -280,6 +344,9 @@ int main(void)
 		cmocka_unit_test(a_step_is_the_same_wherever_the_one_before_was_found),
 		TEST(calls_with_nothing_between_are_told_by_what_repeats),
 		TEST(a_loop_over_equal_layers_with_a_head_is_one_call),
+		TEST(equal_layers_without_a_head_are_one_call_by_what_they_free),
+		TEST(equal_layers_are_one_call_where_the_caller_makes_something_between_calls),
+		TEST(a_helper_that_fills_a_cache_does_not_count),
 		TEST(sizes_may_vary_from_call_to_call),
 		TEST(a_first_call_that_sets_things_up_is_one_call),
 		TEST(a_first_call_of_another_size_ends_where_it_ends),
