@@ -63,7 +63,7 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 {
 	struct gmt_leaks_view leaks = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks, .step_parts = &parts->step_parts,
 		.limit = UINT64_MAX, .frames = options->frames, .brief = true,
 	};
 	struct gmt_report report = {

@@ -21,7 +21,7 @@ static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, bool w
 	if (!gmt_ledger_watch_init(&parts->ledger_watch, parts->snapshot, &parts->traces))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	struct gmt_replay_observer observers[3 + GMT_WHERE_OBSERVERS] = {
+	struct gmt_replay_observer observers[4 + GMT_WHERE_OBSERVERS] = {
 		parts->history.observer,
 		gmt_ooms_observer(&parts->ooms),
 		parts->ledger_watch.observer,
@@ -30,9 +30,15 @@ static enum gmt_status replay(struct gmt_parts *parts, uint64_t until_ns, bool w
 
 	if (wants_where && (status = gmt_where_init(&parts->where, parts->snapshot, &parts->traces, &parts->timeline, error)))
 		return status;
+	if (wants_where) {
+		gmt_step_parts_init(&parts->step_parts, &parts->timeline, &parts->traces);
+		observers[options.observer_count++] = parts->step_parts.observer;
+	}
 	if (wants_where)
 		options.observer_count += gmt_where_observers(&parts->where, observers + options.observer_count);
 	status = gmt_replay_init(&parts->replay, parts->snapshot, &parts->traces, &options, error);
+	if (!status && wants_where && !gmt_step_parts_finish(&parts->step_parts, &parts->replay, &parts->history))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return status || !wants_where ? status : gmt_where_finish(&parts->where, &parts->replay, until_ns, error);
 }
 
@@ -77,6 +83,7 @@ void gmt_parts_fini(struct gmt_parts *parts)
 	gmt_heaps_fini(&parts->heaps);
 	gmt_sites_fini(&parts->sites);
 	gmt_summary_fini(&parts->summary);
+	gmt_step_parts_fini(&parts->step_parts);
 	gmt_where_fini(&parts->where);
 	gmt_replay_fini(&parts->replay);
 	gmt_ledger_fini(&parts->ledger);

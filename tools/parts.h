@@ -11,6 +11,7 @@
 #include "analysis/ledger.h"
 #include "analysis/ooms.h"
 #include "analysis/sites.h"
+#include "analysis/step_parts.h"
 #include "analysis/summary.h"
 #include "analysis/where.h"
 #include "model/replay.h"
@@ -27,7 +28,8 @@ struct gmt_parts {
 	struct gmt_ledger_watch ledger_watch;
 	struct gmt_ledger ledger;
 	struct gmt_replay replay;
-	struct gmt_where where; /* when it was asked for */
+	struct gmt_where where; /* when it was asked for, ... */
+	struct gmt_step_parts step_parts; /* ... as this */
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_heaps heaps;

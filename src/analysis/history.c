@@ -21,7 +21,6 @@ struct state {
 	const struct gmt_timeline *timeline;
 	struct gmt_history *history;
 	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
-	GMT_VEC(uint8_t) site_parts;
 	GMT_VEC(struct burst) bursts;
 	size_t room_sites, room_accounts; /* that there is room for */
 	struct gmt_history_roles roles;
@@ -38,7 +37,7 @@ enum gmt_part gmt_part_of(uint32_t landmarks)
 		return GMT_PART_BACKWARD;
 	if (HAS(OPTIMIZER))
 		return GMT_PART_OPTIMIZER;
-	return HAS(MODULE_CALL) ? GMT_PART_FORWARD : GMT_PART_OTHER;
+	return HAS(MODULE_CALL) || HAS(LOSS) ? GMT_PART_FORWARD : GMT_PART_OTHER;
 #undef HAS
 }
 
@@ -65,7 +64,7 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 #define GROW(vec, to) \
 	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
 	/* What is new is zero. */
-	if (!GROW(&history->sites, sites) || !GROW(&state->site_parts, sites) || !GROW(&state->bursts, sites))
+	if (!GROW(&history->sites, sites) || !GROW(&state->bursts, sites))
 		return false;
 #undef GROW
 	for (size_t i = 0; i < state->timeline->series_count; i++)
@@ -165,25 +164,16 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	state->allocations++;
 	if (!make_room(state, books))
 		return false;
-	if (!state->site_parts.items[site])
-		state->site_parts.items[site] = (uint8_t)(1 + gmt_part_of(
-			state->traces->stack_landmarks.items[replay->site_stacks.items[site]]));
 	note_order(state, replay, site);
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		struct gmt_history_follower *follower = &state->followers[i];
 		struct gmt_history_running *running;
-		struct gmt_history_part *part;
 
 		if (!gmt_history_touch(follower, site, site_bytes - event->size_bytes))
 			return false;
 		if (!follower->inside || account >= follower->accounts.count)
 			continue;
 		running = &follower->accounts.items[account];
-		part = &running->parts[state->site_parts.items[site] - 1];
-		part->made_bytes += event->size_bytes;
-		part->left_bytes += event->size_bytes;
-		if (live_bytes > part->peak_bytes)
-			part->peak_bytes = live_bytes;
 		if (live_bytes > running->peak_bytes)
 			running->peak_bytes = live_bytes;
 	}
@@ -252,7 +242,6 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	struct state *state = user;
 	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
-	uint32_t account = replay->books.sites.items[block->site].account;
 	uint64_t site_bytes = replay->books.sites.items[block->site].live_bytes;
 
 	/* What the interpreter takes apart at the end says nothing of the program. */
@@ -267,9 +256,6 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 		if (!gmt_history_touch(follower, block->site, site_bytes + block->size_bytes))
 			return false;
 		note_late_end(state, i, block);
-		if (account < follower->accounts.count && is_current(follower, block->stamp))
-			follower->accounts.items[account].parts[state->site_parts.items[block->site] - 1]
-				.left_bytes -= block->size_bytes;
 	}
 	return true;
 }
@@ -336,10 +322,8 @@ static bool finished(void *user, const struct gmt_replay *replay)
 		if (!row)
 			return false;
 		*row = follower->series->steps.count;
-		row = gmt_vec_push(&follower->series->part_rows);
-		if (!row || !gmt_history_sort_samples(follower, state->history, i))
+		if (!gmt_history_sort_samples(follower, state->history, i))
 			return false;
-		*row = follower->series->parts.count;
 	}
 	if (!capture_before(state, &replay->books, UINT64_MAX) || !follow_last_roles(state, replay))
 		return false;
@@ -385,8 +369,6 @@ void gmt_history_fini(struct gmt_history *history)
 	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++) {
 		gmt_vec_fini(&history->series[i].steps);
 		gmt_vec_fini(&history->series[i].step_rows);
-		gmt_vec_fini(&history->series[i].parts);
-		gmt_vec_fini(&history->series[i].part_rows);
 		gmt_vec_fini(&history->series[i].samples);
 		if (state)
 			gmt_history_follower_fini(&state->followers[i]);
@@ -398,7 +380,6 @@ void gmt_history_fini(struct gmt_history *history)
 	}
 	if (!state)
 		return;
-	gmt_vec_fini(&state->site_parts);
 	gmt_vec_fini(&state->bursts);
 	gmt_history_roles_fini(&state->roles);
 	gmt_pages_free(state, sizeof(*state));

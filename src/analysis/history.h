@@ -3,9 +3,9 @@
 #define GMT_ANALYSIS_HISTORY_H
 
 /*
- * What happened from step to step, noted down while the events are replayed: what each account held,
- * what each site held at the ends of steps, what the parts of a step left behind, which blocks lived
- * at the end of the program's work. In the flow: replay -> history -> leaks, breakdown.
+ * What happened from step to step, noted down while the events are replayed: what each account held, what each site held
+ * at the ends of steps, which blocks lived at the end of the program's work. In the flow: replay -> history -> leaks,
+ * breakdown.
  *
  *	gmt_history_init(&history, snapshot, traces, timeline, until_ns, error);
  *	options.observers = &history.observer;
@@ -73,12 +73,6 @@ enum gmt_part {
 	GMT_PARTS,
 };
 
-struct gmt_history_part {
-	uint64_t made_bytes;  /* allocated in this part of the step */
-	uint64_t left_bytes;  /* of that, alive at the end of the step */
-	uint64_t peak_bytes;  /* most that the account held in this part */
-};
-
 /* What a program's modules and optimizers hold tensors as. */
 enum gmt_history_role {
 	GMT_ROLE_NONE, /* not as any of these, or nobody asked them */
@@ -108,8 +102,7 @@ struct gmt_history_site {
 };
 
 /*
- * One series. `steps` and `parts` hold what gmt_history_step_of and gmt_history_part_of find: a row
- * for each account that was there at the end of the step.
+ * One series. `steps` holds what gmt_history_step_of finds: a row for each account that was there at the end of the step.
  */
 struct gmt_history_series {
 	uint32_t stride; /* steps from sample to sample */
@@ -118,8 +111,6 @@ struct gmt_history_series {
 	bool lacks_past;     /* of steps that were folded the fold did not keep what sites held at their ends */
 	GMT_VEC(struct gmt_history_step) steps;
 	GMT_VEC(size_t) step_rows;      /* by step: its first in `steps`; one more behind the last */
-	GMT_VEC(struct gmt_history_part) parts; /* of sampled steps, GMT_PARTS for each account */
-	GMT_VEC(size_t) part_rows;      /* by sample, likewise */
 	GMT_VEC(struct gmt_history_sample) samples; /* of all sites */
 };
 
@@ -142,10 +133,6 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 
 /* What an account (index in the replay's books) did in a step; zero where it was not there yet, or not followed. */
 struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account);
-
-/* The parts of a sampled step (number sample * stride); NULL where the account was not there yet. */
-const struct gmt_history_part *gmt_history_parts_of(const struct gmt_history_series *series, size_t sample,
-	size_t account);
 
 /* The part of a step that an allocation with these landmarks belongs to. */
 enum gmt_part gmt_part_of(uint32_t landmarks);

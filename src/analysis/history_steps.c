@@ -48,17 +48,7 @@ static void note_lows(struct gmt_history_follower *follower, const struct gmt_bo
 static bool sample(struct gmt_history_follower *follower, const struct gmt_books *books)
 {
 	struct gmt_history_series *series = follower->series;
-	size_t *row = gmt_vec_push(&series->part_rows);
 
-	if (!row)
-		return false;
-	*row = series->parts.count;
-	for (size_t i = 0; i < follower->accounts.count; i++) {
-		if (!gmt_vec_reserve(&series->parts, GMT_PARTS))
-			return false;
-		for (int part = 0; part < GMT_PARTS; part++)
-			series->parts.items[series->parts.count++] = follower->accounts.items[i].parts[part];
-	}
 	for (size_t i = 0; i < follower->touched.count; i++) {
 		uint32_t site = follower->touched.items[i];
 		struct gmt_history_sample *slot = gmt_vec_push(&series->samples);
@@ -205,14 +195,6 @@ struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *ser
 
 	return row < series->step_rows.items[step + 1] ? series->steps.items[row] :
 		(struct gmt_history_step){ 0 };
-}
-
-const struct gmt_history_part *gmt_history_parts_of(const struct gmt_history_series *series, size_t sample_number,
-	size_t account)
-{
-	size_t row = series->part_rows.items[sample_number] + account * GMT_PARTS;
-
-	return row < series->part_rows.items[sample_number + 1] ? &series->parts.items[row] : NULL;
 }
 
 void gmt_history_follower_fini(struct gmt_history_follower *follower)

@@ -12,7 +12,6 @@
 /* What an account does in the step that is going on. */
 struct gmt_history_running {
 	uint64_t peak_bytes;
-	struct gmt_history_part parts[GMT_PARTS];
 };
 
 /* A series while it is followed. */

@@ -19,7 +19,7 @@
 
 #define GMT_REPLAY_TO_END UINT64_MAX
 
-enum { GMT_REPLAY_OBSERVERS = 8 }; /* at most */
+enum { GMT_REPLAY_OBSERVERS = 16 }; /* at most */
 
 /* For an observer whom only some kinds of events matter before they are booked. */
 extern const uint64_t gmt_replay_quiet; /* until the end */

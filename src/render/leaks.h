@@ -10,6 +10,7 @@
 
 #include "analysis/history.h"
 #include "analysis/leaks.h"
+#include "analysis/step_parts.h"
 #include "model/timeline.h"
 #include "render/json.h"
 #include "render/plain.h"
@@ -22,6 +23,7 @@ struct gmt_leaks_view {
 	const struct gmt_timeline *timeline;
 	const struct gmt_history *history;
 	const struct gmt_leaks *leaks;
+	const struct gmt_step_parts *step_parts; /* of reports; else NULL */
 	uint64_t limit;  /* findings of the text; UINT64_MAX: all */
 	uint64_t frames; /* lines of stack for each */
 	bool brief;      /* a part of a report: no definitions explained */

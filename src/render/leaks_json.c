@@ -206,6 +206,32 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 	gmt_json_end_object(json);
 }
 
+static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	const struct gmt_step_parts *parts = view->step_parts;
+
+	gmt_json_key(json, "step_parts");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < parts->rows.count; i++) {
+		const struct gmt_books_account *account = &view->replay->books.accounts.items[i / GMT_STEP_PARTS];
+		const struct gmt_step_parts_row *row = &parts->rows.items[i];
+
+		if (!row->times || !gmt_layer_is_got(account->layer))
+			continue;
+		gmt_json_begin_object(json);
+		gmt_json_key_device(json, account->device);
+		gmt_json_key_text(json, "layer", gmt_layer_name(account->layer));
+		gmt_json_key_text(json, "part", gmt_step_parts_name((unsigned)(i % GMT_STEP_PARTS)));
+		gmt_json_key_u64(json, "times", row->times);
+		gmt_json_key_u64(json, "made_bytes", row->made_bytes);
+		gmt_json_key_u64(json, "carried_bytes", row->carried_bytes);
+		gmt_json_key_known(json, "kept_bytes", row->kept_bytes >= 0, row->kept_bytes >= 0 ? (uint64_t)(row->kept_bytes + 0.5) : 0);
+		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
 void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
 	const struct gmt_timeline *timeline = view->timeline;
@@ -217,6 +243,8 @@ void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 			write_step(view, series, step, json);
 	gmt_json_end_array(json);
 	gmt_json_key_text(json, "no_steps", timeline->why_none);
+	if (view->step_parts)
+		write_parts(view, json);
 	gmt_json_key(json, "phases");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < timeline->phases.count; i++) {

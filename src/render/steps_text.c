@@ -3,48 +3,30 @@
 
 #include "base/text.h"
 
-/* What the parts of the sampled steps did, taken together. */
-struct sums {
-	uint64_t made_bytes, left_bytes, peak_bytes;
-	size_t steps;
-};
-
-static struct sums sums_of(const struct gmt_history_series *series, size_t account, enum gmt_part part)
+static void write_row(const struct gmt_step_parts_row *row, unsigned part, const struct gmt_plain *plain)
 {
-	struct sums sums = { 0 };
+	struct gmt_text kept = gmt_text_size(row->kept_bytes < 0 ? 0 : (uint64_t)(row->kept_bytes + 0.5));
 
-	/* The first step holds what the program set up before it. */
-	for (size_t sample = series->sample_count > 1; sample < series->sample_count; sample++) {
-		const struct gmt_history_part *parts = gmt_history_parts_of(series, sample, account);
-
-		if (!parts)
-			continue;
-		sums.steps++;
-		sums.made_bytes += parts[part].made_bytes;
-		sums.left_bytes += parts[part].left_bytes;
-		if (parts[part].peak_bytes > sums.peak_bytes)
-			sums.peak_bytes = parts[part].peak_bytes;
-	}
-	return sums;
+	fprintf(plain->file, "  %-10s %12s %12s %12s %12s", gmt_step_parts_name(part), gmt_text_size(row->made_bytes).text,
+		gmt_text_size(row->carried_bytes).text, row->kept_bytes < 0 ? "not known" : kept.text,
+		gmt_text_size(row->peak_bytes).text);
+	if (part == GMT_STEP_PARTS_EVALUATION)
+		fprintf(plain->file, "  each of %s calls", gmt_text_count(row->times).text);
+	else if (part == GMT_STEP_PARTS_EPOCH)
+		fprintf(plain->file, "  each of %s times", gmt_text_count(row->times).text);
+	fputc('\n', plain->file);
 }
 
-static void write_account(const struct gmt_history_series *series, size_t account, const struct gmt_plain *plain)
+static void write_account(const struct gmt_step_parts_row *rows, const struct gmt_plain *plain)
 {
 	/* As they come in a step. */
-	static const enum gmt_part order[GMT_PARTS] = {
-		GMT_PART_FORWARD, GMT_PART_BACKWARD, GMT_PART_OPTIMIZER, GMT_PART_OTHER,
+	static const unsigned order[GMT_STEP_PARTS] = {
+		GMT_PART_FORWARD, GMT_PART_BACKWARD, GMT_PART_OPTIMIZER, GMT_PART_OTHER, GMT_STEP_PARTS_EVALUATION, GMT_STEP_PARTS_EPOCH,
 	};
 
-	for (int i = 0; i < GMT_PARTS; i++) {
-		enum gmt_part part = order[i];
-		struct sums sums = sums_of(series, account, part);
-
-		if (!sums.made_bytes)
-			continue;
-		fprintf(plain->file, "  %-10s %12s %12s %12s\n", gmt_part_name(part),
-			gmt_text_size(sums.made_bytes / sums.steps).text,
-			gmt_text_size(sums.left_bytes / sums.steps).text, gmt_text_size(sums.peak_bytes).text);
-	}
+	for (size_t i = 0; i < GMT_STEP_PARTS; i++)
+		if (rows[order[i]].times)
+			write_row(&rows[order[i]], order[i], plain);
 }
 
 static void write_why_none(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
@@ -56,15 +38,16 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 {
 	const struct gmt_history_series *series = &view->history->series[0];
 	const struct gmt_step_series *steps = &view->timeline->series[0];
+	const struct gmt_step_parts *parts = view->step_parts;
 
 	if (!view->timeline->series_count) {
 		write_why_none(view, plain);
 		return;
 	}
-	for (size_t i = 0; i < view->replay->books.accounts.count; i++) {
+	for (size_t i = 0; parts && i < parts->rows.count / GMT_STEP_PARTS; i++) {
 		const struct gmt_books_account *account = &view->replay->books.accounts.items[i];
 
-		if (account->layer != GMT_LAYER_TORCH || !series->step_count)
+		if (account->layer != GMT_LAYER_TORCH)
 			continue;
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_BOLD);
@@ -73,8 +56,8 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_DIM);
-		fprintf(plain->file, "  %-10s %12s %12s %12s\n", "part", "makes", "leaves", "peak");
+		fprintf(plain->file, "  %-10s %12s %12s %12s %12s\n", "part", "makes", "carries on", "keeps", "peak");
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-		write_account(series, i, plain);
+		write_account(&parts->rows.items[i * GMT_STEP_PARTS], plain);
 	}
 }
