@@ -265,7 +265,7 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		gmt_gate_note_missing(&verdict, &plan->baseline);
 	gmt_verdict_conclude(&verdict);
 	code = unreadable ? unreadable : verdict.failed ? EXIT_FAILED :
-		verdict.incomplete && plan->options.strict ? GMT_EXIT_INCOMPLETE : 0;
+		(verdict.incomplete || verdict.growth_not_judged) && plan->options.strict ? GMT_EXIT_INCOMPLETE : 0;
 	code = gmt_work_exit_code(code);
 	if (verdict.subjects.count)
 		code = write_all(plan, &verdict, code, &rules, file);

@@ -289,6 +289,30 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	gmt_vec_fini(&found);
 }
 
+/* Whether the program got memory at all. */
+static bool has_memory(const struct gmt_books *books)
+{
+	for (size_t i = 0; i < books->accounts.count; i++)
+		if (books->accounts.items[i].alloc_count && gmt_layer_is_got(books->accounts.items[i].layer))
+			return true;
+	return false;
+}
+
+/* A pass says nothing of growth that could not be judged. */
+static void warn_of_growth(const struct gmt_judge *judge)
+{
+	const struct gmt_limits *limits = judge->gate->limits;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_NOT_JUDGED, NULL);
+	const char *why = limits->definitions && !(limits->definitions & GMT_LEAK_BY_STEPS) ? NULL : why_no_growth(judge);
+
+	if (!why || !has_memory(&judge->input->replay->books))
+		return;
+	check.state = GMT_CHECK_WARNED;
+	check.needs_steps = true;
+	check.text = gmt_verdict_line(judge->verdict, "growth was not judged: %s", why);
+	gmt_verdict_add_check(judge->verdict, check);
+}
+
 /* A rule about steps that was asked for cannot hold where there are none: that would be a silent pass. */
 void gmt_judge_steps(const struct gmt_judge *judge)
 {
@@ -300,8 +324,10 @@ void gmt_judge_steps(const struct gmt_judge *judge)
 
 	if (limits->age_steps != UINT32_MAX && !timeline->series_count)
 		why = timeline->why_none ? timeline->why_none : "no steps were found";
-	if (!why)
+	if (!why) {
+		warn_of_growth(judge);
 		return;
+	}
 	check.state = GMT_CHECK_FAILED;
 	check.needs_steps = true;
 	check.text = gmt_verdict_line(verdict, "asked for, and cannot be judged: %s", why);

@@ -214,6 +214,7 @@ void gmt_verdict_conclude(struct gmt_verdict *verdict)
 		if (check->needs_steps && is_child_of_another(verdict,
 			&verdict->subjects.items[check->subject]))
 			check->state = GMT_CHECK_SKIPPED;
+		verdict->growth_not_judged += check->rule == GMT_RULE_NOT_JUDGED && check->state == GMT_CHECK_WARNED;
 		if (check->state == GMT_CHECK_FAILED) {
 			verdict->failed = true;
 			verdict->subjects.items[check->subject].failed = true;

@@ -55,7 +55,7 @@ struct gmt_verdict_check {
 	double measured, limit; /* below 0: not known */
 	const char *unit;       /* "bytes", "bytes/step", "ratio", "count"; "" when there are no numbers */
 	const char *text;       /* one line: the measured value and the limit */
-	bool needs_steps;       /* it failed for want of steps alone */
+	bool needs_steps;       /* it failed, or warns, for want of steps alone */
 };
 
 struct gmt_verdict_frame {
@@ -94,6 +94,7 @@ struct gmt_verdict {
 	uint64_t suppressed_findings, suppressed_bytes;
 	bool failed;     /* a check did */
 	bool incomplete; /* a file is */
+	size_t growth_not_judged; /* files in which it could not be */
 	bool out_of_memory;
 };
 

@@ -134,6 +134,7 @@ void gmt_check_json(const struct gmt_check_report *report, struct gmt_json *json
 	gmt_json_key_u64(json, "exit_code", (uint64_t)report->exit_code);
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, !verdict->incomplete);
+	gmt_json_key_u64(json, "growth_not_judged", verdict->growth_not_judged);
 	gmt_json_key_text(json, "baseline", report->baseline);
 	write_files(verdict, json);
 	write_checks(verdict, json);

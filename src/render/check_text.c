@@ -45,6 +45,10 @@ static void write_verdict(const struct writer *writer)
 		snprintf(text, sizeof(text), "FAILED: %zu of %zu checks fail, in %zu of %zu file%s",
 			counts[GMT_CHECK_FAILED], counts[GMT_CHECK_FAILED] + counts[GMT_CHECK_PASSED] +
 			counts[GMT_CHECK_WARNED], failed_files, files, files == 1 ? "" : "s");
+	else if (verdict->growth_not_judged)
+		snprintf(text, sizeof(text), "NOT JUDGED: growth, in %zu of %zu file%s; all %zu other checks hold%s",
+			verdict->growth_not_judged, files, files == 1 ? "" : "s", counts[GMT_CHECK_PASSED],
+			verdict->incomplete ? "; not all was recorded" : "");
 	else
 		snprintf(text, sizeof(text), "%s: all %zu checks hold, in %zu file%s%s",
 			writer->report->exit_code ? "INCOMPLETE" : "PASSED", counts[GMT_CHECK_PASSED], files,

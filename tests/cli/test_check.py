@@ -209,6 +209,20 @@ class Steps(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"\nskipped GMT002 growth: torch on GPU 0: not judged: .+\n")
 
+    def test_without_steps_the_first_line_says_that_growth_was_not_judged(self):
+        done = check(self.stepless)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^NOT JUDGED: growth, in 1 of 1 file; all \d+ other checks hold\n")
+        self.assertRegex(done.stdout, r"\nGMT009 not-judged: .+\n  growth was not judged: .+\n  do: .+ --strict .+\n")
+        self.assertEqual(verdict(self.stepless)["growth_not_judged"], 1)
+
+    def test_strict_fails_where_growth_was_not_judged(self):
+        self.assertEqual(check("--strict", self.stepless).returncode, 4)
+        # Who does not ask for growth misses nothing.
+        done = check("--strict", "--definition=exit", self.stepless)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stdout, r"^PASSED: ")
+
     def test_a_rule_about_steps_that_was_asked_for_fails_where_there_are_none(self):
         for option in "--max-growth=1MiB/step", "--warmup=3", "--definition=growth,phase":
             done = check(option, self.stepless)
