@@ -18,6 +18,7 @@ CLASSES = {
     'healthy/models': 'checkpoints, cross-validation, searches that free the models they tried',
     'healthy/passes': 'results gathered during one pass or epoch',
     'healthy/serving': 'servers, sessions that expire, notebooks',
+    'healthy/steps': 'servers, passes and simulations whose steps are told from loops, calls and patterns',
     'healthy/training': 'techniques of training that change how much memory a step takes',
     'healthy/windows': 'the last so many losses, frames, transitions',
     'leaking/caches': 'caches without a limit, or whose entries something else holds',
@@ -32,6 +33,7 @@ CLASSES = {
     'leaking/models': 'copies of models, optimizers and their state',
     'leaking/queues': 'queues and pools that are filled faster than they are emptied',
     'leaking/serving': 'answers and caches of requests that are over',
+    'leaking/steps': 'results that stay, in programs whose steps are told from loops, calls and patterns',
     'leaking/windows': 'a reference that stays beside a bounded window, from the same line',
 }
 
@@ -195,7 +197,8 @@ than there were (Laplace's rule), so that few programs make little confidence. T
 ''', *wrong_ones(verdicts), '''
 ## Not judged
 
-Growth needs steps: an optimizer, calls of a module, or marks of the program. In these programs the report says why it cannot judge:
+Growth needs steps: an optimizer, a loop, calls of a module, allocations that repeat, or marks of the program.
+In these programs the report says why it cannot judge:
 ''', *not_judged(verdicts), f'''
 ## Folded recordings
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tool's verdicts on programs of the corpus: 24 of them, and with --long all.
+"""The tool's verdicts on programs of the corpus: 28 of them, and with --long all.
 
 Each program is one test. With --long, those of known.py must be wrong, and all others right. Each recording is folded in several
 ways too, and each fold must have the verdict of the whole recording, or say that it is not judged, and why.
@@ -30,6 +30,9 @@ DEFAULT = [
     'leaking/models/checkpoints_of_four_epochs',
     'leaking/queues/requests_outpace_batches',
     'leaking/serving/server_keeps_responses',
+    'leaking/steps/functional_server',
+    'leaking/steps/residual_blocks_of_a_list',
+    'leaking/steps/tokens_of_requests',
     'leaking/windows/embeddings_kept_and_recent',
     'healthy/bounded/window_full_after_three_quarters',
     'healthy/caches/features_in_an_ordered_dict',
@@ -41,6 +44,7 @@ DEFAULT = [
     'healthy/models/best_checkpoint_on_device',
     'healthy/models/k_fold',
     'healthy/serving/sessions_that_expire',
+    'healthy/steps/equal_layers_without_a_head',
     'healthy/training/gradual_unfreezing',
     'healthy/windows/pool_of_generated_images',
 ]

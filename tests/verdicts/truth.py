@@ -66,7 +66,10 @@ def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **
 
 
 def tell(*leaks, **more):
-    """Prints the truth as the last line: no leaks means that the program is healthy."""
+    """Prints the truth as the last line: no leaks means that the program is healthy.
+
+    `steps_are_told=True`: the program has no optimizer, and the report must find as many steps as end_of_step() was called.
+    """
     held_at_end = _held_now()
     print(json.dumps({'leaks': leaks, 'steps': len(_held_bytes), 'held_bytes': _held_bytes, 'held_at_end': held_at_end,
                       'torch': torch.__version__, **more}), flush=True)

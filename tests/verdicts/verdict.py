@@ -80,6 +80,10 @@ class Verdict:
         self.grounds = [(leak['ground'], own(leak) in lines) for leak in self.said['leaks'] if leak['ground']]
         for leak in wanted:
             self.compare(leak)
+        if self.truth.get('steps_are_told'):
+            steps = len(json.loads(cli('report', '--json', file).stdout)['steps'])
+            if steps != self.truth['steps']:
+                self.others.append(f'{steps} steps, not {self.truth["steps"]}')
         status = cli('check', file).returncode
         # A wrong finding has a wrong exit code; that is one error, not two.
         if status != (1 if wanted else 0) and not self.accused and not self.missed:

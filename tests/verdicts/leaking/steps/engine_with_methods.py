@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""An engine with stages as methods and expressions of several lines; its statistics keep a tensor of each batch."""
+import torch
+
+import truth
+
+
+class Engine:
+    def __init__(self):
+        self.table = torch.randn(100, 32, device='cuda')
+        self.mix = torch.randn(32, 32, device='cuda')
+        self.statistics = {}
+
+    def load(self, number):
+        return torch.randint(0, 100, (16,)).cuda()
+
+    def embed(self, tokens):
+        return self.table[tokens]
+
+    def process(self, number):
+        tokens = self.load(number)
+        state = (
+            self.embed(tokens).mean(0)
+            + torch.tanh(
+                self.embed(tokens).sum(0) @ self.mix
+            )
+        )
+        self.statistics[number] = state.std()  # leaks
+        return state.cpu()
+
+
+engine = Engine()
+for number in range(45):
+    engine.process(number)
+    truth.end_of_step()
+truth.tell(truth.leak('# leaks', truth.size_of(engine.statistics[0])), steps_are_told=True)

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""Small modules are called by themselves, several times a batch, beside the model."""
+import torch
+from torch import nn
+
+import truth
+
+embed = nn.Embedding(100, 32).cuda()
+norm = nn.LayerNorm(32).cuda()
+model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32)).cuda()
+history = []
+with torch.no_grad():
+    for batch in range(40):
+        tokens = [torch.randint(0, 100, (8,)).cuda() for _ in range(3)]
+        parts = [norm(embed(t)) for t in tokens]
+        y = model(sum(parts))
+        history.append(y.sum())  # leaks
+        truth.end_of_step()
+truth.tell(truth.leak('# leaks', truth.size_of(history[0])), steps_are_told=True)
