@@ -63,7 +63,7 @@ class More(Case):
         self.leaks("extra_executor.py", category="activations")
 
     def test_predictions_appended_to_a_tensor(self):
-        self.assertIn("torch.cat", self.leaks("extra_cat.py", source="forward")["hint"])
+        self.assertIn("torch.cat", self.leaks("extra_cat.py", source="loop")["hint"])
 
     def test_exceptions_that_hold_tensors(self):
         self.leaks("extra_errors.py", category="activations")
