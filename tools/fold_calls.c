@@ -24,7 +24,7 @@ static bool list_calls(struct gmt_fold_calls *calls, const struct gmt_timeline *
 	const struct gmt_step_series *series = NULL;
 
 	for (size_t i = 0; i < timeline->series_count; i++)
-		if (timeline->series[i].source == GMT_STEPS_FORWARD)
+		if (gmt_steps_are_told(timeline->series[i].source))
 			series = &timeline->series[i];
 	if (!series && timeline->series_count && timeline->series[0].source != GMT_STEPS_OPTIMIZER)
 		return true;

@@ -182,7 +182,7 @@ static bool steps_to_told_calls(const struct gmt_step_series *main, const struct
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_FORWARD;
-	series->name = "calls of a module";
+	series->name = main ? "calls of a module" : "calls of a module or passes of a loop, as the fold tells them";
 	gmt_step_pasts_end(&pasts, series);
 	return done;
 }
