@@ -13,6 +13,7 @@ enum ending {
 	FREED_AT_EXIT, /* all of it lived to the end of the program's work; not all was there when the recording ended */
 	PARTLY_FREED,  /* the program freed some */
 	ALL_FREED,     /* the program freed it before the end of its work */
+	NOT_KNOWN,     /* a fold has what is left at the end of the recording only */
 };
 
 /* What is known about a finding. */
@@ -294,6 +295,9 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(hints->maker, GMT_MOMENT_WORK_END, leak->group, &count);
 
+	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken || (hints->maker->snapshot->past.has_fold &&
+			hints->maker->snapshot->past.fold.stamp > hints->maker->timeline->work_end))
+		return NOT_KNOWN;
 	if (!count)
 		return ALL_FREED;
 	if (hints->made.items[leak->group] > count)
@@ -333,7 +337,7 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 			(maker->timeline->series_count > 1 || !hints->has_backward),
 		.is_within_module = is_line_within_module(maker, leak),
 		.are_results_kept = hints->are_results_kept,
-		.bytes_per_block = leak->bytes / leak->blocks,
+		.bytes_per_block = leak->blocks ? leak->bytes / leak->blocks : UINT64_MAX,
 	};
 
 	/* What the driver holds is alive at the end of many sound programs. */
