@@ -160,9 +160,12 @@ static bool is_activations(const struct evidence *evidence)
 	return is_category(evidence, GMT_CATEGORY_ACTIVATIONS);
 }
 
+/* Small results of operators, whatever they are for. */
 static bool is_scalar(const struct evidence *evidence)
 {
-	return is_activations(evidence) && evidence->bytes_per_block <= SCALAR_BYTES;
+	bool is_result = is_activations(evidence) || (is_category(evidence, GMT_CATEGORY_INPUTS) && !HAS(evidence, FACTORY));
+
+	return is_result && HAS(evidence, OPERATOR) && evidence->bytes_per_block <= SCALAR_BYTES;
 }
 
 static bool is_graph_of_call(const struct evidence *evidence)
