@@ -11,7 +11,7 @@
 #include "record/mark.h"
 
 enum {
-	EVERY = 16,             /* steps 1, 16, 256, ... */
+	EVERY = 16,             /* steps 1, 2, 16, 256, ... */
 	MOST_TENSORS = 20000,   /* that are told at a time */
 	MOST_MODULES = 100000,
 	MOST_DEPTH = 64,        /* of modules in modules */
@@ -477,7 +477,8 @@ void gmt_tensor_roles_see_step(void *optimizer, uint64_t step)
 
 	while (rest >= EVERY && rest % EVERY == 0)
 		rest /= EVERY;
-	if (rest == 1)
+	/* At the second: some things take the place of others after the first one, as buckets of distributed data parallel do. */
+	if (rest == 1 || step == 2)
 		ask_unseen(optimizer, step == 1);
 }
 

@@ -15,7 +15,7 @@
  * meanwhile.
  */
 
-/* An optimizer's step number `step`, from 1, is about to end; 0: it is not known which. Asks at 1, 16, 256, 4,096, ... */
+/* An optimizer's step number `step`, from 1, is about to end; 0: it is not known which. Asks at 1, 2, 16, 256, 4,096, ... */
 void gmt_tensor_roles_see_step(void *optimizer, uint64_t step);
 
 /* The program's work is done. */
