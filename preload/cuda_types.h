@@ -60,6 +60,10 @@ typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 #endif
 
+#if CUDA_VERSION < 13000
+#define CU_MEM_ALLOCATION_TYPE_MANAGED 2 /* of CUmemAllocationType */
+#endif
+
 #if CUDA_VERSION < 13030
 typedef void (*CUgraphRecaptureCallback)(void);
 #endif
