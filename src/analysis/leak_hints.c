@@ -62,6 +62,11 @@ static bool is_of_heap(const struct evidence *evidence)
 	return evidence->leak->layer == GMT_LAYER_CUSTOM && evidence->ending == NEVER_FREED;
 }
 
+static bool is_partly_of_heap(const struct evidence *evidence)
+{
+	return evidence->leak->layer == GMT_LAYER_CUSTOM && evidence->ending == PARTLY_FREED;
+}
+
 /* Memory from the driver that the program, or a library without an allocator of its own, asked for. */
 static bool is_driver(const struct evidence *evidence)
 {
@@ -205,6 +210,8 @@ static const struct {
 		"queue holds" },
 	{ is_of_heap, "blocks of a pool of the program's own are not given back to it: look for the call that should, "
 		"or for a pool that does not tell of it (gpumemtrace_subfree)" },
+	{ is_partly_of_heap, "of the blocks that this line got from a pool of the program's own, some are not given back to it: look "
+		"for the way on which they are kept" },
 	{ is_never_freed, "memory that came from the CUDA driver without PyTorch is never freed: look for the call that "
 		"should free it" },
 	{ is_freed_at_exit, "memory that came from the CUDA driver without PyTorch is freed only behind the end of the "
