@@ -67,8 +67,8 @@ def shell(script, **more):
     return {"command": ["/bin/sh", "-c", script], **more}
 
 
-def bash(script, **more):
-    return {"command": ["bash", "-c", script], "needs": ("bash",), **more}
+def bash(script, *needs, **more):
+    return {"command": ["bash", "-c", script], "needs": ("bash", *needs), **more}
 
 
 GIT = """
