@@ -11,6 +11,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* type, name here, name in the interpreter, parameters. An object is a void *. */
@@ -71,6 +72,23 @@ struct gmt_interpreter {
 
 /* Valid once gmt_interpreter_find has said GMT_INTERPRETER_FIT. */
 extern struct gmt_interpreter gmt_interpreter;
+
+/* Both with the GIL; `object` may be NULL. */
+static inline void gmt_interpreter_release(void *object)
+{
+	if (object)
+		gmt_interpreter.dec_ref(object);
+}
+
+/* A new reference, or NULL and no exception. */
+static inline void *gmt_interpreter_attribute(void *object, const char *name)
+{
+	void *attribute = object ? gmt_interpreter.get_attribute(object, name) : NULL;
+
+	if (!attribute)
+		gmt_interpreter.clear_error();
+	return attribute;
+}
 
 enum gmt_interpreter_state {
 	GMT_INTERPRETER_ABSENT, /* (yet) */

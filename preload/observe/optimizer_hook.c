@@ -39,38 +39,22 @@ static const struct gmt_interpreter *const py = &gmt_interpreter;
 static bool is_hooked; /* both with the GIL */
 static bool is_end_hooked;
 
-static void release(void *object)
-{
-	if (object)
-		py->dec_ref(object);
-}
-
 static void *none(void)
 {
 	py->inc_ref(py->none);
 	return py->none;
 }
 
-/* A new reference, or NULL and no exception. */
-static void *attribute_of(void *object, const char *name)
-{
-	void *attribute = object ? py->get_attribute(object, name) : NULL;
-
-	if (!attribute)
-		py->clear_error();
-	return attribute;
-}
-
 /* Whether `frame` runs a step of this optimizer: its local `self`. */
 static bool is_step_of(void *frame, void *optimizer)
 {
-	void *locals = attribute_of(frame, "f_locals");
+	void *locals = gmt_interpreter_attribute(frame, "f_locals");
 	void *self = locals ? py->get_item(locals, "self") : NULL;
 
 	if (locals && !self)
 		py->clear_error();
-	release(self);
-	release(locals);
+	gmt_interpreter_release(self);
+	gmt_interpreter_release(locals);
 	return self == optimizer;
 }
 
@@ -92,12 +76,12 @@ static bool is_part_of_a_step(void *optimizer)
 		void *back_code = back ? py->frame_code(back) : NULL;
 
 		is_part = back_code == code && is_step_of(back, optimizer);
-		release(back_code);
-		release(frame);
+		gmt_interpreter_release(back_code);
+		gmt_interpreter_release(frame);
 		frame = back;
 	}
-	release(frame);
-	release(code);
+	gmt_interpreter_release(frame);
+	gmt_interpreter_release(code);
 	return is_part;
 }
 
@@ -110,7 +94,7 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 		return none();
 
 	void *type = py->type_of(arguments[0]);
-	void *name = attribute_of(type, "__name__");
+	void *name = gmt_interpreter_attribute(type, "__name__");
 	intptr_t length = 0;
 	const char *text = name ? py->text_of(name, &length) : NULL;
 
@@ -121,8 +105,8 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 	if (gmt_config.tensors)
 		gmt_tensor_roles_see_step(arguments[0], steps);
 	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_OPTIMIZER, text, text ? (size_t)length : 0, number);
-	release(name);
-	release(type);
+	gmt_interpreter_release(name);
+	gmt_interpreter_release(type);
 	return none();
 }
 
@@ -145,14 +129,14 @@ static struct method end_method = { "gpumemtrace_end", on_end, FASTCALL_WITH_KEY
 
 static bool has_code_of(void *code, void *file)
 {
-	void *its_file = attribute_of(code, "co_filename");
-	void *name = attribute_of(code, "co_name");
+	void *its_file = gmt_interpreter_attribute(code, "co_filename");
+	void *name = gmt_interpreter_attribute(code, "co_name");
 	const char *text = name ? py->text_of(name, NULL) : NULL;
 	bool has = text && its_file && strcmp(text, "wrapper") == 0 && py->compare(its_file, file, PYTHON_EQ) > 0;
 
 	py->clear_error();
-	release(name);
-	release(its_file);
+	gmt_interpreter_release(name);
+	gmt_interpreter_release(its_file);
 	return has;
 }
 
@@ -166,11 +150,11 @@ static bool is_on_stack(void *frame, void *file)
 		void *back = py->frame_back(frame);
 
 		is_there = has_code_of(code, file);
-		release(code);
-		release(frame);
+		gmt_interpreter_release(code);
+		gmt_interpreter_release(frame);
 		frame = back;
 	}
-	release(frame);
+	gmt_interpreter_release(frame);
 	return is_there;
 }
 
@@ -180,8 +164,8 @@ static bool is_on_stack(void *frame, void *file)
  */
 static bool is_any_thread_in_a_step(void *add_function)
 {
-	void *code = attribute_of(add_function, "__code__");
-	void *file = attribute_of(code, "co_filename");
+	void *code = gmt_interpreter_attribute(add_function, "__code__");
+	void *file = gmt_interpreter_attribute(code, "co_filename");
 	void *ask = py->system_object("_current_frames");
 	void *frames = ask ? py->call(ask, NULL) : NULL;
 	void *thread, *frame;
@@ -191,9 +175,9 @@ static bool is_any_thread_in_a_step(void *add_function)
 	while (file && frames && !is_in && py->dict_next(frames, &at, &thread, &frame))
 		is_in = is_on_stack(frame, file);
 	py->clear_error();
-	release(frames);
-	release(file);
-	release(code);
+	gmt_interpreter_release(frames);
+	gmt_interpreter_release(file);
+	gmt_interpreter_release(code);
 	return is_in;
 }
 
@@ -206,7 +190,7 @@ static enum gmt_optimizer_hooking add_to(void *hooks, void *hook, void *add_func
 	void *key = py->int_of_address(&step_method);
 	bool is_added = key && py->set_item(hooks, key, hook) == 0;
 
-	release(key);
+	gmt_interpreter_release(key);
 	return is_added ? GMT_OPTIMIZER_HOOKED : GMT_OPTIMIZER_UNKNOWN;
 }
 
@@ -215,7 +199,7 @@ static enum gmt_optimizer_hooking add_by(void *add_function, void *hook)
 	void *handle = py->call(add_function, hook, NULL);
 	bool is_added = handle != NULL;
 
-	release(handle);
+	gmt_interpreter_release(handle);
 	if (!is_added && py->error_occurred() && !py->error_matches(*py->exception_type))
 		return GMT_OPTIMIZER_INTERRUPTED;
 	return is_added ? GMT_OPTIMIZER_HOOKED : GMT_OPTIMIZER_UNKNOWN;
@@ -223,9 +207,9 @@ static enum gmt_optimizer_hooking add_by(void *add_function, void *hook)
 
 static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret_why)
 {
-	void *add_function = attribute_of(module, "register_optimizer_step_post_hook");
-	void *optimizers = attribute_of(module, "Optimizer");
-	void *hooks = attribute_of(module, "_global_optimizer_post_hooks");
+	void *add_function = gmt_interpreter_attribute(module, "register_optimizer_step_post_hook");
+	void *optimizers = gmt_interpreter_attribute(module, "Optimizer");
+	void *hooks = gmt_interpreter_attribute(module, "_global_optimizer_post_hooks");
 	void *hook = py->function_new(&step_method, NULL, NULL);
 	enum gmt_optimizer_hooking hooking = GMT_OPTIMIZER_UNKNOWN;
 
@@ -240,10 +224,10 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 		hooking = add_by(add_function, hook);
 	if (hooking != GMT_OPTIMIZER_INTERRUPTED)
 		py->clear_error();
-	release(hook);
-	release(hooks);
-	release(optimizers);
-	release(add_function);
+	gmt_interpreter_release(hook);
+	gmt_interpreter_release(hooks);
+	gmt_interpreter_release(optimizers);
+	gmt_interpreter_release(add_function);
 	return hooking;
 }
 
@@ -253,15 +237,15 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
  */
 static void hook_end(void *modules)
 {
-	void *add_function = is_end_hooked ? NULL : attribute_of(py->dict_find(modules, "atexit"), "register");
+	void *add_function = is_end_hooked ? NULL : gmt_interpreter_attribute(py->dict_find(modules, "atexit"), "register");
 	void *hook = add_function ? py->function_new(&end_method, NULL, NULL) : NULL;
 	void *added = hook ? py->call(add_function, hook, NULL) : NULL;
 
 	is_end_hooked = is_end_hooked || added;
 	py->clear_error();
-	release(added);
-	release(hook);
-	release(add_function);
+	gmt_interpreter_release(added);
+	gmt_interpreter_release(hook);
+	gmt_interpreter_release(add_function);
 }
 
 static enum gmt_optimizer_hooking hook_both(const char **ret_why)

@@ -38,7 +38,7 @@ struct holder {
 /* One round of asking. */
 struct round {
 	void *module_type, *optimizer_type;   /* torch.nn.Module, torch.optim.Optimizer */
-	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter; no others are asked: they may run Python */
+	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter */
 	void *distributed_type;               /* torch.distributed.tensor.DTensor; NULL: not imported */
 	void *true_object;
 	struct gmt_map types;                 /* address of a type to enum type_kind */
@@ -58,33 +58,17 @@ static struct holder holders[MOST_HOLDERS];
 static size_t holder_count;
 static unsigned searches;
 
-static void release(void *object)
-{
-	if (object)
-		py->dec_ref(object);
-}
-
-/* A new reference, or NULL and no exception. */
-static void *attribute_of(void *object, const char *name)
-{
-	void *attribute = object ? py->get_attribute(object, name) : NULL;
-
-	if (!attribute)
-		py->clear_error();
-	return attribute;
-}
-
 /* The attribute of a module that has been imported; NULL: it has not, or has no such. */
 static void *imported(const char *module, const char *name)
 {
-	return attribute_of(py->dict_find(py->modules(), module), name);
+	return gmt_interpreter_attribute(py->dict_find(py->modules(), module), name);
 }
 
 static bool has_type(void *object, void *type)
 {
 	void *its_type = object ? py->type_of(object) : NULL;
 
-	release(its_type);
+	gmt_interpreter_release(its_type);
 	return its_type && its_type == type;
 }
 
@@ -93,7 +77,7 @@ static bool is_a(void *object, void *type)
 	void *its_type = object && type ? py->type_of(object) : NULL;
 	bool is = its_type && py->is_subtype(its_type, type);
 
-	release(its_type);
+	gmt_interpreter_release(its_type);
 	return is;
 }
 
@@ -104,33 +88,39 @@ static void *own_value(void *object, const char *name)
 	void *value = dictionary && is_a(dictionary, py->dict_type) ? py->dict_find(dictionary, name) : NULL;
 
 	py->clear_error();
-	release(dictionary); /* the object keeps it */
+	gmt_interpreter_release(dictionary); /* the object keeps it */
 	return value;
 }
 
 /* The result of a method of the tensor's or its storage's, which are C; a new reference. */
 static void *result_of(void *object, const char *method)
 {
-	void *function = attribute_of(object, method);
+	void *function = gmt_interpreter_attribute(object, method);
 	void *result = function ? py->call(function, NULL) : NULL;
 
 	py->clear_error();
-	release(function);
+	gmt_interpreter_release(function);
 	return result;
+}
+
+/* Whether this is one of PyTorch's own tensors; others may run Python when they are asked. */
+static bool is_plain(const struct round *round, void *tensor)
+{
+	return has_type(tensor, round->tensor_type) || has_type(tensor, round->parameter_type);
 }
 
 /* Where a tensor's memory begins; 0: it is on no GPU, or has none. */
 static uint64_t memory_of(const struct round *round, void *tensor)
 {
-	void *is_cuda = attribute_of(tensor, "is_cuda");
+	void *is_cuda = gmt_interpreter_attribute(tensor, "is_cuda");
 	void *storage = is_cuda == round->true_object ? result_of(tensor, "untyped_storage") : NULL;
 	void *number = storage ? result_of(storage, "data_ptr") : NULL;
 	uint64_t address = number ? (uint64_t)(uintptr_t)py->address_of_int(number) : 0;
 
 	py->clear_error();
-	release(number);
-	release(storage);
-	release(is_cuda);
+	gmt_interpreter_release(number);
+	gmt_interpreter_release(storage);
+	gmt_interpreter_release(is_cuda);
 	return address;
 }
 
@@ -138,7 +128,7 @@ static void tell_local(struct round *round, enum gmt_mark_kind kind, void *tenso
 {
 	uint64_t address, unused;
 
-	if (!has_type(tensor, round->tensor_type) && !has_type(tensor, round->parameter_type))
+	if (!is_plain(round, tensor))
 		return;
 	address = memory_of(round, tensor);
 	if (!address || gmt_map_find(&round->told, address, &unused) || round->tensors >= MOST_TENSORS)
@@ -150,10 +140,10 @@ static void tell_local(struct round *round, enum gmt_mark_kind kind, void *tenso
 
 static void tell(struct round *round, enum gmt_mark_kind kind, void *tensor, const char *name)
 {
-	void *local = is_a(tensor, round->distributed_type) ? attribute_of(tensor, "_local_tensor") : NULL;
+	void *local = is_a(tensor, round->distributed_type) ? gmt_interpreter_attribute(tensor, "_local_tensor") : NULL;
 
 	tell_local(round, kind, local ? local : tensor, name);
-	release(local);
+	gmt_interpreter_release(local);
 }
 
 static const char *name_of(const struct round *round, void *parameter)
@@ -181,13 +171,12 @@ static void tell_parameter(struct round *round, void *parameter, const char *nam
 	void *gradient;
 
 	tell(round, GMT_MARK_KIND_PARAMETER, parameter, name);
-	if (!has_type(parameter, round->tensor_type) && !has_type(parameter, round->parameter_type) &&
-		!is_a(parameter, round->distributed_type))
+	if (!is_plain(round, parameter) && !is_a(parameter, round->distributed_type))
 		return;
-	gradient = attribute_of(parameter, "grad");
+	gradient = gmt_interpreter_attribute(parameter, "grad");
 	if (gradient && gradient != py->none)
 		tell(round, GMT_MARK_KIND_GRADIENT, gradient, name);
-	release(gradient);
+	gmt_interpreter_release(gradient);
 }
 
 /* "layers.3" and "weight"; false when there is no room for it. */
@@ -290,7 +279,7 @@ static enum type_kind kind_of(struct round *round, void *object)
 			round->optimizer_type && py->is_subtype(type, round->optimizer_type) ? TYPE_OPTIMIZER : TYPE_OTHER;
 		round->has_memory &= gmt_map_put(&round->types, (uint64_t)(uintptr_t)type, kind);
 	}
-	release(type); /* the object keeps it */
+	gmt_interpreter_release(type); /* the object keeps it */
 	return (enum type_kind)kind;
 }
 
@@ -325,7 +314,7 @@ static void remember(void *object, enum type_kind kind)
 	for (size_t i = 0; i < holder_count; i++) {
 		void *known = object_of(&holders[i]);
 
-		release(known);
+		gmt_interpreter_release(known);
 		if (known == object)
 			return;
 		if (!known)
@@ -382,8 +371,8 @@ static void search(struct round *round)
 	if (objects)
 		find_holders(round, objects);
 	remember_found(round);
-	release(objects);
-	release(get_objects);
+	gmt_interpreter_release(objects);
+	gmt_interpreter_release(get_objects);
 }
 
 /* Modules first: they know the parameters' names. */
@@ -397,7 +386,7 @@ static void tell_all(struct round *round)
 				tell_module(round, object, "", 0);
 			else if (object)
 				tell_optimizer(round, object);
-			release(object);
+			gmt_interpreter_release(object);
 		}
 	if (round->tensors)
 		gmt_mark(GMT_MARK_KIND_ROLES, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, round->tensors);
@@ -411,16 +400,16 @@ static void tell_without_overrides(struct round *round)
 	void *entered = guard ? result_of(guard, "__enter__") : NULL;
 
 	if (entered) {
-		void *leave = attribute_of(guard, "__exit__");
+		void *leave = gmt_interpreter_attribute(guard, "__exit__");
 
 		tell_all(round);
-		release(leave ? py->call(leave, py->none, py->none, py->none, NULL) : NULL);
+		gmt_interpreter_release(leave ? py->call(leave, py->none, py->none, py->none, NULL) : NULL);
 		py->clear_error();
-		release(leave);
+		gmt_interpreter_release(leave);
 	}
-	release(entered);
-	release(guard);
-	release(guard_type);
+	gmt_interpreter_release(entered);
+	gmt_interpreter_release(guard);
+	gmt_interpreter_release(guard_type);
 }
 
 static void ask(void *optimizer, bool is_new)
@@ -448,12 +437,12 @@ static void ask(void *optimizer, bool is_new)
 	gmt_map_fini(&round.told);
 	gmt_map_fini(&round.names);
 	gmt_vec_fini(&round.texts);
-	release(round.true_object);
-	release(round.distributed_type);
-	release(round.parameter_type);
-	release(round.tensor_type);
-	release(round.optimizer_type);
-	release(round.module_type);
+	gmt_interpreter_release(round.true_object);
+	gmt_interpreter_release(round.distributed_type);
+	gmt_interpreter_release(round.parameter_type);
+	gmt_interpreter_release(round.tensor_type);
+	gmt_interpreter_release(round.optimizer_type);
+	gmt_interpreter_release(round.module_type);
 }
 
 static void ask_unseen(void *optimizer, bool is_new)

@@ -151,6 +151,12 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 			gmt_text_count(leak->sites).text));
 }
 
+static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_check *check, const char *why)
+{
+	check->state = GMT_CHECK_SKIPPED;
+	check->text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
+}
+
 /* The arena in which nothing that this account holds can be judged; NULL when there is none. */
 static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
@@ -175,6 +181,7 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_accou
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	const struct gmt_arena_row *arena = unseen_arena(judge, account);
 	uint64_t limit = judge->gate->limits->max_leaked_bytes, sum = 0;
+	const char *why = why_no_leak(judge, account);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_LEAK, account);
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
 
@@ -196,10 +203,8 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_accou
 	check.unit = "bytes";
 	check.text = gmt_verdict_line(judge->verdict, "%s leaked%s%.64s%s, %s allowed", gmt_text_size(sum).text,
 		arena ? " outside of " : "", arena ? arena->name : "", arena ? "'s arena" : "", gmt_text_size(limit).text);
-	if (sum <= limit && why_no_leak(judge, account)) {
-		check.state = GMT_CHECK_SKIPPED;
-		check.text = gmt_verdict_line(judge->verdict, "not judged: %s", why_no_leak(judge, account));
-	}
+	if (sum <= limit && why)
+		set_not_judged(judge, &check, why);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
@@ -221,13 +226,6 @@ static const char *why_no_growth(const struct gmt_judge *judge)
 	return NULL;
 }
 
-static void skip(const struct gmt_judge *judge, struct gmt_verdict_check check, const char *why)
-{
-	check.state = GMT_CHECK_SKIPPED;
-	check.text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
-	gmt_verdict_add_check(judge->verdict, check);
-}
-
 void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
@@ -238,7 +236,8 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
 
 	if (why) {
-		skip(judge, check, why);
+		set_not_judged(judge, &check, why);
+		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
 	for (size_t i = 0; i < leaks->rows.count; i++) {
@@ -260,8 +259,9 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	/* What was found outside of an arena counts; that nothing was found says nothing of what is inside. */
 	if (arena && sum <= limit) {
 		gmt_vec_fini(&found);
-		skip(judge, check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_doubt(arena).text,
+		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_doubt(arena).text,
 			arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
+		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
 	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
@@ -269,11 +269,10 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	check.limit = limit;
 	check.unit = "bytes/step";
 	/* With no finding, memory may rise: to level off, or to be given back. */
-	if (unsure > 0 && !(sum > 0)) {
-		check.state = GMT_CHECK_SKIPPED;
-		check.text = gmt_verdict_line(judge->verdict, "not judged: grows by %s a step, with less confidence than min-confidence",
-			rate_text(judge, unsure));
-	} else if (sum > 0)
+	if (unsure > 0 && !(sum > 0))
+		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict,
+			"grows by %s a step, with less confidence than min-confidence", rate_text(judge, unsure)));
+	else if (sum > 0)
 		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed", rate_text(judge, sum),
 			gmt_text_size((uint64_t)limit).text);
 	else

@@ -17,14 +17,6 @@ struct end {
 	uint64_t teardown_stamp; /* of the first mark of teardown; UINT64_MAX: there is none */
 };
 
-static bool is_of(const struct counter *counter, const struct gmt_mark *mark)
-{
-	if (counter->mark.source != mark->source)
-		return false;
-	return mark->source == GMT_MARK_SOURCE_OPTIMIZER ? counter->mark.object == mark->object :
-		counter->mark.thread == mark->thread && counter->mark.name == mark->name;
-}
-
 static bool note_step(struct end *end, const struct gmt_mark *mark)
 {
 	struct counter *slot;
@@ -32,7 +24,7 @@ static bool note_step(struct end *end, const struct gmt_mark *mark)
 	for (size_t i = 0; i < end->counters.count; i++) {
 		struct counter *counter = &end->counters.items[i];
 
-		if (!is_of(counter, mark))
+		if (!gmt_fold_is_counter_of(&counter->mark, mark))
 			continue;
 		counter->marks++;
 		counter->first_stamp = mark->stamp < counter->first_stamp ? mark->stamp : counter->first_stamp;
@@ -69,10 +61,7 @@ static bool note_all(const struct gmt_folder *folder, struct end *end)
 
 		if (!slot)
 			return false;
-		*slot = (struct counter){
-			{ .source = series->source, .object = series->object, .thread = series->thread, .name = series->name },
-			series->first_stamp, series->last_stamp, series->marks,
-		};
+		*slot = (struct counter){ gmt_fold_mark_of(series), series->first_stamp, series->last_stamp, series->marks };
 	}
 	for (size_t i = 0; i < folder->kept_marks.count; i++)
 		if (!note_mark(end, &folder->kept_marks.items[i]))

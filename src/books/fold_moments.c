@@ -8,20 +8,30 @@
 
 /* --- steps -------------------------------------------------------------------------------------------- */
 
-static bool is_of(const struct gmt_fold_series *series, const struct gmt_mark *mark)
+bool gmt_fold_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b)
 {
-	if (series->source != mark->source)
+	if (a->source != b->source)
 		return false;
 	/* An optimizer may step in any thread; a program's counters are told apart by thread and name. */
-	return mark->source == GMT_MARK_SOURCE_OPTIMIZER ? series->object == mark->object :
-		series->thread == mark->thread && series->name == mark->name;
+	return a->source == GMT_MARK_SOURCE_OPTIMIZER ? a->object == b->object : a->thread == b->thread && a->name == b->name;
+}
+
+struct gmt_mark gmt_fold_mark_of(const struct gmt_fold_series *series)
+{
+	return (struct gmt_mark){
+		.stamp = series->last_stamp, .source = series->source, .object = series->object,
+		.thread = series->thread, .name = series->name,
+	};
 }
 
 static struct gmt_fold_series *find_series(struct gmt_folder *folder, const struct gmt_mark *mark)
 {
-	for (size_t i = 0; i < folder->series.count; i++)
-		if (is_of(&folder->series.items[i], mark))
+	for (size_t i = 0; i < folder->series.count; i++) {
+		struct gmt_mark of = gmt_fold_mark_of(&folder->series.items[i]);
+
+		if (gmt_fold_is_counter_of(&of, mark))
 			return &folder->series.items[i];
+	}
 	return NULL;
 }
 
@@ -163,10 +173,7 @@ bool gmt_fold_end_steps(struct gmt_folder *folder)
 {
 	for (size_t i = 0; i < folder->series.count; i++) {
 		struct gmt_fold_series *series = &folder->series.items[i];
-		struct gmt_mark mark = {
-			.stamp = series->last_stamp, .source = series->source, .object = series->object,
-			.thread = series->thread, .name = series->name,
-		};
+		struct gmt_mark mark = gmt_fold_mark_of(series);
 
 		if (series->waiting && !add_group(folder, series, &mark))
 			return false;

@@ -298,6 +298,10 @@ bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp);
 bool gmt_fold_pass_answers(struct gmt_folder *folder, uint64_t stamp);
 /* Keeps an answer that a fold of before has kept. False: out of memory. */
 bool gmt_fold_keep_answer(struct gmt_folder *folder, const struct gmt_past_answer *row);
+/* Whether two marks of steps are of one counter. */
+bool gmt_fold_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b);
+/* The last mark of a series, but for its kind. */
+struct gmt_mark gmt_fold_mark_of(const struct gmt_fold_series *series);
 /* At the cut: a row for the marks that none stands for yet. */
 bool gmt_fold_end_steps(struct gmt_folder *folder);
 /* An account of this number came to hold more. */

@@ -70,6 +70,14 @@ class Fold(unittest.TestCase):
     def test_so_it_is_for_the_programs_own_heaps(self):
         self.check_each_cut(test_heaps.serve().write("heaps.gmt.gz"))
 
+    def check_ledger(self, story, name):
+        """The ledger of the fold, which is that of the whole recording."""
+        path = story.write(f"{name}.gmt.gz")
+        folded = fold(path, cli.place(f"{name}-folded.gmt.gz"))
+        (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
+        self.assertEqual(full, small)
+        return small
+
     def test_the_ledger_at_the_peak_stays_what_the_device_said_then(self):
         story = test_ledger.Ledger()
         big = story.cuda(400)
@@ -78,10 +86,7 @@ class Fold(unittest.TestCase):
         for _ in range(20):
             story.cuda(1)
             story.ask(120)
-        path = story.write("peak.gmt.gz")
-        folded = fold(path, cli.place("peak-folded.gmt.gz"))
-        (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
-        self.assertEqual(full, small)
+        small = self.check_ledger(story, "peak")
         self.assertEqual(small["at_peak"]["used_bytes"], 500 * MiB)
 
     def test_the_ledger_at_the_end_is_what_the_device_said_behind_the_last_step(self):
@@ -91,10 +96,7 @@ class Fold(unittest.TestCase):
             story.step()
         story.cuda(30)
         story.ask(170)
-        path = story.write("end.gmt.gz")
-        folded = fold(path, cli.place("end-folded.gmt.gz"))
-        (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
-        self.assertEqual(full, small)
+        small = self.check_ledger(story, "end")
         self.assertEqual(small["used_bytes"], 170 * MiB)
 
     def test_folding_twice_is_folding_once(self):
