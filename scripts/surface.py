@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CUDA's surface as tables: the rows of preload/hooks.def, and what NVIDIA's headers declare.
+"""CUDA's surface as tables: the rows of preload/hooks/hooks.def, and what NVIDIA's headers declare.
 
 Shared by check-surface, make-coverage and the tests. Headers are read through the C preprocessor
 ($CC or cc), so that what counts is what a program compiled against them would see.
@@ -15,9 +15,9 @@ import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PRELOAD = os.path.join(SOURCE, "preload")
-HOOKS = os.path.join(PRELOAD, "hooks.def")
-NOT_HOOKED = os.path.join(PRELOAD, "not_hooked.def")
-ALLOCATION_LIKE = os.path.join(PRELOAD, "allocation_like.def")
+HOOKS = os.path.join(PRELOAD, "hooks", "hooks.def")
+NOT_HOOKED = os.path.join(PRELOAD, "hooks", "not_hooked.def")
+ALLOCATION_LIKE = os.path.join(PRELOAD, "hooks", "allocation_like.def")
 
 # Columns after (library, symbol, base, since, mode); hand-written rows have none of them, names two.
 ROW_COLUMNS = ("parameters", "arguments", "kind", "space", "address", "size", "further")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What killed recorders left in shared memory, read as src/wire/leftover.h lays it out, and by nothing of ours."""
+"""What killed recorders left in shared memory, read as src/shared_memory/shared_recording.h lays it out, and by nothing of ours."""
 import contextlib
 import ctypes
 import glob

@@ -8,18 +8,18 @@
 
 #include "base/safe_stream.h"
 #include "base/suggest.h"
-#include "tools/command.h"
-#include "tools/input.h"
-#include "tools/memory.h"
-#include "tools/output.h"
-#include "tools/say.h"
-#include "tools/work.h"
+#include "tools/options/command.h"
+#include "tools/recordings/input.h"
+#include "tools/output/memory.h"
+#include "tools/output/output.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/work.h"
 
 const struct gmt_command gmt_commands[] = {
 #define GMT_COMMAND(verb, arguments, text) \
 	{ .name = #verb, .operands = arguments, .meaning = text, .options = gmt_table_##verb, \
 	  .run = gmt_cmd_##verb },
-#include "tools/commands.def"
+#include "tools/options/commands.def"
 #undef GMT_COMMAND
 	{ 0 },
 };

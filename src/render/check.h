@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/limits.h"
-#include "analysis/suppressions.h"
-#include "analysis/verdict.h"
+#include "analysis/gate/limits.h"
+#include "analysis/gate/suppressions.h"
+#include "analysis/gate/verdict.h"
 #include "render/json.h"
 
 struct gmt_check_report {

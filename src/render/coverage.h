@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_COVERAGE_H
 #define GMT_RENDER_COVERAGE_H
 
-#include "analysis/coverage.h"
+#include "analysis/recording/coverage.h"
 #include "render/json.h"
 #include "render/plain.h"
 

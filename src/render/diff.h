@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/diff.h"
+#include "analysis/compare/diff.h"
 #include "render/json.h"
 
 struct gmt_diff_style {

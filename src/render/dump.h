@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "wire/format.h"
+#include "format/format.h"
 
 /*
  * One row of any record as one line, straight from records.def: `name field=value ...`, strings in

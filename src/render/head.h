@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_HEAD_H
 #define GMT_RENDER_HEAD_H
 
-#include "analysis/caveats.h"
+#include "analysis/recording/warnings.h"
 #include "render/json.h"
 #include "render/plain.h"
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analysis/caveats.h"
-#include "analysis/census.h"
-#include "analysis/coverage.h"
-#include "analysis/overhead.h"
+#include "analysis/recording/warnings.h"
+#include "analysis/recording/event_counts.h"
+#include "analysis/recording/coverage.h"
+#include "analysis/recording/overhead.h"
 #include "render/json.h"
 
 /* What is in a snapshot, as text and as JSON (schema gpumemtrace.info/1). */

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/history.h"
-#include "analysis/leaks.h"
-#include "analysis/step_parts.h"
-#include "model/timeline.h"
+#include "analysis/history/history.h"
+#include "analysis/leaks/leaks.h"
+#include "analysis/steps/step_parts.h"
+#include "reader/steps/timeline.h"
 #include "render/json.h"
 #include "render/plain.h"
 

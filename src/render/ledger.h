@@ -2,11 +2,11 @@
 #ifndef GMT_RENDER_LEDGER_H
 #define GMT_RENDER_LEDGER_H
 
-/* The ledger of analysis/ledger.h, in the report (docs/ledger.md). */
+/* The ledger of analysis/ledger/ledger.h, in the report (docs/ledger.md). */
 
 #include <stdio.h>
 
-#include "analysis/ledger.h"
+#include "analysis/ledger/ledger.h"
 #include "render/json.h"
 #include "render/plain.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/names.h"
+#include "analysis/tables/names.h"
 #include "base/safe.h"
 
 void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)

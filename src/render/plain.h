@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/outline.h"
-#include "model/snapshot.h"
-#include "model/traces.h"
+#include "analysis/tables/stack_summary.h"
+#include "reader/load/snapshot.h"
+#include "reader/stacks/traces.h"
 
 enum gmt_plain_style { GMT_PLAIN_NORMAL, GMT_PLAIN_BOLD, GMT_PLAIN_DIM, GMT_PLAIN_WARN };
 

@@ -11,15 +11,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analysis/caveats.h"
-#include "analysis/heaps.h"
-#include "analysis/ledger.h"
-#include "analysis/ooms.h"
-#include "analysis/sites.h"
-#include "analysis/summary.h"
+#include "analysis/recording/warnings.h"
+#include "analysis/allocator/custom_heaps.h"
+#include "analysis/ledger/ledger.h"
+#include "analysis/oom/ooms.h"
+#include "analysis/history/sites.h"
+#include "analysis/tables/summary.h"
 #include "render/json.h"
 #include "render/leaks.h"
-#include "render/where.h"
+#include "render/allocator_state.h"
 
 struct gmt_report {
 	const struct gmt_snapshot *snapshot;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "wire/format.h"
+#include "format/format.h"
 
 struct gmt_space_text gmt_space_text(uint32_t space)
 {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "model/traces.h"
+#include "reader/stacks/traces.h"
 #include "render/json.h"
 
 /* The key "stack" and its list of frames, leaf first, into the object that is open. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks.h"
+#include "hooks/hooks.h"
 
 #if defined(__aarch64__)
 enum { KEPT = 20 };
@@ -27,7 +27,7 @@ extern void weak_allocation(void) __asm__("cudaMalloc") __attribute__((weak));
 
 static const char *const hooked[] = {
 #define GMT_HOOK_ANY(library, symbol, ...) #symbol,
-#include "hooks.def"
+#include "hooks/hooks.def"
 };
 
 enum { HOOKED_COUNT = sizeof(hooked) / sizeof(*hooked) };

@@ -13,6 +13,8 @@ from snapshots import BUILD, SHIM
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PRELOAD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "preload")
+# The static libraries that the shim is made of.
+ROOMS = ("base", "containers", "system", "options", "format", "shared_memory", "source", "accounting", "compaction")
 CROSS = "aarch64-linux-gnu-gcc"
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
 SYSROOT = "/usr/aarch64-linux-gnu"
@@ -30,8 +32,7 @@ def shim_sources():
         targets = json.load(file)
     found = []
     for target in targets:
-        if (target["name"], target["type"]) in (("gpumemtrace", "shared library"), ("base", "static library"),
-                                                ("wire", "static library"), ("books", "static library")):
+        if (target["name"], target["type"]) in (("gpumemtrace", "shared library"), *((name, "static library") for name in ROOMS)):
             for part in target["target_sources"]:
                 found += [(source, part["parameters"]) for source in part.get("sources", [])]
     return found
@@ -88,8 +89,8 @@ def build_program(compiler, folder):
 def build_walk(compiler, folder, *arguments):
     """The walk by frame pointers with its test, for one architecture."""
     path = os.path.join(folder, "walk")
-    sources = [os.path.join(PRELOAD, "capture", f"{name}.c")
-               for name in ("walk", "recall", "trail", "own_stack", "readable", "rules", "eh_frame")]
+    sources = [os.path.join(PRELOAD, "unwind", f"{name}.c")
+               for name in ("walk", "stack_cache", "rule_cache", "own_stack", "readable", "rules", "eh_frame")]
     subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
                     "-fno-optimize-sibling-calls", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", *arguments,
                     "-o", path, os.path.join(HERE, "walk.c"), *sources, "-pthread"], check=True)
@@ -102,7 +103,7 @@ def build_recorder_stack(compiler, folder):
     subprocess.run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-O2", "-g",
                     "-funwind-tables", f"-I{PRELOAD}", f"-I{os.path.join(os.path.dirname(PRELOAD), 'src')}", "-o", path,
                     os.path.join(os.path.dirname(HERE), "preload", "test_recorder_stack.c"),
-                    *[os.path.join(PRELOAD, name) for name in ("recorder_stack.c", "recorder_stack_switch.S")], "-pthread"],
+                    *[os.path.join(PRELOAD, "runtime", name) for name in ("recorder_stack.c", "recorder_stack_switch.S")], "-pthread"],
                    check=True)
     return path
 

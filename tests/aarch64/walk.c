@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk by frame pointers (capture/walk.h), over stacks of which each function itself has noted down where it returns
+ * The walk by frame pointers (unwind/walk.h), over stacks of which each function itself has noted down where it returns
  * to. Compiled with frame pointers, for AArch64 also with signed return addresses. Prints a line of TAP per promise.
  */
 #include <link.h>
@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "capture/own_stack.h"
-#include "capture/walk.h"
-#include "recorder_stack.h"
-#include "routes/objects.h"
+#include "unwind/own_stack.h"
+#include "unwind/walk.h"
+#include "runtime/recorder_stack.h"
+#include "interpose/objects.h"
 
 enum { DEEPEST = 300, LIMIT = 512, ROUNDS = 300, THREADS = 4, STACK_BYTES = 256 << 10 };
 

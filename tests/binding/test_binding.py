@@ -44,7 +44,7 @@ def readelf(*arguments):
 
 
 def hooked_symbols():
-    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         return set(re.findall(r"^GMT_HOOK\w*\(\w+, (\w+),", file.read(), re.M))
 
 

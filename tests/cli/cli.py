@@ -30,6 +30,13 @@ def place(name):
     return os.path.join(FOLDER, name)
 
 
+def sources_below(folder):
+    """The paths of all C files and headers in a folder and the folders in it."""
+    found = [os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith((".c", ".h"))]
+    assert found, folder
+    return sorted(found)
+
+
 def run(*arguments, environment=None, cwd=None, text=True, **more):
     return subprocess.run([CLI, *arguments], capture_output=True, text=text, timeout=120, cwd=cwd or FOLDER,
                           env={**PLAIN, **(environment or {})}, **more)

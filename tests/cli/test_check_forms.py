@@ -228,9 +228,9 @@ class Forms(unittest.TestCase):
         root = os.path.dirname(cli.TESTS)
         with open(os.path.join(root, "docs", "ci.md"), encoding="utf-8") as file:
             document = file.read()
-        with open(os.path.join(root, "src", "analysis", "limits.def")) as file:
+        with open(os.path.join(root, "src", "analysis", "gate", "limits.def")) as file:
             limits = re.findall(r'^GMT_LIMIT\(\w+, "([\w-]+)"', file.read(), re.M)
-        with open(os.path.join(root, "src", "analysis", "rules.def")) as file:
+        with open(os.path.join(root, "src", "analysis", "gate", "rules.def")) as file:
             rules = re.findall(r'^GMT_RULE\(\w+, "(\w+)", "([\w-]+)"', file.read(), re.M)
         self.assertTrue(limits and rules)
         for limit in limits:

@@ -21,7 +21,7 @@ from test_usage import help_options, verbs
 # One text with all kinds of what a terminal must not get; a newline too, which would begin a line of its own.
 ODD = b"\x1b[2J\x1b]0;t\x07\x9b31m\xc2\x9b\r\x08\xe2\x80\xae\xe2\x80\xa8\xff\n::error::x ##[error]y"
 STYLES = re.compile(rb"\x1b\[(0|1|2|33)m")
-# src/wire/control.h
+# src/shared_memory/control.h
 PROGRAM_AT, PATH_AT, TURN_AT, FAILED_AT, ANSWER_AT, PAGE_BYTES = 48, 304, 4704, 4716, 9072, 13680
 ASKED, AT_WORK, ANSWERED = 2, 3, 4
 
@@ -40,7 +40,7 @@ def flags(verb):
 
 
 # Bytes that went through a safe stream in another process; a line of a signal handler, without a field.
-CONSTANT_LINES = ("files_beside.c", "running.c")
+CONSTANT_LINES = ("files_parallel.c", "running.c")
 
 
 class Escapes(unittest.TestCase):
@@ -202,9 +202,10 @@ class Escapes(unittest.TestCase):
         """Only the safe streams open files of text, and only they write to the standard ones."""
         source = os.path.dirname(cli.TESTS)
         for folder in ("tools", os.path.join("src", "render"), os.path.join("src", "analysis")):
-            for name in os.listdir(os.path.join(source, folder)):
-                if name.endswith((".c", ".h")) and name not in CONSTANT_LINES:
-                    with open(os.path.join(source, folder, name), encoding="utf-8") as file:
+            for path in cli.sources_below(os.path.join(source, folder)):
+                name = os.path.basename(path)
+                if name not in CONSTANT_LINES:
+                    with open(path, encoding="utf-8") as file:
                         self.assertNotRegex(file.read(), r'write\(STD|fdopen\(|fopen\([^;]*"[wa]|dprintf\(|perror\(', name)
 
 

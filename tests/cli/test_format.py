@@ -21,7 +21,7 @@ def lines(*parts):
 
 def definition():
     """records.def as read_snapshot has it."""
-    text = lines("src", "wire", "records.def")
+    text = lines("src", "format", "records.def")
     records = {}
     for number, name in re.findall(r"^GMT_RECORD\((\d+), (\w+),", text, re.M):
         fields = re.findall(rf"^GMT_FIELD\({name}, (\w+), (\w), ([\w ]+),", text, re.M)
@@ -51,7 +51,7 @@ class Format(unittest.TestCase):
         text = lines("docs", "snapshot-format.md")
         for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
             rows = re.findall(r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?',
-                              lines("src", "wire", f"{table}.def"), re.M)
+                              lines("src", "format", f"{table}.def"), re.M)
             self.assertTrue(rows)
             for number, name, side in rows:
                 self.assertIn(f"| {number} | `{name}` |" + (f" {side.lower()} |" if side else ""), text)

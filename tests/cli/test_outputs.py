@@ -400,11 +400,13 @@ class EveryOutput(unittest.TestCase):
         tools = os.path.join(os.path.dirname(cli.TESTS), "tools")
         # Bytes of a recording; a file in memory; a pipe to a child; a recovered recording; an empty file that is removed at once;
         # a line of a signal handler.
-        others = {"output.c", "output_temporary.c", "complete.c", "files_beside.c", "doctor_subprocess.c", "target_replace.c",
+        others = {"output.c", "output_temporary.c", "complete.c", "files_parallel.c", "doctor_subprocess.c", "target_replace.c",
                   "run_output.c", "running.c"}
-        for name in sorted(set(os.listdir(tools)) - others):
-            text = read(os.path.join(tools, name)).decode() if name.endswith((".c", ".h")) else ""
-            self.assertNotRegex(text, r'fopen\([^;]*"[wa]|fdopen\(|O_CREAT|dprintf\(|perror\(|\bwrite\((fd|STD|\d)', name)
+        for path in cli.sources_below(tools):
+            name = os.path.basename(path)
+            if name in others:
+                continue
+            self.assertNotRegex(read(path).decode(), r'fopen\([^;]*"[wa]|fdopen\(|O_CREAT|dprintf\(|perror\(|\bwrite\((fd|STD|\d)', name)
 
 
 if __name__ == "__main__":

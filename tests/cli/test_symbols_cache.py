@@ -34,7 +34,7 @@ def recording(name, path, identity, where):
 
 
 def hash_of(content):
-    """src/base/map.c, so that a lie has the checksum that it needs."""
+    """src/containers/map.c, so that a lie has the checksum that it needs."""
     most = (1 << 64) - 1
 
     def mix(word):

@@ -17,11 +17,11 @@ def read(*parts):
 
 
 def verbs():
-    return re.findall(r"^GMT_COMMAND\((\w+),", read("tools", "commands.def"), re.M)
+    return re.findall(r"^GMT_COMMAND\((\w+),", read("tools", "options", "commands.def"), re.M)
 
 
 def recorder_options():
-    return re.findall(r"^GMT_OPTION\((\w+),", read("src", "wire", "recorder_options.def"), re.M)
+    return re.findall(r"^GMT_OPTION\((\w+),", read("src", "options", "recorder_options.def"), re.M)
 
 
 def help_options(verb):

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "wire/format.h"
-#include "wire/little_endian.h"
+#include "format/format.h"
+#include "format/encoding/little_endian.h"
 
 bool fuzz_is_thorough;
 

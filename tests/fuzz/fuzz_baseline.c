@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/baseline.h"
+#include "analysis/gate/baseline.h"
 #include "content.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

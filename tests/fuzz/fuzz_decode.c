@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "content.h"
 #include "output.h"
 #include "render/dump.h"
-#include "wire/column.h"
-#include "wire/columns.h"
-#include "wire/decode.h"
-#include "wire/encode.h"
-#include "wire/event_totals.h"
-#include "wire/source.h"
+#include "format/encoding/column.h"
+#include "format/encoding/columns.h"
+#include "format/encoding/decode.h"
+#include "format/encoding/encode.h"
+#include "format/encoding/event_totals.h"
+#include "source/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* A limits file with any text. */
 #include <stdlib.h>
 
-#include "analysis/limits.h"
+#include "analysis/gate/limits.h"
 #include "content.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,20 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/diff.h"
-#include "analysis/gate.h"
+#include "analysis/compare/diff.h"
+#include "analysis/gate/gate.h"
 #include "base/budget.h"
-#include "base/map.h"
+#include "containers/map.h"
 #include "content.h"
 #include "output.h"
 #include "render/check.h"
 #include "render/diff.h"
 #include "render/info.h"
 #include "render/report.h"
-#include "tools/input.h"
-#include "tools/parts.h"
-#include "tools/say.h"
-#include "tools/where_parts.h"
+#include "tools/recordings/input.h"
+#include "tools/pipeline/pipeline.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/allocator_state_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "content.h"
-#include "model/owner_rules.h"
+#include "reader/stacks/owner_rules.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "wire/decode.h"
-#include "wire/leftover_file.h"
-#include "wire/source.h"
+#include "format/encoding/decode.h"
+#include "shared_memory/shared_recording_file.h"
+#include "source/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "content.h"
-#include "wire/inflate.h"
-#include "wire/source.h"
+#include "format/encoding/inflate.h"
+#include "source/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

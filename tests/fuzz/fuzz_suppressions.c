@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/suppressions.h"
+#include "analysis/gate/suppressions.h"
 #include "content.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "content.h"
-#include "model/symbols_answers.h"
+#include "reader/symbols/symbols_answers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "content.h"
 #include "work.h"
 

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "content.h"
 #include "rows.h"
-#include "wire/little_endian.h"
-#include "wire/varint.h"
+#include "format/encoding/little_endian.h"
+#include "format/encoding/varint.h"
 
 enum { MOST_BLOCKS = 4096, ROOM = 1 << 16 };
 

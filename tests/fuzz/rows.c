@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "wire/varint.h"
+#include "format/encoding/varint.h"
 
 /* One cell at *at, which is moved behind it. */
 static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end, struct fuzz_cell *ret_cell)

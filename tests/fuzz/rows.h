@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "wire/format.h"
+#include "format/format.h"
 
 enum { FUZZ_ROWS = 2048, FUZZ_BYTES = 1 << 20 };
 

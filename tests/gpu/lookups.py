@@ -17,7 +17,7 @@ ROADS = {
 
 def driver_rows():
     """(symbol, base, since, mode) of the driver's rows in hooks.def."""
-    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         found = re.findall(r"^GMT_HOOK(?:_NAME|_BODY|_ROUTE)?\(CUDA, (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
     return [(symbol, base, int(since), mode) for symbol, base, since, mode in found]
 

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hooks.h"
+#include "hooks/hooks.h"
 
 typedef int (*get_t)(const char *, void **, int, uint64_t);
 typedef int (*get_v2_t)(const char *, void **, int, uint64_t, int *);
@@ -35,7 +35,7 @@ static struct row {
 #define IS_CUDART 0
 #define IS_C10 0
 #define GMT_HOOK_ANY(library, symbol, base, since, ...) { IS_##library ? #symbol : NULL, #base, since, NULL, NULL },
-#include "hooks.def"
+#include "hooks/hooks.def"
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };

@@ -24,7 +24,7 @@ is_long = unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes minutes: s
 
 def rows(libraries):
     """The names of hooks.def that can be called."""
-    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         return re.findall(rf"^GMT_HOOK(?:_NAME|_BODY)?\((?:{libraries}), (\w+)", file.read(), re.M)
 
 
@@ -101,7 +101,7 @@ class Sections(OnTheSimulatedDevice):
         tree = self.place("tree")
         for part in ("scripts", "tests", "preload", "simcuda"):
             shutil.copytree(os.path.join(SOURCE, part), os.path.join(tree, part))
-        path = os.path.join(tree, "preload", "hooks.def")
+        path = os.path.join(tree, "preload", "hooks", "hooks.def")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count("cuMemAllocPitch_v2, cuMemAllocPitch, 3020"), 1)

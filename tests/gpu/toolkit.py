@@ -96,7 +96,7 @@ def runtime_for(runtimes, version):
 
 def write_weak_names(bench):
     """Older drivers and runtimes lack some functions, and a program that is linked to them must start all the same."""
-    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         names = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((?:CUDA|CUDART), (\w+)", file.read(), re.M)
     with open(bench.program("weak.h"), "w", encoding="utf-8") as file:
         file.write("".join(f"#pragma weak linked_{name}\n" for name in names))

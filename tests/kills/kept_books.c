@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "kept_parts.h"
-#include "model/replay.h"
+#include "reader/replay/replay.h"
 
 /*
  * Another thread may have got the address of a block later: then its holder had freed it, and was killed before it

@@ -3,7 +3,7 @@
 #define GMT_TESTS_KEPT_CHECK_H
 
 #include "kept_log.h"
-#include "model/snapshot.h"
+#include "reader/load/snapshot.h"
 
 /* The recording may have ended before the program; or of each thread elsewhere, so that there is no telling what lives. */
 enum kept_how { KEPT_WHOLE, KEPT_STOPPED, KEPT_CUT };

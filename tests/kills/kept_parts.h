@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "kept_log.h"
-#include "model/snapshot.h"
+#include "reader/load/snapshot.h"
 
 /* What the recording has of a thread: calls[0] to calls[folded - 1] in totals, up to calls[total - 1] as events. */
 struct kept_part {

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "kept_check.h"
-#include "wire/leftover_file.h"
+#include "shared_memory/shared_recording_file.h"
 
 enum { STEPS_MOST = 100000000, WAIT_MS = 120000 /* for what comes at once: only something that never comes lasts so long */ };
 

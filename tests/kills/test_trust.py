@@ -18,7 +18,7 @@ import tap
 from killing import PROGRAMS, Killed, cli
 from snapshots import CLI
 
-# Where src/wire/leftover.h has them.
+# Where src/shared_memory/shared_recording.h has them.
 MOVING_OFFSET = leftovers.HEADER.size + 4
 BOOT_ID_OFFSET = leftovers.HEADER.size + 24
 FILE_OFFSET = BOOT_ID_OFFSET + 40 + 256

@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "capture/readable.h"
-#include "capture/rules.h"
-#include "capture/walk.h"
-#include "capture/walk_same.h"
+#include "unwind/readable.h"
+#include "unwind/rules.h"
+#include "unwind/walk.h"
+#include "unwind/walk_same.h"
 
 enum {
 	WORDS = 4096, DEEPEST = 1200, SESSIONS = 300, ROUNDS = 300, FRAME_WORDS = 12, SITES = 3,

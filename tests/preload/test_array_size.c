@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "array_size.h"
+#include "wrappers/array_size.h"
 
 enum { FLOAT = 0x20, BC1 = 0x91, NV12 = 0xb0, SNORM_INT16X4 = 0xcb, LAYERED = 1, CUBEMAP = 4, SPARSE = 0x40 };
 

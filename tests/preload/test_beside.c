@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record/beside.h"
+#include "writer/replacement.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

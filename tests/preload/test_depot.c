@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "capture/depot.h"
+#include "depot/depot.h"
 
 enum { ARENA_BYTES = 64 << 20 };
 

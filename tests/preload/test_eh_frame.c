@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "capture/eh_frame.h"
+#include "unwind/eh_frame.h"
 
 #ifdef __x86_64__
 enum { PAGE = 4096, DAMAGES = 3000, QUERIES = 40 };

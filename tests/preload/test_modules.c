@@ -12,12 +12,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "capture/rules.h"
-#include "config.h"
-#include "record/clock.h"
-#include "record/modules.h"
-#include "record/session.h"
-#include "routes/objects.h"
+#include "unwind/rules.h"
+#include "runtime/config.h"
+#include "producer/clock.h"
+#include "writer/modules.h"
+#include "writer/session.h"
+#include "interpose/objects.h"
 
 enum { STOPPED_MS = 300, FOR_EVER_MS = 10000 };
 

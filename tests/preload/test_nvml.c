@@ -9,12 +9,12 @@
 #include <semaphore.h>
 #include <string.h>
 
-#include "observe/nvml.h"
-#include "patience.h"
-#include "record/clock.h"
-#include "routes/dlerror.h"
-#include "routes/driver.h"
-#include "routes/real.h"
+#include "driver/nvml.h"
+#include "runtime/patience.h"
+#include "producer/clock.h"
+#include "interpose/dlerror.h"
+#include "interpose/driver.h"
+#include "interpose/originals.h"
 
 /* Instead of the loader's: the library takes as long to open as the test wants, and is not there then. */
 static sem_t is_opening, may_end;

@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "observe/pools.h"
-#include "record/clock.h"
-#include "routes/driver.h"
-#include "wire/format.h"
+#include "runtime/config.h"
+#include "driver/pools.h"
+#include "producer/clock.h"
+#include "interpose/driver.h"
+#include "format/format.h"
 
 enum { DEFAULT_POOL = 0x100, POOL = 0x200, OTHER = 0x300, THREADS = 4 };
 

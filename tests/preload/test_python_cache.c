@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "capture/python_cache.h"
+#include "python/python_cache.h"
 
 enum { PLACES = 8192, THREADS = 4, ROUNDS = 300000 };
 

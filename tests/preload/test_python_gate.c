@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "capture/python_gate.h"
+#include "python/python_guard.h"
 
 enum { READERS = 2, ROUNDS = 500, LOOKS = 300 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recorder stacks (recorder_stack.h): prints a line of TAP per promise. Also built for AArch64. */
-#include "recorder_stack.h"
+#include "runtime/recorder_stack.h"
 
 #include <errno.h>
 #include <execinfo.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "thread.h"
+#include "producer/thread.h"
 
 enum { NEAR_BYTES = 1 << 20, FRAMES = 64, MORE = GMT_RECORDER_STACKS + 6 };
 

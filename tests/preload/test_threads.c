@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "capture/depot.h"
-#include "record/ring.h"
+#include "depot/depot.h"
+#include "producer/ring.h"
 
 enum { PRODUCERS = 4, GENERATIONS = 8, EVENTS = 4000, CAPACITY = 64, STACKS = 200, ARENA_BYTES = 16 << 20 };
 

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/own_stack.h"
-#include "capture/rules.h"
-#include "capture/walk.h"
-#include "recorder_stack.h"
-#include "routes/objects.h"
+#include "unwind/own_stack.h"
+#include "unwind/rules.h"
+#include "unwind/walk.h"
+#include "runtime/recorder_stack.h"
+#include "interpose/objects.h"
 
 enum { THREADS = 4, OPENINGS = 250, WALKS = 4, DEPTHS = 5, LIMIT = 64 };
 
@@ -119,7 +119,7 @@ static unsigned long long unload_count(void)
 	return subtractions;
 }
 
-/* As routes/dlclose.c. */
+/* As lifecycle/dlclose.c. */
 static void close_library(void *library)
 {
 	unsigned long long before = unload_count();

@@ -5,7 +5,7 @@
  */
 #include "made_up_stack.h"
 
-#include "capture/trail.h"
+#include "unwind/rule_cache.h"
 
 enum { ADDRESSES = 3 * GMT_TRAIL_NODES, PATHS = 400, LONGEST = 60, FIRST = 0x400000 };
 

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
-#include "model/traces.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
+#include "reader/stacks/traces.h"
 
 enum { SHOWN_DIFFERENCES = 8, SHOWN_EVENTS = 10 };
 

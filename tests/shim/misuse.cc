@@ -22,7 +22,7 @@
 #include <utility>
 
 extern "C" {
-#include "cuda_types.h"
+#include "wrappers/cuda_types.h"
 #include "simcuda/driver/newer.h"
 }
 
@@ -205,7 +205,7 @@ void misuse_all(bool is_with_runtime, const char *in_moment, const char *only)
 		misuse(#symbol, &symbol);
 #define GMT_HOOK_ANY(library, symbol, ...) FOR_##library(symbol)
 #define GMT_HOOK_ROUTE(...)
-#include "hooks.def"
+#include "hooks/hooks.def"
 }
 
 } // namespace

@@ -6,11 +6,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "hooks.h"
+#include "hooks/hooks.h"
 
 #define WEAK(library, symbol, ...) extern void weak_##symbol(void) __asm__(#symbol) __attribute__((weak));
 #define GMT_HOOK_ANY(...) WEAK(__VA_ARGS__)
-#include "hooks.def"
+#include "hooks/hooks.def"
 
 int main(void)
 {
@@ -20,6 +20,6 @@ int main(void)
 	printf("%d %d %d %s\n", weak_##symbol != NULL, dlsym(RTLD_DEFAULT, #symbol) != NULL, \
 		dlsym(handle, #symbol) != NULL, #symbol);
 #define GMT_HOOK_ANY(...) LOOK(__VA_ARGS__)
-#include "hooks.def"
+#include "hooks/hooks.def"
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hooks.h"
+#include "hooks/hooks.h"
 
 enum { OWN_ERRNO = 77, PER_THREAD = 2 };
 
@@ -48,14 +48,14 @@ struct row {
 		extern const char below_##symbol[]; \
 		void snippet_##symbol(void *function);)
 #define GMT_HOOK_ROUTE(...)
-#include "hooks.def"
+#include "hooks/hooks.def"
 
 static const struct row rows[] = {
 #define GMT_HOOK_ANY(library, symbol, base, since, mode, ...) \
 	FOR_##library({ #symbol, #base, since, mode, IS_##library, snippet_##symbol, (void *)linked_##symbol, \
 		BELOW_##library(symbol) },)
 #define GMT_HOOK_ROUTE(...)
-#include "hooks.def"
+#include "hooks/hooks.def"
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };

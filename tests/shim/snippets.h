@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "cuda_types.h"
+#include "wrappers/cuda_types.h"
 #include "simcuda/driver/newer.h"
 
 /* What the recorder must have seen. `api` NULL: the snippet's own function. Events say nothing where a member is 0. */

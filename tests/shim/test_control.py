@@ -92,7 +92,7 @@ def wait_for(look):
 
 
 def turn_of(run):
-    """Whose turn it is to ask, and how far that is: of the control file, as src/wire/control.h lays it out."""
+    """Whose turn it is to ask, and how far that is: of the control file, as src/shared_memory/control.h lays it out."""
     (name,) = os.listdir(os.path.join(run.runtime, "gpumemtrace"))
     with open(os.path.join(run.runtime, "gpumemtrace", name), "rb") as file:
         return struct.unpack_from("<II", file.read(), TURN_OFFSET)

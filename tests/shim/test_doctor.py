@@ -298,11 +298,11 @@ class Doctor(unittest.TestCase):
             self.check(self.ask(fake, DOCTOR_PYTHON=said), "python_version", verdict, words)
 
     def test_the_versions_that_the_recorder_can_read_are_those_that_doctor_knows(self):
-        rows = re.findall(r"^GMT_PYTHON\( *(\d+)", read("preload", "capture", "python_layout.def"), re.M)
+        rows = re.findall(r"^GMT_PYTHON\( *(\d+)", read("preload", "python", "python_layout.def"), re.M)
         oldest, newest = re.search(r"OLDEST_MINOR = (\d+), NEWEST_MINOR = (\d+)",
-                                   read("tools", "doctor_python.c")).groups()
+                                   read("tools", "doctor", "doctor_python.c")).groups()
         self.assertEqual([int(row) for row in rows], list(range(int(oldest), int(newest) + 1)))
-        for place in (("tools", "doctor_checks.def"), ("README.md",)):
+        for place in (("tools", "doctor", "doctor_checks.def"), ("README.md",)):
             self.assertIn(f"3.{oldest} to 3.{newest}", read(*place))
 
     def test_settings_of_pytorchs_allocator_are_explained(self):
@@ -401,7 +401,7 @@ class Doctor(unittest.TestCase):
 
     def test_the_answers_of_cuinit_have_the_drivers_numbers(self):
         names = re.findall(r"ERROR_(?:BOTH|DRIVER)\((\w+)", read("simcuda", "errors.def"))
-        rows = re.findall(r"^GMT_CUDA_RESULT\((\d+), (\w+)", read("tools", "doctor_results.def"), re.M)
+        rows = re.findall(r"^GMT_CUDA_RESULT\((\d+), (\w+)", read("tools", "doctor", "doctor_results.def"), re.M)
         self.assertGreater(len(rows), 8)
         self.assertLessEqual({name for _, name in rows}, set(names))
 
@@ -452,7 +452,7 @@ class Doctor(unittest.TestCase):
 
     def test_every_check_and_every_key_is_documented_and_no_other(self):
         page = read("docs", "doctor.md")
-        ids = re.findall(r"^GMT_CHECK\(\w+, (\w+),", read("tools", "doctor_checks.def"), re.M)
+        ids = re.findall(r"^GMT_CHECK\(\w+, (\w+),", read("tools", "doctor", "doctor_checks.def"), re.M)
         self.assertGreater(len(ids), 30)
         self.assertEqual(re.findall(r"^\| `(\w+)` \| [A-Z]", page, re.M), ids)
         self.ask(BUSY)

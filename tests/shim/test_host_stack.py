@@ -7,7 +7,7 @@ import tap
 from snapshots import Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "host-stack")
-HOST_STACK_BYTES = 1024  # preload/recorder_stack.h
+HOST_STACK_BYTES = 1024  # preload/runtime/recorder_stack.h
 MARKS_STACK_BYTES = 1536  # docs/testing.md
 STACKS = ("signal", "inside", "coroutine", "thread", "frame")
 

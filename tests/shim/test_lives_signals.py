@@ -52,7 +52,7 @@ class SignalStacks(Signals):
 
     def test_the_smallest_signal_stack_on_which_the_driver_can_be_called_gets_them_too(self):
         for when in ("first", "later"):
-            # What the program's own calls take without the recorder; and what an event may take (preload/recorder_stack.h).
+            # What the program's own calls take without the recorder; and what an event may take (preload/runtime/recorder_stack.h).
             _, used = map(int, self.run_mode(when, 6144, preload="").out.split())
             self.check(when, used + HOST_STACK_BYTES)
 

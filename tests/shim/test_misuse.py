@@ -22,7 +22,7 @@ OK = {"ALLOC": ALLOC, "FREE": FREE}
 
 def rows():
     """kind and number of the argument that is the address, of the rows of hooks.def that have both."""
-    with open(os.path.join(SOURCE, "preload", "hooks.def"), encoding="utf-8") as file:
+    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         text = re.sub(r"\s+", " ", file.read()).replace("GMT_HOOK", "\nGMT_HOOK")
     found = {}
     for symbol, arguments, kind, address in re.findall(

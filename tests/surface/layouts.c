@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cuda_types.h"
+#include "wrappers/cuda_types.h"
 
 #define SIZE(type) printf(#type " %zu\n", sizeof(type))
 #define MEMBER(type, member) \

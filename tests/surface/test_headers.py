@@ -149,7 +149,7 @@ class Headers(unittest.TestCase):
 
     def test_the_wrappers_compile_with_the_headers_of_each_version(self):
         units = units_with_cuda()
-        self.assertIn(os.path.join(PRELOAD, "wrappers.c"), units)
+        self.assertIn(os.path.join(PRELOAD, "wrappers", "wrappers.c"), units)
         for version in runtimes.folders():
             for unit in units:
                 with self.subTest(version=version, unit=os.path.basename(unit)):

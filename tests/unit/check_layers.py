@@ -1,54 +1,68 @@
 # SPDX-License-Identifier: MIT
-"""check_layers.py SOURCE_ROOT: reads the #include lines and names each breach of the house's layers."""
+"""check_layers.py SOURCE_ROOT: reads the #include lines and names each one that goes against the order of the rooms."""
 import pathlib
 import re
 import sys
 
-# A layer may include itself and those before it.
-LAYERS = ["base", "wire", "books", "model", "analysis", "render"]
-PRELOAD_MAY = ["base", "wire", "books"]
+# The rooms of src/ and tools/, in order. A room may include itself and the rooms before it.
+ORDER = [
+    "base", "containers", "system", "options", "format", "format/encoding", "format/file", "shared_memory", "source",
+    "accounting", "compaction",
+    "reader/load", "reader/symbols", "reader/stacks", "reader/steps", "reader/replay",
+    "analysis/history", "analysis/allocator", "analysis/oom", "analysis/ledger", "analysis/leaks", "analysis/steps",
+    "analysis/tables", "analysis/recording", "analysis/compare", "analysis/gate",
+    "render", "render/text", "render/json", "render/ci",
+    "tools/output", "tools/options", "tools/recordings", "tools/pipeline", "tools/doctor", "tools/commands", "tools",
+]
+# The recorder may use the rooms up to this one.
+LAST_OF_RECORDER = "compaction"
 
-# Headers of others, each with the only files that may name them.
+# Headers of others, each with the only files that may include them.
 FOREIGN = {
-    r"zlib\.h": r"src/wire/.*\.c",
-    r"isa-l.*\.h": r"src/wire/inflate_isal\.c",
-    r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/model/symbols\w*\.c",
-    r"libunwind.*\.h": r"preload/capture/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/wire/(feed|inflate_isal)\.c)",
+    r"zlib\.h": r"src/format/.*\.c",
+    r"isa-l.*\.h": r"src/format/encoding/inflate_isal\.c",
+    r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
+    r"libunwind.*\.h": r"preload/unwind/.*",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/(source/feed|format/encoding/inflate_isal)\.c)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 
 
-def allowed_of(path):
-    """The first parts of include paths that this file may name, besides those of its own folder."""
-    if path.parts[0] == "src":
-        return LAYERS[:LAYERS.index(path.parts[1]) + 1]
-    if path.parts[0] == "tools":
-        return [*LAYERS, "tools"]
-    return PRELOAD_MAY
+def room_of(path):
+    """The room of a file: its folder, without `src/`."""
+    folder = path.parent.as_posix()
+    return folder[len("src/"):] if folder.startswith("src/") else folder
 
 
-def breaches_of(path, text):
+def breaches_of(path, text, rooms):
+    room = room_of(path)
+    if room in ORDER:
+        allowed = ORDER[:ORDER.index(room) + 1]
+    else:
+        allowed = ORDER[:ORDER.index(LAST_OF_RECORDER) + 1]
     for line, kind, name in re.findall(r'^(\s*#\s*include\s*([<"])([^>"]+)[>"].*)$', text, re.M):
         for pattern, places in FOREIGN.items():
             if re.fullmatch(pattern, name) and not re.fullmatch(places, path.as_posix()):
                 yield f"{path}: {name} belongs to {places}"
-        first = name.split("/")[0]
-        if kind == '"' and first in [*LAYERS, "tools", "preload"] and "/" in name and first not in allowed_of(path):
-            yield f"{path}: {line.strip()} reaches into a room that it must not know"
+        target = name.rpartition("/")[0]
+        if kind == '"' and target in rooms and target not in allowed:
+            yield f"{path}: {line.strip()}: {room} comes before {target}"
 
 
 def main():
     root = pathlib.Path(sys.argv[1])
     files = sorted(path for room in ("src", "tools", "preload", "simcuda") for path in (root / room).rglob("*")
                    if path.suffix in (".c", ".h", ".def", ".S"))
-    breaches = [breach for path in files
-                for breach in breaches_of(path.relative_to(root), path.read_text(encoding="utf-8"))]
+    breaches = []
     for path in files:
-        head = path.read_text(encoding="utf-8")[:200]
-        if "SPDX-License-Identifier: MIT" not in head:
-            breaches.append(f"{path.relative_to(root)}: has no SPDX line")
-    print("\n".join(breaches) or f"{len(files)} files keep to their layers")
+        relative, text = path.relative_to(root), path.read_text(encoding="utf-8")
+        if relative.parts[0] in ("src", "tools") and room_of(relative) not in ORDER:
+            breaches.append(f"{relative}: its folder has no place in ORDER")
+        if relative.parts[0] != "simcuda":
+            breaches += breaches_of(relative, text, ORDER)
+        if "SPDX-License-Identifier: MIT" not in text[:200]:
+            breaches.append(f"{relative}: has no SPDX line")
+    print("\n".join(breaches) or f"{len(files)} files keep to the order of the rooms")
     return 1 if breaches or len(files) < 50 else 0
 
 

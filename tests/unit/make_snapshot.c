@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
-#include "base/vec.h"
+#include "containers/map.h"
+#include "containers/vec.h"
 #include "snapshot_file.h"
 
 struct settings {
@@ -121,7 +121,7 @@ static void put_names(struct maker *maker)
 	}
 }
 
-/* Some of PyTorch's functions, as landmarks.def knows them. */
+/* Some of PyTorch's functions, as frame_kinds.def knows them. */
 static void make_torch_code(struct gmt_code *code)
 {
 	if (code->id % 7 == 1) {

@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/history.h"
-#include "analysis/leaks.h"
-#include "base/map.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
-#include "model/timeline.h"
-#include "model/traces.h"
+#include "analysis/history/history.h"
+#include "analysis/leaks/leaks.h"
+#include "containers/map.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
+#include "reader/steps/timeline.h"
+#include "reader/stacks/traces.h"
 #include "snapshot_file.h"
 
 #define TORCH_FOLDER "/env/site-packages/torch"

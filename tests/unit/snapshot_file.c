@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/event_totals.h"
+#include "format/encoding/event_totals.h"
 
 static void check(const struct snapshot_file *file, enum gmt_status status)
 {

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "wire/encode.h"
-#include "wire/sink.h"
+#include "format/encoding/encode.h"
+#include "format/file/sink.h"
 
 struct snapshot_file {
 	int fd;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "model/landmarks.h"
+#include "reader/stacks/frame_kinds.h"
 #include "recording.h"
 #include "temporary.h"
 
@@ -119,7 +119,7 @@ static void without_a_thread_of_autograds_stacks_stay_as_they_are(void **state)
 #define NN "/env/lib/python3.11/site-packages/torch/nn"
 #define OP(NAME) (UINT32_C(1) << GMT_LANDMARK_##NAME)
 
-/* A frame as PyTorch 2 has it for each row of landmarks.def, and such as look alike and are none. */
+/* A frame as PyTorch 2 has it for each row of frame_kinds.def, and such as look alike and are none. */
 static const struct {
 	bool is_python;
 	const char *where, *function;
@@ -226,7 +226,7 @@ static void every_landmark_has_a_frame_in_this_test(void **state)
 #define GMT_LANDMARK_NAME(NAME, meaning) all |= GMT_LANDMARK_BIT(NAME);
 #define GMT_LANDMARK(NAME, kind, where, what)
 #define GMT_LANDMARK_EXCEPT(NAME, kind, where, what)
-#include "model/landmarks.def"
+#include "reader/stacks/frame_kinds.def"
 #undef GMT_LANDMARK_NAME
 #undef GMT_LANDMARK
 #undef GMT_LANDMARK_EXCEPT

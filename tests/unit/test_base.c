@@ -8,15 +8,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/arena.h"
+#include "containers/arena.h"
 #include "base/budget.h"
-#include "base/intern.h"
-#include "base/intervals.h"
-#include "base/map.h"
-#include "base/recording_name.h"
+#include "containers/intern.h"
+#include "containers/intervals.h"
+#include "containers/map.h"
+#include "system/recording_name.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "base/vec.h"
+#include "containers/vec.h"
 
 static void sizes_have_three_digits_and_iec_units(void **state)
 {

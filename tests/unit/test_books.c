@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "books/books.h"
+#include "accounting/accounting.h"
 
 enum { CUDA = GMT_LAYER_CUDA, TORCH = GMT_LAYER_TORCH, DEVICE = GMT_SPACE_DEVICE, PINNED = GMT_SPACE_PINNED };
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/counters.h"
-#include "model/period.h"
+#include "reader/steps/counters.h"
+#include "reader/steps/period.h"
 
 /* The period of a text, letter by letter; its length in *ret_length. */
 static size_t period_of(const char *text, size_t *ret_length)

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/map.h"
-#include "model/events.h"
-#include "model/order.h"
+#include "containers/map.h"
+#include "reader/load/events.h"
+#include "reader/load/order.h"
 
 static struct gmt_shapes shapes; /* of the test that runs */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/slope.h"
+#include "analysis/leaks/slope.h"
 #include "leaking.h"
 
 static void close_to(double value, double expected)

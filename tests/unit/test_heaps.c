@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/map.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
+#include "containers/map.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 

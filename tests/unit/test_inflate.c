@@ -11,8 +11,8 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "base/map.h"
-#include "wire/inflate.h"
+#include "containers/map.h"
+#include "format/encoding/inflate.h"
 
 static const struct gmt_inflater *inflater;
 

@@ -8,10 +8,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/map.h"
-#include "model/clock.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
+#include "containers/map.h"
+#include "reader/load/clock.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 
@@ -98,7 +98,7 @@ static void many_threads_are_merged_into_one_order(void **state)
 	gmt_snapshot_free(snapshot);
 }
 
-/* Larger than what is read without a thread (wire/feed.c); rows that no recorder writes, which do not compress. */
+/* Larger than what is read without a thread (source/feed.c); rows that no recorder writes, which do not compress. */
 static void write_large_file(uint64_t events)
 {
 	char text[2 * 16 + 1];

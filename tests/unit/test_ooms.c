@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "analysis/ooms.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
-#include "model/traces.h"
+#include "analysis/oom/ooms.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
+#include "reader/stacks/traces.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 

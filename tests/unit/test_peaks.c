@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/clock.h"
+#include "reader/load/clock.h"
 #include "where_scene.h"
 
 static void giants_of_more_sizes_than_are_kept_are_all_found(void **state)

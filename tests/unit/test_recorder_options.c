@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "wire/option_value.h"
-#include "wire/recorder_options.h"
+#include "options/option_value.h"
+#include "options/recorder_options.h"
 
 enum { LINES_BYTES = 4096 };
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "analysis/site_key.h"
-#include "analysis/site_key_names.h"
+#include "analysis/compare/site_key.h"
+#include "analysis/compare/site_key_names.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 

@@ -17,13 +17,13 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "snapshot_file.h"
 #include "temporary.h"
-#include "wire/block.h"
-#include "wire/decode.h"
-#include "wire/inflate.h"
-#include "wire/source.h"
+#include "format/encoding/block.h"
+#include "format/encoding/decode.h"
+#include "format/encoding/inflate.h"
+#include "source/source.h"
 
 static const struct gmt_inflater *inflater;
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "analysis/step_parts.h"
+#include "analysis/steps/step_parts.h"
 #include "recording.h"
 #include "temporary.h"
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "model/symbols_cache.h"
-#include "model/symbols_folder.h"
+#include "reader/symbols/symbols_cache.h"
+#include "reader/symbols/symbols_folder.h"
 
 /* FAKE_FOLDER: where the fake libraries lie. */
 static const char library[] = FAKE_FOLDER "/libpython-fake.so";

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/map.h"
-#include "model/symbols_elf.h"
+#include "containers/map.h"
+#include "reader/symbols/symbols_elf.h"
 
 /* The file that fake_cold.c becomes, stripped. */
 static const char path[] = FAKE_FOLDER "/libpython-cold.so";

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "model/symbols_elf.h"
+#include "reader/symbols/symbols_elf.h"
 
 enum { MOST_SYMBOLS = 4000, TEXT_START = 0x1000, TEXT_BYTES = 0x4000000, MOST_NAMES = 1 << 16 };
 

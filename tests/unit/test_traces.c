@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/outline.h"
+#include "analysis/tables/stack_summary.h"
 #include "traces_story.h"
 
 /* FAKE_FOLDER: where the fake libraries lie. */

@@ -10,15 +10,15 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/map.h"
+#include "containers/map.h"
 #include "snapshot_file.h"
 #include "temporary.h"
-#include "wire/columns.h"
-#include "wire/decode.h"
-#include "wire/event_totals.h"
-#include "wire/option_value.h"
-#include "wire/source.h"
-#include "wire/varint.h"
+#include "format/encoding/columns.h"
+#include "format/encoding/decode.h"
+#include "format/encoding/event_totals.h"
+#include "options/option_value.h"
+#include "source/source.h"
+#include "format/encoding/varint.h"
 
 static void small_numbers_take_one_byte_and_all_come_back(void **state)
 {

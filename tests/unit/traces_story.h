@@ -14,10 +14,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/names.h"
+#include "analysis/tables/names.h"
 #include "fake_frames.h"
-#include "model/symbols_elf.h"
-#include "model/traces.h"
+#include "reader/symbols/symbols_elf.h"
+#include "reader/stacks/traces.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 

@@ -3,7 +3,7 @@
 #define GMT_TESTS_UNIT_WHERE_SCENE_H
 
 /* Recordings for tests of analysis/where: what PyTorch and the program do, written down call by call. */
-#include "analysis/where.h"
+#include "analysis/allocator/allocator_state.h"
 #include "snapshot_file.h"
 #include "temporary.h"
 

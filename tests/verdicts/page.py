@@ -108,7 +108,7 @@ def wrong_ones(verdicts):
 
 
 def confidence(verdicts):
-    """The numbers of src/analysis/leak_grounds.def."""
+    """The numbers of src/analysis/leaks/leak_grounds.def."""
     found = collections.defaultdict(list)
     for verdict in verdicts:
         for ground, is_right in verdict.grounds:
@@ -191,7 +191,7 @@ A program may count in several columns. These must be right:
 
 What a report calls the confidence of growth is how often findings on the same ground were right in this table: one more than were right, of two more
 than there were (Laplace's rule), so that few programs make little confidence. The grounds are in
-[leak_grounds.def](../src/analysis/leak_grounds.def). `check --min-confidence` leaves out what is told with less.
+[leak_grounds.def](../src/analysis/leaks/leak_grounds.def). `check --min-confidence` leaves out what is told with less.
 ''', *confidence(verdicts), '''
 ## Wrong verdicts
 ''', *wrong_ones(verdicts), '''

@@ -13,10 +13,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "capture/python.h"
-#include "capture/python_deaths.h"
-#include "capture/python_trace.h"
-#include "recorder_stack.h"
+#include "python/python.h"
+#include "python/python_deaths.h"
+#include "python/python_trace.h"
+#include "runtime/recorder_stack.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -183,7 +183,7 @@ def ending():
     for _ in range(threads):
         threading.Thread(target=released.fake_blocks_for_ever, daemon=True).start()
     end = time.monotonic() + float(sys.argv[3])
-    # A first block that comes while atexit's callbacks run is not covered (observe/interpreter.c). One thread asks
+    # A first block that comes while atexit's callbacks run is not covered (marks/interpreter.c). One thread asks
     # for all, maybe later than another has had its block.
     while time.monotonic() < end or held.threads_with_blocks() < threads:
         pass

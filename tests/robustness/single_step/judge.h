@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "step_log.h"
-#include "wire/leftover.h"
+#include "shared_memory/shared_recording.h"
 
 enum { JUDGE_TEXT_BYTES = 256 };
 

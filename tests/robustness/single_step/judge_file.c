@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "judge_parts.h"
-#include "model/replay.h"
-#include "model/snapshot.h"
-#include "wire/leftover_file.h"
+#include "reader/replay/replay.h"
+#include "reader/load/snapshot.h"
+#include "shared_memory/shared_recording_file.h"
 
 /* What lives at the end, and the most that lived at one time, by the log. */
 struct sums {

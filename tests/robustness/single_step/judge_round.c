@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "judge_parts.h"
-#include "wire/format.h"
+#include "format/format.h"
 
 /* By number of the loss; NULL: only a stack is lost. */
 static const char *const loss_reasons[] = {
 #define GMT_LOSS(name, reason) reason,
-#include "wire/losses.def"
+#include "format/losses.def"
 #undef GMT_LOSS
 };
 

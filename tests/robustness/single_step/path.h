@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
-#include "base/vec.h"
+#include "containers/map.h"
+#include "containers/vec.h"
 #include "tracee.h"
 
 /* In front of one instruction: so many steps in the recorder behind the first time that the call comes to `anchor`. */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_DEPOT_HASH_H
+#define GMT_DEPOT_HASH_H
+
+/*
+ * The hash of the capture's tables: private to the process, never stored. Two words take one
+ * multiplication, in two chains that the processor runs side by side. Its weakness (a word equal to a
+ * constant hides its neighbour) costs a longer probe where entries are compared.
+ */
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t gmt_hash_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t gmt_hash_load(const char *from)
+{
+	uint64_t word;
+
+	memcpy(&word, from, sizeof(word));
+	return word;
+}
+
+static inline uint64_t gmt_hash_bytes(uint64_t seed, const void *bytes, uint64_t length)
+{
+	const char *from = bytes;
+	uint64_t odd = 0x9e3779b97f4a7c15 ^ length;
+	uint64_t even = 0xd6e8feb86659fd93 ^ seed;
+	uint64_t first = 0;
+	uint64_t last = 0;
+
+	for (; length > 32; length -= 32, from += 32) {
+		odd = gmt_hash_fold(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
+		even = gmt_hash_fold(gmt_hash_load(from + 16) ^ 0xe7037ed1a0b428db, gmt_hash_load(from + 24) ^ even);
+	}
+	/* The rest in two words, which may overlap: a copy of unknown length would be a call. */
+	if (length > 16) {
+		odd = gmt_hash_fold(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
+		from += length - 16;
+		length = 16;
+	}
+	if (length >= 8) {
+		first = gmt_hash_load(from);
+		last = gmt_hash_load(from + length - 8);
+	} else {
+		for (uint64_t i = 0; i < length; i++)
+			first = first << 8 | (unsigned char)from[i];
+	}
+	even = gmt_hash_fold(first ^ 0xe7037ed1a0b428db, last ^ even);
+	return gmt_hash_fold(odd ^ 0x8ebc6af09c88c6e3, even);
+}
+
+#endif

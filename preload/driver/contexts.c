@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/contexts.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "runtime/config.h"
+#include "runtime/patience.h"
+
+/*
+ * What who ends a context waits for who asks in it. Long: on a busy machine he may not run for a second, and then ask in a
+ * context that is gone. Not for ever: a driver may not answer him.
+ */
+enum { HOLD_WAIT_NS = 2000000000 };
+
+enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, LOCK_WAIT_NS = 100000000 };
+
+/* A place is found by its handle, and read before the handle is read again: it may have been given away. */
+static struct place {
+	_Atomic uint64_t handle;  /* 0: free */
+	_Atomic uint32_t context; /* device << 16 | number */
+	_Atomic uint32_t attached; /* times beyond the first */
+	_Atomic bool is_told;      /* who made it has asked for its number */
+} places[CONTEXTS];
+
+static _Atomic uint64_t primaries[DEVICES];
+
+/* Views of green contexts; the device of each is written before it. */
+static struct {
+	_Atomic uint64_t handle; /* 0: free; 1: being filled */
+	_Atomic int device;
+} views[VIEWS];
+static _Atomic uint32_t view_count;
+
+static _Atomic uint32_t used; /* places behind it never were used */
+static atomic_flag writing = ATOMIC_FLAG_INIT;
+static uint16_t last_number; /* under `writing` */
+
+/*
+ * One side says what it is about to do and then looks whether the other one has, so that at least one of
+ * them sees it: sequentially consistent.
+ */
+static _Atomic bool held;      /* the sampler asks the driver in a context */
+static _Atomic uint32_t ending; /* threads inside calls that may end one */
+
+/* Contexts come and go rarely; who cannot wait goes without a number. */
+static bool lock(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
+
+	while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
+			return false;
+	return true;
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear_explicit(&writing, memory_order_release);
+}
+
+void gmt_contexts_reset_locks(void)
+{
+	unlock();
+	atomic_store(&held, false);
+	atomic_store(&ending, 0);
+}
+
+/* Its number is 0 when it was not seen yet. */
+static inline struct gmt_context find(uint64_t handle)
+{
+	const struct gmt_context none = { 0, 0 };
+	/* Pairs with the release in gmt_contexts_add: the places before it have been written. */
+	const struct place *place = places, *behind = place + atomic_load_explicit(&used, memory_order_acquire);
+
+	for (; handle && place < behind; place++) {
+		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
+			continue;
+
+		uint32_t context = atomic_load_explicit(&place->context, memory_order_acquire);
+		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
+			return none;
+		return (struct gmt_context){ (int16_t)(context >> 16), (uint16_t)context };
+	}
+	return none;
+}
+
+/* Under `writing`. */
+static struct place *free_place(void)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!atomic_load_explicit(&places[i].handle, memory_order_relaxed))
+			return &places[i];
+	return count < CONTEXTS ? &places[count] : NULL;
+}
+
+/* Under `writing`. */
+static bool put(uint64_t handle, int device, uint16_t number, bool is_told)
+{
+	struct place *place = free_place();
+
+	if (!place)
+		return false;
+	atomic_store_explicit(&place->context, (uint32_t)(uint16_t)device << 16 | number, memory_order_relaxed);
+	atomic_store_explicit(&place->attached, 0, memory_order_relaxed);
+	atomic_store_explicit(&place->is_told, is_told, memory_order_relaxed);
+	atomic_store_explicit(&place->handle, handle, memory_order_release);
+	if (place == &places[atomic_load_explicit(&used, memory_order_relaxed)])
+		atomic_fetch_add_explicit(&used, 1, memory_order_release);
+	return true;
+}
+
+static struct place *find_place(uint64_t handle)
+{
+	for (uint32_t i = 0; handle && i < atomic_load_explicit(&used, memory_order_acquire); i++)
+		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) == handle)
+			return &places[i];
+	return NULL;
+}
+
+static void (*at_new)(void);
+
+void gmt_contexts_call_at_new(void (*work)(void))
+{
+	at_new = work;
+}
+
+uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
+{
+	uint16_t number;
+	struct place *place;
+
+	if (ret_is_new)
+		*ret_is_new = false;
+	if (!handle)
+		return 0;
+	number = find(handle).number;
+	if (!number && lock()) {
+		number = find(handle).number;
+		if (!number && last_number < UINT16_MAX && put(handle, device, (uint16_t)(last_number + 1), false))
+			number = ++last_number;
+		unlock();
+		if (at_new)
+			at_new();
+	}
+	place = ret_is_new && number ? find_place(handle) : NULL;
+	if (place)
+		*ret_is_new = !atomic_exchange(&place->is_told, true);
+	return number;
+}
+
+struct gmt_context gmt_contexts_end(uint64_t handle)
+{
+	struct gmt_context known = { 0, 0 };
+	struct place *place;
+
+	if (!lock())
+		return known;
+	place = find_place(handle);
+	if (place) {
+		known = find(handle);
+		atomic_store_explicit(&place->handle, 0, memory_order_release);
+	}
+	unlock();
+	return known;
+}
+
+void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context)
+{
+	if (!context->number || !lock())
+		return;
+	put(handle, context->device, context->number, true);
+	unlock();
+}
+
+void gmt_contexts_attach(uint64_t handle)
+{
+	struct place *place = find_place(handle);
+
+	if (place)
+		atomic_fetch_add_explicit(&place->attached, 1, memory_order_relaxed);
+}
+
+bool gmt_contexts_detach(uint64_t handle)
+{
+	struct place *place = find_place(handle);
+
+	if (!place)
+		return false;
+	if (!atomic_load_explicit(&place->attached, memory_order_relaxed))
+		return true;
+	atomic_fetch_sub_explicit(&place->attached, 1, memory_order_relaxed);
+	return false;
+}
+
+uint64_t gmt_contexts_primary(int device)
+{
+	return device >= 0 && device < DEVICES ? atomic_load_explicit(&primaries[device], memory_order_relaxed) : 0;
+}
+
+void gmt_contexts_set_primary(int device, uint64_t handle)
+{
+	if (device >= 0 && device < DEVICES)
+		atomic_store_explicit(&primaries[device], handle, memory_order_relaxed);
+}
+
+void gmt_contexts_add_view(uint64_t view, int device)
+{
+	for (uint32_t i = 0; view && i < VIEWS; i++) {
+		uint64_t expected = 0;
+
+		if (!atomic_compare_exchange_strong(&views[i].handle, &expected, 1))
+			continue;
+		atomic_store_explicit(&views[i].device, device, memory_order_relaxed);
+		/* Pairs with the acquire loads of handles. */
+		atomic_store_explicit(&views[i].handle, view, memory_order_release);
+		atomic_fetch_add_explicit(&view_count, 1, memory_order_release);
+		return;
+	}
+}
+
+void gmt_contexts_remove_view(uint64_t view)
+{
+	for (uint32_t i = 0; view && i < VIEWS; i++) {
+		uint64_t expected = view;
+
+		if (atomic_compare_exchange_strong(&views[i].handle, &expected, 0)) {
+			atomic_fetch_sub_explicit(&view_count, 1, memory_order_release);
+			return;
+		}
+	}
+}
+
+uint64_t gmt_contexts_owner(uint64_t handle)
+{
+	if (!atomic_load_explicit(&view_count, memory_order_acquire))
+		return handle;
+	for (uint32_t i = 0; handle > 1 && i < VIEWS; i++)
+		if (atomic_load_explicit(&views[i].handle, memory_order_acquire) == handle) {
+			uint64_t primary = gmt_contexts_primary(atomic_load_explicit(&views[i].device, memory_order_relaxed));
+
+			return primary ? primary : handle;
+		}
+	return handle;
+}
+
+struct gmt_context gmt_contexts_find_owner(uint64_t handle)
+{
+	if (__builtin_expect(atomic_load_explicit(&view_count, memory_order_acquire) != 0, 0))
+		handle = gmt_contexts_owner(handle);
+	return find(handle);
+}
+
+bool gmt_contexts_were_seen(void)
+{
+	return atomic_load_explicit(&used, memory_order_acquire) != 0;
+}
+
+uint64_t gmt_contexts_of_device(int device)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_acquire);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t handle = atomic_load_explicit(&places[i].handle, memory_order_acquire);
+		struct gmt_context known = find(handle);
+
+		if (known.number && known.device == device && handle != gmt_contexts_primary(device))
+			return handle;
+	}
+	return 0;
+}
+
+bool gmt_contexts_hold(void)
+{
+	atomic_store(&held, true);
+	if (!atomic_load(&ending))
+		return true;
+	atomic_store(&held, false);
+	return false;
+}
+
+void gmt_contexts_release(void)
+{
+	atomic_store(&held, false);
+}
+
+void gmt_contexts_ending_begins(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(HOLD_WAIT_NS));
+
+	atomic_fetch_add(&ending, 1);
+	while (atomic_load(&held) && gmt_patience_rest(&patience))
+		;
+}
+
+void gmt_contexts_ending_ends(void)
+{
+	atomic_fetch_sub(&ending, 1);
+}

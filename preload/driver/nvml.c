@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/nvml.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/patience.h"
+#include "interpose/dlerror.h"
+#include "interpose/driver.h"
+#include "interpose/originals.h"
+#include "format/format.h"
+
+/* Its types in plain C, for its header comes with few toolkits. 0 is success. */
+struct memory {
+	unsigned long long total_bytes, free_bytes, used_bytes;
+};
+
+struct memory_v2 {
+	unsigned version;
+	unsigned long long total_bytes, reserved_bytes, free_bytes, used_bytes;
+};
+
+struct process {
+	unsigned pid;
+	unsigned long long used_bytes;
+	unsigned gpu_instance, compute_instance;
+};
+
+typedef int list_function(void *device, unsigned *count, struct process *processes);
+
+enum {
+	MEMORY_V2 = sizeof(struct memory_v2) | 2 << 24,
+	DEVICES = 64,
+	PROCESSES = 256, /* of one list; where there are more, none is believed */
+	LISTS = 3,
+	HOLD_WAIT_NS = 500000000,
+	OPEN_WAIT_NS = 2000000000, /* what a second thread waits for the first one that opens the library */
+};
+
+static const unsigned long long NOT_AVAILABLE = ~0ull;
+
+static struct {
+	int (*init)(void);
+	int (*by_uuid)(const char *, void **);
+	int (*by_pci_bus_id)(const char *, void **);
+	int (*memory)(void *, struct memory *);
+	int (*memory_v2)(void *, struct memory_v2 *);
+	list_function *lists[LISTS];
+} ask;
+
+static enum { UNKNOWN, ABSENT, THERE } library;
+static struct {
+	bool was_looked_up;
+	void *handle;
+} devices[DEVICES];
+static bool pids_are_foreign;
+
+/* The lists of one device, put together: a process may be in several. */
+static struct process processes[PROCESSES], listed[PROCESSES];
+
+/* Whoever opens a library, and whoever forks, has this. */
+static atomic_flag opening = ATOMIC_FLAG_INIT;
+static _Atomic bool is_stuck; /* a fork has waited in vain: the next ones do not wait */
+static __thread bool fork_has_it __attribute__((tls_model("initial-exec")));
+
+static void find_functions(void *handle)
+{
+	/* Newer forms last. Structure and meaning of the two forms of lists are the same. */
+	const struct {
+		void *to;
+		const char *symbol;
+	} functions[] = {
+		{ &ask.init, "nvmlInit_v2" },
+		{ &ask.by_uuid, "nvmlDeviceGetHandleByUUID" },
+		{ &ask.by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2" },
+		{ &ask.memory, "nvmlDeviceGetMemoryInfo" },
+		{ &ask.memory_v2, "nvmlDeviceGetMemoryInfo_v2" },
+		{ &ask.lists[0], "nvmlDeviceGetComputeRunningProcesses_v2" },
+		{ &ask.lists[0], "nvmlDeviceGetComputeRunningProcesses_v3" },
+		{ &ask.lists[1], "nvmlDeviceGetGraphicsRunningProcesses_v2" },
+		{ &ask.lists[1], "nvmlDeviceGetGraphicsRunningProcesses_v3" },
+		{ &ask.lists[2], "nvmlDeviceGetMPSComputeRunningProcesses_v2" },
+		{ &ask.lists[2], "nvmlDeviceGetMPSComputeRunningProcesses_v3" },
+	};
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		void *found = gmt_real_dlsym(handle, functions[i].symbol);
+
+		if (found)
+			*(void **)functions[i].to = found;
+	}
+}
+
+static bool open_library(void)
+{
+	bool is_held = gmt_dlerror_hold();
+	void *handle = dlopen("libnvidia-ml.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	gmt_dlerror_release(is_held);
+	if (!handle)
+		return false;
+	find_functions(handle);
+	/* Never shut down: the program may use it too, and it counts. */
+	return ask.init && ask.by_uuid && ask.memory && !ask.init();
+}
+
+bool gmt_nvml_open(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(OPEN_WAIT_NS);
+
+	if (library != UNKNOWN)
+		return library == THERE;
+	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
+			return false;
+	library = open_library() ? THERE : ABSENT;
+	atomic_store_explicit(&is_stuck, false, memory_order_relaxed);
+	atomic_flag_clear_explicit(&opening, memory_order_release);
+	return library == THERE;
+}
+
+/* Where it does not know the uuid. A part of a device (MIG) must not be taken for all of it. */
+static void *find_by_bus(const struct gmt_driver_device_info *info)
+{
+	struct memory memory;
+	void *handle;
+
+	if (!ask.by_pci_bus_id || !info->pci_bus_id[0] || ask.by_pci_bus_id(info->pci_bus_id, &handle) ||
+		ask.memory(handle, &memory) || memory.total_bytes / 4 * 3 > info->total_bytes)
+		return NULL;
+	return handle;
+}
+
+static void *find_device(unsigned device)
+{
+	struct gmt_driver_device_info info;
+	char part[sizeof(info.uuid)];
+	void *handle = NULL;
+
+	if (!gmt_driver_device_info(device, &info))
+		return NULL;
+	if (info.uuid[0] && !ask.by_uuid(info.uuid, &handle))
+		return handle;
+	/* The driver gives sixteen bytes, which for a part of a device are known by another prefix. */
+	memcpy(part, info.uuid, sizeof(part));
+	memcpy(part, "MIG", strlen("MIG"));
+	if (info.uuid[0] && !ask.by_uuid(part, &handle))
+		return handle;
+	return find_by_bus(&info);
+}
+
+static void *handle_of(unsigned device)
+{
+	if (device >= DEVICES)
+		return NULL;
+	if (!devices[device].was_looked_up) {
+		devices[device].handle = find_device(device);
+		devices[device].was_looked_up = true;
+	}
+	return devices[device].handle;
+}
+
+static bool ask_memory(void *handle, uint64_t *ret_used_bytes)
+{
+	struct memory_v2 newer = { .version = MEMORY_V2 };
+	struct memory memory;
+
+	/* The newer one does not count what the device keeps for itself, which the driver calls no memory at all. */
+	if (ask.memory_v2 && !ask.memory_v2(handle, &newer)) {
+		*ret_used_bytes = newer.used_bytes;
+		return true;
+	}
+	if (ask.memory(handle, &memory))
+		return false;
+	*ret_used_bytes = memory.used_bytes;
+	return true;
+}
+
+/* Puts a list to what is there; how many there are then. */
+static unsigned merge(unsigned there, const struct process *list, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		unsigned at = 0;
+
+		while (at < there && processes[at].pid != list[i].pid)
+			at++;
+		if (at == PROCESSES)
+			return there;
+		if (at == there)
+			processes[there++] = list[i];
+		else if (processes[at].used_bytes < list[i].used_bytes)
+			processes[at].used_bytes = list[i].used_bytes;
+	}
+	return there;
+}
+
+static bool list_processes(void *handle, unsigned *ret_count)
+{
+	*ret_count = 0;
+	if (!ask.lists[0])
+		return false;
+	for (int i = 0; i < LISTS; i++) {
+		unsigned count = PROCESSES;
+		int result = ask.lists[i] ? ask.lists[i](handle, &count, listed) : -1;
+
+		/* A device of a data centre has no graphics, and not every driver knows MPS. */
+		if (result && i == 0)
+			return false;
+		if (!result)
+			*ret_count = merge(*ret_count, listed, count < PROCESSES ? count : PROCESSES);
+	}
+	return true;
+}
+
+static void ask_processes(void *handle, bool may_be_listed, struct gmt_nvml_answer *answer)
+{
+	unsigned count, own_pid = (unsigned)getpid();
+	bool is_listed = false, all_known = true;
+
+	if (pids_are_foreign || !list_processes(handle, &count))
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		all_known &= processes[i].used_bytes != NOT_AVAILABLE;
+		if (processes[i].pid == own_pid) {
+			is_listed = true;
+			answer->process_bytes = processes[i].used_bytes;
+		} else {
+			answer->others_bytes += processes[i].used_bytes;
+		}
+	}
+	pids_are_foreign = is_listed && !may_be_listed;
+	if (is_listed && all_known && !pids_are_foreign)
+		answer->known |= GMT_SAMPLE_PROCESSES;
+	else
+		answer->process_bytes = answer->others_bytes = 0;
+}
+
+void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *ret_answer)
+{
+	void *handle = library == THERE ? handle_of(device) : NULL;
+
+	*ret_answer = (struct gmt_nvml_answer){ 0 };
+	if (!handle)
+		return;
+	if (ask_memory(handle, &ret_answer->used_bytes))
+		ret_answer->known |= GMT_SAMPLE_NVML;
+	ask_processes(handle, may_be_listed, ret_answer);
+}
+
+void gmt_nvml_hold(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+
+	while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire)) {
+		if (atomic_load_explicit(&is_stuck, memory_order_relaxed) || !gmt_patience_rest(&patience)) {
+			atomic_store_explicit(&is_stuck, true, memory_order_relaxed);
+			return;
+		}
+	}
+	fork_has_it = true;
+}
+
+void gmt_nvml_release(void)
+{
+	if (!fork_has_it)
+		return;
+	fork_has_it = false;
+	atomic_flag_clear_explicit(&opening, memory_order_release);
+}
+
+void gmt_nvml_reset_lock(void)
+{
+	fork_has_it = false;
+	atomic_flag_clear_explicit(&opening, memory_order_release);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/pools.h"
+
+#include <stdatomic.h>
+
+#include "runtime/config.h"
+#include "runtime/patience.h"
+#include "interpose/driver.h"
+#include "format/format.h"
+
+enum { WAIT_NS = 2000000000 }; /* as for contexts (driver/contexts.c) */
+
+/*
+ * A place is free, held by whoever fills, empties or asks, or there to be looked at. What it says is
+ * written while it is held; only its handle may be taken away meanwhile, and then it is free to be.
+ */
+enum state { FREE, HELD, READY };
+
+static struct place {
+	_Atomic int state;
+	_Atomic uint64_t handle;
+	_Atomic int16_t device;
+	_Atomic uint8_t origin;
+	_Atomic bool is_managed;
+} places[GMT_POOLS_MAX];
+
+static _Atomic uint64_t known_defaults; /* a bit for each device */
+static _Atomic bool knows_all_defaults;
+
+static bool take(struct place *place, int from)
+{
+	return atomic_compare_exchange_strong_explicit(&place->state, &from, HELD, memory_order_acquire,
+		memory_order_relaxed);
+}
+
+static void leave(struct place *place, int state)
+{
+	atomic_store_explicit(&place->state, state, memory_order_release);
+}
+
+static void read_place(const struct place *place, struct gmt_pool_info *ret_pool)
+{
+	ret_pool->handle = atomic_load_explicit(&place->handle, memory_order_relaxed);
+	ret_pool->device = atomic_load_explicit(&place->device, memory_order_relaxed);
+	ret_pool->origin = atomic_load_explicit(&place->origin, memory_order_relaxed);
+	ret_pool->is_managed = atomic_load_explicit(&place->is_managed, memory_order_relaxed);
+}
+
+static struct place *find(uint64_t handle)
+{
+	for (unsigned i = 0; handle && i < GMT_POOLS_MAX; i++)
+		if (atomic_load_explicit(&places[i].state, memory_order_acquire) != FREE &&
+			atomic_load_explicit(&places[i].handle, memory_order_relaxed) == handle)
+			return &places[i];
+	return NULL;
+}
+
+void gmt_pools_add(const struct gmt_pool_info *pool)
+{
+	if (find(pool->handle))
+		return;
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
+		if (!take(&places[i], FREE))
+			continue;
+		atomic_store_explicit(&places[i].handle, pool->handle, memory_order_relaxed);
+		atomic_store_explicit(&places[i].device, pool->device, memory_order_relaxed);
+		atomic_store_explicit(&places[i].origin, pool->origin, memory_order_relaxed);
+		atomic_store_explicit(&places[i].is_managed, pool->is_managed, memory_order_relaxed);
+		leave(&places[i], READY);
+		return;
+	}
+}
+
+bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
+{
+	struct place *place = find(handle);
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
+	uint64_t expected = handle;
+
+	while (place && !take(place, READY)) {
+		if (!gmt_patience_rest(&patience)) {
+			/* The driver does not answer whoever is asking: nobody asks it of this pool once more. */
+			read_place(place, ret_pool);
+			ret_pool->handle = handle;
+			return atomic_compare_exchange_strong(&place->handle, &expected, 0);
+		}
+	}
+	if (!place)
+		return false;
+	read_place(place, ret_pool);
+	/* Another pool may have come into this place while we waited. */
+	if (ret_pool->handle != handle) {
+		leave(place, READY);
+		return false;
+	}
+	atomic_store_explicit(&place->handle, 0, memory_order_relaxed);
+	leave(place, FREE);
+	return true;
+}
+
+void gmt_pools_add_default(int device)
+{
+	struct gmt_pool_info pool = { .device = (int16_t)device, .origin = GMT_POOL_DEFAULT };
+	uint64_t bit = (uint64_t)1 << (device & 63);
+
+	/* Of two threads that come here one adds it. */
+	if (atomic_load_explicit(&known_defaults, memory_order_relaxed) & bit ||
+		atomic_fetch_or_explicit(&known_defaults, bit, memory_order_relaxed) & bit)
+		return;
+	pool.handle = gmt_driver_default_pool(device);
+	if (pool.handle)
+		gmt_pools_add(&pool);
+}
+
+/* Every device has a pool from the beginning. */
+static void add_defaults(void)
+{
+	unsigned count = gmt_driver_device_count();
+
+	for (unsigned device = 0; device < count && device < GMT_POOLS_DEVICES; device++)
+		gmt_pools_add_default((int)device);
+	atomic_store_explicit(&knows_all_defaults, count != 0, memory_order_relaxed);
+}
+
+int gmt_pools_device_plus_1(uint64_t handle)
+{
+	const struct place *place = find(handle);
+	int device;
+
+	if (!place && !atomic_load_explicit(&knows_all_defaults, memory_order_relaxed)) {
+		add_defaults();
+		place = find(handle);
+	}
+	device = place ? atomic_load_explicit(&place->device, memory_order_relaxed) : GMT_DEVICE_UNKNOWN;
+	return device >= 0 ? device + 1 : device == GMT_DEVICE_HOST ? -1 : 0;
+}
+
+uint8_t gmt_pools_space(uint64_t handle)
+{
+	const struct place *place = find(handle);
+
+	return place && atomic_load_explicit(&place->is_managed, memory_order_relaxed) ? GMT_SPACE_MANAGED : GMT_SPACE_POOL;
+}
+
+bool gmt_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
+{
+	struct place *place = &places[index];
+
+	if (!take(place, READY))
+		return false;
+	read_place(place, ret_pool);
+	if (ret_pool->handle)
+		return true;
+	leave(place, FREE);
+	return false;
+}
+
+void gmt_pools_release(unsigned index)
+{
+	leave(&places[index], READY);
+}
+
+void gmt_pools_reset_locks(void)
+{
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++)
+		if (atomic_load_explicit(&places[i].state, memory_order_relaxed) == HELD)
+			leave(&places[i], FREE);
+}

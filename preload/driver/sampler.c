@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+#include "driver/sampler.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hooks/call_counts.h"
+#include "runtime/config.h"
+#include "hooks/hooks.h"
+#include "driver/nvml.h"
+#include "driver/pools.h"
+#include "runtime/patience.h"
+#include "producer/clock.h"
+#include "writer/samples.h"
+#include "writer/session.h"
+#include "driver/contexts.h"
+#include "interpose/driver.h"
+#include "producer/thread.h"
+
+enum {
+	DEVICES = 64,
+	EVERY_NS = 200000000,      /* at most, with the writer's rounds four times a second */
+	TORCH_NS = 2000000000,     /* while only PyTorch says that something happens */
+	COST_FACTOR = 50,          /* of the time that the last round took, until the next one */
+	STOP_WAIT_NS = 250000000,
+	LAST_WAIT_NS = 100000000,
+	ASK_WAIT_NS = 200000000,
+	SLEEP_S = 60,              /* between two looks, where nobody wakes it */
+};
+
+static const uint64_t IDLE_NS = 10000000000; /* other processes come and go while nothing happens here */
+
+enum state { NONE, RUNNING, OVER };
+
+static _Atomic int state;
+static _Atomic bool is_made;           /* behind the making: who counts threads must not count one too many */
+static _Atomic pid_t owner;            /* the process that the thread is in */
+static _Atomic uint32_t wanted;        /* futex: counts wishes */
+static _Atomic uint32_t answered;      /* futex: counts devices that were asked about */
+static _Atomic uint32_t rounds_done;
+static _Atomic bool round_wanted, is_inside;
+static _Atomic bool is_late;           /* an answer did not come in time: nobody waits for the next one */
+static _Atomic uint64_t round_ns, round_took_ns; /* when the last one began */
+static uint64_t driver_calls, torch_calls;       /* at the last round that was wanted; the writer's */
+
+/* Per device: how often an answer was asked for, and what the last one was, written once in so many. */
+static struct place {
+	_Atomic uint32_t asked, done;
+	_Atomic uint32_t known;
+	_Atomic uint64_t free_bytes, nvml_used_bytes, process_bytes, others_bytes;
+} places[DEVICES];
+
+static void wake(_Atomic uint32_t *futex, int count)
+{
+	atomic_fetch_add(futex, 1);
+	syscall(SYS_futex, futex, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+/* Pairs with the look at `is_inside` in gmt_sampler_stop: one of the two sees the other. */
+static bool enter(void)
+{
+	atomic_store(&is_inside, true);
+	if (atomic_load(&state) == RUNNING)
+		return true;
+	atomic_store(&is_inside, false);
+	return false;
+}
+
+static void leave(void)
+{
+	atomic_store(&is_inside, false);
+}
+
+/* A context of the device that is there, while contexts are held; 0: none is. */
+static uint64_t live_context(int device)
+{
+	uint64_t primary = gmt_contexts_primary(device);
+
+	return primary && gmt_driver_primary_is_active(device) ? primary : gmt_contexts_of_device(device);
+}
+
+/* What the driver says; false when the device has no context that could be asked in. */
+static bool ask_driver(int device, struct gmt_sample *sample)
+{
+	uint64_t context;
+
+	if (!gmt_contexts_hold())
+		return false;
+	context = live_context(device);
+	if (context && gmt_driver_memory_of(context, &sample->free_bytes, &sample->total_bytes))
+		sample->known |= GMT_SAMPLE_DRIVER;
+	if (context && gmt_driver_graph_memory(device, &sample->graph_reserved_bytes, &sample->graph_used_bytes))
+		sample->known |= GMT_SAMPLE_GRAPHS;
+	gmt_contexts_release();
+	return context != 0;
+}
+
+/* Writes down what a pool says, where it says something new. */
+static void tell_pool(unsigned index, const struct gmt_pool_info *info, const struct gmt_driver_pool *now)
+{
+	static struct {
+		uint64_t handle;
+		struct gmt_driver_pool said;
+	} before[GMT_POOLS_MAX];
+	struct gmt_pool row = {
+		.stamp = gmt_clock_stamp(),
+		.device = info->device,
+		.handle = info->handle,
+		.origin = info->origin,
+		.reserved_bytes = now->reserved_bytes,
+		.used_bytes = now->used_bytes,
+		.reserved_high_bytes = now->reserved_high_bytes,
+		.used_high_bytes = now->used_high_bytes,
+		.threshold_bytes = now->threshold_bytes,
+	};
+
+	if (before[index].handle == info->handle && memcmp(&before[index].said, now, sizeof(*now)) == 0)
+		return;
+	/* A default pool that nobody uses says nothing. */
+	if (before[index].handle != info->handle && info->origin == GMT_POOL_DEFAULT && !now->reserved_high_bytes)
+		return;
+	if (gmt_samples_push_pool(&row)) {
+		before[index].handle = info->handle;
+		before[index].said = *now;
+	}
+}
+
+/* Memory of an imported pool belongs to who made it; that of a managed one is nowhere in particular. */
+static void ask_pools(int device, struct gmt_sample *sample)
+{
+	bool all_answered = true;
+
+	gmt_pools_add_default(device);
+	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
+		struct gmt_pool_info info;
+		struct gmt_driver_pool now = { 0 };
+
+		if (!gmt_pools_hold(i, &info))
+			continue;
+		if (info.device == device && !info.is_managed) {
+			bool answers = gmt_driver_pool(info.handle, &now);
+
+			all_answered &= answers;
+			if (answers)
+				tell_pool(i, &info, &now);
+			if (answers && info.origin != GMT_POOL_IMPORTED) {
+				sample->pool_reserved_bytes += now.reserved_bytes;
+				sample->pool_used_bytes += now.used_bytes;
+			}
+		}
+		gmt_pools_release(i);
+	}
+	if (all_answered)
+		sample->known |= GMT_SAMPLE_POOLS;
+}
+
+static void at_exit(void)
+{
+	gmt_sampler_stop(true);
+}
+
+/*
+ * What is registered last is called first: the driver and its runtimes have done so by the time that there
+ * is a context, and are still up when this is called.
+ */
+static void see_exit(void)
+{
+	static bool is_done;
+
+	if (!is_done)
+		atexit(at_exit);
+	is_done = true;
+}
+
+static void take_sample(int device)
+{
+	struct gmt_sample sample = { .begin_stamp = gmt_clock_stamp(), .device = (uint16_t)device };
+	struct gmt_nvml_answer nvml = { 0 };
+	struct place *place = &places[device];
+	uint32_t asked = atomic_load(&place->asked);
+	bool may_be_listed = gmt_contexts_were_seen();
+
+	if (ask_driver(device, &sample))
+		ask_pools(device, &sample);
+	if (gmt_config.nvml && gmt_nvml_open())
+		gmt_nvml_ask((unsigned)device, may_be_listed, &nvml);
+	sample.known |= nvml.known;
+	sample.nvml_used_bytes = nvml.used_bytes;
+	sample.process_bytes = nvml.process_bytes;
+	sample.others_bytes = nvml.others_bytes;
+	sample.stamp = gmt_clock_stamp();
+	if (sample.known)
+		gmt_samples_push(&sample);
+	if (sample.known & GMT_SAMPLE_DRIVER)
+		see_exit();
+
+	atomic_store_explicit(&place->known, sample.known, memory_order_relaxed);
+	atomic_store_explicit(&place->free_bytes, sample.free_bytes, memory_order_relaxed);
+	atomic_store_explicit(&place->nvml_used_bytes, sample.nvml_used_bytes, memory_order_relaxed);
+	atomic_store_explicit(&place->process_bytes, sample.process_bytes, memory_order_relaxed);
+	atomic_store_explicit(&place->others_bytes, sample.others_bytes, memory_order_relaxed);
+	/* Pairs with the acquire in gmt_sampler_ask. */
+	atomic_store_explicit(&place->done, asked, memory_order_release);
+	atomic_store(&is_late, false);
+	wake(&answered, INT32_MAX);
+}
+
+static bool has_context(int device)
+{
+	return gmt_contexts_primary(device) || gmt_contexts_of_device(device);
+}
+
+static void work(bool is_round)
+{
+	uint64_t begin_ns = gmt_clock_monotonic_ns();
+
+	for (int device = 0; device < DEVICES; device++) {
+		struct place *place = &places[device];
+		bool is_asked = atomic_load(&place->asked) != atomic_load(&place->done);
+
+		if (!is_asked && !(is_round && has_context(device)))
+			continue;
+		if (!enter())
+			return;
+		take_sample(device);
+		leave();
+	}
+	if (is_round) {
+		atomic_store(&round_took_ns, gmt_clock_monotonic_ns() - begin_ns);
+		atomic_fetch_add(&rounds_done, 1);
+		wake(&answered, INT32_MAX);
+	}
+}
+
+static void *run(void *unused)
+{
+	(void)unused;
+	gmt_this_thread.is_ours = true;
+	gmt_this_thread.busy = GMT_BUSY_RECORDING;
+	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
+	if (!gmt_driver_relax()) {
+		atomic_store(&state, OVER);
+		wake(&answered, INT32_MAX);
+		return NULL;
+	}
+	/* By itself, so that the time that this takes does not count as a round's. */
+	if (gmt_config.nvml && enter()) {
+		gmt_nvml_open();
+		leave();
+	}
+	while (atomic_load(&state) == RUNNING) {
+		const struct timespec longest = { .tv_sec = SLEEP_S };
+		uint32_t seen = atomic_load(&wanted);
+
+		work(atomic_exchange(&round_wanted, false));
+		syscall(SYS_futex, &wanted, FUTEX_WAIT_PRIVATE, seen, &longest, NULL, 0);
+	}
+	return NULL;
+}
+
+bool gmt_sampler_start(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int none = NONE;
+
+	if (atomic_load(&state) != NONE)
+		return atomic_load(&state) == RUNNING;
+	/* Before cuInit the driver answers nobody, and the thread would give up for good. */
+	if (!gmt_config.samples || !gmt_session_may_make_threads() || !gmt_driver_device_count() ||
+		!atomic_compare_exchange_strong(&state, &none, RUNNING))
+		return atomic_load(&state) == RUNNING;
+	atomic_store(&owner, getpid());
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, &attributes, run, NULL))
+		atomic_store(&state, OVER);
+	else
+		atomic_store(&is_made, true);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return atomic_load(&state) == RUNNING;
+}
+
+static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
+{
+	*ret_driver = *ret_torch = 0;
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		uint64_t count = gmt_calls_made(hook);
+
+		if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
+			*ret_driver += count;
+		else if (gmt_hooks[hook].library == GMT_LIBRARY_C10)
+			*ret_torch += count;
+	}
+}
+
+void gmt_sampler_tick(void)
+{
+	uint64_t now_ns = gmt_clock_monotonic_ns(), since_ns = now_ns - atomic_load(&round_ns);
+	uint64_t pause_ns = atomic_load(&round_took_ns) * COST_FACTOR;
+	uint64_t driver, torch;
+
+	if (atomic_load(&state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
+		return;
+	count_calls(&driver, &torch);
+	if (driver == driver_calls && since_ns < IDLE_NS && (torch == torch_calls || since_ns < TORCH_NS))
+		return;
+	driver_calls = driver;
+	torch_calls = torch;
+	atomic_store(&round_ns, now_ns);
+	atomic_store(&round_wanted, true);
+	wake(&wanted, 1);
+}
+
+/* Until `count` has come to `mine`. */
+static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
+{
+	uint64_t deadline_ns = gmt_patience_now_ns() + wait_ns, now_ns;
+
+	for (;;) {
+		uint32_t seen = atomic_load(&answered);
+		struct timespec limit;
+
+		/* Numbers may pass zero. */
+		if ((int32_t)(atomic_load_explicit(count, memory_order_acquire) - mine) >= 0)
+			return true;
+		now_ns = gmt_patience_now_ns();
+		if (atomic_load(&state) != RUNNING || now_ns >= deadline_ns)
+			return false;
+		limit = (struct timespec){
+			.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
+			.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
+		};
+		syscall(SYS_futex, &answered, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
+	}
+}
+
+bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
+{
+	int kept_errno = errno;
+	bool has_answer = false;
+
+	if (device >= 0 && device < DEVICES && gmt_session_may_begin() && gmt_sampler_start()) {
+		struct place *place = &places[device];
+		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
+
+		wake(&wanted, 1);
+		has_answer = !atomic_load(&is_late) && wait_for(&place->done, mine, gmt_config_patience_ns(ASK_WAIT_NS));
+		if (!has_answer)
+			atomic_store(&is_late, true);
+		*ret_sample = (struct gmt_sample){
+			.device = (uint16_t)device,
+			.known = (uint16_t)atomic_load_explicit(&place->known, memory_order_relaxed),
+			.free_bytes = atomic_load_explicit(&place->free_bytes, memory_order_relaxed),
+			.nvml_used_bytes = atomic_load_explicit(&place->nvml_used_bytes, memory_order_relaxed),
+			.process_bytes = atomic_load_explicit(&place->process_bytes, memory_order_relaxed),
+			.others_bytes = atomic_load_explicit(&place->others_bytes, memory_order_relaxed),
+		};
+	}
+	errno = kept_errno;
+	return has_answer;
+}
+
+bool gmt_sampler_is_there(void)
+{
+	return atomic_load(&state) == RUNNING && atomic_load(&is_made) && atomic_load(&owner) == getpid();
+}
+
+void gmt_sampler_stop(bool once_more)
+{
+	struct gmt_patience patience;
+	bool answers = !atomic_load(&is_late);
+	int none = NONE;
+
+	/* One that has not started never starts. */
+	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_there())
+		return;
+	if (once_more && gmt_session_is_on() && answers) {
+		uint32_t mine = atomic_load(&rounds_done) + 1;
+
+		atomic_store(&round_wanted, true);
+		wake(&wanted, 1);
+		answers = wait_for(&rounds_done, mine, gmt_config_patience_ns(LAST_WAIT_NS));
+	}
+	atomic_store(&state, OVER);
+	wake(&wanted, 1);
+	/* One that waits for this thread, as for the loader's lock when a library's constructor exits, waits in vain. */
+	patience = gmt_patience_begin(answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
+	while (atomic_load(&is_inside) && gmt_patience_rest(&patience))
+		;
+}
+
+void gmt_sampler_forget(void)
+{
+	if (atomic_load(&state) != NONE)
+		atomic_store(&state, OVER);
+	atomic_store(&is_inside, false);
+	gmt_samples_forget();
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "hooks/call_counts.h"
+
+#include <stddef.h>
+
+enum { BLOCKS = 64 }; /* threads beyond share one: they count as well, and cost each other more */
+
+struct gmt_call_counts gmt_shared_call_counts;
+
+/* By ring slot; what nobody had is not touched, and takes no memory. */
+static struct gmt_call_counts blocks[BLOCKS];
+static _Atomic uint32_t used; /* blocks below this were somebody's */
+
+struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+
+	if (slot >= BLOCKS)
+		return NULL;
+	while (count <= slot && !atomic_compare_exchange_weak_explicit(&used, &count, slot + 1,
+		memory_order_relaxed, memory_order_relaxed))
+		;
+	return &blocks[slot];
+}
+
+uint64_t gmt_calls_made(enum gmt_hook hook)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+	uint64_t calls = atomic_load_explicit(&gmt_shared_call_counts.of[hook], memory_order_relaxed);
+
+	for (uint32_t block = 0; block < count; block++)
+		calls += atomic_load_explicit(&blocks[block].of[hook], memory_order_relaxed);
+	return calls;
+}
+
+void gmt_calls_forget(void)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+
+	for (unsigned hook = 0; hook < GMT_HOOK_COUNT; hook++) {
+		atomic_store_explicit(&gmt_shared_call_counts.of[hook], 0, memory_order_relaxed);
+		for (uint32_t block = 0; block < count; block++)
+			atomic_store_explicit(&blocks[block].of[hook], 0, memory_order_relaxed);
+	}
+}

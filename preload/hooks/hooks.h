@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_HOOKS_HOOKS_H
+#define GMT_HOOKS_HOOKS_H
+
+/*
+ * The hooks as data: what interpose/ searches to answer a look-up and what writer/ writes as api names.
+ * The wrappers themselves are in wrappers.c and wrap_*.c, which alone need CUDA's headers.
+ */
+
+#include <stdint.h>
+
+enum gmt_library { GMT_LIBRARY_CUDA, GMT_LIBRARY_CUDART, GMT_LIBRARY_C10 };
+
+enum gmt_stream_mode { GMT_MODE_LEGACY, GMT_MODE_PTDS };
+
+#define GMT_HOOK_ANY(library, symbol, ...) GMT_HOOK_##symbol,
+enum gmt_hook {
+	GMT_HOOK_NONE,
+#include "hooks/hooks.def"
+	GMT_HOOK_COUNT
+};
+
+struct gmt_hook_info {
+	const char *symbol;
+	const char *base;
+	uint32_t since;
+	uint8_t library; /* enum gmt_library */
+	uint8_t mode;    /* enum gmt_stream_mode */
+	void *wrapper;
+};
+
+/* Indexed by enum gmt_hook; entry 0 is empty. */
+extern const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT];
+
+/* "cuda", "cudart", "c10" */
+const char *gmt_library_name(enum gmt_library library);
+
+/* The hook of that exact exported name, or GMT_HOOK_NONE. Any thread; no memory, no lock. */
+enum gmt_hook gmt_hook_by_symbol(const char *symbol);
+
+/*
+ * The driver hook that stands for `base` as cuGetProcAddress counts: the newest not above `version`;
+ * for GMT_MODE_PTDS a row of that mode where there is one. `base` may also be an exact symbol.
+ */
+enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stream_mode mode);
+
+#endif

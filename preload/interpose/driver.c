@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+#include "interpose/driver.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hooks/hooks.h"
+#include "driver/contexts.h"
+#include "interpose/dlerror.h"
+#include "interpose/namespaces.h"
+#include "interpose/objects.h"
+#include "interpose/originals.h"
+#include "format/format.h"
+
+/* The types of CUDA's headers in plain C: this file asks by pointer only. 0 is success. */
+enum { CAPTURE_RELAXED = 2 }; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+enum { DEVICE_ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+
+static struct {
+	int (*ctx_get_device)(int *);
+	int (*ctx_get_current)(void **);
+	int (*ctx_push)(void *);
+	int (*ctx_pop)(void **);
+	int (*stream_get_context)(void *, void **);
+	int (*device_count)(int *);
+	int (*device_name)(char *, int, int);
+	int (*device_uuid)(unsigned char *, int);
+	int (*device_memory)(size_t *, int);
+	int (*memory_info)(size_t *, size_t *);
+	int (*exchange_capture_mode)(int *);
+	int (*is_capturing)(void *, int *);
+	int (*primary_state)(int, unsigned *, int *);
+	int (*primary_retain)(void **, int);
+	int (*primary_release)(int);
+	int (*green_view)(void **, void *);
+	int (*handle_properties)(void *, uint64_t);
+	int (*default_pool)(void **, int);
+	int (*address_range)(uint64_t *, size_t *, uint64_t);
+	int (*pool_attribute)(void *, int, void *);
+	int (*pointer_attribute)(void *, int, uint64_t);
+	int (*graph_attribute)(int, int, void *);
+	int (*pci_bus_id)(char *, int, int);
+	struct gmt_driver_graph_functions graphs;
+} ask;
+
+/* Where the driver exports each hooked function; written once, before `state` says so. */
+static void *exported[GMT_HOOK_COUNT];
+static _Atomic int state; /* 0 not seen, 1 being learnt, 2 learnt */
+
+static void find_questions(void *handle)
+{
+	const struct {
+		void *to;
+		const char *symbol;
+	} questions[] = {
+		{ &ask.ctx_get_device, "cuCtxGetDevice" },
+		{ &ask.ctx_get_current, "cuCtxGetCurrent" },
+		{ &ask.ctx_push, "cuCtxPushCurrent_v2" },
+		{ &ask.ctx_pop, "cuCtxPopCurrent_v2" },
+		{ &ask.stream_get_context, "cuStreamGetCtx" },
+		{ &ask.device_count, "cuDeviceGetCount" },
+		{ &ask.device_name, "cuDeviceGetName" },
+		{ &ask.device_memory, "cuDeviceTotalMem_v2" },
+		{ &ask.memory_info, "cuMemGetInfo_v2" },
+		{ &ask.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode" },
+		{ &ask.is_capturing, "cuStreamIsCapturing" },
+		{ &ask.primary_state, "cuDevicePrimaryCtxGetState" },
+		{ &ask.primary_retain, "cuDevicePrimaryCtxRetain" },
+		{ &ask.primary_release, "cuDevicePrimaryCtxRelease_v2" },
+		{ &ask.green_view, "cuCtxFromGreenCtx" },
+		{ &ask.handle_properties, "cuMemGetAllocationPropertiesFromHandle" },
+		{ &ask.default_pool, "cuDeviceGetDefaultMemPool" },
+		{ &ask.address_range, "cuMemGetAddressRange_v2" },
+		{ &ask.pool_attribute, "cuMemPoolGetAttribute" },
+		{ &ask.pointer_attribute, "cuPointerGetAttribute" },
+		{ &ask.graph_attribute, "cuDeviceGetGraphMemAttribute" },
+		{ &ask.pci_bus_id, "cuDeviceGetPCIBusId" },
+		{ &ask.graphs.get_nodes, "cuGraphGetNodes" },
+		{ &ask.graphs.get_type, "cuGraphNodeGetType" },
+		{ &ask.graphs.get_alloc, "cuGraphMemAllocNodeGetParams" },
+		{ &ask.graphs.get_free, "cuGraphMemFreeNodeGetParams" },
+		{ &ask.graphs.get_child, "cuGraphChildGraphNodeGetGraph" },
+		{ &ask.device_uuid, "cuDeviceGetUuid" },
+		/* Since 11.4; it names MIG instances as nvidia-smi does. */
+		{ &ask.device_uuid, "cuDeviceGetUuid_v2" },
+	};
+
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		void *found = gmt_real_dlsym(handle, questions[i].symbol);
+
+		if (found)
+			*(void **)questions[i].to = found;
+	}
+}
+
+void gmt_driver_learn(const void *function)
+{
+	struct gmt_object object;
+	int expected = 0;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
+		return;
+
+	bool is_foreign = gmt_namespaces_has(function);
+
+	if (!is_foreign && (!gmt_object_of(function, &object) || object.is_program ||
+		!gmt_path_names(object.path, "libcuda.so")))
+		return;
+	if (!atomic_compare_exchange_strong(&state, &expected, 1))
+		return;
+
+	bool is_held = gmt_dlerror_hold();
+
+	/* Never closed: the pointers below stay good when the program closes its own handle. */
+	void *handle = is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+
+	gmt_dlerror_release(is_held);
+	if (!handle) {
+		atomic_store(&state, 0);
+		return;
+	}
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		if (gmt_hooks[hook].library != GMT_LIBRARY_CUDA)
+			continue;
+		exported[hook] = gmt_real_dlsym(handle, gmt_hooks[hook].symbol);
+		if (exported[hook] && !gmt_real_known(hook))
+			gmt_real_set(hook, exported[hook]);
+	}
+	find_questions(handle);
+	/* Pairs with the acquire loads of `state`. */
+	atomic_store_explicit(&state, 2, memory_order_release);
+}
+
+void gmt_driver_reset_locks(void)
+{
+	int learning = 1;
+
+	atomic_compare_exchange_strong(&state, &learning, 0);
+}
+
+static void put_errno_back(const int *kept)
+{
+	errno = *kept;
+}
+
+/* The driver makes system calls, and the program looks at errno as its own call left it. */
+#define KEEP_ERRNO const int kept_errno __attribute__((cleanup(put_errno_back))) = errno
+
+static bool is_learnt(void)
+{
+	return atomic_load_explicit(&state, memory_order_acquire) == 2;
+}
+
+unsigned gmt_driver_hook_at(const void *function)
+{
+	for (unsigned hook = GMT_HOOK_NONE + 1; is_learnt() && hook < GMT_HOOK_COUNT; hook++)
+		if (exported[hook] == function)
+			return hook;
+	return GMT_HOOK_NONE;
+}
+
+const char *gmt_driver_export_name(const void *function)
+{
+	Dl_info about;
+
+	return dladdr(function, &about) && about.dli_saddr == function ? about.dli_sname : NULL;
+}
+
+bool gmt_driver_exports_unhooked(const void *function)
+{
+	const char *name = gmt_driver_export_name(function);
+
+	return name && gmt_hook_by_symbol(name) == GMT_HOOK_NONE;
+}
+
+static int current_device(void)
+{
+	int device;
+
+	if (!ask.ctx_get_device || ask.ctx_get_device(&device))
+		return GMT_DEVICE_UNKNOWN;
+	return device;
+}
+
+/* A stream may belong to another device than the current one. */
+static int device_of_stream(void *stream)
+{
+	void *of_stream = NULL, *current = NULL;
+
+	if (!ask.stream_get_context || !ask.ctx_get_current || !ask.ctx_push || !ask.ctx_pop)
+		return current_device();
+	if (ask.stream_get_context(stream, &of_stream) || ask.ctx_get_current(&current) || of_stream == current)
+		return current_device();
+	if (ask.ctx_push(of_stream))
+		return current_device();
+
+	int device = current_device();
+	ask.ctx_pop(&current);
+	return device;
+}
+
+/* Once the driver is learnt. */
+static inline uint64_t current_context(void)
+{
+	void *context = NULL;
+
+	return !ask.ctx_get_current || ask.ctx_get_current(&context) ? 0 : (uint64_t)context;
+}
+
+uint64_t gmt_driver_context(void)
+{
+	KEEP_ERRNO;
+
+	return is_learnt() ? current_context() : 0;
+}
+
+/* Likewise. */
+__attribute__((noinline)) static uint64_t context_of(uint64_t stream)
+{
+	void *context = NULL;
+
+	/* 1 and 2 stand for the two default streams, which are the current context's. */
+	if (stream > 2 && ask.stream_get_context && !ask.stream_get_context((void *)stream, &context))
+		return (uint64_t)context;
+	return current_context();
+}
+
+/* In a context that was not seen yet. */
+__attribute__((noinline)) static struct gmt_driver_place place_in(uint64_t context, uint64_t stream)
+{
+	struct gmt_driver_place place = {
+		.device = (int16_t)(stream <= 2 ? current_device() : device_of_stream((void *)stream)),
+	};
+
+	if (place.device >= 0)
+		place.context = gmt_contexts_add(gmt_contexts_owner(context), place.device, NULL);
+	return place;
+}
+
+struct gmt_driver_place gmt_driver_place(uint64_t stream)
+{
+	KEEP_ERRNO;
+	struct gmt_context known;
+	uint64_t context;
+
+	if (!is_learnt())
+		return (struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 };
+	context = __builtin_expect(stream <= 2, 1) ? current_context() : context_of(stream);
+	known = gmt_contexts_find_owner(context);
+	return __builtin_expect(known.number != 0, 1) ? (struct gmt_driver_place){ known.device, known.number } :
+		place_in(context, stream);
+}
+
+bool gmt_driver_is_capturing(uint64_t stream)
+{
+	KEEP_ERRNO;
+	int status = 0;
+
+	return is_learnt() && ask.is_capturing && !ask.is_capturing((void *)stream, &status) && status;
+}
+
+bool gmt_driver_primary_is_active(int device)
+{
+	KEEP_ERRNO;
+	unsigned flags;
+	int active = 0;
+
+	return is_learnt() && ask.primary_state && !ask.primary_state(device, &flags, &active) && active;
+}
+
+uint64_t gmt_driver_primary(int device)
+{
+	KEEP_ERRNO;
+	void *context = NULL;
+
+	if (!gmt_driver_primary_is_active(device) || !ask.primary_retain || !ask.primary_release ||
+		ask.primary_retain(&context, device))
+		return 0;
+	ask.primary_release(device);
+	return (uint64_t)context;
+}
+
+uint64_t gmt_driver_green_view(uint64_t green)
+{
+	KEEP_ERRNO;
+	void *view = NULL;
+
+	return is_learnt() && ask.green_view && !ask.green_view(&view, (void *)green) ? (uint64_t)view : 0;
+}
+
+int gmt_driver_device_of(uint64_t address)
+{
+	KEEP_ERRNO;
+	int device;
+
+	return is_learnt() && ask.pointer_attribute && !ask.pointer_attribute(&device, DEVICE_ORDINAL, address) ?
+		device : GMT_DEVICE_UNKNOWN;
+}
+
+int gmt_driver_device_of_handle(uint64_t handle)
+{
+	KEEP_ERRNO;
+	enum { LOCATION_DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
+	/* CUmemAllocationProp, and room for what newer ones may have. */
+	struct {
+		int type, handle_types, location_type, location_id;
+		uint64_t more[14];
+	} properties;
+
+	return is_learnt() && ask.handle_properties && !ask.handle_properties(&properties, handle) &&
+		properties.location_type == LOCATION_DEVICE ? properties.location_id : GMT_DEVICE_UNKNOWN;
+}
+
+uint64_t gmt_driver_default_pool(int device)
+{
+	KEEP_ERRNO;
+	int mode = CAPTURE_RELAXED;
+	void *pool = NULL;
+
+	if (!is_learnt() || !ask.default_pool || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+		return 0;
+	if (ask.default_pool(&pool, device))
+		pool = NULL;
+	ask.exchange_capture_mode(&mode);
+	return (uint64_t)pool;
+}
+
+uint64_t gmt_driver_range_bytes(uint64_t address)
+{
+	KEEP_ERRNO;
+	int mode = CAPTURE_RELAXED;
+	uint64_t base;
+	size_t size_bytes;
+
+	if (!is_learnt() || !ask.address_range || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+		return 0;
+	if (ask.address_range(&base, &size_bytes, address))
+		size_bytes = 0;
+	ask.exchange_capture_mode(&mode);
+	return size_bytes;
+}
+
+int16_t gmt_driver_holder_of(uint64_t address)
+{
+	KEEP_ERRNO;
+	/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST, CUDA_ERROR_INVALID_VALUE */
+	enum { MEMORY_TYPE = 2, HOST = 1, INVALID_VALUE = 1 };
+	int mode = CAPTURE_RELAXED, type = 0, device = 0, result;
+
+	if (!is_learnt() || !ask.pointer_attribute || !ask.exchange_capture_mode || ask.exchange_capture_mode(&mode))
+		return GMT_DEVICE_UNKNOWN;
+	result = ask.pointer_attribute(&type, MEMORY_TYPE, address);
+	if (!result && type != HOST)
+		result = ask.pointer_attribute(&device, DEVICE_ORDINAL, address);
+	ask.exchange_capture_mode(&mode);
+	/* It knows nothing of memory that it did not hand out. */
+	if (result == INVALID_VALUE || (!result && type == HOST))
+		return GMT_DEVICE_HOST;
+	return result || device < 0 || device > INT16_MAX ? GMT_DEVICE_UNKNOWN : (int16_t)device;
+}
+
+const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
+{
+	const struct gmt_driver_graph_functions *all = &ask.graphs;
+
+	return is_learnt() && all->get_nodes && all->get_type && all->get_alloc && all->get_free && all->get_child ?
+		all : NULL;
+}
+
+int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	KEEP_ERRNO;
+	int mode = CAPTURE_RELAXED; /* whatever the driver thinks of the question, no capture minds */
+	size_t free_bytes, total_bytes;
+	int device;
+
+	if (!is_learnt() || !ask.memory_info || !ask.exchange_capture_mode)
+		return GMT_DEVICE_UNKNOWN;
+	device = current_device();
+	if (device < 0 || ask.exchange_capture_mode(&mode))
+		return GMT_DEVICE_UNKNOWN;
+
+	bool answered = !ask.memory_info(&free_bytes, &total_bytes);
+	ask.exchange_capture_mode(&mode);
+	if (!answered)
+		return GMT_DEVICE_UNKNOWN;
+	*ret_free_bytes = free_bytes;
+	*ret_total_bytes = total_bytes;
+	return device;
+}
+
+bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	KEEP_ERRNO;
+	return is_learnt() && current_device() == device &&
+		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
+}
+
+bool gmt_driver_relax(void)
+{
+	int mode = CAPTURE_RELAXED;
+
+	return is_learnt() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
+}
+
+bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+{
+	size_t free_bytes, total_bytes;
+	void *popped;
+
+	if (!is_learnt() || !ask.memory_info || !ask.ctx_push || !ask.ctx_pop || ask.ctx_push((void *)context))
+		return false;
+
+	bool answered = !ask.memory_info(&free_bytes, &total_bytes);
+	ask.ctx_pop(&popped);
+	if (answered) {
+		*ret_free_bytes = free_bytes;
+		*ret_total_bytes = total_bytes;
+	}
+	return answered;
+}
+
+bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool)
+{
+	/* CU_MEMPOOL_ATTR_... */
+	enum { THRESHOLD = 4, RESERVED, RESERVED_HIGH, USED, USED_HIGH };
+	void *handle = (void *)pool;
+
+	return is_learnt() && ask.pool_attribute && !ask.pool_attribute(handle, RESERVED, &ret_pool->reserved_bytes) &&
+		!ask.pool_attribute(handle, USED, &ret_pool->used_bytes) &&
+		!ask.pool_attribute(handle, RESERVED_HIGH, &ret_pool->reserved_high_bytes) &&
+		!ask.pool_attribute(handle, USED_HIGH, &ret_pool->used_high_bytes) &&
+		!ask.pool_attribute(handle, THRESHOLD, &ret_pool->threshold_bytes);
+}
+
+bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes)
+{
+	enum { USED = 0, RESERVED = 2 }; /* CU_GRAPH_MEM_ATTR_... */
+	uint64_t reserved_bytes, used_bytes;
+
+	if (!is_learnt() || !ask.graph_attribute || ask.graph_attribute(device, RESERVED, &reserved_bytes) ||
+		ask.graph_attribute(device, USED, &used_bytes))
+		return false;
+	*ret_reserved_bytes = reserved_bytes;
+	*ret_used_bytes = used_bytes;
+	return true;
+}
+
+unsigned gmt_driver_device_count(void)
+{
+	KEEP_ERRNO;
+	int count;
+
+	if (!is_learnt() || !ask.device_count || ask.device_count(&count) || count < 0)
+		return 0;
+	return (unsigned)count;
+}
+
+bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret_info)
+{
+	unsigned char uuid[16];
+	size_t total_bytes;
+
+	/* A device number is its ordinal (cuDeviceGet gives back what it was asked). */
+	memset(ret_info, 0, sizeof(*ret_info));
+	if (!is_learnt() || !ask.device_name || !ask.device_memory)
+		return false;
+	if (ask.device_name(ret_info->name, sizeof(ret_info->name) - 1, (int)ordinal) ||
+		ask.device_memory(&total_bytes, (int)ordinal))
+		return false;
+	ret_info->total_bytes = total_bytes;
+	if (ask.device_uuid && !ask.device_uuid(uuid, (int)ordinal))
+		snprintf(ret_info->uuid, sizeof(ret_info->uuid),
+			"GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+			uuid[0], uuid[1], uuid[2], uuid[3], uuid[4], uuid[5], uuid[6], uuid[7], uuid[8],
+			uuid[9], uuid[10], uuid[11], uuid[12], uuid[13], uuid[14], uuid[15]);
+	if (!ask.pci_bus_id || ask.pci_bus_id(ret_info->pci_bus_id, sizeof(ret_info->pci_bus_id) - 1, (int)ordinal))
+		ret_info->pci_bus_id[0] = 0;
+	return true;
+}

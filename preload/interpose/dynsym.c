@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+#include "interpose/dynsym.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/config.h"
+#include "hooks/hooks.h"
+#include "interpose/dlsym.h"
+#include "interpose/originals.h"
+#include "interpose/symbols.h"
+
+/*
+ * What the driver's table said before. Written before the table is: whoever finds a wrapper there finds
+ * the function here. A driver that was unloaded and comes again is written over it.
+ */
+static _Atomic(void *) original[GMT_HOOK_COUNT];
+
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+static _Atomic bool is_refused; /* a table cannot be written to, of libc or the driver */
+/* The count of unloadings, and one, at which the driver was last looked for and found; 0: never. */
+static _Atomic uint64_t seen_at;
+
+/* Several values of one table, and how its memory is protected. */
+struct table {
+	struct gmt_symbol_tables tables;
+	uintptr_t start; /* of the pages with the symbols that are written */
+	uintptr_t end;
+	int protection;  /* of the segment that they lie in */
+};
+
+static bool is_in_self(uint64_t address)
+{
+	return address >= gmt_object_self()->start && address < gmt_object_self()->end;
+}
+
+/* The segment that the symbols lie in; false when there is none. */
+static bool find_protection(const struct dl_phdr_info *info, struct table *table)
+{
+	uint64_t symbols = (uint64_t)table->tables.symbols;
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || symbols < start || symbols >= start + segment->p_memsz)
+			continue;
+		table->protection = (segment->p_flags & PF_R ? PROT_READ : 0) | (segment->p_flags & PF_W ? PROT_WRITE : 0) |
+			(segment->p_flags & PF_X ? PROT_EXEC : 0);
+		return true;
+	}
+	return false;
+}
+
+static bool is_plain_function(const ElfW(Sym) *entry)
+{
+	return ELF64_ST_TYPE(entry->st_info) == STT_FUNC && entry->st_shndx != SHN_ABS;
+}
+
+/* Widens the range of pages by one symbol, unless it has its wrapper already. */
+static int include(const ElfW(Sym) *entry, void *argument)
+{
+	struct table *table = argument;
+
+	if (!is_plain_function(entry) || is_in_self(table->tables.base + entry->st_value))
+		return 0;
+
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = (uintptr_t)entry & ~(page - 1);
+	uintptr_t end = ((uintptr_t)(entry + 1) + page - 1) & ~(page - 1);
+
+	if (!table->end || start < table->start)
+		table->start = start;
+	if (end > table->end)
+		table->end = end;
+	return 0;
+}
+
+/*
+ * Code may lie on the same pages and run at this moment, so what could be executed still can. Symbols
+ * that are written anyway need nothing.
+ */
+static bool open_table(const struct table *table)
+{
+	if (!table->end)
+		return false; /* nothing to write */
+	if (table->protection & PROT_WRITE)
+		return true;
+
+	int kept_errno = errno;
+	if (!mprotect((void *)table->start, table->end - table->start, table->protection | PROT_WRITE))
+		return true;
+	atomic_store(&is_refused, true);
+	errno = kept_errno;
+	return false;
+}
+
+static void close_table(const struct table *table)
+{
+	int kept_errno = errno;
+
+	if (!(table->protection & PROT_WRITE))
+		mprotect((void *)table->start, table->end - table->start, table->protection);
+	errno = kept_errno;
+}
+
+static void write_value(const struct table *table, const ElfW(Sym) *entry, const void *function)
+{
+	/* The loader adds the base again, which wraps around. Who reads meanwhile sees one or the other. */
+	__atomic_store_n((ElfW(Addr) *)((uintptr_t)entry + offsetof(ElfW(Sym), st_value)),
+		(uint64_t)function - table->tables.base, __ATOMIC_RELEASE);
+}
+
+/* One hooked name while the driver's table is open. */
+struct taking {
+	struct table *table;
+	unsigned hook;
+};
+
+static int take_function(const ElfW(Sym) *entry, void *argument)
+{
+	const struct taking *taking = argument;
+	uint64_t found = taking->table->tables.base + entry->st_value;
+
+	/* It is there already when the parent of a fork was at it. */
+	if (!is_plain_function(entry) || is_in_self(found))
+		return 0;
+	/* Pairs with the acquire in gmt_dynsym_undo. */
+	atomic_store_explicit(&original[taking->hook], (void *)found, memory_order_release);
+	gmt_real_set(taking->hook, (void *)found);
+	write_value(taking->table, entry, gmt_hooks[taking->hook].wrapper);
+	return 0;
+}
+
+static bool is_the_drivers(unsigned hook)
+{
+	return gmt_hooks[hook].library == GMT_LIBRARY_CUDA;
+}
+
+static int look_for_driver(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct table table = { 0 };
+	struct taking taking = { .table = &table };
+
+	(void)size;
+	if (!gmt_path_names(info->dlpi_name, "libcuda.so") || !gmt_symbol_tables_read(info, &table.tables) ||
+		!find_protection(info, &table))
+		return 0;
+	*(bool *)argument = true;
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
+		if (is_the_drivers(hook))
+			gmt_symbol_visit(&table.tables, gmt_hooks[hook].symbol, include, &table);
+	if (!open_table(&table))
+		return 1;
+	for (taking.hook = GMT_HOOK_NONE + 1; taking.hook < GMT_HOOK_COUNT; taking.hook++)
+		if (is_the_drivers(taking.hook))
+			gmt_symbol_visit(&table.tables, gmt_hooks[taking.hook].symbol, take_function, &taking);
+	close_table(&table);
+	return 1; /* the driver is one per process: a second one keeps its table */
+}
+
+static int look_at_count(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)size;
+	*(uint64_t *)argument = info->dlpi_subs + 1;
+	return 1;
+}
+
+void gmt_dynsym_take_driver(void)
+{
+	uint64_t now = 1;
+	bool found = false;
+
+	if (!gmt_config.dynsym)
+		return;
+	gmt_objects_visit(look_at_count, &now);
+	if (atomic_load_explicit(&seen_at, memory_order_acquire) == now ||
+		atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		return;
+	gmt_objects_visit(look_for_driver, &found);
+	if (found)
+		atomic_store_explicit(&seen_at, now, memory_order_release);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+/* By names of our own: a preload before ours may have taken the exported ones. */
+static const struct taken {
+	const char *name;
+	const void *function;
+} taken_of_libc[] = {
+	{ "dlsym", gmt_wrap_dlsym },
+	{ "dlvsym", gmt_wrap_dlvsym },
+	{ "dlerror", (const void *)gmt_wrap_dlerror },
+};
+
+enum { TAKEN_OF_LIBC = sizeof(taken_of_libc) / sizeof(*taken_of_libc) };
+
+struct taking_over {
+	const struct table *table;
+	const void *function;
+};
+
+static int take_over(const ElfW(Sym) *entry, void *argument)
+{
+	const struct taking_over *taking = argument;
+
+	if (is_plain_function(entry))
+		write_value(taking->table, entry, taking->function);
+	return 0;
+}
+
+static int look_for_libc(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct table table = { 0 };
+
+	(void)size;
+	(void)argument;
+	if (!gmt_path_names(info->dlpi_name, "libc.so.6") || !gmt_symbol_tables_read(info, &table.tables) ||
+		!find_protection(info, &table))
+		return 0;
+	for (size_t i = 0; i < TAKEN_OF_LIBC; i++)
+		gmt_symbol_visit(&table.tables, taken_of_libc[i].name, include, &table);
+	if (!open_table(&table))
+		return 1;
+	for (size_t i = 0; i < TAKEN_OF_LIBC; i++) {
+		struct taking_over taking = { &table, taken_of_libc[i].function };
+
+		gmt_symbol_visit(&table.tables, taken_of_libc[i].name, take_over, &taking);
+	}
+	close_table(&table);
+	return 1;
+}
+
+void gmt_dynsym_take_libc(void)
+{
+	if (gmt_config.dynsym)
+		gmt_objects_visit(look_for_libc, NULL);
+}
+
+bool gmt_dynsym_is_refused(void)
+{
+	return atomic_load_explicit(&is_refused, memory_order_relaxed);
+}
+
+void *gmt_dynsym_undo(void *found, const char *symbol)
+{
+	if (!found || !is_in_self((uint64_t)found))
+		return found;
+
+	enum gmt_hook hook = gmt_hook_by_symbol(symbol);
+	/* Pairs with the release in take_function: who sees the wrapper in the table sees this. */
+	void *real = atomic_load_explicit(&original[hook], memory_order_acquire);
+
+	return real ? real : found;
+}
+
+void gmt_dynsym_reset_locks(void)
+{
+	atomic_flag_clear(&busy);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exports=off: a weak reference to a CUDA function in the program binds, without any look-up that we
+ * could answer, to the export of ours that bears its name, and so deceives a program that takes it
+ * for a sign of CUDA. With exports=off these names must be gone before the program is relocated,
+ * which is before any constructor. What does run then is the resolver of an indirect function (the
+ * loader relocates the program last), so that is where the names are struck out of this library's
+ * symbol table. What dlsym and cuGetProcAddress hand out is hooked all the same.
+ *
+ * In a resolver no other library can be called, and nothing may be assumed to be initialised but the
+ * stack that the kernel made: arguments, environment.
+ */
+#include "interpose/exports.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "runtime/early.h"
+#include "hooks/hooks.h"
+
+extern void *__libc_stack_end; /* the loader's: where argc lies */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+static inline long kernel(long number, long first, long second, long third, long fourth)
+{
+#if defined(__x86_64__)
+	register long fourth_register __asm__("r10") = fourth;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+		: "a"(number), "D"(first), "S"(second), "d"(third), "r"(fourth_register) : "rcx", "r11", "memory");
+	return result;
+#elif defined(__aarch64__)
+	register long number_register __asm__("x8") = number;
+	register long first_register __asm__("x0") = first;
+	register long second_register __asm__("x1") = second;
+	register long third_register __asm__("x2") = third;
+	register long fourth_register __asm__("x3") = fourth;
+
+	__asm__ volatile("svc 0" : "+r"(first_register)
+		: "r"(number_register), "r"(second_register), "r"(third_register), "r"(fourth_register) : "memory");
+	return first_register;
+#endif
+}
+
+static inline long protect(uintptr_t start, size_t bytes, long protection)
+{
+	return kernel(SYS_mprotect, (long)start, (long)bytes, protection, 0);
+}
+
+GMT_EARLY static inline bool is_same(const char *a, const char *b)
+{
+	size_t length = gmt_early_skip(a, b);
+
+	return length && !a[length];
+}
+
+static const char item[] = "exports=off", other_item[] = "exports=on";
+static const char variable_prefix[] = "GPUMEMTRACE_OPTIONS=";
+
+/* Where the value of the variable begins in /proc/self/environ; -1: nowhere. */
+GMT_EARLY static long find_value(int fd, char *buffer, size_t bytes)
+{
+	size_t matched = 0; /* beyond the prefix's length: this variable is another one */
+	long offset = 0, got;
+
+	while ((got = kernel(SYS_pread64, fd, (long)buffer, (long)bytes, offset)) > 0) {
+		for (long i = 0; i < got; i++) {
+			if (!buffer[i])
+				matched = 0;
+			else if (matched < sizeof(variable_prefix) - 1 && buffer[i] == variable_prefix[matched])
+				matched++;
+			else
+				matched = sizeof(variable_prefix);
+			if (matched == sizeof(variable_prefix) - 1)
+				return offset + i + 1;
+		}
+		offset += got;
+	}
+	return -1;
+}
+
+GMT_EARLY static bool kernel_says_off(void)
+{
+	char buffer[4096];
+	bool says_off = false;
+	int fd = (int)kernel(SYS_openat, AT_FDCWD, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+
+	long offset = find_value(fd, buffer, sizeof(buffer));
+	long got = offset < 0 ? 0 : kernel(SYS_pread64, fd, (long)buffer, sizeof(buffer) - 1, offset);
+
+	if (got > 0) {
+		buffer[got] = 0;
+		says_off = gmt_early_has_item(buffer, item, other_item);
+	}
+	kernel(SYS_close, fd, 0, 0, 0);
+	return says_off;
+}
+
+GMT_EARLY static bool wants_exports_off(void)
+{
+	/*
+	 * A program at a fixed address that uses __libc_stack_end (node, whatever else has V8 inside) has the
+	 * variable itself, and the loader fills it in only when it relocates the program, which is last.
+	 */
+	if (!__libc_stack_end)
+		return kernel_says_off();
+
+	char **argument = (char **)__libc_stack_end + 1; /* behind argc */
+
+	while (*argument)
+		argument++;
+	for (char **variable = argument + 1; *variable; variable++) {
+		size_t name = gmt_early_skip(*variable, variable_prefix);
+
+		if (name && gmt_early_has_item(*variable + name, item, other_item))
+			return true;
+	}
+	return false;
+}
+
+GMT_EARLY static uintptr_t dynamic_address(long tag)
+{
+	uintptr_t base = (uintptr_t)&__ehdr_start;
+
+	for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
+		if (entry->d_tag == tag)
+			/* The loader may or may not have added the base already. */
+			return entry->d_un.d_ptr >= base ? entry->d_un.d_ptr : base + entry->d_un.d_ptr;
+	return 0;
+}
+
+/* The hash table says where the symbols end. */
+GMT_EARLY static size_t count_symbols(const uint32_t *hash)
+{
+	uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2], last = 0;
+	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(hash + 4) + bloom_words);
+	const uint32_t *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return (size_t)last + 1;
+}
+
+/* PyTorch's reporters stay: nobody takes them for a sign of CUDA. */
+GMT_EARLY static bool is_cuda_name(const char *name)
+{
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
+		if (gmt_hooks[hook].library != GMT_LIBRARY_C10 && is_same(name, gmt_hooks[hook].symbol))
+			return true;
+	return false;
+}
+
+GMT_EARLY static void strike_out(void)
+{
+	ElfW(Sym) *symbols = (ElfW(Sym) *)dynamic_address(DT_SYMTAB);
+	const char *names = (const char *)dynamic_address(DT_STRTAB);
+	const uint32_t *hash = (const uint32_t *)dynamic_address(DT_GNU_HASH);
+
+	if (!symbols || !names || !hash)
+		return;
+
+	size_t count = count_symbols(hash);
+	uintptr_t start = (uintptr_t)symbols & ~(uintptr_t)65535; /* the largest page there is */
+	uintptr_t base = (uintptr_t)&__ehdr_start;
+	size_t bytes = (uintptr_t)(symbols + count) - (start > base ? start : base);
+
+	start = start > base ? start : base;
+	if (protect(start, bytes, PROT_READ | PROT_WRITE))
+		return;
+	for (size_t i = 1; i < count; i++) {
+		if (symbols[i].st_shndx != SHN_UNDEF && is_cuda_name(names + symbols[i].st_name)) {
+			symbols[i].st_value = 0; /* as the loader tells "not defined here" */
+			symbols[i].st_shndx = SHN_UNDEF;
+		}
+	}
+	protect(start, bytes, PROT_READ);
+}
+
+static void nothing(void)
+{
+}
+
+GMT_EARLY static void (*resolve(void))(void)
+{
+	if (wants_exports_off())
+		strike_out();
+	return nothing;
+}
+
+void gmt_exports_decide(void) __attribute__((ifunc("resolve"), visibility("hidden")));

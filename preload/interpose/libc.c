@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "interpose/libc.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "interpose/symbols.h"
+
+struct gmt_libc gmt_libc;
+
+/* Until glibc 2.33 they were in a library of their own. */
+static void *find(const char *name)
+{
+	void *found = gmt_symbol_in_library("libc.so.6", name);
+
+	return found ? found : gmt_symbol_in_library("libdl.so.2", name);
+}
+
+void gmt_libc_init(void)
+{
+	if (gmt_libc.dlsym)
+		return;
+	gmt_libc.dlvsym = (gmt_dlvsym_function *)find("dlvsym");
+	gmt_libc.dlerror = (gmt_dlerror_function *)find("dlerror");
+
+	gmt_dlsym_function *own = (gmt_dlsym_function *)find("dlsym");
+
+	if (!own)
+		return;
+
+	void *next = own(RTLD_NEXT, "dlsym"), *versioned = own(RTLD_NEXT, "dlvsym");
+
+	gmt_libc.dlsym_behind = next == (void *)own ? NULL : (gmt_dlsym_function *)next;
+	gmt_libc.dlvsym_behind = versioned == (void *)gmt_libc.dlvsym ? NULL : (gmt_dlvsym_function *)versioned;
+	gmt_libc.dlsym = own;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include "interpose/objects.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "runtime/patience.h"
+#include "interpose/symbols.h"
+
+enum { HOLD_WAIT_NS = 100000000 };
+
+struct gmt_object gmt_object_own;
+
+static atomic_flag visiting = ATOMIC_FLAG_INIT;
+/* A visit inside a visit, by a thread that is in one already, needs no second permission. */
+static __thread int visits __attribute__((tls_model("initial-exec")));
+
+void gmt_objects_hold(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(HOLD_WAIT_NS);
+
+	while (atomic_flag_test_and_set_explicit(&visiting, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
+			return;
+}
+
+void gmt_objects_release(void)
+{
+	atomic_flag_clear_explicit(&visiting, memory_order_release);
+}
+
+typedef int iterate_function(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument);
+
+static int take(const ElfW(Sym) *entry, void *argument)
+{
+	*(const ElfW(Sym) **)argument = entry;
+	return 1;
+}
+
+/*
+ * libc's own, whoever has taken its place: that of ThreadSanitizer's runtime, which looks names up while it
+ * sets itself up, jumps to nowhere until that is done. The loader's list is read without its lock: libc
+ * stands where it did when the program started.
+ */
+static iterate_function *find_iterate(void)
+{
+	static iterate_function *_Atomic found;
+	iterate_function *iterate = atomic_load_explicit(&found, memory_order_relaxed);
+
+	for (struct link_map *object = _r_debug.r_map; object && !iterate; object = object->l_next) {
+		struct gmt_symbol_tables tables;
+		const ElfW(Sym) *entry = NULL;
+
+		if (!object->l_name || !gmt_path_names(object->l_name, "libc.so.6") ||
+			!gmt_symbol_tables_read_at(object->l_addr, object->l_ld, &tables))
+			continue;
+		gmt_symbol_visit(&tables, "dl_iterate_phdr", take, &entry);
+		if (entry)
+			iterate = (iterate_function *)(tables.base + entry->st_value);
+	}
+	if (!iterate)
+		iterate = dl_iterate_phdr;
+	atomic_store_explicit(&found, iterate, memory_order_relaxed);
+	return iterate;
+}
+
+void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument)
+{
+	if (!visits++)
+		gmt_objects_hold();
+	find_iterate()(look, argument);
+	if (!--visits)
+		gmt_objects_release();
+}
+
+struct search {
+	uint64_t address;
+	struct gmt_object *found;
+	uint32_t order;
+	bool done;
+};
+
+static bool covers(const struct dl_phdr_info *info, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+{
+	uint64_t start = UINT64_MAX, end = 0;
+
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		uint64_t low = info->dlpi_addr + segment->p_vaddr;
+		start = low < start ? low : start;
+		end = low + segment->p_memsz > end ? low + segment->p_memsz : end;
+	}
+	*ret_start = start;
+	*ret_end = end;
+	return address >= start && address < end;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct search *search = argument;
+	uint64_t start, end;
+
+	(void)size;
+	if (covers(info, search->address, &start, &end)) {
+		search->found->start = start;
+		search->found->end = end;
+		/* glibc lists the program first, under an empty name. */
+		search->found->is_program = search->order == 0;
+		search->found->order = search->order;
+		strncpy(search->found->path, info->dlpi_name, GMT_OBJECT_PATH_BYTES - 1);
+		search->found->path[GMT_OBJECT_PATH_BYTES - 1] = 0;
+		search->done = true;
+		return 1;
+	}
+	search->order++;
+	return 0;
+}
+
+bool gmt_object_of(const void *address, struct gmt_object *ret_object)
+{
+	struct search search = { .address = (uint64_t)address, .found = ret_object };
+
+	gmt_objects_visit(look_at, &search);
+	return search.done;
+}
+
+void gmt_object_find_own(void)
+{
+	gmt_object_of((const void *)gmt_object_find_own, &gmt_object_own);
+}
+
+GMT_NO_CALLS const char *gmt_path_name(const char *path)
+{
+	const char *name = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	return name;
+}
+
+GMT_NO_CALLS bool gmt_same_text(const char *a, const char *b)
+{
+	for (; *a && *a == *b; a++)
+		b++;
+	return *a == *b;
+}
+
+GMT_NO_CALLS bool gmt_path_names(const char *path, const char *prefix)
+{
+	const char *name = gmt_path_name(path);
+
+	for (; *prefix && *name == *prefix; name++)
+		prefix++;
+	return !*prefix;
+}

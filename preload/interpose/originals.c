@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "interpose/originals.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/recorder_stack.h"
+#include "lifecycle/load.h"
+#include "interpose/dlerror.h"
+#include "interpose/dynsym.h"
+#include "interpose/libc.h"
+#include "interpose/namespaces.h"
+#include "interpose/objects.h"
+#include "interpose/symbols.h"
+#include "runtime/hot_data.h"
+
+/*
+ * What stands behind this library in the global scope when the process starts: interposers, and what
+ * the program was linked to. Asked once, from the constructor, because asking takes the loader's lock.
+ */
+static void *next_at_start[GMT_HOOK_COUNT];
+
+/* Whether that is a driver's function, but not in a driver: an interposer has it. */
+static bool is_interposed[GMT_HOOK_COUNT];
+
+/* The place of the first object before ours that has the name too, and one; 0: none has. */
+static uint32_t ahead[GMT_HOOK_COUNT];
+
+/* Set by routes that see the function itself; for the driver that is final. */
+static _Atomic(void *) known[GMT_HOOK_COUNT];
+
+_Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
+
+/*
+ * Per hook, the calling objects seen. Written under `writing` (try-lock: who does not get it goes
+ * without the cache), read without a lock: `version` is odd while an entry changes.
+ */
+enum { CALLERS = 32 };
+
+struct caller {
+	_Atomic uint32_t version;
+	_Atomic uint64_t start;
+	_Atomic uint64_t end;
+	_Atomic(void *) real;
+	_Atomic uint32_t generation;
+};
+
+static struct caller callers[GMT_HOOK_COUNT][CALLERS];
+static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
+static atomic_flag writing = ATOMIC_FLAG_INIT;
+GMT_TOGETHER _Atomic uint32_t gmt_real_generation;
+
+/* Those of gmt_real_first_callers: taken one by one under `writing`, and not given back, as somebody may look at them. */
+enum { FIRST_CALLERS = 1024 };
+
+static struct gmt_real_caller first_callers[FIRST_CALLERS];
+static uint32_t first_callers_taken;
+
+struct gmt_real_caller *_Atomic gmt_real_first_callers[GMT_HOOK_COUNT];
+
+static bool is_ours(const void *function)
+{
+	const struct gmt_object *self = gmt_object_self();
+
+	return (uint64_t)function >= self->start && (uint64_t)function < self->end;
+}
+
+static bool is_in_driver(const void *function)
+{
+	struct gmt_object object;
+
+	return gmt_object_of(function, &object) && gmt_path_names(object.path, "libcuda.so");
+}
+
+static int stop_at_first(const ElfW(Sym) *entry, void *argument)
+{
+	(void)entry;
+	(void)argument;
+	return 1;
+}
+
+/* What look_around finds in the order of the loader's list: the program and preloads before ours, then the rest. */
+struct surroundings {
+	uint32_t order;
+	bool has_behind[GMT_HOOK_COUNT];
+};
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct surroundings *around = argument;
+	struct gmt_symbol_tables tables;
+	uint32_t self = gmt_object_self()->order, order = around->order++;
+
+	(void)size;
+	if (order == self || !gmt_symbol_tables_read(info, &tables))
+		return 0;
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		bool *is_behind = &around->has_behind[hook];
+
+		if ((order < self ? ahead[hook] : *is_behind) ||
+			!gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
+			continue;
+		if (order < self)
+			ahead[hook] = order + 1;
+		else
+			*is_behind = true;
+	}
+	return 0;
+}
+
+void gmt_real_look_around(void)
+{
+	static struct surroundings around;
+
+	gmt_objects_visit(look_at, &around);
+	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		/* The loader takes a microsecond to say that there is none, in every process that was started. */
+		void *next = around.has_behind[hook] ? gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
+
+		next_at_start[hook] = next && is_ours(next) ? NULL : next;
+		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
+			!is_in_driver(next_at_start[hook]);
+		/* Other constructors may have looked one up before. */
+		if (is_interposed[hook])
+			atomic_store_explicit(&gmt_real_for_all[hook], NULL, memory_order_relaxed);
+	}
+}
+
+bool gmt_real_is_ahead(enum gmt_hook hook, uint32_t order)
+{
+	return ahead[hook] > order;
+}
+
+void *gmt_real_behind(enum gmt_hook hook)
+{
+	return next_at_start[hook];
+}
+
+void *gmt_real_interposer(enum gmt_hook hook)
+{
+	return is_interposed[hook] ? next_at_start[hook] : NULL;
+}
+
+bool gmt_is_runtime(const char *path)
+{
+	/* Wheels that bring a copy rename it: libcudart-8b6a.so.12. */
+	return gmt_path_names(path, "libcudart.") || gmt_path_names(path, "libcudart-");
+}
+
+void gmt_real_reset_locks(void)
+{
+	atomic_flag_clear(&writing);
+}
+
+void *gmt_real_dlsym(void *handle, const char *name)
+{
+	bool is_held = gmt_dlerror_hold();
+	void *found = gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
+
+	gmt_dlerror_release(is_held);
+	return found;
+}
+
+int gmt_real_dlclose(void *handle)
+{
+	static int (*_Atomic real)(void *);
+	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
+
+	if (!next) {
+		*(void **)&next = gmt_real_dlsym(RTLD_NEXT, "dlclose");
+		atomic_store_explicit(&real, next, memory_order_relaxed);
+	}
+	return next ? next(handle) : -1;
+}
+
+void gmt_real_set(enum gmt_hook hook, void *real)
+{
+	/* A driver that was not linked to prefer its own symbols hands out ours: that leads in a circle. */
+	if (is_ours(real) || gmt_namespaces_has(real))
+		return;
+	/* Pairs with the acquire in gmt_real_known: whoever sees the pointer sees the loaded driver. */
+	atomic_store_explicit(&known[hook], real, memory_order_release);
+	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+		atomic_store_explicit(&gmt_real_for_all[hook], real, memory_order_release);
+}
+
+void *gmt_real_known(enum gmt_hook hook)
+{
+	return atomic_load_explicit(&known[hook], memory_order_acquire);
+}
+
+bool gmt_real_adopt(enum gmt_hook hook, void *real)
+{
+	void *expected = NULL;
+
+	/* A program that was linked to another runtime calls that one by the same wrapper. */
+	if (next_at_start[hook] && next_at_start[hook] != real)
+		return is_ours(real);
+	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
+}
+
+void gmt_real_forget_callers(void)
+{
+	atomic_fetch_add_explicit(&gmt_real_generation, 1, memory_order_release);
+}
+
+static void *find_cached(enum gmt_hook hook, uint64_t address)
+{
+	uint32_t now = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
+
+	for (struct caller *entry = callers[hook]; entry < callers[hook] + CALLERS; entry++) {
+		/* Pairs with the release stores in remember(): equal even versions enclose one entry. */
+		uint32_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
+		uint64_t start = atomic_load_explicit(&entry->start, memory_order_relaxed);
+		uint64_t end = atomic_load_explicit(&entry->end, memory_order_relaxed);
+		void *real = atomic_load_explicit(&entry->real, memory_order_relaxed);
+		uint32_t of = atomic_load_explicit(&entry->generation, memory_order_relaxed);
+
+		if (address < start || address >= end || of != now || (version & 1))
+			continue;
+		atomic_thread_fence(memory_order_acquire);
+		if (atomic_load_explicit(&entry->version, memory_order_relaxed) == version)
+			return real;
+	}
+	return NULL;
+}
+
+/* Under `writing`. Not for the driver's functions: which one a caller gets depends on more than on the objects that are there. */
+static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
+{
+	const struct gmt_real_caller *shown = atomic_load_explicit(&gmt_real_first_callers[hook], memory_order_relaxed);
+
+	if ((shown && shown->generation == of) || first_callers_taken == FIRST_CALLERS ||
+		gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
+		return;
+
+	struct gmt_real_caller *caller = &first_callers[first_callers_taken++];
+
+	*caller = (struct gmt_real_caller){
+		.start = object->start, .bytes = object->end - object->start, .real = real, .generation = of,
+	};
+	/* Pairs with the acquire in gmt_real_for. */
+	atomic_store_explicit(&gmt_real_first_callers[hook], caller, memory_order_release);
+}
+
+static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
+{
+	if (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
+		return;
+
+	struct caller *entry = &callers[hook][atomic_fetch_add(&next_victim[hook], 1) % CALLERS];
+	uint32_t version = atomic_load_explicit(&entry->version, memory_order_relaxed);
+
+	atomic_store_explicit(&entry->version, version + 1, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&entry->start, object->start, memory_order_relaxed);
+	atomic_store_explicit(&entry->end, object->end, memory_order_relaxed);
+	atomic_store_explicit(&entry->real, real, memory_order_relaxed);
+	atomic_store_explicit(&entry->generation, of, memory_order_relaxed);
+	atomic_store_explicit(&entry->version, version + 2, memory_order_release);
+	show_first(hook, object, of, real);
+	atomic_flag_clear_explicit(&writing, memory_order_release);
+}
+
+/* Whether both lie in libraries of one kind: two CUDA runtimes, say. */
+static bool are_rivals(const void *a, const void *b)
+{
+	struct gmt_object first, second;
+
+	if (!gmt_object_of(a, &first) || !gmt_object_of(b, &second))
+		return false;
+	return gmt_is_runtime(first.path) && gmt_is_runtime(second.path);
+}
+
+/*
+ * What the caller would have been bound to: an interposer behind us in the global scope first; but
+ * when that is only another CUDA runtime, the caller's own, because symbol versions keep the two
+ * apart in a way that RTLD_NEXT does not.
+ */
+static void *find_for(enum gmt_hook hook, const struct gmt_object *object)
+{
+	void *next = next_at_start[hook];
+	void *own = object->is_program ? NULL : gmt_symbol_in_scope_of(object, gmt_hooks[hook].symbol);
+
+	if (own && next && own != next && are_rivals(own, next))
+		return own;
+	return next ? next : own;
+}
+
+/*
+ * The last resort: a call that was made by a jump (`return cudaMalloc(...)`, optimized) leaves its
+ * caller's caller as the return address, whose scope need not have the function.
+ */
+static void *find_anywhere(enum gmt_hook hook)
+{
+	static const char *const files[][3] = {
+		[GMT_LIBRARY_CUDA] = { "libcuda.so" },
+		[GMT_LIBRARY_CUDART] = { "libcudart.", "libcudart-" },
+		[GMT_LIBRARY_C10] = { "libc10" },
+	};
+	void *found = gmt_symbol_in(files[gmt_hooks[hook].library], gmt_hooks[hook].symbol);
+
+	return found ? found : gmt_symbol_in(NULL, gmt_hooks[hook].symbol);
+}
+
+/*
+ * A driver's function that an interposer has too: it was put before the callers that were linked to the
+ * driver, and before nobody else. The interposer itself, and who came by dlsym or cuGetProcAddress, want the driver.
+ */
+static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object *object)
+{
+	const char *symbol = gmt_hooks[hook].symbol;
+	void *driver = gmt_real_known(hook);
+
+	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_wanted_by(object, symbol))
+		return next_at_start[hook];
+	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
+}
+
+static void *find_slowly_here(enum gmt_hook hook, const void *caller)
+{
+	uint32_t of = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
+	struct gmt_object object;
+	bool has_object = gmt_object_of(caller, &object);
+	/* Code that no object holds was made at run time. */
+	void *real = NULL;
+
+	if (has_object)
+		real = is_interposed[hook] ? find_behind_interposer(hook, &object) : find_for(hook, &object);
+	else if (!is_interposed[hook])
+		real = next_at_start[hook];
+	if (!real)
+		real = gmt_real_known(hook);
+	if (!real)
+		real = find_anywhere(hook);
+	if (!real)
+		return gmt_namespaces_any(hook);
+	if (real && has_object)
+		remember(hook, &object, of, real);
+	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+		gmt_real_set(hook, real);
+	return real;
+}
+
+struct search {
+	enum gmt_hook hook;
+	const void *caller;
+	void *real;
+};
+
+/* On a recorder stack: paths of objects are long. */
+static void search_work(void *argument)
+{
+	struct search *search = argument;
+
+	search->real = find_slowly_here(search->hook, search->caller);
+}
+
+static void *find_slowly(enum gmt_hook hook, const void *caller)
+{
+	struct search search = { hook, caller, NULL };
+
+	if (!gmt_recorder_stack_run(search_work, &search))
+		search.real = find_slowly_here(hook, caller);
+	return search.real;
+}
+
+void *gmt_real_find(enum gmt_hook hook, const void *caller)
+{
+	void *real = NULL;
+
+	/* Every wrapper comes here first. */
+	gmt_load();
+	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
+		real = gmt_namespaces_real(hook, caller);
+	if (!real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
+		real = gmt_real_known(hook);
+	if (!real)
+		real = find_cached(hook, (uint64_t)caller);
+	return real ? real : find_slowly(hook, caller);
+}

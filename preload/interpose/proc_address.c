@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The route by cuGetProcAddress: how every CUDA runtime since 11.3 finds the driver. The driver is
+ * always asked first; only a success is replaced, and only by the wrapper of exactly that function.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hooks/call_counts.h"
+#include "hooks/hooks.h"
+#include "lifecycle/lifecycle.h"
+#include "interpose/driver.h"
+#include "interpose/originals.h"
+#include "interpose/unhooked.h"
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
+
+/*
+ * The wrapper for what the driver answered. By address first, which is right for every version to
+ * come; by name and version where the driver hands out something that it does not export. A newer
+ * form of a hooked name, exported under a name without a row, is left alone.
+ */
+static void *wrapper_for(const char *symbol, void *answered, int version, uint64_t flags)
+{
+	enum gmt_hook hook = gmt_driver_hook_at(answered);
+
+	if (hook == GMT_HOOK_NONE && version >= 0) {
+		hook = gmt_hook_by_base(symbol, (uint32_t)version,
+			flags & FLAG_PER_THREAD_STREAM ? GMT_MODE_PTDS : GMT_MODE_LEGACY);
+		if (hook != GMT_HOOK_NONE && gmt_driver_exports_unhooked(answered))
+			hook = GMT_HOOK_NONE;
+		if (hook != GMT_HOOK_NONE)
+			gmt_real_set(hook, answered);
+	}
+	if (hook != GMT_HOOK_NONE)
+		return gmt_hooks[hook].wrapper;
+
+	/* A newer form of a name has a row under its old one. */
+	if (gmt_unhooked_would_be(symbol)) {
+		const char *exported = gmt_driver_export_name(answered);
+
+		gmt_unhooked_add(exported ? exported : symbol, GMT_ROAD_PROC_ADDRESS);
+	}
+	return answered;
+}
+
+static void replace(const char *symbol, void **address, int version, uint64_t flags, const void *real)
+{
+	gmt_driver_learn(real);
+	gmt_lifecycle_reach_driver();
+	/* The driver may say success and give NULL: "exists, but not here". */
+	if (symbol && address && *address)
+		*address = wrapper_for(symbol, *address, version, flags);
+}
+
+#define EXPORT(symbol) __attribute__((visibility("default"), alias("gmt_wrap_" #symbol)))
+
+int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags);
+EXPORT(cuGetProcAddress) int cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags);
+int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags)
+{
+	int (*real)(const char *, void **, int, uint64_t) =
+		(int (*)(const char *, void **, int, uint64_t))gmt_real(GMT_HOOK_cuGetProcAddress,
+			__builtin_return_address(0));
+
+	if (!real)
+		return NOT_INITIALIZED;
+
+	gmt_call_count(GMT_HOOK_cuGetProcAddress);
+
+	int result = real(symbol, address, version, flags);
+	if (result == SUCCESS)
+		replace(symbol, address, version, flags, (const void *)real);
+	return result;
+}
+
+int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status);
+EXPORT(cuGetProcAddress_v2)
+int cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status);
+int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status)
+{
+	int (*real)(const char *, void **, int, uint64_t, int *) =
+		(int (*)(const char *, void **, int, uint64_t, int *))gmt_real(GMT_HOOK_cuGetProcAddress_v2,
+			__builtin_return_address(0));
+
+	if (!real)
+		return NOT_INITIALIZED;
+
+	gmt_call_count(GMT_HOOK_cuGetProcAddress_v2);
+
+	int result = real(symbol, address, version, flags, status);
+	if (result == SUCCESS)
+		replace(symbol, address, version, flags, (const void *)real);
+	return result;
+}
+
+int gmt_wrap_cuInit(unsigned flags);
+EXPORT(cuInit) int cuInit(unsigned flags);
+int gmt_wrap_cuInit(unsigned flags)
+{
+	int (*real)(unsigned) = (int (*)(unsigned))gmt_real(GMT_HOOK_cuInit, __builtin_return_address(0));
+
+	if (!real)
+		return NOT_INITIALIZED;
+
+	gmt_call_count(GMT_HOOK_cuInit);
+
+	int result = real(flags);
+	if (result == SUCCESS) {
+		gmt_driver_learn((const void *)real);
+		gmt_lifecycle_reach_driver();
+	}
+	return result;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "interpose/unhooked.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "interpose/objects.h"
+
+static const char *const parts[] = {
+#define GMT_ALLOCATION_LIKE(part) part,
+#include "hooks/allocation_like.def"
+#undef GMT_ALLOCATION_LIKE
+};
+
+static const char *const left_out[] = {
+#define GMT_NOT_HOOKED(name, why) #name,
+#include "hooks/not_hooked.def"
+#undef GMT_NOT_HOOKED
+};
+
+static struct {
+	_Atomic bool is_there; /* release after the rest is written */
+	enum gmt_road road;
+	char name[GMT_UNHOOKED_NAME_BYTES];
+} seen[GMT_UNHOOKED_MAX];
+
+static _Atomic unsigned taken;
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Whether nothing but what tells the forms of a name apart is left: _v2, _ptsz, _v2_ptsz. */
+GMT_NO_CALLS static bool is_form(const char *rest)
+{
+	if (rest[0] == '_' && rest[1] == 'v' && is_digit(rest[2]))
+		for (rest += 2; is_digit(*rest); rest++)
+			;
+	return !*rest || gmt_same_text(rest, "_ptsz") || gmt_same_text(rest, "_ptds");
+}
+
+/* How many characters the two begin with alike, where that is all of `beginning`; else 0. */
+GMT_NO_CALLS static size_t begins_with(const char *text, const char *beginning)
+{
+	size_t length = 0;
+
+	while (beginning[length] && text[length] == beginning[length])
+		length++;
+	return beginning[length] ? 0 : length;
+}
+
+GMT_NO_CALLS static bool is_left_out(const char *name)
+{
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++) {
+		size_t length = begins_with(name, left_out[i]);
+
+		if (length && is_form(name + length))
+			return true;
+	}
+	return false;
+}
+
+/* cuMemAlloc, cudaMalloc; not cublasCreate, not cudnnFree. */
+GMT_NO_CALLS static bool is_cudas(const char *name)
+{
+	size_t length = begins_with(name, "cuda");
+
+	if (!length)
+		length = begins_with(name, "cu");
+	return length && name[length] >= 'A' && name[length] <= 'Z';
+}
+
+GMT_NO_CALLS bool gmt_unhooked_would_be(const char *name)
+{
+	if (!is_cudas(name))
+		return false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		for (const char *at = name; *at; at++)
+			if (begins_with(at, parts[i]))
+				return !is_left_out(name);
+	return false;
+}
+
+void gmt_unhooked_add(const char *name, enum gmt_road road)
+{
+	enum gmt_road known;
+	const char *there;
+	size_t length = 0;
+	unsigned index;
+
+	for (index = 0; (there = gmt_unhooked_get(index, &known)) != NULL; index++)
+		if (known == road && gmt_same_text(there, name))
+			return;
+	if (atomic_load_explicit(&taken, memory_order_relaxed) >= GMT_UNHOOKED_MAX)
+		return;
+	index = atomic_fetch_add_explicit(&taken, 1, memory_order_relaxed);
+	if (index >= GMT_UNHOOKED_MAX)
+		return;
+	for (; name[length] && length + 1 < GMT_UNHOOKED_NAME_BYTES; length++)
+		seen[index].name[length] = name[length];
+	seen[index].road = road;
+	/* Pairs with the acquire in gmt_unhooked_get. */
+	atomic_store_explicit(&seen[index].is_there, true, memory_order_release);
+}
+
+const char *gmt_unhooked_get(unsigned index, enum gmt_road *ret_road)
+{
+	if (index >= GMT_UNHOOKED_MAX || !atomic_load_explicit(&seen[index].is_there, memory_order_acquire))
+		return NULL;
+	*ret_road = seen[index].road;
+	return seen[index].name;
+}

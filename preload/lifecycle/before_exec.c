@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "lifecycle/before_exec.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "writer/session.h"
+#include "interpose/originals.h"
+
+extern char **environ;
+
+static int (*real_execve)(const char *, char *const[], char *const[]);
+static int (*real_execv)(const char *, char *const[]);
+static int (*real_execvp)(const char *, char *const[]);
+static int (*real_execvpe)(const char *, char *const[], char *const[]);
+static int (*real_fexecve)(int, char *const[], char *const[]);
+static int (*real_execveat)(int, const char *, char *const[], char *const[], int);
+
+/* The next in line, for other preloads take these over too; execveat is missing before glibc 2.34. */
+void gmt_before_exec_init(void)
+{
+	*(void **)&real_execve = gmt_real_dlsym(RTLD_NEXT, "execve");
+	*(void **)&real_execv = gmt_real_dlsym(RTLD_NEXT, "execv");
+	*(void **)&real_execvp = gmt_real_dlsym(RTLD_NEXT, "execvp");
+	*(void **)&real_execvpe = gmt_real_dlsym(RTLD_NEXT, "execvpe");
+	*(void **)&real_fexecve = gmt_real_dlsym(RTLD_NEXT, "fexecve");
+	*(void **)&real_execveat = gmt_real_dlsym(RTLD_NEXT, "execveat");
+}
+
+/* True when `real` may be called. */
+static bool prepare(void *real)
+{
+	int kept_errno = errno;
+
+	gmt_session_before_exec();
+	errno = kept_errno;
+	if (!*(void **)real)
+		gmt_before_exec_init();
+	if (!*(void **)real)
+		errno = ENOSYS;
+	return *(void **)real != NULL;
+}
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
+{
+	return prepare(&real_execve) ? real_execve(path, arguments, environment) : -1;
+}
+
+EXPORT int execv(const char *path, char *const arguments[])
+{
+	return prepare(&real_execv) ? real_execv(path, arguments) : -1;
+}
+
+EXPORT int execvp(const char *file, char *const arguments[])
+{
+	return prepare(&real_execvp) ? real_execvp(file, arguments) : -1;
+}
+
+EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+	return prepare(&real_execvpe) ? real_execvpe(file, arguments, environment) : -1;
+}
+
+EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+	return prepare(&real_fexecve) ? real_fexecve(fd, arguments, environment) : -1;
+}
+
+EXPORT int execveat(int folder, const char *path, char *const arguments[], char *const environment[], int flags)
+{
+	return prepare(&real_execveat) ? real_execveat(folder, path, arguments, environment, flags) : -1;
+}
+
+static size_t count_arguments(va_list *list)
+{
+	size_t count = 0;
+
+	do
+		count++;
+	while (va_arg(*list, char *));
+	return count;
+}
+
+/* `first` and what follows in `list`, NULL among it, as an array. */
+static void fill(char **arguments, const char *first, va_list *list)
+{
+	for (*arguments++ = (char *)(uintptr_t)first; (*arguments = va_arg(*list, char *)) != NULL; arguments++)
+		;
+}
+
+/* On the stack, as in libc: memory of the heap may not be had between fork and exec. Leaves `list` at the NULL. */
+#define LISTED(name, first) \
+	va_list list; \
+	va_start(list, first); \
+	char **name = __builtin_alloca((1 + count_arguments(&list)) * sizeof(*name)); \
+	va_end(list); \
+	va_start(list, first); \
+	fill(name, first, &list)
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+	LISTED(arguments, first);
+	va_end(list);
+	return execve(path, arguments, environ);
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+	LISTED(arguments, first);
+
+	char *const *environment = va_arg(list, char *const *);
+	va_end(list);
+	return execve(path, arguments, environment);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+	LISTED(arguments, first);
+	va_end(list);
+	return execvp(file, arguments);
+}

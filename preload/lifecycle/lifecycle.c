@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "lifecycle/lifecycle.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hooks/call_counts.h"
+#include "unwind/native.h"
+#include "unwind/own_stack.h"
+#include "python/python.h"
+#include "python/python_deaths.h"
+#include "python/python_selftest.h"
+#include "unwind/rules.h"
+#include "runtime/config.h"
+#include "runtime/diag.h"
+#include "marks/environment.h"
+#include "marks/heaps.h"
+#include "driver/nvml.h"
+#include "marks/optimizer.h"
+#include "marks/phases.h"
+#include "driver/pools.h"
+#include "driver/sampler.h"
+#include "producer/clock.h"
+#include "writer/modules.h"
+#include "writer/session.h"
+#include "hooks/hooks.h"
+#include "lifecycle/load.h"
+#include "runtime/patience.h"
+#include "runtime/process.h"
+#include "runtime/recorder_stack.h"
+#include "lifecycle/before_exec.h"
+#include "driver/contexts.h"
+#include "interpose/dlerror.h"
+#include "interpose/dlsym.h"
+#include "interpose/driver.h"
+#include "interpose/dynsym.h"
+#include "interpose/exports.h"
+#include "lifecycle/fork.h"
+#include "interpose/libc.h"
+#include "interpose/namespaces.h"
+#include "lifecycle/new_user.h"
+#include "interpose/objects.h"
+#include "interpose/originals.h"
+#include "interpose/symbols.h"
+#include "producer/thread.h"
+
+#define LOAD_WAIT_NS UINT64_C(1000000000)
+
+/* libc's registration of a handler at exit that belongs to no library, unlike atexit's. */
+extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
+
+enum load_stage { NOT_LOADED, LOADING, LOADED };
+
+_Atomic bool gmt_is_loaded;
+static void (*real_pthread_exit)(void *result);
+static _Atomic uint32_t load_stage; /* enum load_stage */
+static _Atomic pthread_t loading_thread;
+static _Atomic bool reached;
+static atomic_flag looking = ATOMIC_FLAG_INIT; /* for Python */
+
+/*
+ * Also from the writer's thread, so without the loader's lock: whoever exits from a library's
+ * constructor holds it, and waits for the writer.
+ */
+static void *find_anywhere(const char *name)
+{
+	return gmt_symbol_in(NULL, name);
+}
+
+/* Also where stacks are not asked for: a call that was left by a jump shows on the stack only (outer_call.h). */
+static void look_for_unwinder(void)
+{
+	enum gmt_unwinder found;
+
+	gmt_own_stack_look(find_anywhere);
+	gmt_rules_init(find_anywhere);
+	found = gmt_native_init();
+	if (!gmt_config.native_stacks)
+		return;
+	switch (found) {
+	case GMT_UNWINDER_LIBUNWIND:
+		break;
+	case GMT_UNWINDER_LIBGCC:
+		gmt_diag_warn("libunwind.so.8 is neither beside libgpumemtrace.so nor in the system; "
+			"native stacks are taken with libgcc, which is slower");
+		gmt_session_note("native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
+		break;
+	case GMT_UNWINDER_NONE:
+		gmt_diag_warn("no libunwind.so.8 and no libgcc_s.so.1 can be opened; stacks that need them have no native frames");
+		gmt_session_note("native stacks that need an unwinder are missing: neither libunwind.so.8 nor libgcc_s.so.1 was found");
+		break;
+	}
+}
+
+/* An interpreter may come later than CUDA, and one that must prove itself first may fail to. */
+static void look_for_python(void)
+{
+	static bool told;
+	char why[256] = "", line[320];
+
+	if (!gmt_config.python_stacks || atomic_flag_test_and_set_explicit(&looking, memory_order_acquire))
+		return;
+	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !told) {
+		told = true;
+		gmt_diag_warn("%s; stacks have no Python frames", why);
+		snprintf(line, sizeof(line), "there are no Python frames: %s", why);
+		gmt_session_note(line);
+	}
+	atomic_flag_clear_explicit(&looking, memory_order_release);
+}
+
+/* Also where the driver came too late to be told of when it was reached. */
+static void look_for_refusals(void)
+{
+	if (atomic_load_explicit(&reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
+		gmt_diag_warn("symbol tables cannot be written to here (mprotect is refused): "
+			"what libraries opened with RTLD_DEEPBIND do is not recorded"))
+		gmt_session_note("symbol tables could not be written to: what libraries opened with RTLD_DEEPBIND did is not recorded");
+}
+
+/* Now and then. */
+static void look_around(void)
+{
+	look_for_python();
+	look_for_refusals();
+}
+
+/* libc's last thread calls exit(). One that ended by the system call alone is counted for ever, and then none does. */
+static bool is_last_thread(unsigned own)
+{
+	static const unsigned *count; /* the writer's */
+
+	if (!count)
+		count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
+	/* In a library of its own until glibc 2.33. */
+	if (!count)
+		count = gmt_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
+	return count && *(const volatile unsigned *)count <= own;
+}
+
+static void stop_sampler(void)
+{
+	gmt_sampler_stop(false);
+}
+
+/* On a recorder stack: a thread is made. */
+static void start_sampler_work(void *unused)
+{
+	(void)unused;
+	if (!gmt_process_is_another())
+		gmt_sampler_start();
+}
+
+/* A thread's first event, or a new context. In the recorder, in a thread of the program. */
+static void start_sampler(void)
+{
+	int kept_errno = errno;
+
+	if (gmt_session_is_on() && gmt_contexts_were_seen())
+		gmt_recorder_stack_run(start_sampler_work, NULL);
+	errno = kept_errno;
+}
+
+static unsigned count_threads(void)
+{
+	return gmt_sampler_is_there() ? 1 : 0;
+}
+
+/* On a recorder stack: libraries are opened. */
+static void get_ready(void *unused)
+{
+	bool is_held = gmt_dlerror_hold();
+
+	(void)unused;
+	gmt_process_watch();
+	gmt_config_warn(gmt_session_note);
+	gmt_python_selftest_every = gmt_config.selftest;
+	gmt_python_watches_code = gmt_config.watch_code;
+	look_for_unwinder();
+	look_around();
+	gmt_dlerror_release(is_held);
+	gmt_session_call_now_and_then(look_around);
+	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
+	gmt_session_call_when_alone(is_last_thread, stop_sampler);
+	gmt_session_call_at_thread(start_sampler);
+	gmt_contexts_call_at_new(start_sampler);
+}
+
+void gmt_lifecycle_reach_driver(void)
+{
+	bool expected = false;
+
+	if (atomic_load_explicit(&reached, memory_order_relaxed) ||
+		!atomic_compare_exchange_strong(&reached, &expected, true))
+		return;
+	if (gmt_session_may_begin())
+		gmt_recorder_stack_run(get_ready, NULL);
+}
+
+static void before_fork(void)
+{
+	gmt_nvml_hold();
+	gmt_objects_hold();
+}
+
+static void in_parent_of_fork(void)
+{
+	gmt_objects_release();
+	gmt_nvml_release();
+}
+
+/* Threads that are not there any more may have held any of these. */
+static void let_go_of_parent(void)
+{
+	gmt_diag_reset();
+	gmt_objects_release();
+	gmt_nvml_reset_lock();
+	gmt_sampler_forget();
+	gmt_calls_forget();
+	gmt_contexts_reset_locks();
+	gmt_pools_reset_locks();
+	gmt_modules_reset_lock();
+	gmt_real_reset_locks();
+	gmt_driver_reset_locks();
+	gmt_dynsym_reset_locks();
+	atomic_flag_clear(&looking);
+	gmt_clock_init();
+	gmt_session_abandon();
+	gmt_phase_reset();
+	gmt_heaps_forget_recording();
+	gmt_python_reset();
+	gmt_rules_reset();
+	gmt_recorder_stack_after_fork();
+	gmt_optimizer_forget_threads();
+}
+
+/* A program that was linked to CUDA may make an allocation its first call: be ready before it. */
+static bool is_linked_to_cuda(void)
+{
+	return gmt_real_behind(GMT_HOOK_cuInit) || gmt_real_behind(GMT_HOOK_cudaMalloc);
+}
+
+/* The child of a vfork comes here too, in its parent's memory. The parent's recording goes on. */
+static void end(bool is_driver_there)
+{
+	char line[128];
+
+	if (gmt_process_is_another())
+		return;
+	if (gmt_session_has_begun()) {
+		look_for_refusals();
+		if (gmt_native_selftest(line, sizeof(line)))
+			gmt_session_note(line);
+		if (gmt_python_selftest(line, sizeof(line)))
+			gmt_session_note(line);
+		gmt_phase_end();
+	}
+	gmt_sampler_stop(is_driver_there);
+	gmt_session_end();
+}
+
+/*
+ * Runs behind the destructors of all linked and opened libraries, in which they may free memory. libc calls the handlers at exit
+ * in reverse order. It registers the loader's handler, which calls the destructors, when the program starts. Ours is registered
+ * before that. It belongs to no library, or libc would call it with our own destructor.
+ */
+static void on_last_exit(void *unused)
+{
+	(void)unused;
+	/* A process without CUDA makes no system call here. */
+	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+		end(false);
+	else
+		gmt_session_never_begin();
+}
+
+/* From here on the libraries end, and the driver with them. The sampler asks them nothing more; events are still recorded. */
+__attribute__((destructor)) static void on_exit_of_process(void)
+{
+	if (gmt_session_has_begun() && !gmt_process_is_another())
+		gmt_sampler_stop(false);
+}
+
+/* quick_exit() calls no destructor, and ends by a name that is libc's own. */
+static void on_quick_exit(void)
+{
+	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+		end(true);
+}
+
+static void find_pthread_exit(void)
+{
+	*(void **)&real_pthread_exit = gmt_real_dlsym(RTLD_NEXT, "pthread_exit");
+}
+
+static void load(void)
+{
+	/* A set-uid program has rights that its caller has not: it writes no files for him. */
+	bool is_inert = getauxval(AT_SECURE) != 0;
+
+	gmt_diag_init();
+	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
+	gmt_exports_decide();
+	gmt_object_self();
+	gmt_own_stack_init();
+	gmt_libc_init();
+	gmt_real_look_around();
+	gmt_dlsym_init();
+	gmt_clock_init();
+	gmt_process_init(let_go_of_parent);
+	gmt_session_init(!is_inert);
+	gmt_environment_init(!is_inert);
+	if (is_inert)
+		return;
+	gmt_dynsym_take_libc();
+	if (is_linked_to_cuda())
+		gmt_dynsym_take_driver();
+	if (gmt_config.help)
+		gmt_config_help();
+	gmt_phase_init();
+	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_begin_anew);
+	/* The first to register is the last to be called, as the destructor is. */
+	at_quick_exit(on_quick_exit);
+	__cxa_atexit(on_last_exit, NULL, NULL);
+	gmt_before_exec_init();
+	gmt_fork_init();
+	find_pthread_exit();
+	gmt_new_user_init();
+	gmt_namespaces_open();
+	if (is_linked_to_cuda())
+		gmt_lifecycle_reach_driver();
+}
+
+void gmt_load_now(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(LOAD_WAIT_NS);
+	uint32_t not_loaded = NOT_LOADED;
+
+	if (atomic_compare_exchange_strong(&load_stage, &not_loaded, LOADING)) {
+		atomic_store(&loading_thread, pthread_self());
+		load();
+		atomic_store(&load_stage, LOADED);
+		/* Pairs with the acquire in gmt_load. */
+		atomic_store_explicit(&gmt_is_loaded, true, memory_order_release);
+		return;
+	}
+	while (!atomic_load_explicit(&gmt_is_loaded, memory_order_acquire) &&
+		!pthread_equal(atomic_load(&loading_thread), pthread_self()))
+		if (!gmt_patience_rest(&patience))
+			return;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	gmt_load();
+}
+
+/* The main thread may end so, and the process goes on. */
+__attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
+{
+	gmt_session_main_thread_ends();
+	if (!real_pthread_exit)
+		find_pthread_exit();
+	real_pthread_exit(result);
+	__builtin_unreachable();
+}
+
+/*
+ * The end without destructors, which is how every child of Python's multiprocessing ends. exit() itself
+ * does not call this by name.
+ */
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
+{
+	if (gmt_session_has_begun() || atomic_load_explicit(&reached, memory_order_relaxed))
+		end(true);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"), noreturn, alias("_exit"))) void _Exit(int status);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * getenv is called before any constructor, in resolvers of indirect functions, in signal handlers and
+ * between fork and exec. So what stands here until the next getenv is called reads nothing that must
+ * have been relocated or initialised, and calls nothing: a load and a comparison.
+ */
+#include "marks/environment.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+
+#include "runtime/config.h"
+#include "runtime/early.h"
+#include "interpose/originals.h"
+
+/* Weak: its address is read from a table that is zero until this library is relocated. */
+extern char **environ __attribute__((weak));
+
+typedef char *getenv_function(const char *);
+
+enum decision { UNDECIDED, ANSWER, PASS };
+
+static const char variable[] = "NVTX_INJECTION64_PATH";
+static getenv_function *_Atomic next_getenv; /* NULL before the constructor */
+static _Atomic int decision;
+
+/* What libc does, for as long as libc's own is not known. */
+GMT_EARLY static char *look_up(const char *name)
+{
+	if (!&environ || !environ || !name[0])
+		return NULL;
+	for (char **entry = environ; *entry; entry++) {
+		size_t length = gmt_early_skip(*entry, name);
+
+		if (length && (*entry)[length] == '=')
+			return *entry + length + 1;
+	}
+	return NULL;
+}
+
+bool gmt_environment_is_answering(void)
+{
+	int decided = atomic_load_explicit(&decision, memory_order_relaxed);
+
+	if (decided != UNDECIDED)
+		return decided == ANSWER;
+	if (getauxval(AT_SECURE))
+		return false;
+
+	const char *options = look_up("GPUMEMTRACE_OPTIONS");
+
+	/* For callers who come before the constructor. */
+	return !options || !gmt_early_has_item(options, "nvtx=off", "nvtx=on");
+}
+
+/*
+ * By the name under which the loader knows this library, which it finds again whatever the working
+ * folder is by then. Its list is read without its lock: what is preloaded stands at the front, which
+ * does not change any more.
+ */
+static char *own_path(void)
+{
+	for (struct link_map *object = _r_debug.r_map; object; object = object->l_next)
+		if (object->l_ld == _DYNAMIC)
+			return object->l_name;
+	return NULL;
+}
+
+static char *answer(void)
+{
+	int kept_errno = errno;
+	char *path = gmt_environment_is_answering() ? own_path() : NULL;
+
+	errno = kept_errno;
+	return path;
+}
+
+GMT_EARLY static char *ask_next(const char *name)
+{
+	getenv_function *next = atomic_load_explicit(&next_getenv, memory_order_relaxed);
+
+	return next ? next(name) : look_up(name);
+}
+
+char *getenv(const char *name) __attribute__((visibility("default")));
+
+GMT_EARLY char *getenv(const char *name)
+{
+	if (gmt_early_skip(name, variable) && !name[sizeof(variable) - 1]) {
+		char *path = answer();
+
+		if (path)
+			return path;
+	}
+	return ask_next(name);
+}
+
+void gmt_environment_init(bool may_answer)
+{
+	/* "Next" is after this library: another one that takes getenv over is not left out. */
+	getenv_function *next = (getenv_function *)gmt_real_dlsym(RTLD_NEXT, "getenv");
+
+	atomic_store_explicit(&next_getenv, next, memory_order_relaxed);
+	atomic_store_explicit(&decision, may_answer && gmt_config.nvtx ? ANSWER : PASS, memory_order_relaxed);
+}
+
+const char *gmt_environment_nvtx_tool(void)
+{
+	const char *path = ask_next(variable);
+
+	return path && path[0] ? path : NULL;
+}

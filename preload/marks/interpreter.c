@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "marks/interpreter.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "runtime/config.h"
+#include "runtime/patience.h"
+#include "interpose/symbols.h"
+
+enum {
+	WAIT_NS = 20000000,
+	ENTER_WAIT_NS = 1000000000, /* for a thread that is making its state: leaving it then is the smaller evil */
+};
+
+/* What the end of the interpreter waits for our thread, which works for some milliseconds. */
+#define GONE_WAIT_NS UINT64_C(10000000000)
+
+
+enum stage {
+	NOBODY,
+	ASKED,    /* the thread is being started; who asked waits */
+	ENTERING, /* it makes its thread state; who asked waits */
+	INSIDE,   /* it waits for the GIL, or works */
+};
+
+struct gmt_interpreter gmt_interpreter;
+
+static _Atomic uint32_t stage; /* enum stage */
+static _Atomic bool is_guarded; /* the main thread is asked to wait, and has not begun to */
+static _Atomic bool is_closed;  /* nobody enters any more; `stage` is asked behind it, stored before it */
+static void (*work_beside)(void);
+
+static void *find_either(const char *name, const char *other)
+{
+	void *function = gmt_symbol_in(NULL, name);
+
+	return function ? function : gmt_symbol_in(NULL, other);
+}
+
+/* "3.11.7 (main, ...", "3.13.0 experimental free-threading build (main, ..." */
+static const char *why_not(const char *version)
+{
+	char *rest;
+	unsigned long major = strtoul(version, &rest, 10);
+	unsigned long minor = *rest == '.' ? strtoul(rest + 1, NULL, 10) : 0;
+
+	if (major != 3 || minor < 9)
+		return "Python is older than 3.9";
+	/* There, a look at what other threads do and an act upon it are not one. */
+	if (strstr(version, "free-threading"))
+		return "Python is a free-threaded build";
+	return NULL;
+}
+
+static enum gmt_interpreter_state look(const char **ret_why)
+{
+	struct gmt_interpreter found = { 0 };
+	const char *(*get_version)(void) = gmt_symbol_in(NULL, "Py_GetVersion");
+	const char *missing = NULL;
+
+	found.is_initialized = gmt_symbol_in(NULL, "Py_IsInitialized");
+	if (!get_version || !found.is_initialized || !found.is_initialized())
+		return GMT_INTERPRETER_ABSENT;
+	*ret_why = why_not(get_version());
+	if (*ret_why)
+		return GMT_INTERPRETER_UNFIT;
+
+#define FIND(type, name, symbol, parameters) \
+	found.name = gmt_symbol_in(NULL, #symbol); \
+	if (!found.name) \
+		missing = "Python has no " #symbol;
+	GMT_PYTHON_FUNCTIONS(FIND)
+#undef FIND
+	found.running_thread = find_either("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
+	found.is_finalizing = find_either("Py_IsFinalizing", "_Py_IsFinalizing");
+	found.gc_disable = gmt_symbol_in(NULL, "PyGC_Disable");
+	found.gc_enable = gmt_symbol_in(NULL, "PyGC_Enable");
+	found.none = gmt_symbol_in(NULL, "_Py_NoneStruct");
+	found.dict_type = gmt_symbol_in(NULL, "PyDict_Type");
+	found.list_type = gmt_symbol_in(NULL, "PyList_Type");
+	found.text_type = gmt_symbol_in(NULL, "PyUnicode_Type");
+	found.exception_type = gmt_symbol_in(NULL, "PyExc_Exception");
+	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type || !found.list_type ||
+		!found.text_type || !found.exception_type)
+		missing = "Python does not show what is needed";
+	if (missing) {
+		*ret_why = missing;
+		return GMT_INTERPRETER_UNFIT;
+	}
+	gmt_interpreter = found;
+	return GMT_INTERPRETER_FIT;
+}
+
+enum gmt_interpreter_state gmt_interpreter_find(const char **ret_why)
+{
+	return gmt_interpreter.none ? GMT_INTERPRETER_FIT : look(ret_why);
+}
+
+bool gmt_interpreter_is_alive(void)
+{
+	return gmt_interpreter.is_initialized() && !gmt_interpreter.is_finalizing();
+}
+
+/*
+ * From 3.9 to 3.15, Py_AddPendingCall needs no GIL and takes no memory. Its lock is held for a few
+ * instructions; a signal handler of Python's may want it too.
+ */
+bool gmt_interpreter_call_soon(int (*work)(void *unused))
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int failure = gmt_interpreter.add_pending_call(work, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !failure;
+}
+
+/*
+ * On the main thread, with the GIL. A thread that waits for the GIL while the interpreter ends is
+ * treated like Python's daemon threads: its state is freed, and as soon as it gets the GIL after all,
+ * Python up to 3.13 reads that. So the interpreter must not end before our thread is gone. The one
+ * thread that can see to it is the main thread, which calls what is pending before it ends anything,
+ * and then atexit's callbacks, of which one is ours (gmt_interpreter_close) once we have been inside.
+ * What is left: the first block of all comes from a daemon thread while those callbacks run.
+ *
+ * With the end begun, our thread never comes back: this is not to be waited for.
+ */
+static void wait_until_gone(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(GONE_WAIT_NS);
+
+	if (atomic_load(&stage) == NOBODY || !gmt_interpreter_is_alive())
+		return;
+
+	void *thread = gmt_interpreter.save_thread();
+
+	while (atomic_load(&stage) != NOBODY && gmt_patience_rest(&patience))
+		;
+	gmt_interpreter.restore_thread(thread);
+}
+
+static int wait_as_asked(void *unused)
+{
+	(void)unused;
+	atomic_store(&is_guarded, false); /* first: who asks from now on asks for another call */
+	wait_until_gone();
+	return 0;
+}
+
+void gmt_interpreter_close(void)
+{
+	atomic_store(&is_closed, true);
+	wait_until_gone();
+}
+
+/* Behind the store of `stage`. At most one call is pending: the queue has few places, and is the program's too. */
+static bool guard(void)
+{
+	if (atomic_exchange(&is_guarded, true) || gmt_interpreter_call_soon(wait_as_asked))
+		return true;
+	atomic_store(&is_guarded, false);
+	return false;
+}
+
+/*
+ * Not PyGILState_Ensure: where the interpreter has ended meanwhile, it uses what is freed. The state is
+ * made while somebody keeps the interpreter from ending (guard()). The GIL is not needed for it.
+ *
+ * is_ours stays false: should an object die here, its memory is the program's.
+ */
+static void *run_beside(void *unused)
+{
+	uint32_t asked = ASKED;
+
+	(void)unused;
+	prctl(PR_SET_NAME, "gmt-python", 0, 0, 0);
+	if (!atomic_compare_exchange_strong(&stage, &asked, ENTERING))
+		return NULL;
+
+	void *thread = gmt_interpreter_is_alive() ?
+		gmt_interpreter.thread_new(gmt_interpreter.main_interpreter()) : NULL;
+
+	if (thread) {
+		atomic_store(&stage, INSIDE);
+		gmt_interpreter.restore_thread(thread);
+		if (gmt_interpreter_is_alive())
+			work_beside();
+		gmt_interpreter.thread_clear(thread);
+		gmt_interpreter.thread_delete_current(); /* and gives the GIL back */
+	}
+	atomic_store(&stage, NOBODY);
+	return NULL;
+}
+
+static bool start_thread(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attributes))
+		return false;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	/* The default size: the host's thread-local data lies on the stack too, and may be large. */
+	int failure = pthread_create(&thread, &attributes, run_beside, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return !failure;
+}
+
+/* Without the GIL until the work is done, with it until the other thread needs nobody's help. */
+static void wait_for_thread(bool holds_gil)
+{
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
+	struct gmt_patience until_entered = gmt_patience_begin(gmt_config_patience_ns(ENTER_WAIT_NS));
+	uint32_t now;
+
+	while ((now = atomic_load(&stage)) != NOBODY && !(now == INSIDE && holds_gil)) {
+		uint32_t asked = ASKED;
+
+		/* Too late to be protected: it finds that nobody asks any more. */
+		if (!gmt_patience_rest(&patience) &&
+			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) || !gmt_patience_rest(&until_entered)))
+			return;
+	}
+}
+
+bool gmt_interpreter_call_beside(void (*work)(void))
+{
+	uint32_t nobody = NOBODY;
+	bool holds_gil = gmt_interpreter.running_thread() == gmt_interpreter.this_thread();
+
+	if (!atomic_compare_exchange_strong(&stage, &nobody, ASKED))
+		return false;
+	work_beside = work;
+	if (atomic_load(&is_closed) || !guard() || !start_thread()) {
+		atomic_store(&stage, NOBODY);
+		return false;
+	}
+	wait_for_thread(holds_gil);
+	return true;
+}
+
+void gmt_interpreter_forget_threads(void)
+{
+	atomic_store(&stage, NOBODY);
+	atomic_store(&is_guarded, false);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "marks/nvtx_names.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "producer/mark.h"
+
+enum {
+	TEXT_BYTES = 256 << 10, /* of all names together; pages that are not used cost nothing */
+	SLOTS = 4096,
+	PROBES = 64,
+};
+
+/* A handle of our own is the address of the name in here. The first byte is the name of all that have none. */
+static char texts[TEXT_BYTES];
+static _Atomic uint32_t texts_used = 1;
+static const char *_Atomic by_name[SLOTS];
+
+/* Handles of another tool. */
+static struct {
+	_Atomic uintptr_t handle;
+	const char *_Atomic name;
+} by_handle[SLOTS];
+
+static uint32_t hash_of(const char *bytes, size_t length)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 16777619;
+	return hash;
+}
+
+static char *put_character(char *at, const char *end, uint32_t code)
+{
+	if (code >= 0x110000 || (code >= 0xd800 && code < 0xe000))
+		code = 0xfffd;
+
+	int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+	static const uint8_t lead[] = { 0, 0xc0, 0xe0, 0xf0 };
+
+	if (end - at <= more)
+		return NULL;
+	*at++ = (char)(lead[more] | code >> 6 * more);
+	while (more--)
+		*at++ = (char)(0x80 | (code >> 6 * more & 0x3f));
+	return at;
+}
+
+const char *gmt_nvtx_narrow(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
+{
+	char *at = to, *end = to + GMT_NVTX_NAME_BYTES - 1;
+
+	for (; wide && *wide; wide++) {
+		char *next = put_character(at, end, (uint32_t)*wide);
+
+		if (!next)
+			break;
+		at = next;
+	}
+	*at = 0;
+	return to;
+}
+
+/* NULL when there is no room. */
+static const char *copy(const char *name, size_t length)
+{
+	uint32_t start = atomic_load_explicit(&texts_used, memory_order_relaxed);
+
+	do {
+		if (start + length + 1 > TEXT_BYTES)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&texts_used, &start, start + (uint32_t)length + 1));
+	memcpy(texts + start, name, length);
+	return texts + start;
+}
+
+static bool is_name(const char *kept, const char *name, size_t length)
+{
+	return strncmp(kept, name, length) == 0 && !kept[length];
+}
+
+/* The one copy of a name; the nameless one when there is no room. */
+static const char *keep(const char *name)
+{
+	size_t length = name ? strnlen(name, GMT_NVTX_NAME_BYTES - 1) : 0;
+	uint32_t slot = hash_of(name, length);
+	const char *made = NULL;
+
+	for (int probe = 0; length && probe < PROBES; probe++, slot++) {
+		/* Pairs with the release below: a name that is seen is whole. */
+		const char *kept = atomic_load_explicit(&by_name[slot % SLOTS], memory_order_acquire);
+
+		if (!kept) {
+			made = made ? made : copy(name, length);
+			if (!made)
+				break;
+			if (atomic_compare_exchange_strong_explicit(&by_name[slot % SLOTS], &kept, made,
+				memory_order_release, memory_order_acquire))
+				return made;
+		}
+		if (is_name(kept, name, length))
+			return kept;
+	}
+	return texts;
+}
+
+void *gmt_nvtx_handle(const char *name)
+{
+	return texts + (keep(name) - texts);
+}
+
+void gmt_nvtx_learn(const void *handle, const char *name)
+{
+	uint32_t slot = hash_of((const char *)&handle, sizeof(handle));
+
+	for (int probe = 0; handle && probe < PROBES; probe++, slot++) {
+		uintptr_t seen = atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
+
+		if (!seen)
+			atomic_compare_exchange_strong(&by_handle[slot % SLOTS].handle, &seen, (uintptr_t)handle);
+		/* Also when it is known: a domain that is gone may have left its handle to another one. */
+		if (!seen || seen == (uintptr_t)handle) {
+			/* Pairs with the acquire in gmt_nvtx_name. */
+			atomic_store_explicit(&by_handle[slot % SLOTS].name, keep(name), memory_order_release);
+			return;
+		}
+	}
+}
+
+const char *gmt_nvtx_name(const void *handle)
+{
+	uint32_t slot = hash_of((const char *)&handle, sizeof(handle));
+	uintptr_t address = (uintptr_t)handle;
+
+	if (address >= (uintptr_t)texts && address < (uintptr_t)(texts + TEXT_BYTES))
+		return texts + (address - (uintptr_t)texts);
+	for (int probe = 0; handle && probe < PROBES; probe++, slot++) {
+		uintptr_t seen = atomic_load_explicit(&by_handle[slot % SLOTS].handle, memory_order_relaxed);
+		const char *name = atomic_load_explicit(&by_handle[slot % SLOTS].name, memory_order_acquire);
+
+		if (seen == address && name)
+			return name;
+		if (!seen)
+			break;
+	}
+	return "";
+}
+
+/* Numbers as NVTX's header nvToolsExt.h has them. */
+const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_NAME_BYTES])
+{
+	enum { ASCII = 1, UNICODE = 2, REGISTERED = 3 };
+
+	switch (type) {
+	case ASCII:
+		return message;
+	case UNICODE:
+		return gmt_nvtx_narrow(message, room);
+	case REGISTERED:
+		return gmt_nvtx_name(message);
+	default:
+		return NULL;
+	}
+}
+
+void gmt_nvtx_full_name_init(struct gmt_nvtx_full_name *ret_name, const void *domain, const char *text)
+{
+	const char *domain_name = gmt_nvtx_name(domain);
+
+	ret_name->text = text;
+	if (domain_name[0]) {
+		char *at = stpcpy(stpcpy(ret_name->room, domain_name), ": ");
+
+		*stpncpy(at, text ? text : "", GMT_NVTX_NAME_BYTES) = 0;
+		ret_name->text = ret_name->room;
+	}
+	ret_name->length = ret_name->text ? strnlen(ret_name->text, GMT_MARK_NAME_BYTES + 1) : 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "marks/optimizer.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/config.h"
+#include "marks/interpreter.h"
+#include "marks/optimizer_hook.h"
+#include "producer/clock.h"
+#include "writer/session.h"
+#include "runtime/hot_data.h"
+
+/* What the main thread has to get back to Python: nobody waits for it, steps are missed meanwhile. */
+enum { PATIENCE_NS = 5000000 };
+
+GMT_TOGETHER _Atomic bool gmt_optimizer_is_settled;
+
+static atomic_flag trying = ATOMIC_FLAG_INIT;
+static _Atomic uint64_t blocks;   /* reports while nothing is settled */
+static _Atomic uint64_t next_try; /* by that count */
+static _Atomic uint64_t asked_ns; /* when the main thread was asked, 0: it is not */
+static _Atomic bool is_found;     /* gmt_interpreter is valid; pairs with the acquire in see_block */
+
+static void give_up(const char *why)
+{
+	char line[200];
+
+	snprintf(line, sizeof(line), "no steps were found automatically: %s", why);
+	gmt_session_note(line);
+	atomic_store(&gmt_optimizer_is_settled, true);
+}
+
+/* What is missing may come with the next import: ask again, but ever more seldom. */
+static void try_later(void)
+{
+	atomic_store(&next_try, atomic_load(&blocks) * 2);
+}
+
+/* With the GIL. */
+static enum gmt_optimizer_hooking try_now(void)
+{
+	const char *why = "PyTorch is not as expected";
+	enum gmt_optimizer_hooking hooking = gmt_optimizer_hook(&why);
+
+	if (hooking == GMT_OPTIMIZER_HOOKED)
+		atomic_store(&gmt_optimizer_is_settled, true);
+	else if (hooking == GMT_OPTIMIZER_UNKNOWN && !atomic_load(&gmt_optimizer_is_settled))
+		give_up(why);
+	else if (hooking == GMT_OPTIMIZER_LATER)
+		try_later();
+	return hooking;
+}
+
+static int try_on_main_thread(void *unused)
+{
+	(void)unused;
+	if (atomic_load(&gmt_optimizer_is_settled) || !gmt_interpreter_is_alive())
+		return 0;
+
+	enum gmt_optimizer_hooking hooking = try_now();
+
+	atomic_store(&asked_ns, 0);
+	return hooking == GMT_OPTIMIZER_INTERRUPTED ? -1 : 0;
+}
+
+static void try_beside(void)
+{
+	/* There is nobody here whom an exception could tell anything. */
+	if (!atomic_load(&gmt_optimizer_is_settled) && try_now() == GMT_OPTIMIZER_INTERRUPTED)
+		gmt_interpreter.clear_error();
+}
+
+static bool is_main_thread(void)
+{
+	return syscall(SYS_gettid) == getpid();
+}
+
+static void ask_thread(void)
+{
+	uint64_t asked = atomic_load(&asked_ns), now_ns = gmt_clock_monotonic_ns();
+
+	if (!gmt_interpreter_is_alive()) {
+		try_later();
+	} else if (is_main_thread()) {
+		/* Stored before, for the main thread of Python's may be another one and be quicker. */
+		if (asked)
+			return;
+		atomic_store(&asked_ns, now_ns);
+		if (!gmt_interpreter_call_soon(try_on_main_thread))
+			atomic_store(&asked_ns, 0);
+	} else if (!asked || now_ns - asked > PATIENCE_NS) {
+		if (!gmt_interpreter_call_beside(try_beside))
+			try_later();
+	}
+}
+
+static void find_thread_to_ask(void)
+{
+	const char *why = "";
+
+	if (!gmt_config.steps) {
+		atomic_store(&gmt_optimizer_is_settled, true);
+		return;
+	}
+	if (!gmt_session_is_on()) {
+		try_later();
+		return;
+	}
+	switch (gmt_interpreter_find(&why)) {
+	case GMT_INTERPRETER_ABSENT:
+		try_later();
+		break;
+	case GMT_INTERPRETER_UNFIT:
+		give_up(why);
+		break;
+	case GMT_INTERPRETER_FIT:
+		atomic_store_explicit(&is_found, true, memory_order_release);
+		/* Threads that are not Python's, as autograd's, do not begin a training. */
+		if (gmt_interpreter.this_thread())
+			ask_thread();
+		break;
+	}
+}
+
+void gmt_optimizer_see_first_blocks(void)
+{
+	int kept_errno = errno;
+
+	if (atomic_load_explicit(&is_found, memory_order_acquire) && !gmt_interpreter.this_thread())
+		return;
+	if (atomic_fetch_add(&blocks, 1) + 1 < atomic_load(&next_try) || atomic_flag_test_and_set(&trying))
+		return;
+	find_thread_to_ask();
+	atomic_flag_clear(&trying);
+	errno = kept_errno;
+}
+
+void gmt_optimizer_forget_threads(void)
+{
+	gmt_interpreter_forget_threads();
+	atomic_flag_clear(&trying);
+	atomic_store(&blocks, 0);
+	atomic_store(&next_try, 0);
+	atomic_store(&asked_ns, 0);
+}

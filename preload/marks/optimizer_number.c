@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "marks/optimizer_number.h"
+
+#include <stddef.h>
+
+#include "marks/interpreter.h"
+
+/* Few programs have more at a time; of one that does, those that were met longest ago get new numbers. */
+enum { KEPT = 64 };
+
+static struct known {
+	void *optimizer; /* its address; NULL: free */
+	void *reference; /* weak */
+	uint64_t number;
+	uint64_t steps;   /* how often it was asked for */
+} known[KEPT];
+
+static uint64_t last_number;
+static unsigned next_place;
+
+/* Whether the optimizer that had this place is the one that has its address now. */
+static bool is_alive(const struct known *row)
+{
+	void *object = gmt_interpreter.call(row->reference, NULL);
+	bool is_it = object == row->optimizer;
+
+	if (object)
+		gmt_interpreter.dec_ref(object);
+	else
+		gmt_interpreter.clear_error();
+	return is_it;
+}
+
+uint64_t gmt_optimizer_number(void *optimizer, uint64_t *ret_steps)
+{
+	struct known *row = NULL;
+	void *reference;
+
+	for (unsigned i = 0; i < KEPT && !row; i++)
+		if (known[i].optimizer == optimizer)
+			row = &known[i];
+	*ret_steps = 0;
+	if (row && is_alive(row)) {
+		*ret_steps = ++row->steps;
+		return row->number;
+	}
+	reference = gmt_interpreter.weak_reference(optimizer, NULL);
+	if (!reference) {
+		gmt_interpreter.clear_error();
+		return (uint64_t)(uintptr_t)optimizer;
+	}
+	if (!row)
+		row = &known[next_place++ % KEPT];
+	if (row->reference)
+		gmt_interpreter.dec_ref(row->reference);
+	*row = (struct known){ optimizer, reference, ++last_number, 1 };
+	*ret_steps = row->steps;
+	return row->number;
+}

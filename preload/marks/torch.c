@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PyTorch's blocks. Its allocators tell a profiler of every block that they hand out or take back,
+ * through a function of libc10 that is called across a library boundary and can therefore be taken
+ * over; with it come the allocator's own totals.
+ *
+ * c10::reportMemoryUsageToProfiler(void *ptr, int64_t alloc_size, size_t total_allocated,
+ *                                  size_t total_reserved, c10::Device)      negative size: a free
+ * c10::reportOutOfMemoryToProfiler(int64_t alloc_size, size_t total_allocated, size_t total_reserved,
+ *                                  c10::Device)
+ *
+ * The allocator holds its lock while it reports, so stamps of one device's blocks have the order in
+ * which it counted them, and the peak of their sum is its own peak.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hooks/call_counts.h"
+#include "hooks/hooks.h"
+#include "marks/optimizer.h"
+#include "producer/clock.h"
+#include "producer/record_event.h"
+#include "producer/record_one_event.h"
+#include "producer/oom.h"
+#include "interpose/originals.h"
+#include "producer/thread.h"
+#include "format/format.h"
+
+/* c10::Device as the calling convention passes it: two bytes in one register. */
+struct c10_device {
+	int8_t type;
+	int8_t index;
+};
+
+enum { C10_CUDA = 1 }; /* the CPU's blocks are reported here too */
+
+/* A block that was handed out or taken back. */
+struct report {
+	uint64_t stamp, address, size_bytes, allocated_bytes, reserved_bytes;
+	uint16_t hook; /* enum gmt_hook */
+	uint8_t kind;  /* enum gmt_kind */
+	int8_t device;
+};
+
+static inline void fill(struct gmt_ring_event *event, const struct report *report, struct gmt_commit_stacks stacks)
+{
+	*event = (struct gmt_ring_event){
+		.stamp = report->stamp,
+		.address = report->address,
+		.size_bytes = report->size_bytes,
+		.allocated_bytes = report->allocated_bytes,
+		.reserved_bytes = report->reserved_bytes,
+		.stack = stacks.stack,
+		.frames = stacks.frames,
+		.api = report->hook,
+		.kind = report->kind,
+		.layer = GMT_LAYER_TORCH,
+		.space = GMT_SPACE_DEVICE,
+		.device = report->device,
+	};
+}
+
+/* Both by value, so that those that do not come here need not lie in memory. */
+__attribute__((noinline)) static void end_first(struct report report)
+{
+	struct gmt_ring_event event;
+
+	fill(&event, &report, (struct gmt_commit_stacks){ 0 });
+	gmt_commit_end_first(&event);
+}
+
+__attribute__((noinline)) static void push(struct report report, struct gmt_commit_stacks stacks)
+{
+	struct gmt_ring_event event;
+
+	fill(&event, &report, stacks);
+	gmt_commit_push(&event);
+}
+
+__attribute__((always_inline)) static inline void record(struct report report)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	struct gmt_commit_stacks stacks = { 0 };
+	struct gmt_ring_event *place;
+
+	if (!gmt_commit_enter(thread)) {
+		gmt_call_count(report.hook);
+		return;
+	}
+	gmt_call_count_in(thread->call_counts, report.hook);
+	if (!gmt_commit_is_on()) {
+		end_first(report);
+		return;
+	}
+	if (gmt_commit_wants_stack(report.kind, report.address, 0))
+		stacks = gmt_commit_capture(thread);
+	place = gmt_commit_place(thread);
+	if (__builtin_expect(place != NULL, 1)) {
+		fill(place, &report, stacks);
+		gmt_commit_publish(thread);
+	} else {
+		push(report, stacks);
+	}
+	gmt_commit_leave(thread);
+}
+
+__attribute__((always_inline)) static inline void on_usage(enum gmt_hook hook, void *address, int64_t size_bytes,
+	uint64_t allocated_bytes, uint64_t reserved_bytes, struct c10_device device)
+{
+	struct report report = {
+		.address = (uint64_t)address, .allocated_bytes = allocated_bytes, .reserved_bytes = reserved_bytes,
+		.hook = (uint16_t)hook, .device = device.index,
+	};
+
+	if (device.type != C10_CUDA || !address || !size_bytes)
+		return;
+	report.stamp = gmt_clock_stamp();
+	if (size_bytes > 0) {
+		report.kind = GMT_KIND_ALLOC;
+		report.size_bytes = (uint64_t)size_bytes;
+		record(report);
+	} else {
+		report.kind = GMT_KIND_FREE;
+		report.size_bytes = 0 - (uint64_t)size_bytes;
+		record(report);
+	}
+	gmt_optimizer_see_block();
+}
+
+static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t allocated_bytes,
+	uint64_t reserved_bytes, struct c10_device device)
+{
+	const struct report report = {
+		.stamp = gmt_clock_stamp(), .size_bytes = (uint64_t)size_bytes, .allocated_bytes = allocated_bytes,
+		.reserved_bytes = reserved_bytes, .hook = (uint16_t)hook, .kind = GMT_KIND_ALLOC_FAILED, .device = device.index,
+	};
+	struct gmt_ring_event event;
+
+	if (device.type != C10_CUDA)
+		return;
+	if (!gmt_commit_begin()) {
+		gmt_call_count(hook);
+		return;
+	}
+	gmt_call_count_in(gmt_this_thread.call_counts, hook);
+	fill(&event, &report, (struct gmt_commit_stacks){ 0 });
+	gmt_oom_end(&event);
+}
+
+typedef void usage_function(void *, int64_t, uint64_t, uint64_t, struct c10_device);
+typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_device);
+
+/* Both manglings of a name have one body. */
+#define USAGE_WRAPPER(symbol) \
+	usage_function gmt_wrap_##symbol; \
+	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) usage_function symbol; \
+	void gmt_wrap_##symbol(void *address, int64_t size_bytes, uint64_t allocated_bytes, \
+		uint64_t reserved_bytes, struct c10_device device) \
+	{ \
+		usage_function *real; \
+		on_usage(GMT_HOOK_##symbol, address, size_bytes, allocated_bytes, reserved_bytes, device); \
+		real = (usage_function *)gmt_real_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		if (real) \
+			real(address, size_bytes, allocated_bytes, reserved_bytes, device); \
+	}
+
+#define OUT_OF_MEMORY_WRAPPER(symbol) \
+	out_of_memory_function gmt_wrap_##symbol; \
+	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) out_of_memory_function symbol; \
+	void gmt_wrap_##symbol(int64_t size_bytes, uint64_t allocated_bytes, uint64_t reserved_bytes, \
+		struct c10_device device) \
+	{ \
+		out_of_memory_function *real = \
+			(out_of_memory_function *)gmt_real_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		on_out_of_memory(GMT_HOOK_##symbol, size_bytes, allocated_bytes, reserved_bytes, device); \
+		if (real) \
+			real(size_bytes, allocated_bytes, reserved_bytes, device); \
+	}
+
+USAGE_WRAPPER(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE)
+USAGE_WRAPPER(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE)
+OUT_OF_MEMORY_WRAPPER(_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE)
+OUT_OF_MEMORY_WRAPPER(_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/mark.h"
+
+#include "producer/clock.h"
+#include "producer/record_event.h"
+#include "writer/session.h"
+
+size_t gmt_mark_name_length(const char *name, size_t length)
+{
+	if (!name || length <= GMT_MARK_NAME_BYTES)
+		return name ? length : 0;
+	length = GMT_MARK_NAME_BYTES;
+	/* Not in the middle of a character; in what is no UTF-8, anywhere. */
+	for (size_t cut = length; cut > length - 4; cut--)
+		if (((unsigned char)name[cut] & 0xc0) != 0x80)
+			return cut;
+	return length;
+}
+
+static struct gmt_ring_event event_of(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
+	size_t length, uint64_t object, uint64_t stamp)
+{
+	struct gmt_depot *depot = gmt_session_depot();
+	struct gmt_ring_event event = {
+		.stamp = stamp,
+		.address = object,
+		.kind = GMT_RING_MARK,
+		.layer = (uint8_t)kind,
+		.space = (uint8_t)source,
+	};
+
+	length = gmt_mark_name_length(name, length);
+	if (depot && length)
+		event.stack = gmt_depot_intern(depot, GMT_DEPOT_NAME, name, (uint32_t)length);
+	return event;
+}
+
+void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object, uint64_t stamp)
+{
+	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
+
+	gmt_session_push(&event);
+}
+
+void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object, uint64_t stamp)
+{
+	if (!gmt_session_is_on() || !gmt_commit_begin())
+		return;
+
+	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
+	gmt_commit_end(&event, 1);
+}
+
+void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
+	uint64_t object)
+{
+	if (gmt_session_is_on())
+		gmt_mark_at(kind, source, name, length, object, gmt_clock_stamp());
+}

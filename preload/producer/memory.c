@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/memory.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/process.h"
+
+enum { ASKED_AT_ONCE = 4 };
+
+_Static_assert(sizeof(struct gmt_capture_memory) <= 831760, "docs/bounds.md says that it is not larger");
+
+static struct slot {
+	_Atomic uint32_t owner; /* a thread, as the kernel calls it; 0: free */
+	struct gmt_capture_memory *memory; /* the owner's business; kept for the next one */
+} slots[GMT_CAPTURE_MEMORIES];
+
+static _Atomic uint32_t used; /* slots that somebody ever had */
+static _Atomic uint32_t next_asked;
+
+/* NULL when another thread was faster, or (then *ret_failed is set) when there is no memory. */
+static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t thread, bool *ret_failed)
+{
+	/* Acquire and release: pairs with itself in the thread that had it before. */
+	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &was, thread, memory_order_acq_rel, memory_order_relaxed))
+		return NULL;
+	if (!slot->memory) {
+		void *memory = mmap(NULL, sizeof(*slot->memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED) {
+			atomic_store_explicit(&slot->owner, 0, memory_order_release);
+			*ret_failed = true;
+			return NULL;
+		}
+		slot->memory = memory;
+		slot->memory->slot = (uint32_t)(slot - slots);
+	}
+	gmt_walk_init(&slot->memory->walk);
+	slot->memory->trace.epoch = 0;
+	/* Its thread may have ended in the middle of a stack. */
+	atomic_store_explicit(&slot->memory->trace.gate.inside, 0, memory_order_relaxed);
+	return slot->memory;
+}
+
+/* Threads that ended by the system call alone tell nobody: some are asked about each time, in turns. */
+static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, bool *ret_failed)
+{
+	for (int i = 0; i < ASKED_AT_ONCE && count; i++) {
+		struct slot *slot = &slots[atomic_fetch_add_explicit(&next_asked, 1, memory_order_relaxed) % count];
+		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
+		struct gmt_capture_memory *memory = NULL;
+
+		if (owner && syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH)
+			memory = take(slot, owner, thread, ret_failed);
+		if (memory)
+			return memory;
+	}
+	return NULL;
+}
+
+struct gmt_capture_memory *gmt_capture_memory_claim(void)
+{
+	struct gmt_capture_memory *memory = NULL;
+	uint32_t thread, count;
+	bool has_failed = false;
+
+	/* A child in its parent's memory would leave what it takes to the parent's thread. */
+	if (gmt_process_is_another())
+		return NULL;
+	thread = gmt_thread_tid();
+	gmt_this_thread.is_no_guest = !gmt_this_thread.ring;
+	/* Ends: each round another thread has got what this one nearly had, and there are not that many. */
+	do {
+		count = atomic_load_explicit(&used, memory_order_relaxed);
+		for (uint32_t i = 0; i < count && !memory && !has_failed; i++)
+			if (!atomic_load_explicit(&slots[i].owner, memory_order_relaxed))
+				memory = take(&slots[i], 0, thread, &has_failed);
+		if (!memory && !has_failed)
+			memory = take_of_dead(count, thread, &has_failed);
+		/* Who comes first takes the new slot: in the next round, where it was somebody else. */
+		if (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES && atomic_compare_exchange_strong_explicit(&used, &count,
+			count + 1, memory_order_relaxed, memory_order_relaxed))
+			memory = take(&slots[count], 0, thread, &has_failed);
+	} while (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES);
+	gmt_this_thread.memory = memory;
+	return memory;
+}
+
+void gmt_capture_memory_leave(void)
+{
+	struct gmt_capture_memory *memory = gmt_this_thread.memory;
+
+	gmt_this_thread.memory = NULL;
+	/* Pairs with the exchange in take. */
+	if (memory)
+		atomic_store_explicit(&slots[memory->slot].owner, 0, memory_order_release);
+}
+
+void gmt_capture_memory_after_fork(void)
+{
+	const struct gmt_capture_memory *own = gmt_this_thread.memory;
+
+	for (uint32_t i = 0; i < GMT_CAPTURE_MEMORIES; i++)
+		atomic_store(&slots[i].owner, own && own->slot == i ? gmt_thread_tid() : 0);
+}

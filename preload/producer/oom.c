@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/oom.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "runtime/cancelling.h"
+#include "runtime/config.h"
+#include "producer/clock.h"
+#include "producer/record_event.h"
+#include "writer/session.h"
+#include "writer/snapshots.h"
+#include "writer/writer.h"
+#include "interpose/driver.h"
+#include "format/format.h"
+
+/*
+ * A program may probe for memory by failing, thousands of times: waits are rationed. Four in a row,
+ * because PyTorch's last words are up to three refusals by the driver and its own; then four a second.
+ */
+enum {
+	WAIT_MS = 50,
+	WAITS_IN_A_ROW = 4,
+	WAIT_EVERY_NS = 250000000,
+};
+
+/* When all waits so far would have been due, one every WAIT_EVERY_NS. */
+static _Atomic uint64_t due_ns;
+
+static bool may_wait(void)
+{
+	uint64_t now_ns = gmt_clock_monotonic_ns();
+	uint64_t due = atomic_load_explicit(&due_ns, memory_order_relaxed);
+	uint64_t start;
+
+	do {
+		start = due > now_ns ? due : now_ns;
+		if (start - now_ns > (uint64_t)(WAITS_IN_A_ROW - 1) * WAIT_EVERY_NS)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&due_ns, &due, start + WAIT_EVERY_NS,
+		memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
+
+void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer)
+{
+	*ret_answer = (struct gmt_ring_event){
+		.stamp = event->stamp,
+		.kind = GMT_RING_OOM,
+		.device = event->device,
+	};
+	if (event->device < 0)
+		return;
+
+	/* A driver may come to a cancellation point, and the recorder is in the middle of an event. */
+	int cancelling = gmt_cancelling_hold();
+	gmt_driver_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
+	gmt_cancelling_release(cancelling);
+}
+
+void gmt_oom_wait(void)
+{
+	int kept_errno = errno;
+
+	if (gmt_config.snapshot_oom && gmt_session_is_on())
+		gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
+	/* What a signal handler allocates meanwhile is recorded. */
+	if (gmt_session_is_on())
+		gmt_writer_sync(may_wait() ? gmt_config_patience_ms(WAIT_MS) : 0);
+	errno = kept_errno;
+}
+
+void gmt_oom_end(const struct gmt_ring_event *event)
+{
+	struct gmt_ring_event events[2] = { *event };
+
+	/* Asked before the stack is taken: other threads go on allocating. */
+	gmt_oom_ask(event, &events[1]);
+	gmt_commit_end(events, 2);
+	gmt_oom_wait();
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/outer_call.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "producer/memory.h"
+#include "unwind/native.h"
+#include "unwind/readable.h"
+#include "producer/record_one_event.h"
+#include "writer/session.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	PAGES_MAX = 4096,         /* of a stack, to look at */
+	NESTED_CALLERS = 256,
+};
+
+/* Whether all memory between two addresses can be read: then they are on one stack, as stacks have guard pages. */
+static bool is_one_stack(uintptr_t a, uintptr_t b)
+{
+	uintptr_t low = (a < b ? a : b) & ~(uintptr_t)(PAGE_BYTES - 1), high = a < b ? b : a;
+
+	if (high - low > (uintptr_t)PAGES_MAX * PAGE_BYTES)
+		return false;
+	for (uintptr_t page = low; page < high; page += PAGE_BYTES)
+		if (!gmt_is_readable(page))
+			return false;
+	return true;
+}
+
+static bool is_on_signal_stack(void)
+{
+	stack_t stack;
+
+	return !sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK;
+}
+
+/*
+ * Callers that were found to call inside other calls: libraries of the driver, and interposers. Written at any place by any
+ * thread: what is lost is looked up once more.
+ */
+static _Atomic uintptr_t nested_callers[NESTED_CALLERS];
+
+static _Atomic uintptr_t *place_of(const void *caller)
+{
+	return &nested_callers[((uintptr_t)caller >> 2) % NESTED_CALLERS];
+}
+
+/* ret_is_sure: the unwinder has found the call. Where it cannot pass some code, it may find it another time, or find it gone. */
+static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, bool *ret_is_sure)
+{
+	*ret_is_sure = false;
+	switch (gmt_native_outer_recorder(caller)) {
+	case GMT_NATIVE_RECORDER_IS_OUTSIDE:
+		*ret_is_sure = true;
+		return GMT_OUTER_CALL_AROUND;
+	case GMT_NATIVE_RECORDER_IS_INTERRUPTED:
+		return GMT_OUTER_CALL_INTERRUPTED;
+	case GMT_NATIVE_RECORDER_IS_NOT:
+		/* Of two stacks, each has frames that the other one does not know. */
+		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa) ? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
+	case GMT_NATIVE_RECORDER_IS_UNKNOWN:
+		break;
+	}
+	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() && is_one_stack(cfa, thread->outer_cfa)
+		? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
+}
+
+enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
+{
+	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->busy && thread->shut != GMT_SHUT_CHANGE;
+	enum gmt_outer_call found;
+	int kept_errno = errno;
+	bool is_sure;
+
+	if (may_be_nested && atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
+		return GMT_OUTER_CALL_AROUND;
+	found = look(thread, cfa, caller, &is_sure);
+	if (may_be_nested && is_sure)
+		atomic_store_explicit(place_of(caller), (uintptr_t)caller, memory_order_relaxed);
+	errno = kept_errno;
+	return found;
+}
+
+/* What of the thread's memory may have been changed in part. */
+static void forget_recorder(struct gmt_thread_state *thread)
+{
+	struct gmt_capture_memory *memory = thread->memory;
+
+	if (!memory)
+		return;
+	gmt_walk_init(&memory->walk);
+	memory->trace.epoch = 0;
+	atomic_store_explicit(&memory->trace.gate.inside, 0, memory_order_relaxed);
+}
+
+/* Events that waited for the end of a call that was left: whole, but nobody knows the stack that they were made on. */
+static void record_waiting(struct gmt_thread_state *thread)
+{
+	int kept_errno = errno;
+	unsigned count = thread->waiting_count;
+
+	thread->waiting_count = 0;
+	if (!count || !gmt_commit_enter(thread))
+		return;
+	if (gmt_session_depot())
+		for (unsigned i = 0; i < count; i++)
+			gmt_session_push(&thread->waiting[i]);
+	gmt_commit_leave(thread);
+	errno = kept_errno;
+}
+
+void gmt_outer_call_forget(struct gmt_thread_state *thread)
+{
+	bool is_whole = !thread->busy && thread->shut != GMT_SHUT_CHANGE;
+
+	if (thread->busy)
+		forget_recorder(thread);
+	/* What the driver did in the call that was left is not known: it counts as one event. */
+	if (thread->outer_kind || !is_whole)
+		gmt_session_count_loss(GMT_LOSS_JUMPED);
+	thread->busy = thread->shut = 0;
+	thread->apart = 0;
+	thread->depth = 0;
+	thread->has_seen_event = thread->is_oom = false;
+	if (is_whole)
+		record_waiting(thread);
+	thread->waiting_count = 0;
+}
+
+void gmt_outer_call_end_process(void)
+{
+	const struct gmt_thread_state *thread = &gmt_this_thread;
+
+	if (!thread->is_ours && !(thread->busy & GMT_BUSY_FORKED) &&
+		((thread->depth && thread->outer_kind) || thread->busy || thread->shut == GMT_SHUT_CHANGE))
+		gmt_session_count_loss(GMT_LOSS_JUMPED);
+}

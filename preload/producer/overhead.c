@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/overhead.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "producer/clock.h"
+
+/*
+ * Some 50 to 250 us: no stack takes that long. A thread that was not running meanwhile would count a thousand times as
+ * much as the others; how often one waits for room in its ring is seen by that there are such.
+ */
+#define LONG_TICKS ((uint64_t)1 << 18)
+
+/* Written once in GMT_OVERHEAD_EVERY events, so that all threads may share them. */
+static _Atomic uint64_t timed_events, timed_ticks, long_events;
+
+void gmt_overhead_end(uint64_t begin)
+{
+	uint64_t ticks = gmt_clock_stamp() - begin;
+
+	if (ticks >= LONG_TICKS) {
+		atomic_fetch_add_explicit(&long_events, 1, memory_order_relaxed);
+		return;
+	}
+	atomic_fetch_add_explicit(&timed_ticks, ticks, memory_order_relaxed);
+	atomic_fetch_add_explicit(&timed_events, 1, memory_order_relaxed);
+}
+
+struct gmt_overhead gmt_overhead_now(void)
+{
+	struct timespec time = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (struct gmt_overhead){
+		.timed_events = atomic_load_explicit(&timed_events, memory_order_relaxed),
+		.timed_ticks = atomic_load_explicit(&timed_ticks, memory_order_relaxed),
+		.long_events = atomic_load_explicit(&long_events, memory_order_relaxed),
+		.writer_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec,
+	};
+}
+
+void gmt_overhead_forget(void)
+{
+	atomic_store(&timed_events, 0);
+	atomic_store(&timed_ticks, 0);
+	atomic_store(&long_events, 0);
+}

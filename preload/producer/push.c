@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/push.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hooks/call_counts.h"
+#include "producer/memory.h"
+#include "runtime/config.h"
+#include "producer/outer_call.h"
+#include "runtime/patience.h"
+#include "runtime/process.h"
+#include "runtime/recorder_stack.h"
+#include "producer/ring.h"
+#include "writer/session.h"
+#include "writer/writer.h"
+#include "producer/thread.h"
+#include "runtime/yield.h"
+
+enum {
+	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
+	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
+	FULL_SHARE = 100,           /* of a thread's time, one part is what all its events may wait */
+	FULL_GRACE_NS = 100000000,  /* and this besides, for short runs and for bursts at their start */
+	NAP_NS = 50000,
+};
+
+static struct gmt_area *area;
+static const _Atomic bool *is_stalled;
+static const _Atomic uint32_t *is_ending;
+static _Atomic uint32_t last_thread;
+static pthread_key_t thread_key;
+static void (*at_first)(void);
+static void (*at_thread)(void);
+
+/* Any time between now and the event's own; slot index + 1, as a key's value must not be NULL. */
+static void leave_ring(void *slot_plus_1)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+
+	/* The thread was cancelled in a call, or has left it in another way. */
+	if (thread->depth)
+		gmt_outer_call_forget(thread);
+	gmt_capture_memory_leave();
+	gmt_session_main_thread_ends();
+	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
+		gmt_area_leave_ring(area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
+	/*
+	 * Soon, so that the next thread finds this slot free instead of taking another one. Where the writer is put off, only the main
+	 * thread has a ring, and the process may be about to end.
+	 */
+	if (thread->ring && !gmt_writer_is_put_off())
+		gmt_writer_wake();
+	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
+}
+
+void gmt_push_init(struct gmt_area *session_area, const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
+{
+	area = session_area;
+	is_stalled = session_is_stalled;
+	is_ending = session_is_ending;
+	/* Early, for the first keys need no memory of the host's heap when a thread sets them. */
+	pthread_key_create(&thread_key, leave_ring);
+}
+
+void gmt_push_after_fork(void)
+{
+	atomic_store(&last_thread, 0);
+}
+
+void gmt_session_call_at_first(void (*work)(void))
+{
+	at_first = work;
+}
+
+void gmt_push_call_at_thread(void (*work)(void))
+{
+	at_thread = work;
+}
+
+/* At first only lets others run: the writer is nearly always at it. Who waits longer sleeps, or would keep it from running. */
+static void rest(uint64_t waited_ns)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+
+	if (waited_ns < FULL_WAIT_NS / 4)
+		gmt_yield();
+	else
+		syscall(SYS_nanosleep, &nap, NULL);
+}
+
+struct claim {
+	struct gmt_ring *ring;
+	bool is_in_vain; /* nothing can be claimed any more */
+};
+
+/*
+ * On a recorder stack: the slot's memory is allocated. Signals are held back until the thread has its ring: a handler may fork,
+ * and the child lets go of the memory.
+ */
+static void claim_work(void *argument)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	struct claim *claim = argument;
+	uint32_t slot, used;
+
+	claim->is_in_vain = thread->busy & GMT_BUSY_FORKED;
+	if (claim->is_in_vain || !gmt_area_claim_ring(area, &slot))
+		return;
+	claim->ring = gmt_ring_init(gmt_area_ring(area, slot), GMT_AREA_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
+		gmt_thread_tid());
+	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
+	used = atomic_load(&area->header->slots_used);
+	while (used <= slot && !atomic_compare_exchange_weak(&area->header->slots_used, &used, slot + 1))
+		;
+	pthread_setspecific(thread_key, (void *)(uintptr_t)(slot + 1));
+	thread->ring = claim->ring;
+	thread->call_counts = gmt_call_counts_of_slot(slot);
+	thread->ring_began_ns = gmt_patience_now_ns();
+	thread->waited_ns = 0;
+	thread->gave_up_at = 0;
+	thread->session = atomic_load(&gmt_session_number);
+}
+
+/* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
+static bool claim_slot(bool is_no_guest, bool may_wait)
+{
+	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
+	struct claim claim = { 0 };
+
+	if (!is_no_guest && gmt_process_is_another())
+		return false;
+	while (gmt_recorder_stack_run(claim_work, &claim), !claim.ring) {
+		if (claim.is_in_vain)
+			return false;
+		/* Rings of threads that are gone are free once the writer has emptied them. */
+		gmt_writer_wake();
+		waited_ns = gmt_patience_now_ns() - start_ns;
+		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_area_has_left_ring(area)))
+			return false;
+		rest(waited_ns);
+	}
+	return true;
+}
+
+__attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
+{
+	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
+		/* In the child of a handler only this event is in vain, which is the parent's. */
+		thread->refused = thread->busy & GMT_BUSY_FORKED ? 0 : REFUSED_EVENTS;
+		return NULL;
+	}
+	thread->refused = 0;
+	/* The process has several threads now: one more of the recorder's changes nothing for libc. */
+	if (gmt_thread_tid() != (uint32_t)getpid())
+		gmt_writer_need();
+	if (at_thread)
+		at_thread();
+	if (at_first)
+		at_first();
+	/* The child of a handler has none. */
+	return thread->busy & GMT_BUSY_FORKED ? NULL : thread->ring;
+}
+
+static struct gmt_ring *ring_of_thread(void)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	bool current = thread->session == atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
+
+	if (__builtin_expect(thread->ring && current, 1))
+		return thread->ring;
+
+	/* It holds for this event only. */
+	bool is_no_guest = thread->is_no_guest;
+
+	thread->is_no_guest = false;
+	if (!current) {
+		thread->refused = 0;
+		thread->ring = NULL;
+	}
+	if (thread->refused > 1) {
+		thread->refused--;
+		return NULL;
+	}
+	thread->session = atomic_load(&gmt_session_number);
+	return claim_ring(thread, is_no_guest);
+}
+
+/* How long this event may wait for room: 0 when its thread has had its share. */
+static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
+{
+	if (gmt_config.overflow == GMT_OVERFLOW_DROP)
+		return 0;
+	/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
+	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
+		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
+
+	uint64_t share_ns = (now_ns - thread->ring_began_ns) / FULL_SHARE + FULL_GRACE_NS;
+
+	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;
+}
+
+/* Waits for the writer to make room; false when there is none in time. */
+__attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	uint64_t start_ns = gmt_patience_now_ns(), now_ns = start_ns;
+	uint64_t wait_ns = patience_ns(thread, start_ns);
+	bool is_in = false;
+
+	if (!wait_ns || atomic_load_explicit(is_stalled, memory_order_relaxed))
+		return false;
+	gmt_writer_wake();
+	/* No thread could be made for it: there will be no room. */
+	if (gmt_writer_is_put_off())
+		return false;
+	do {
+		rest(now_ns - start_ns);
+		is_in = gmt_ring_push(ring, event);
+		now_ns = gmt_patience_now_ns();
+		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
+	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(is_stalled, memory_order_relaxed) &&
+		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
+			atomic_load_explicit(is_ending, memory_order_relaxed)));
+	thread->waited_ns += now_ns - start_ns;
+	thread->gave_up_at = is_in ? 0 : atomic_load(&ring->consumed) + 1;
+	return is_in;
+}
+
+void gmt_session_push(const struct gmt_ring_event *event)
+{
+	struct gmt_ring *ring;
+
+	/* The event is the parent's, which records it. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED)
+		return;
+	ring = ring_of_thread();
+
+	if (!ring) {
+		/* Unless a handler forked on the way there. */
+		if (!(gmt_this_thread.busy & GMT_BUSY_FORKED))
+			gmt_session_count_loss(GMT_LOSS_NO_RING);
+		return;
+	}
+	if (!gmt_ring_push(ring, event) && !push_when_possible(ring, event)) {
+		gmt_ring_count_drop(ring, event);
+		return;
+	}
+	if (gmt_ring_is_half_way(ring, GMT_AREA_RING_EVENTS))
+		gmt_writer_wake();
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/ring.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+uint64_t gmt_ring_size_bytes(uint32_t capacity)
+{
+	return sizeof(struct gmt_ring) + (uint64_t)capacity * sizeof(struct gmt_ring_event);
+}
+
+struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread, uint32_t tid)
+{
+	struct gmt_ring *ring = memory;
+
+	/* The memory may hold a ring of before, which a consumer looks at: unmake that first. */
+	atomic_store_explicit(&ring->magic, 0, memory_order_release);
+	memset((char *)ring + sizeof(ring->magic), 0, sizeof(*ring) - sizeof(ring->magic));
+	ring->capacity = capacity;
+	ring->thread = thread;
+	ring->tid = tid;
+	prctl(PR_GET_NAME, ring->thread_name, 0, 0, 0);
+	/* Pairs with the acquire in gmt_ring_is_made. */
+	atomic_store_explicit(&ring->magic, GMT_RING_MAGIC, memory_order_release);
+	return ring;
+}
+
+bool gmt_ring_is_made(const struct gmt_ring *ring)
+{
+	return atomic_load_explicit(&ring->magic, memory_order_acquire) == GMT_RING_MAGIC;
+}
+
+void gmt_ring_fini(struct gmt_ring *ring)
+{
+	atomic_store_explicit(&ring->magic, 0, memory_order_relaxed);
+}
+
+void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event)
+{
+	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of(event->kind)];
+
+	/* One writer: load and store are enough, a locked add would cost 20 cycles more. */
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+uint64_t gmt_ring_ready(const struct gmt_ring *ring)
+{
+	/* Pairs with the release in gmt_ring_publish: all that is counted here is whole. */
+	uint64_t published = atomic_load_explicit(&ring->published, memory_order_acquire);
+
+	return published - atomic_load_explicit(&ring->consumed, memory_order_relaxed);
+}
+
+uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events, uint32_t limit)
+{
+	uint64_t ready = gmt_ring_ready(ring);
+	uint64_t consumed = atomic_load_explicit(&ring->consumed, memory_order_relaxed);
+	uint32_t count = ready < limit ? (uint32_t)ready : limit;
+	uint32_t start = (uint32_t)(consumed & (ring->capacity - 1));
+	uint32_t before_wrap = ring->capacity - start < count ? ring->capacity - start : count;
+
+	memcpy(ret_events, &ring->events[start], before_wrap * sizeof(*ret_events));
+	memcpy(ret_events + before_wrap, &ring->events[0], (count - before_wrap) * sizeof(*ret_events));
+	return count;
+}
+
+uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count)
+{
+	return atomic_load_explicit(&ring->consumed, memory_order_relaxed) + count;
+}
+
+void gmt_ring_consume(struct gmt_ring *ring, uint32_t count)
+{
+	/*
+	 * Pairs with the acquire in gmt_ring_next: the slots may be reused only after the copies. And who reads
+	 * the file after a kill finds what the slots held elsewhere.
+	 */
+	atomic_store_explicit(&ring->consumed, gmt_ring_position_after(ring, count), memory_order_release);
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "producer/shared_recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "system/file_lock.h"
+#include "system/runtime_folder.h"
+#include "runtime/config.h"
+#include "runtime/descriptor.h"
+#include "runtime/fault.h"
+#include "writer/folder.h"
+#include "writer/remove_dead.h"
+#include "writer/session.h"
+#include "shared_memory/shared_recording_owner.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+	PAGE_BYTES = 65536, /* the largest page of any machine that we run on */
+	DEPOT_FIRST_BYTES = 4 << 20,
+	DEPOT_STEP_BYTES = 2 << 20,
+	PREAMBLE_BYTES = 2 * PAGE_BYTES,
+	POPULATE_TRIES = 100, /* where signals interrupt it */
+	JOURNAL_BYTES = 2 << 20, /* more than one sync point to the next has (writer/stream.c) */
+};
+
+/* Address space, not memory: only what is used takes any. The second is for a tight RLIMIT_AS. */
+static const struct area_size {
+	uint64_t depot_bytes;
+	uint32_t slots;
+} tight_size = { 16 << 20, 32 };
+
+/* What the recorder takes besides: tables, buffers, what the compressor needs (docs/bounds.md). */
+#define OTHER_BYTES ((uint64_t)16 << 20)
+
+static struct area_size wanted_size(void)
+{
+	uint64_t bytes = gmt_config.memory_bytes > OTHER_BYTES ? gmt_config.memory_bytes - OTHER_BYTES : 0;
+
+	if (bytes < DEPOT_FIRST_BYTES)
+		bytes = DEPOT_FIRST_BYTES;
+	return (struct area_size){ bytes & ~(uint64_t)(PAGE_BYTES - 1), GMT_AREA_RINGS };
+}
+
+static uint64_t page_aligned(uint64_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/*
+ * Where the file can have no more space, a part of the mapping is not the file's any more, but memory that
+ * nobody sees when the process was killed. Better than no recording.
+ */
+static bool detach(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+{
+	char *start = (char *)area->header + offset;
+	int kept_errno = errno;
+
+	if (mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+		MAP_FAILED)
+		return false;
+	madvise(start, bytes, MADV_DONTDUMP);
+	errno = kept_errno;
+	gmt_fault(area->path, "%s; part of the recorder's memory is in no file: what is in it is lost by SIGKILL",
+		strerror(errno));
+	return true;
+}
+
+/* In a thread that does not have the file: the kernel makes the pages that a write would make, and says where that fails. */
+static bool allocate_elsewhere(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+{
+	char *start = (char *)area->header + offset;
+
+	if (mprotect(start, bytes, PROT_READ | PROT_WRITE))
+		return false;
+	for (int tries = 0; madvise(start, bytes, MADV_POPULATE_WRITE); tries++)
+		if ((errno != EINTR && errno != EAGAIN) || tries == POPULATE_TRIES) {
+			int kept_errno = errno == EFAULT ? ENOSPC : errno;
+
+			mprotect(start, bytes, PROT_NONE);
+			errno = kept_errno;
+			return false;
+		}
+	return true;
+}
+
+/* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
+static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+{
+	int failure = 0;
+
+	if (area->fd >= 0 && gmt_descriptor_is_elsewhere())
+		return allocate_elsewhere(area, offset, bytes);
+	if (area->fd >= 0) {
+		if (!gmt_file_identity_holds(area->fd, &area->file)) {
+			errno = EBADF;
+			return false;
+		}
+		do
+			failure = posix_fallocate(area->fd, (off_t)offset, (off_t)bytes);
+		while (failure == EINTR);
+	}
+	errno = failure;
+	return !failure && !mprotect((char *)area->header + offset, bytes, PROT_READ | PROT_WRITE);
+}
+
+static uint64_t ring_stride(void)
+{
+	return page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
+}
+
+static uint64_t depot_offset(void)
+{
+	return page_aligned(sizeof(struct gmt_leftover_header)) + PREAMBLE_BYTES + JOURNAL_BYTES;
+}
+
+static uint64_t area_bytes(const struct area_size *size)
+{
+	return depot_offset() + size->depot_bytes + ring_stride() * size->slots;
+}
+
+/* All of the header but the owner, and its magic, which says that it is whole. */
+static void lay_out(struct gmt_leftover_header *header, const struct area_size *size)
+{
+	header->version = GMT_LEFTOVER_VERSION;
+	header->slots = size->slots;
+	header->size_bytes = area_bytes(size);
+	header->preamble_offset = page_aligned(sizeof(*header));
+	header->preamble_bytes = PREAMBLE_BYTES;
+	header->journal_offset = header->preamble_offset + PREAMBLE_BYTES;
+	header->journal_bytes = JOURNAL_BYTES;
+	header->depot_offset = depot_offset();
+	header->depot_bytes = size->depot_bytes;
+	header->rings_offset = depot_offset() + size->depot_bytes;
+	header->ring_stride = ring_stride();
+}
+
+/* Maps the file of area->fd, or anonymous memory where that is -1. */
+static bool map(struct gmt_area *area, const struct area_size *size)
+{
+	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
+
+	area->size_bytes = area_bytes(size);
+	if (area->fd >= 0 && ftruncate(area->fd, (off_t)area->size_bytes))
+		return false;
+
+	/* Not accessible until allocated; so mlockall() of the host's does not make it all resident either. */
+	void *start = mmap(NULL, area->size_bytes, PROT_NONE, sharing, area->fd, 0);
+	if (start == MAP_FAILED)
+		return false;
+	area->header = start;
+	if (!allocate(area, 0, depot_offset() + DEPOT_FIRST_BYTES)) {
+		munmap(start, area->size_bytes);
+		area->header = NULL;
+		return false;
+	}
+	/* Core dumps of the host stay the host's own. */
+	madvise(start, area->size_bytes, MADV_DONTDUMP);
+
+	lay_out(area->header, size);
+	atomic_store(&area->depot_ready_bytes, DEPOT_FIRST_BYTES);
+	return true;
+}
+
+static bool map_any_size(struct gmt_area *area)
+{
+	struct area_size wanted = wanted_size();
+
+	return map(area, &wanted) || map(area, &tight_size);
+}
+
+/* Whose it is, and then that it is whole. */
+static void sign(struct gmt_area *area, const struct gmt_leftover_owner *owner)
+{
+	area->header->owner = *owner;
+	atomic_thread_fence(memory_order_release);
+	memcpy(area->header->magic, GMT_LEFTOVER_MAGIC, sizeof(area->header->magic));
+}
+
+/* The name is one that nobody had before: another container may have a process of the same number. */
+static bool open_in(struct gmt_area *area, const char *folder, const char *prefix,
+	const struct gmt_leftover_owner *owner)
+{
+	snprintf(area->path, sizeof(area->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder, prefix, owner->pid,
+		owner->start_time_ns);
+	area->fd = open(area->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (area->fd < 0)
+		return false;
+	area->folder = gmt_folder_keep(folder);
+	area->fd = gmt_descriptor_move_high(area->fd);
+	gmt_file_identity_of(area->fd, &area->file);
+	gmt_file_lock(area->fd);
+	if (map_any_size(area)) {
+		sign(area, owner);
+		return true;
+	}
+
+	int kept_errno = errno;
+	close(area->fd);
+	unlink(area->path);
+	gmt_folder_let_go(&area->folder);
+	errno = kept_errno;
+	return false;
+}
+
+bool gmt_area_open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes)
+{
+	memset(ret_area, 0, sizeof(*ret_area));
+	ret_area->fd = ret_area->folder = -1;
+	if (map_any_size(ret_area))
+		return true;
+	snprintf(ret_why, why_bytes, "no memory for the recorder: %s", strerror(errno));
+	return false;
+}
+
+bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *owner, const char *fallback_folder,
+	char *ret_why, uint32_t why_bytes)
+{
+	static char whole_path[PATH_MAX]; /* one caller; stacks may be small */
+	struct area_size wanted = wanted_size();
+	char folder[128];
+
+	memset(ret_area, 0, sizeof(*ret_area));
+	ret_area->fd = ret_area->folder = -1;
+	if (!gmt_descriptor_may_make_file(area_bytes(&wanted))) {
+		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
+		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
+			"snapshot is lost by SIGKILL");
+		return gmt_area_open_in_memory(ret_area, ret_why, why_bytes);
+	}
+	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
+		gmt_leftovers_bound(folder);
+		if (open_in(ret_area, folder, "", owner))
+			return true;
+	}
+	/* By its whole path: the host may change its folder until the end. */
+	if (realpath(fallback_folder, whole_path)) {
+		gmt_leftovers_bound(whole_path);
+		if (open_in(ret_area, whole_path, ".gpumemtrace-", owner))
+			return true;
+	}
+
+	const char *why = strerror(errno);
+	if (!gmt_area_open_in_memory(ret_area, ret_why, why_bytes))
+		return false;
+	gmt_fault(NULL, "the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
+		"what is not yet in the snapshot is lost by SIGKILL", why);
+	return true;
+}
+
+void *gmt_area_journal(const struct gmt_area *area)
+{
+	return (char *)area->header + area->header->journal_offset;
+}
+
+void gmt_area_add_to_preamble(struct gmt_area *area, const void *blocks, size_t bytes)
+{
+	struct gmt_leftover_preamble *preamble = (void *)((char *)area->header + area->header->preamble_offset);
+	uint64_t used = atomic_load_explicit(&preamble->used_bytes, memory_order_relaxed);
+
+	if (bytes > area->header->preamble_bytes - sizeof(*preamble) - used)
+		return;
+	memcpy(preamble->blocks + used, blocks, bytes);
+	atomic_store_explicit(&preamble->used_bytes, used + bytes, memory_order_release);
+}
+
+void *gmt_area_depot(const struct gmt_area *area)
+{
+	return (char *)area->header + area->header->depot_offset;
+}
+
+bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes)
+{
+	uint64_t ready = atomic_load_explicit(&area->depot_ready_bytes, memory_order_relaxed);
+
+	while (ready < bytes) {
+		uint64_t step = area->header->depot_bytes - ready < DEPOT_STEP_BYTES
+			? area->header->depot_bytes - ready : DEPOT_STEP_BYTES;
+
+		uint64_t offset = area->header->depot_offset + ready;
+		if (!step || (!allocate(area, offset, step) && !detach(area, offset, step)))
+			return false;
+		ready += step;
+		atomic_store_explicit(&area->depot_ready_bytes, ready, memory_order_release);
+	}
+	return true;
+}
+
+struct gmt_ring *gmt_area_ring(const struct gmt_area *area, uint32_t index)
+{
+	return (struct gmt_ring *)((char *)area->header + area->header->rings_offset +
+		area->header->ring_stride * index);
+}
+
+bool gmt_area_has_ring(const struct gmt_area *area, uint32_t index)
+{
+	/* Pairs with the release below. */
+	return atomic_load_explicit(&area->ring_ready[index / 64], memory_order_acquire) >> (index % 64) & 1;
+}
+
+static bool give_space(struct gmt_area *area, uint32_t index)
+{
+	if (gmt_area_has_ring(area, index))
+		return true;
+	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
+	if (!allocate(area, offset, area->header->ring_stride) && !detach(area, offset, area->header->ring_stride))
+		return false;
+	atomic_fetch_or_explicit(&area->ring_ready[index / 64], (uint64_t)1 << (index % 64), memory_order_release);
+	return true;
+}
+
+bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index)
+{
+	struct gmt_leftover_header *header = area->header;
+
+	for (uint32_t index = 0; index < header->slots; index++) {
+		uint32_t expected = GMT_SLOT_FREE;
+
+		/* Pairs with the writer's release when it frees a slot: its reads of the old ring are over. */
+		if (!atomic_compare_exchange_strong_explicit(&header->slot_states[index], &expected,
+				GMT_SLOT_OWNED, memory_order_acquire, memory_order_relaxed))
+			continue;
+		if (!give_space(area, index)) {
+			atomic_store(&header->slot_states[index], GMT_SLOT_FREE);
+			return false;
+		}
+		*ret_index = index;
+		return true;
+	}
+	return false;
+}
+
+void gmt_area_leave_ring(struct gmt_area *area, uint32_t index)
+{
+	/* Pairs with the writer's acquire: all that the thread pushed comes before. */
+	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
+}
+
+/* The first ones stay as they are: threads that come and go would pay for pages each time. */
+static void take_space_back(struct gmt_area *area, uint32_t index)
+{
+	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
+
+	if (index < GMT_AREA_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
+		return;
+	/* Before the pages go: who claims the slot next is to ask for them anew. */
+	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)), memory_order_relaxed);
+	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
+}
+
+void gmt_area_free_ring(struct gmt_area *area, uint32_t index)
+{
+	gmt_ring_fini(gmt_area_ring(area, index));
+	take_space_back(area, index);
+	/* Pairs with the acquire in gmt_area_claim_ring. */
+	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
+}
+
+/* The kernel knows; where it must not be asked, the thread's own word is all there is. */
+static bool has_ended(const struct gmt_ring *ring, bool otherwise)
+{
+	if (!syscall(SYS_tgkill, getpid(), (pid_t)ring->tid, 0))
+		return false;
+	return errno == ESRCH || otherwise;
+}
+
+bool gmt_area_has_left_ring(const struct gmt_area *area)
+{
+	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
+
+	for (uint32_t index = 0; index < used; index++)
+		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_relaxed) == GMT_SLOT_LEFT)
+			return true;
+	return false;
+}
+
+bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index)
+{
+	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_LEFT &&
+		has_ended(gmt_area_ring(area, index), true);
+}
+
+void gmt_area_leave_dead(struct gmt_area *area)
+{
+	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
+
+	for (uint32_t index = 0; index < used; index++) {
+		const struct gmt_ring *ring = gmt_area_ring(area, index);
+
+		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_OWNED &&
+			gmt_area_has_ring(area, index) && gmt_ring_is_made(ring) && has_ended(ring, false))
+			gmt_area_leave_ring(area, index);
+	}
+}
+
+bool gmt_area_leave_name(struct gmt_area *area)
+{
+	bool has_name = area->fd >= 0 && area->path[0];
+
+	if (has_name)
+		gmt_folder_unlink(area->folder, area->path);
+	area->path[0] = 0;
+	return has_name;
+}
+
+void gmt_area_unlink(struct gmt_area *area)
+{
+	if (area->fd < 0)
+		return;
+	gmt_area_leave_name(area);
+	gmt_folder_let_go(&area->folder);
+	gmt_descriptor_close(&area->fd, &area->file);
+}
+
+void gmt_area_abandon(struct gmt_area *area, bool is_in_use)
+{
+	/* Memory that is all 0 is an empty ring, and a depot that has nothing: whoever goes on there finds no more. */
+	if (area->header && is_in_use)
+		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	else if (area->header)
+		munmap(area->header, area->size_bytes);
+	gmt_descriptor_close(&area->fd, &area->file);
+	memset(area, 0, sizeof(*area));
+	area->fd = area->folder = -1;
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "runtime/cancelling.h"
+#include "python/python_cache.h"
+#include "python/python_code.h"
+#include "python/python_deaths.h"
+#include "python/python_guard.h"
+#include "python/python_layout.h"
+#include "python/python_outer.h"
+#include "python/python_proof.h"
+#include "python/python_same.h"
+#include "python/python_selftest.h"
+#include "python/python_trace.h"
+#include "format/format.h"
+
+enum { BOUND_SINCE_MINOR = 12 }; /* from 3.12 a thread's state is that of the interpreter that runs on it */
+
+/* For a thread that is in the middle of a stack, and may not run for a second on a busy machine. */
+#define END_WAIT_NS UINT64_C(10000000000)
+
+static _Atomic(char *) ender; /* the thread on which Python ends */
+
+/* Written by gmt_python_init before `state` says so, and never again. */
+static struct {
+	_Atomic int state; /* enum gmt_python_state */
+	_Atomic uint32_t epoch; /* of ids: another depot, another epoch */
+	atomic_flag proving;
+	struct gmt_python_layout layout;
+	struct gmt_python_cache *cache;
+	gmt_python_find *find;
+	char *(*this_thread)(void);    /* PyGILState_GetThisThreadState: needs no GIL; NULL: no Python here */
+	char *(*running_thread)(void); /* the one that holds the GIL (or, from 3.12, this one if it does) */
+	int (*is_finalizing)(void);
+	void *(*newest_interpreter)(void); /* before 3.12, else NULL */
+	void *(*main_interpreter)(void);
+	char version[32];
+	char why[160];
+} python = { .epoch = 1, .proving = ATOMIC_FLAG_INIT };
+
+static enum gmt_python_state state_now(void)
+{
+	/* Pairs with the release in set_state: all else in `python` is written by then. */
+	return (enum gmt_python_state)atomic_load_explicit(&python.state, memory_order_acquire);
+}
+
+static enum gmt_python_state set_state(enum gmt_python_state state)
+{
+	/* Pairs with the acquire in state_now. */
+	atomic_store_explicit(&python.state, state, memory_order_release);
+	return state;
+}
+
+static enum gmt_python_state refuse(const char *reason)
+{
+	snprintf(python.why, sizeof(python.why), "Python %s: %s; no Python stacks", python.version, reason);
+	return set_state(GMT_PYTHON_REFUSED);
+}
+
+/*
+ * Compares our reading with the interpreter's, if this thread holds the GIL now. We do not ask
+ * PyGILState_Check: it says yes to everybody once there was a second interpreter.
+ */
+static enum gmt_python_state prove(enum gmt_python_state otherwise)
+{
+	char *thread = python.this_thread();
+	enum gmt_python_state state = otherwise;
+
+	if (!thread || python.running_thread() != thread || python.is_finalizing())
+		return state;
+	/* Another thread is at it. Pairs with the clear below: its verdict is seen. */
+	if (atomic_flag_test_and_set_explicit(&python.proving, memory_order_acquire))
+		return state;
+	if (state_now() == GMT_PYTHON_REFUSED || state_now() == GMT_PYTHON_ON) {
+		state = state_now();
+	} else {
+		const char *what = NULL;
+		char reason[100];
+
+		switch (gmt_python_prove(&python.layout, python.find, thread, &what)) {
+		case GMT_PYTHON_PROVEN:
+			state = set_state(GMT_PYTHON_ON);
+			break;
+		case GMT_PYTHON_DISPROVEN:
+			snprintf(reason, sizeof(reason), "its own answer and ours differ in %s", what);
+			state = refuse(reason);
+			break;
+		case GMT_PYTHON_UNPROVEN:
+			break;
+		}
+	}
+	atomic_flag_clear_explicit(&python.proving, memory_order_release);
+	return state;
+}
+
+/* The first of two names, by version. */
+static void *find_either(gmt_python_find *find, const char *name, const char *other)
+{
+	void *function = find(name);
+
+	return function ? function : find(other);
+}
+
+static enum gmt_python_state look(gmt_python_find *find)
+{
+	const char *(*get_version)(void) = find("Py_GetVersion");
+	int (*is_initialized)(void) = find("Py_IsInitialized");
+
+	if (!get_version || !is_initialized || !is_initialized())
+		return GMT_PYTHON_ABSENT;
+	/* "3.11.7 (main, ...": up to the space. */
+	snprintf(python.version, sizeof(python.version), "%.*s", (int)strcspn(get_version(), " "), get_version());
+
+	if (!gmt_python_layout_find(python.version, find, &python.layout, python.why, sizeof(python.why)))
+		return set_state(GMT_PYTHON_REFUSED);
+	python.find = find;
+	python.this_thread = find("PyGILState_GetThisThreadState");
+	python.running_thread = find_either(find, "PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
+	python.is_finalizing = find_either(find, "Py_IsFinalizing", "_Py_IsFinalizing");
+	if (!python.this_thread || !python.running_thread || !python.is_finalizing)
+		return refuse("it does not show the functions we need");
+	if (python.layout.minor < BOUND_SINCE_MINOR) {
+		python.newest_interpreter = find("PyInterpreterState_Head");
+		python.main_interpreter = find("PyInterpreterState_Main");
+		if (!python.newest_interpreter || !python.main_interpreter)
+			return refuse("it does not show the functions we need");
+	}
+	python.cache = gmt_python_cache_open();
+	if (!python.cache)
+		return refuse("no memory");
+	if (python.layout.code.stamp == GMT_PYTHON_NONE && gmt_python_watches_code)
+		gmt_python_deaths_watch(find);
+	gmt_python_gates_init();
+
+	enum gmt_python_state state = prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
+
+	return state == GMT_PYTHON_REFUSED ? state : set_state(state);
+}
+
+enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret_why, uint32_t why_bytes)
+{
+	enum gmt_python_state state = state_now();
+
+	if (state == GMT_PYTHON_ABSENT)
+		state = look(find);
+	else if (state == GMT_PYTHON_PENDING)
+		state = prove(state);
+	if (state == GMT_PYTHON_REFUSED && ret_why && why_bytes)
+		snprintf(ret_why, why_bytes, "%s", python.why);
+	return state;
+}
+
+static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint, uint64_t deaths)
+{
+	struct gmt_python_key key = {
+		.code = (uintptr_t)place->code, .instr = (uint64_t)place->instr, .fingerprint = fingerprint,
+	};
+	struct gmt_python_key lasting = key;
+	uint32_t id = gmt_python_cache_find(python.cache, &key);
+
+	if (id)
+		return id;
+	if (deaths) {
+		lasting.fingerprint = gmt_python_code_fingerprint(&python.layout, place->code);
+		id = gmt_python_cache_find(python.cache, &lasting);
+	}
+	if (!id) {
+		id = gmt_python_code_intern(&python.layout, depot, place);
+		if (id)
+			gmt_python_cache_add(python.cache, &lasting, id);
+	}
+	if (id && deaths)
+		gmt_python_cache_add(python.cache, &key, id);
+	return id;
+}
+
+/* Takes what is left from `*frame` on into `now`, of which some is there. False when the depot is full. */
+static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
+	const struct gmt_python_trace_stack *last, struct gmt_python_trace_stack *now)
+{
+	struct gmt_python_place place;
+	uint32_t at = now->count;
+
+	while (now->count < depth) {
+		const struct gmt_python_trace_place *theirs = gmt_python_find_place(&python.layout, last, &at, *frame);
+		uint32_t same = 0, id = 0;
+
+		if (theirs && gmt_python_may_be_same(&python.layout, theirs))
+			same = gmt_python_take_same(&python.layout, last, at, depth - now->count, deaths, frame);
+		if (same) {
+			memcpy(&now->places[now->count], &last->places[at], same * sizeof(*now->places));
+			memcpy(&now->stack.items[now->count], &last->stack.items[at], same * sizeof(*now->stack.items));
+			now->count += same;
+			at += same;
+			continue;
+		}
+		if (!gmt_python_walk_next(&python.layout, frame, &place))
+			break;
+
+		struct gmt_python_trace_place *mine = &now->places[now->count];
+
+		*mine = gmt_python_note_place(&python.layout, &place, gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
+		if (!theirs || theirs->frame != place.frame)
+			theirs = gmt_python_find_place(&python.layout, last, &at, place.frame);
+		if (theirs) {
+			id = gmt_python_is_same_place(theirs, mine) ? last->stack.items[at] / 2 : 0;
+			at++;
+		}
+		if (!id)
+			id = frame_id(depot, &place, mine->fingerprint, deaths);
+		if (!id)
+			return false;
+		now->stack.items[now->count++] = id * 2 + place.entry;
+	}
+	return true;
+}
+
+/* How many frames are, one by one, those of the last stack, of which `count` were found; *frame stands at the first that is not. */
+static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, uint64_t deaths,
+	const struct gmt_python_trace_stack *last)
+{
+	while (count < last->count && count < depth) {
+		const struct gmt_python_trace_place *theirs = &last->places[count];
+		const char *next = *frame;
+		struct gmt_python_place place;
+
+		/* Nearly always it is another instruction: that takes no look at the code object. */
+		if (theirs->frame != next || !gmt_python_may_be_same(&python.layout, theirs) ||
+			!gmt_python_walk_next(&python.layout, &next, &place) || theirs->frame != place.frame ||
+			place.entry != (last->stack.items[count] & 1))
+			break;
+
+		struct gmt_python_trace_place now = gmt_python_note_place(&python.layout, &place,
+			gmt_python_quick_fingerprint(&python.layout, place.code, deaths));
+
+		if (!gmt_python_is_same_place(&now, theirs))
+			break;
+		*frame = next;
+		count++;
+		count += gmt_python_take_same(&python.layout, last, count, depth - count, deaths, frame);
+	}
+	return count;
+}
+
+/*
+ * The outer end of a stack that has more than the `depth` frames that `inner` has, into trace->outer; none when it is too far
+ * away. *ret_is_same: it is what was there before. False when the depot is full.
+ */
+__attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
+	const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace, bool *ret_is_same)
+{
+	struct gmt_python_trace_stack *outer = &trace->outer;
+	uint32_t count = depth / GMT_BOTH_ENDS_OUTER_PART, before = outer->count, same;
+	const char *frame = count ? gmt_python_outer_find(&python.layout, inner->places[depth - count - 1].frame, count,
+		trace->room) : NULL;
+	struct gmt_python_place place;
+
+	same = frame ? walk_same(&frame, gmt_python_take_same(&python.layout, outer, 0, count, deaths, &frame), count, deaths, outer) : 0;
+	outer->count = same;
+	while (outer->count < count && gmt_python_walk_next(&python.layout, &frame, &place)) {
+		uint64_t fingerprint = gmt_python_quick_fingerprint(&python.layout, place.code, deaths);
+		uint32_t id = frame_id(depot, &place, fingerprint, deaths);
+
+		if (!id)
+			return false;
+		outer->places[outer->count] = gmt_python_note_place(&python.layout, &place, fingerprint);
+		outer->stack.items[outer->count++] = id * 2 + place.entry;
+	}
+	*ret_is_same = same == before && outer->count == before;
+	return true;
+}
+
+/* With its outer end in place of some of the inner frames, and a 0 for those that are missing in between. */
+static uint32_t intern_both_ends(struct gmt_depot *depot, const struct gmt_python_trace_stack *inner,
+	struct gmt_python_trace *trace)
+{
+	const struct gmt_python_trace_stack *outer = &trace->outer;
+	uint32_t kept = inner->count - outer->count - 1;
+
+	trace->both.truncated = GMT_STACK_WHOLE;
+	memcpy(trace->both.items, inner->stack.items, kept * sizeof(*trace->both.items));
+	trace->both.items[kept] = 0;
+	memcpy(trace->both.items + kept + 1, outer->stack.items, outer->count * sizeof(*trace->both.items));
+	return gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &trace->both,
+		(uint32_t)(offsetof(struct gmt_depot_frames, items) + inner->count * sizeof(*trace->both.items)));
+}
+
+/* Nothing of the thread's last stack is known any more. */
+static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
+{
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
+
+	last->count = last->id = 0;
+	*ret_lost = true;
+	return 0;
+}
+
+/* The number of a stack whose inner frames are there; its id is what it had as the last one with these, or 0. */
+static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths, struct gmt_python_trace_stack *stack,
+	struct gmt_python_trace *trace, bool *ret_lost)
+{
+	bool has_same_end = false;
+
+	if (stack->stack.truncated && !take_outer(depot, depth, deaths, stack, trace, &has_same_end))
+		return lose(trace, ret_lost);
+	if (stack->id && has_same_end)
+		return stack->id;
+	stack->id = stack->stack.truncated && trace->outer.count ? intern_both_ends(depot, stack, trace) :
+		gmt_depot_intern(depot, GMT_DEPOT_FRAMES, &stack->stack,
+			(uint32_t)(offsetof(struct gmt_depot_frames, items) + stack->count * sizeof(stack->stack.items[0])));
+	*ret_lost |= !stack->id;
+	return stack->id;
+}
+
+/* A stack that is not the last one, of whose frames the first `count` were found; `frame` is the next. */
+__attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count, struct gmt_depot *depot,
+	uint32_t depth, uint64_t deaths, struct gmt_python_trace *trace, bool *ret_lost)
+{
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last], *now = &trace->stacks[1 - trace->last];
+	const char *rest;
+	struct gmt_python_place place;
+
+	count = walk_same(&frame, count, depth, deaths, last);
+	rest = frame;
+	if (last->id && count == last->count) {
+		bool is_more = gmt_python_walk_next(&python.layout, &rest, &place);
+
+		if (is_more == last->stack.truncated && (!is_more || count == depth))
+			return is_more ? find_id(depot, depth, deaths, last, trace, ret_lost) : last->id;
+	}
+	now->count = count;
+	if (count) {
+		memcpy(now->places, last->places, count * sizeof(*now->places));
+		memcpy(now->stack.items, last->stack.items, count * sizeof(*now->stack.items));
+	}
+	if (!walk_on(&frame, depot, depth, deaths, last, now))
+		return lose(trace, ret_lost);
+	if (!now->count)
+		return 0;
+	now->stack.truncated = now->count == depth && gmt_python_walk_next(&python.layout, &frame, &place);
+	now->id = 0;
+	trace->last = 1 - trace->last;
+	return find_id(depot, depth, deaths, now, trace, ret_lost);
+}
+
+static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
+	bool *ret_lost)
+{
+	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
+	const char *frame = gmt_python_walk_start(&python.layout, thread);
+	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed), count;
+	uint64_t deaths = gmt_python_deaths();
+
+	/* A thread that has a state for the GIL's sake alone, as those of autograd do. */
+	if (!frame)
+		return 0;
+	if (__builtin_expect(trace->epoch != epoch, 0)) {
+		last->count = last->id = trace->outer.count = 0;
+		trace->epoch = epoch;
+	}
+	if (depth > GMT_PYTHON_TRACE_FRAMES)
+		depth = GMT_PYTHON_TRACE_FRAMES;
+	count = gmt_python_take_same(&python.layout, last, 0, depth, deaths, &frame);
+	/* All of its frames, and behind them no other. */
+	if (last->id && count == last->count && !frame && !last->stack.truncated)
+		return last->id;
+	return capture_changed(frame, count, depot, depth, deaths, trace, ret_lost);
+}
+
+/*
+ * A finalizing interpreter frees the states of threads that still run (daemon threads): theirs must not
+ * be touched. It says so before it frees, but a thread may have been interrupted between the two; so
+ * where we are told in time, others stop before.
+ */
+static inline bool has_begun_to_end_elsewhere(const char *thread)
+{
+	const char *ending = atomic_load(&ender);
+
+	return ending && ending != thread;
+}
+
+/*
+ * Until 3.11 the state that a thread is known by stays the first interpreter's while it runs another one, whose own
+ * can be told from it only while this thread holds the GIL.
+ */
+static inline bool is_unclear(const char *thread)
+{
+	return python.newest_interpreter && python.newest_interpreter() != python.main_interpreter() &&
+		python.running_thread() != thread;
+}
+
+__attribute__((noinline)) static bool is_on_by_now(void)
+{
+	enum gmt_python_state state = state_now();
+
+	if (state == GMT_PYTHON_PENDING) {
+		int cancelling = gmt_cancelling_hold();
+
+		state = prove(state);
+		gmt_cancelling_release(cancelling);
+	}
+	return state == GMT_PYTHON_ON;
+}
+
+__attribute__((noinline)) static void selftest(const char *thread, struct gmt_depot *depot, uint32_t depth,
+	struct gmt_python_trace *trace, uint32_t id)
+{
+	if (!id || ++trace->taken < gmt_python_selftest_every)
+		return;
+	trace->taken = 0;
+	gmt_python_selftest_compare(&python.layout, thread, depot, depth < GMT_PYTHON_TRACE_FRAMES ? depth : GMT_PYTHON_TRACE_FRAMES, id);
+}
+
+uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace, bool *ret_lost)
+{
+	uint32_t id = 0;
+
+	trace->is_unclear = false;
+	if (__builtin_expect(state_now() != GMT_PYTHON_ON, 0) && !is_on_by_now())
+		return 0;
+
+	char *thread = python.this_thread();
+
+	/* Once it ends, without a look at the gate: it is to become empty. */
+	if (!thread || has_begun_to_end_elsewhere(thread))
+		return 0;
+	if (__builtin_expect(is_unclear(thread), 0)) {
+		trace->is_unclear = !python.is_finalizing();
+		return 0;
+	}
+	/* Either gmt_python_end sees us inside, or we see that it was called. */
+	gmt_python_gate_enter(&trace->gate);
+	if (__builtin_expect(!has_begun_to_end_elsewhere(thread) && !python.is_finalizing(), 1)) {
+		id = capture_thread(thread, depot, depth, trace, ret_lost);
+		if (__builtin_expect(gmt_python_selftest_every, 0))
+			selftest(thread, depot, depth, trace, id);
+	}
+	gmt_python_gate_leave(&trace->gate);
+	return id;
+}
+
+void gmt_python_end(void)
+{
+	if (state_now() == GMT_PYTHON_ABSENT || !python.this_thread)
+		return;
+	atomic_store(&ender, python.this_thread());
+	gmt_python_gates_wait(END_WAIT_NS);
+}
+
+void gmt_python_reset(void)
+{
+	if (python.cache)
+		gmt_python_cache_clear(python.cache);
+	atomic_fetch_add(&python.epoch, 1);
+	/* Who was inside or held it is not there any more. */
+	gmt_python_gates_reset();
+	atomic_store(&ender, NULL);
+	atomic_flag_clear(&python.proving);
+}
+
+const char *gmt_python_version(void)
+{
+	return python.version;
+}

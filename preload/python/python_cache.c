@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python_cache.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static_assert(sizeof(struct gmt_python_cache_entry) == 32, "a set is two cache lines");
+
+struct gmt_python_cache *gmt_python_cache_open(void)
+{
+	void *memory = mmap(NULL, sizeof(struct gmt_python_cache), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Which entry to lose when all are taken: each thread goes round for itself. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t next_victim;
+
+void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key, uint32_t id)
+{
+	struct gmt_python_cache_entry *set = gmt_python_cache_set(cache, key);
+	struct gmt_python_cache_entry *entry = NULL;
+
+	for (uint32_t way = 0; way < GMT_PYTHON_CACHE_WAYS && !entry; way++) {
+		/* A guess only; orders nothing. */
+		if (!atomic_load_explicit(&set[way].id, memory_order_relaxed))
+			entry = &set[way];
+	}
+	if (!entry)
+		entry = &set[next_victim++ % GMT_PYTHON_CACHE_WAYS];
+
+	uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
+
+	/* One writer at a time; the one that comes second leaves it. */
+	if (turn & 1 || !atomic_compare_exchange_strong_explicit(&entry->turn, &turn, turn + 1,
+		memory_order_acquire, memory_order_relaxed))
+		return;
+	/* Each pairs with its own load in gmt_python_cache_find: behind the odd turn, for who sees them. */
+	atomic_store_explicit(&entry->code, key->code, memory_order_release);
+	atomic_store_explicit(&entry->instr, key->instr, memory_order_release);
+	atomic_store_explicit(&entry->fingerprint, key->fingerprint, memory_order_release);
+	atomic_store_explicit(&entry->id, id, memory_order_release);
+	/* Pairs with the first load in gmt_python_cache_find. */
+	atomic_store_explicit(&entry->turn, turn + 2, memory_order_release);
+}
+
+void gmt_python_cache_clear(struct gmt_python_cache *cache)
+{
+	/* Also frees an entry that another thread was writing when this process was forked. */
+	memset(cache, 0, sizeof(*cache));
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python_code.h"
+
+#include <stddef.h>
+
+#include "depot/hash.h"
+#include "python/python_text.h"
+#include "runtime/recorder_stack.h"
+
+const char *gmt_python_code_name(const struct gmt_python_layout *layout, const char *code)
+{
+	uint16_t offset = layout->code.qualified;
+
+	return gmt_python_load(code, offset == GMT_PYTHON_NONE ? layout->code.name : offset);
+}
+
+/*
+ * Returns the hash of a bytes object's content. The whole table counts: two that differ in the middle alone give an instruction
+ * two lines (tests/preload/python/test_churn.py).
+ */
+static uint64_t hash_table(uint64_t seed, const char *bytes)
+{
+	return bytes ? gmt_hash_bytes(seed, bytes + GMT_PYTHON_BYTES, (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE)) : seed;
+}
+
+/*
+ * Pointers are not enough: a function that is made, used and dropped in a loop gets the same
+ * addresses each time, its strings' too (tests/preload/python, "churn"). So the text counts.
+ */
+uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char *code)
+{
+	const char *lines = gmt_python_load(code, layout->code.lines);
+	uint64_t hash = gmt_python_text_hash(layout, gmt_python_load(code, layout->code.name));
+
+	if (layout->code.qualified != GMT_PYTHON_NONE)
+		hash = gmt_hash_fold(hash ^ 0xa0761d6478bd642f,
+			gmt_python_text_hash(layout, gmt_python_code_name(layout, code)) ^ 0x8ebc6af09c88c6e3);
+	hash = gmt_hash_fold(hash ^ (uint32_t)gmt_python_load_int(code, layout->code.first_line),
+		gmt_python_text_hash(layout, gmt_python_load(code, layout->code.file)) ^ 0xe7037ed1a0b428db);
+	return hash_table(hash ^ (uintptr_t)lines, lines);
+}
+
+struct code_call {
+	const struct gmt_python_layout *layout;
+	struct gmt_depot *depot;
+	const struct gmt_python_place *place;
+	uint32_t id;
+};
+
+/* On a recorder stack: the texts are long. */
+static void intern_work(void *argument)
+{
+	struct code_call *call = argument;
+	const struct gmt_python_layout *layout = call->layout;
+	const struct gmt_python_place *place = call->place;
+	union {
+		struct gmt_depot_code code;
+		char bytes[sizeof(struct gmt_depot_code) + 2 * GMT_PYTHON_TEXT_BYTES];
+	} room;
+	struct gmt_depot_code *code = &room.code;
+	struct gmt_depot_frame frame;
+
+	code->first_line = (uint32_t)gmt_python_load_int(place->code, layout->code.first_line);
+	code->function_length = gmt_python_text(layout, gmt_python_code_name(layout, place->code), code->text);
+	code->file_length = gmt_python_text(layout, gmt_python_load(place->code, layout->code.file),
+		code->text + code->function_length);
+	frame.line = gmt_python_line(layout, place->code, place->instr);
+	frame.code = gmt_depot_intern(call->depot, GMT_DEPOT_CODE, code,
+		(uint32_t)offsetof(struct gmt_depot_code, text) + code->function_length + code->file_length);
+	call->id = frame.code ? gmt_depot_intern(call->depot, GMT_DEPOT_FRAME, &frame, sizeof(frame)) : 0;
+}
+
+uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
+	const struct gmt_python_place *place)
+{
+	struct code_call call = { layout, depot, place, 0 };
+
+	gmt_recorder_stack_run(intern_work, &call);
+	return call.id;
+}

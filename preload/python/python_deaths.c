@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python_deaths.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "runtime/hot_data.h"
+
+/* In a type, behind its header: its name, two sizes, and who frees; the same in all versions, but for builds that trace. */
+enum { TYPE_NAME = 24, TYPE_FREE = 48 };
+
+bool gmt_python_watches_code = true;
+
+GMT_TOGETHER _Atomic uint64_t gmt_python_death_count;
+
+static void (*their_free)(void *code);
+
+static void count_and_free(void *code)
+{
+	/* Before its memory can be anybody else's. */
+	atomic_fetch_add_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
+	their_free(code);
+}
+
+void gmt_python_deaths_watch(gmt_python_find *find)
+{
+	char *type = find("PyCode_Type"), *name;
+	void (*_Atomic *place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
+
+	if (!type || their_free)
+		return;
+	memcpy(&name, type + TYPE_NAME, sizeof(name));
+	if (!name || (uintptr_t)name < 65536 || strcmp(name, "code") != 0 || !*place)
+		return;
+	their_free = *place;
+	atomic_store_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
+	/* Pairs with nothing of theirs: they call it under the GIL, and the word is there before this one. */
+	atomic_store_explicit(place, count_and_free, memory_order_release);
+}

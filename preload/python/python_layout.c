@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python_layout.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct sections {
+	uint8_t minor;
+	uint8_t thread, frame, code, string; /* words */
+};
+
+#define FIELDS(...) { __VA_ARGS__ }
+static const struct gmt_python_layout layouts[] = {
+#define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
+	{ \
+		.minor = minor_, \
+		.walk = GMT_PYTHON_WALK_##walk_, \
+		.lines = GMT_PYTHON_LINES_##lines_, \
+		.thread = FIELDS THREAD, \
+		.frame = FIELDS FRAME, \
+		.code = FIELDS CODE, \
+		.string = FIELDS STRING, \
+	},
+#include "python/python_layout.def"
+};
+#undef FIELDS
+
+/* For who loads both at once (python/python_same.h). */
+#define BEHIND(previous, code, instr, owner, entry) ((entry) + 1 == (owner))
+#define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
+	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, "the owner is the byte behind the entry's");
+#include "python/python_layout.def"
+#undef BEHIND
+
+static const struct sections sections[] = {
+#define GMT_PYTHON_OFFSETS(minor, thread, frame, code, string) { minor, thread, frame, code, string },
+#include "python/python_layout.def"
+};
+
+enum {
+	NEWEST_TRIED = 15, /* the tests run against these; newer ones must prove themselves */
+	FIRST_WITH_OTHERS = 14, /* a frame may hold something else than code */
+};
+
+static bool refuse(char *ret_why, uint32_t why_bytes, const char *version, const char *reason)
+{
+	if (ret_why && why_bytes)
+		snprintf(ret_why, why_bytes, "Python %s: %s; no Python stacks", version, reason);
+	return false;
+}
+
+/* An offset in a structure of `size` bytes; false when it cannot be one. */
+static bool take(uint16_t *ret_offset, uint64_t offset, uint64_t size, uint64_t bytes)
+{
+	if (size > 0x8000 || offset % bytes || offset + bytes > size)
+		return false;
+	*ret_offset = (uint16_t)offset;
+	return true;
+}
+
+/* Takes over what the interpreter says about itself. NULL, or what is wrong with it. */
+static const char *read_offsets(const struct sections *at, const uint64_t *words, uint64_t version_hex,
+	struct gmt_python_layout *layout)
+{
+	if (memcmp(words, "xdebugpy", sizeof(words[0])) || words[1] != version_hex)
+		return "its table of offsets is not the one we know";
+	if (words[2])
+		return "a free-threaded build, whose frames we cannot read";
+
+	const uint64_t *thread = words + at->thread;
+	const uint64_t *frame = words + at->frame;
+	const uint64_t *code = words + at->code;
+	const uint64_t *string = words + at->string;
+	uint16_t bytecode = layout->code.bytecode;
+
+	if (!take(&layout->thread.frame, thread[4], thread[0], 8) ||
+		!take(&layout->frame.previous, frame[1], frame[0], 8) ||
+		!take(&layout->frame.code, frame[2], frame[0], 8) ||
+		!take(&layout->frame.instr, frame[3], frame[0], 8) ||
+		!take(&layout->frame.owner, frame[5], frame[0], 1) ||
+		!take(&layout->code.file, code[1], code[0], 8) ||
+		!take(&layout->code.name, code[2], code[0], 8) ||
+		!take(&layout->code.qualified, code[3], code[0], 8) ||
+		!take(&layout->code.lines, code[4], code[0], 8) ||
+		!take(&layout->code.first_line, code[5], code[0], 4) ||
+		!take(&layout->code.bytecode, code[9], code[0], 1) ||
+		!take(&layout->string.ascii, string[3], string[0], 8) ||
+		!take(&layout->string.compact, string[0] - 8, string[0], 8) ||
+		string[1] != GMT_PYTHON_STRING_STATE || string[2] != GMT_PYTHON_STRING_LENGTH)
+		return "its table of offsets makes no sense to us";
+	/* The stamp is not in the table. It stays where it is only if the rest did. */
+	if (layout->code.bytecode != bytecode)
+		layout->code.stamp = GMT_PYTHON_NONE;
+	return NULL;
+}
+
+/* "3.14.0rc2" is not yet what 3.14.0 will be. */
+static bool is_prerelease(const char *version)
+{
+	return version[strcspn(version, "abr")] != '\0';
+}
+
+bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct gmt_python_layout *ret_layout,
+	char *ret_why, uint32_t why_bytes)
+{
+	const struct gmt_python_layout *row = NULL;
+	long minor = strncmp(version, "3.", 2) ? 0 : strtol(version + 2, NULL, 10);
+
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		row = layouts[i].minor == minor ? &layouts[i] : row;
+	if (!row)
+		return refuse(ret_why, why_bytes, version, "this version of gpumemtrace cannot read its frames");
+
+	struct gmt_python_layout layout = *row;
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		if (sections[i].minor != minor)
+			continue;
+		const uint64_t *words = find("_PyRuntime");
+		const unsigned long *version_hex = find("Py_Version");
+		const char *wrong = words && version_hex ? read_offsets(&sections[i], words, *version_hex, &layout)
+			: "it does not show its table of offsets";
+		if (wrong)
+			return refuse(ret_why, why_bytes, version, wrong);
+	}
+
+	/* Py_TRACE_REFS and free-threaded builds put other fields before an object's type. */
+	const char *type = find("PyType_Type");
+
+	if (!type || gmt_python_load(type, GMT_PYTHON_TYPE) != type)
+		return refuse(ret_why, why_bytes, version, "a build whose objects have another header");
+
+	/* _Py_NegativeRefcount is there in debug builds only: same layout as far as we know, so prove it. */
+	layout.must_be_proven = minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
+	if (minor >= FIRST_WITH_OTHERS) {
+		layout.code_type = find("PyCode_Type");
+		if (!layout.code_type)
+			return refuse(ret_why, why_bytes, version, "it does not show its code type");
+	}
+	*ret_layout = layout;
+	return true;
+}

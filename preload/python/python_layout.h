@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_PYTHON_PYTHON_LAYOUT_H
+#define GMT_PYTHON_PYTHON_LAYOUT_H
+
+/*
+ * How to read the frames of the interpreter in this process: which row of python_layout.def holds,
+ * and whether it may be believed unproven. Also the loads themselves, and the walk over frames.
+ * Internal to python*.c.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { GMT_PYTHON_NONE = 0xffff };
+
+/* Which frames are the outermost of one run of the interpreter's loop. */
+enum gmt_python_walk {
+	GMT_PYTHON_WALK_EACH,  /* all: a Python call is a C call (3.9, 3.10) */
+	GMT_PYTHON_WALK_FLAG,  /* those that say so (3.11) */
+	GMT_PYTHON_WALK_SHIMS, /* those called from a frame that belongs to the interpreter (3.12) */
+};
+
+enum gmt_python_lines {
+	GMT_PYTHON_LINES_LNOTAB,    /* 3.9 */
+	GMT_PYTHON_LINES_RANGES,    /* 3.10 */
+	GMT_PYTHON_LINES_LOCATIONS, /* 3.11 */
+};
+
+struct gmt_python_layout {
+	uint8_t minor;
+	uint8_t walk;        /* enum gmt_python_walk */
+	uint8_t lines;       /* enum gmt_python_lines */
+	bool must_be_proven; /* against the interpreter's own answer, before it is believed */
+	struct {
+		uint16_t frame, hop;
+	} thread;
+	struct {
+		uint16_t previous, code, instr, owner, entry;
+	} frame;
+	struct {
+		uint16_t file, name, qualified, lines, first_line, bytecode, stamp;
+	} code;
+	struct {
+		uint16_t ascii, compact, kind_shift;
+	} string;
+	/* The type of code objects, where a frame may hold something else that looks whole (3.14); or NULL. */
+	const char *code_type;
+};
+
+/* The real dlsym(RTLD_DEFAULT, name). */
+typedef void *gmt_python_find(const char *name);
+
+/*
+ * The layout of the interpreter with this version text ("3.11.7", "3.14.0rc2"). False when it cannot
+ * be read; then `ret_why` says why.
+ */
+bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct gmt_python_layout *ret_layout,
+	char *ret_why, uint32_t why_bytes);
+
+static inline const char *gmt_python_load(const char *object, uint32_t offset)
+{
+	const char *pointer;
+
+	memcpy(&pointer, object + offset, sizeof(pointer));
+	return pointer;
+}
+
+static inline int32_t gmt_python_load_int(const char *object, uint32_t offset)
+{
+	int32_t value;
+
+	memcpy(&value, object + offset, sizeof(value));
+	return value;
+}
+
+static inline int64_t gmt_python_load_long(const char *object, uint32_t offset)
+{
+	int64_t value;
+
+	memcpy(&value, object + offset, sizeof(value));
+	return value;
+}
+
+/* The same in all versions (and checked: an object with another header is refused). */
+enum {
+	GMT_PYTHON_TYPE = 8,
+	GMT_PYTHON_SIZE = 16,         /* of a bytes object */
+	GMT_PYTHON_BYTES = 32,        /* its content */
+	GMT_PYTHON_STRING_LENGTH = 16,
+	GMT_PYTHON_STRING_HASH = 24,  /* -1: not computed */
+	GMT_PYTHON_STRING_STATE = 32,
+};
+
+/* A frame, as far as a stack needs it. */
+struct gmt_python_place {
+	const char *frame;
+	const char *code;
+	int64_t instr; /* byte of the code that is running; below 0: not begun */
+	bool entry;    /* the outermost of one run of the interpreter's loop */
+	bool complete; /* false: still being set up, so that the public API does not show it */
+};
+
+/* The innermost frame of a thread state, to start a walk with. NULL when it runs no Python. */
+static inline const char *gmt_python_walk_start(const struct gmt_python_layout *layout, const char *thread)
+{
+	const char *frame = gmt_python_load(thread, layout->thread.frame);
+
+	if (layout->thread.hop == GMT_PYTHON_NONE || !frame)
+		return frame;
+	return gmt_python_load(frame, layout->thread.hop);
+}
+
+/* Owners from here on are the interpreter itself: such a frame stands for a call from C. */
+enum { GMT_PYTHON_OWNER_GENERATOR = 1, GMT_PYTHON_OWNER_FIRST_SHIM = 3 };
+
+static inline const char *gmt_python_frame_code(const struct gmt_python_layout *layout, const char *frame)
+{
+	/* 3.14 keeps a tag in the low two bits; elsewhere they are 0. */
+	return (const char *)((uintptr_t)gmt_python_load(frame, layout->frame.code) & ~(uintptr_t)3);
+}
+
+static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, const char *frame)
+{
+	if (frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM)
+		return true;
+	if (!layout->code_type)
+		return false;
+
+	const char *code = gmt_python_frame_code(layout, frame);
+
+	return !code || gmt_python_load(code, GMT_PYTHON_TYPE) != layout->code_type;
+}
+
+/*
+ * The frame at `*frame` or the next outer one that counts; `*frame` moves behind it. False at the end.
+ *
+ * Frames that are still being set up are left out, as the public API does; except one that is alone
+ * in its run: the interpreter's native frame stands on the native stack, and without a Python frame
+ * to go with it all outer ones would be shown at the wrong place.
+ */
+static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, const char **frame,
+	struct gmt_python_place *ret_place)
+{
+	while (*frame) {
+		const char *at = *frame;
+		const char *code = gmt_python_frame_code(layout, at);
+		const char *previous = gmt_python_load(at, layout->frame.previous);
+
+		*frame = previous;
+		if (layout->walk == GMT_PYTHON_WALK_SHIMS && gmt_python_is_shim(layout, at))
+			continue;
+		if (!code)
+			return false;
+		if (layout->walk == GMT_PYTHON_WALK_EACH) {
+			int64_t instr = gmt_python_load_int(at, layout->frame.instr);
+
+			if (layout->lines == GMT_PYTHON_LINES_RANGES)
+				instr *= 2; /* 3.10 counts instructions */
+			*ret_place = (struct gmt_python_place){
+				.frame = at, .code = code, .instr = instr, .entry = true, .complete = true,
+			};
+			return true;
+		}
+
+		const char *bytecode = code + layout->code.bytecode;
+		int64_t instr = gmt_python_load(at, layout->frame.instr) - bytecode;
+		bool is_entry = layout->walk == GMT_PYTHON_WALK_FLAG ? at[layout->frame.entry] != 0
+			: !previous || gmt_python_is_shim(layout, previous);
+		/* In all versions, 16 bytes before the bytecode stands how many instructions the set-up has. */
+		bool is_complete = at[layout->frame.owner] == GMT_PYTHON_OWNER_GENERATOR ||
+			instr >= 2 * (int64_t)gmt_python_load_int(bytecode - 16, 0);
+
+		/* Not read back from `ret_place`: two bytes stored apart and loaded as one stall for 7 ns. */
+		if (is_complete || is_entry) {
+			*ret_place = (struct gmt_python_place){
+				.frame = at, .code = code, .instr = instr, .entry = is_entry, .complete = is_complete,
+			};
+			return true;
+		}
+	}
+	return false;
+}
+
+#endif

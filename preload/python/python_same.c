@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python_same.h"
+
+/*
+ * Why what is taken over is what a walk would find (gmt_python_walk_next): that looks at words of the frame, at its code object,
+ * and at whether the next frame is the interpreter's own. The words are compared as they stand in memory, those of each
+ * frame before the next one is looked at, so that nothing is read but frames that are on the stack now. The code object is the
+ * one that it was, by its fingerprint, and code objects do not change. The next frame is the interpreter's own if it says so
+ * again; it is none if it is found to be the next of the last stack, and else the frame in front of it is not taken over.
+ */
+
+/* Whether its code object is the same, where that is told of each by itself. */
+static inline bool is_same_code(const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place)
+{
+	return gmt_python_code_fingerprint(layout, place->code) == place->fingerprint &&
+		(!layout->code_type || gmt_python_load(place->code, GMT_PYTHON_TYPE) == layout->code_type);
+}
+
+__attribute__((always_inline)) static inline uint32_t take_same_by(const struct gmt_python_layout *layout,
+	const struct gmt_python_trace_place *place, uint32_t count, bool has_deaths, enum gmt_python_walk walk, const char **frame)
+{
+	const uint32_t code = layout->frame.code, instr = layout->frame.instr, previous = layout->frame.previous;
+	const uint32_t owner = layout->frame.owner, entry = layout->frame.entry;
+	const uintptr_t tag = walk == GMT_PYTHON_WALK_SHIMS ? 3 : 0;
+	const struct gmt_python_trace_place *first = place, *end = place + count;
+	const char *next = *frame;
+
+	for (; place < end; place++) {
+		const char *at = place->frame, *known = at;
+
+		/* Of memory of ours, whatever the compiler makes of two that are equal: the frame is loaded before the word that leads to it. */
+		__asm__("" : "+r"(known));
+		if (known != next || ((uintptr_t)gmt_python_load(at, code) & ~tag) != (uintptr_t)place->code ||
+			gmt_python_load_long(at, instr) != place->instr ||
+			gmt_python_load(at, previous) != place->previous ||
+			gmt_python_kind_of(walk, at + owner, at + entry) != place->kind ||
+			(!has_deaths && !is_same_code(layout, place)))
+			break;
+
+		const char *outer = place->previous;
+
+		if (walk == GMT_PYTHON_WALK_SHIMS && place->is_behind_shim) {
+			if (!gmt_python_says_shim(layout, outer))
+				break;
+			outer = gmt_python_load(outer, layout->frame.previous);
+		}
+		next = outer;
+	}
+	/* What the last of them calls from was not looked at, but where it is the interpreter's own. */
+	if (walk == GMT_PYTHON_WALK_SHIMS && place > first && next && !place[-1].is_behind_shim)
+		next = (--place)->frame;
+	*frame = next;
+	return (uint32_t)(place - first);
+}
+
+uint32_t gmt_python_take_same(const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t from,
+	uint32_t limit, uint64_t deaths, const char **frame)
+{
+	const struct gmt_python_trace_place *place = &last->places[from];
+	uint32_t count = from >= last->count ? 0 : last->count - from < limit ? last->count - from : limit;
+
+	/* All places of one stack have the same count of deaths. */
+	if (!count || (deaths && place->fingerprint != deaths))
+		return 0;
+	if (deaths && layout->walk == GMT_PYTHON_WALK_EACH)
+		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_EACH, frame);
+	if (deaths && layout->walk == GMT_PYTHON_WALK_FLAG)
+		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_FLAG, frame);
+	/* Where neither is told, each code object would be looked at as a whole. */
+	return layout->walk == GMT_PYTHON_WALK_SHIMS ?
+		take_same_by(layout, place, count, false, GMT_PYTHON_WALK_SHIMS, frame) : 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "python/python_text.h"
+
+#include "depot/hash.h"
+
+/* The characters of a str, whatever its form. */
+struct characters {
+	const char *data;
+	uint64_t count;
+	uint32_t width; /* bytes each: 1, 2, 4; 0: a form that we do not know */
+	bool ascii;
+};
+
+static struct characters characters_of(const struct gmt_python_layout *layout, const char *string)
+{
+	uint32_t state = (uint32_t)gmt_python_load_int(string, GMT_PYTHON_STRING_STATE) >> layout->string.kind_shift;
+	bool is_compact = state >> 3 & 1;
+	struct characters chars = {
+		.count = (uint64_t)gmt_python_load_long(string, GMT_PYTHON_STRING_LENGTH),
+		.width = state & 7,
+		.ascii = state >> 4 & 1,
+	};
+
+	if (!is_compact) /* of a subclass of str */
+		chars.data = gmt_python_load(string, layout->string.compact);
+	else
+		chars.data = string + (chars.ascii ? layout->string.ascii : layout->string.compact);
+	/* 3.9 to 3.11 also have strings that are not laid out yet, with width 0; no code object has. */
+	if (!chars.data || (chars.width != 1 && chars.width != 2 && chars.width != 4))
+		chars.width = 0;
+	return chars;
+}
+
+static uint32_t character_at(const struct characters *chars, uint64_t index)
+{
+	uint16_t two;
+	uint32_t four;
+
+	switch (chars->width) {
+	case 1:
+		return (unsigned char)chars->data[index];
+	case 2:
+		memcpy(&two, chars->data + 2 * index, sizeof(two));
+		return two;
+	default:
+		memcpy(&four, chars->data + 4 * index, sizeof(four));
+		return four;
+	}
+}
+
+static uint32_t encode(uint32_t character, char *ret_bytes)
+{
+	if (!character)
+		character = '?';
+	if ((character >= 0xd800 && character <= 0xdfff) || character > 0x10ffff)
+		character = 0xfffd;
+
+	uint32_t more = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+	static const unsigned char lead[] = { 0x00, 0xc0, 0xe0, 0xf0 };
+
+	ret_bytes[0] = (char)(lead[more] | character >> 6 * more);
+	for (uint32_t i = 1; i <= more; i++)
+		ret_bytes[i] = (char)(0x80 | (character >> 6 * (more - i) & 0x3f));
+	return more + 1;
+}
+
+uint32_t gmt_python_text(const struct gmt_python_layout *layout, const char *string, char *ret_text)
+{
+	if (!string)
+		return 0;
+
+	struct characters chars = characters_of(layout, string);
+	uint32_t length = 0;
+	char bytes[4];
+
+	if (!chars.width)
+		return 0;
+	for (uint64_t i = 0; i < chars.count; i++) {
+		uint32_t more = encode(character_at(&chars, i), bytes);
+
+		if (length + more > GMT_PYTHON_TEXT_BYTES)
+			break;
+		memcpy(ret_text + length, bytes, more);
+		length += more;
+	}
+	return length;
+}
+
+uint64_t gmt_python_text_hash(const struct gmt_python_layout *layout, const char *string)
+{
+	if (!string)
+		return 0;
+
+	/*
+	 * The interpreter's own hash, where it has one: names are interned, so always. Another thread may
+	 * compute it meanwhile; then the value differs once, and the text is read once more.
+	 */
+	int64_t hash = gmt_python_load_long(string, GMT_PYTHON_STRING_HASH);
+
+	if (hash != -1)
+		return (uint64_t)hash;
+
+	struct characters chars = characters_of(layout, string);
+	uint64_t count = chars.count < GMT_PYTHON_TEXT_BYTES ? chars.count : GMT_PYTHON_TEXT_BYTES;
+
+	return gmt_hash_bytes(chars.count, chars.data, count * chars.width);
+}

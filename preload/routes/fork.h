@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-#ifndef GMT_ROUTES_FORK_H
-#define GMT_ROUTES_FORK_H
-
-/* _Fork(), which is taken over from libc: it forks without telling anybody. From the constructor. */
-void gmt_fork_init(void);
-
-#endif

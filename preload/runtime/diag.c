@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/diag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "base/safe.h"
+#include "runtime/config.h"
+#include "runtime/recorder_stack.h"
+#include "runtime/descriptor.h"
+#include "runtime/streams.h"
+
+enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160, KEPT_BYTES = 4096 };
+
+/* What was said already. A slot belongs to the kind that took it first; its name is an address. */
+static struct kind {
+	_Atomic(const char *) name;
+	_Atomic uint32_t count;
+	char first[FIRST_BYTES]; /* what was said, cut */
+} kinds[KINDS];
+
+static struct gmt_file_identity stderr_at_start;
+static bool had_stderr;
+
+/* Lines of the writer that it could not print itself, one behind the other. */
+static char kept[KEPT_BYTES];
+static _Atomic size_t kept_bytes, kept_printed;
+
+void gmt_diag_init(void)
+{
+	int kept_errno = errno;
+
+	had_stderr = gmt_file_identity_of(STDERR_FILENO, &stderr_at_start);
+	errno = kept_errno;
+}
+
+/*
+ * Number 2 may be anything when the process was started without it, or has closed it. Another file than
+ * at the start is a log when it is appended to, or stdout goes there too, or it is a terminal or pipe; it may be
+ * the host's data otherwise.
+ */
+static bool is_stderr(const struct gmt_streams *streams)
+{
+	struct stat error, output;
+
+	if (!had_stderr || fstat(streams->error, &error))
+		return false;
+	if (error.st_dev == stderr_at_start.device && error.st_ino == stderr_at_start.number)
+		return true;
+	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
+		return true;
+	if (!fstat(streams->output, &output) && output.st_dev == error.st_dev && output.st_ino == error.st_ino)
+		return true;
+	return S_ISREG(error.st_mode) && (fcntl(streams->error, F_GETFL) & O_APPEND);
+}
+
+/* A reader that has stopped reading must not stop the host. What fits into a pipe's smallest room is taken whole. */
+static bool has_room(int fd)
+{
+	struct pollfd stream = { .fd = fd, .events = POLLOUT };
+
+	return poll(&stream, 1, 0) != 0;
+}
+
+/* A pipe without a reader must not end the host by our line: SIGPIPE is held back and taken. */
+static void write_line(int fd, const char *text, size_t left)
+{
+	while (left && has_room(fd)) {
+		ssize_t written = write(fd, text, left);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			break; /* nobody can be told */
+		text += written;
+		left -= (size_t)written;
+	}
+}
+
+static void print_to(const struct gmt_streams *streams, const char *text, size_t length)
+{
+	static const int held_back[] = { SIGPIPE, SIGXFSZ, SIGTTOU };
+	const struct timespec now = { 0 };
+	sigset_t ours, before, pending;
+
+	if (!is_stderr(streams))
+		return;
+	sigpending(&pending);
+	sigemptyset(&ours);
+	for (size_t i = 0; i < sizeof(held_back) / sizeof(*held_back); i++)
+		if (!sigismember(&pending, held_back[i]))
+			sigaddset(&ours, held_back[i]);
+	pthread_sigmask(SIG_BLOCK, &ours, &before);
+	write_line(streams->error, text, length);
+	while (sigtimedwait(&ours, NULL, &now) > 0)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* Keeps a line of the writer for a thread of the host. What does not fit is left out: it is in the file too. */
+static void keep_for_host(const char *text)
+{
+	size_t length = strlen(text), used = atomic_load_explicit(&kept_bytes, memory_order_relaxed);
+
+	if (length >= sizeof(kept) - used)
+		return;
+	memcpy(kept + used, text, length);
+	/* Pairs with the acquire in gmt_diag_print_kept. */
+	atomic_store_explicit(&kept_bytes, used + length, memory_order_release);
+}
+
+void gmt_diag_print_kept(void)
+{
+	const struct gmt_streams streams = { STDOUT_FILENO, STDERR_FILENO };
+	size_t there = atomic_load_explicit(&kept_bytes, memory_order_acquire), from = atomic_load(&kept_printed);
+	int kept_errno = errno;
+
+	/* One thread prints a line. The buffer is never emptied: such lines are few. */
+	if (from >= there || gmt_descriptor_has_own_table() || !atomic_compare_exchange_strong(&kept_printed, &from, there))
+		return;
+	print_to(&streams, kept + from, there - from);
+	errno = kept_errno;
+}
+
+void gmt_diag_print(const char *text)
+{
+	struct gmt_streams streams;
+	int kept_errno = errno;
+
+	gmt_diag_print_kept();
+	if (gmt_streams_open(&streams)) {
+		print_to(&streams, text, strlen(text));
+		gmt_streams_close(&streams);
+	} else {
+		keep_for_host(text);
+	}
+	errno = kept_errno;
+}
+
+static void say(const char *text)
+{
+	char line[LINE_BYTES];
+	int kept_errno = errno;
+
+	snprintf(line, sizeof(line) - 1, "gpumemtrace: %s", text);
+	gmt_safe_line(line);
+	strcat(line, "\n");
+	gmt_diag_print(line);
+	errno = kept_errno;
+}
+
+/* Counts a line of this kind; its slot, NULL when there are too many kinds to tell them apart. */
+static struct kind *count(const char *name, bool *ret_is_first)
+{
+	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
+		const char *taken = NULL;
+
+		if (atomic_compare_exchange_strong(&kind->name, &taken, name) || taken == name) {
+			*ret_is_first = atomic_fetch_add(&kind->count, 1) == 0;
+			return kind;
+		}
+	}
+	*ret_is_first = false;
+	return NULL;
+}
+
+/* A line that is still to be formatted. */
+struct line {
+	const char *format;
+	va_list *arguments;
+	struct kind *kind; /* NULL: not one of a kind */
+};
+
+/* On a recorder stack: lines are long, and formatting takes a kilobyte more. */
+static void say_line(void *argument)
+{
+	const struct line *line = argument;
+	char text[LINE_BYTES - 16];
+
+	vsnprintf(text, sizeof(text), line->format, *line->arguments);
+	if (line->kind)
+		snprintf(line->kind->first, sizeof(line->kind->first), "%.*s", FIRST_BYTES - 1, text);
+	if (gmt_config.verbosity >= (line->kind ? 1 : 2))
+		say(text);
+}
+
+bool gmt_diag_warn_kind(const char *name, const char *format, ...)
+{
+	int kept_errno = errno;
+	bool is_first;
+	struct kind *kind = count(name, &is_first);
+	va_list arguments;
+
+	if (!is_first)
+		return false;
+	va_start(arguments, format);
+	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, kind });
+	va_end(arguments);
+	errno = kept_errno;
+	return true;
+}
+
+static void say_text(void *text)
+{
+	say(text);
+}
+
+void gmt_diag_warn_text(const char *text)
+{
+	if (gmt_config.verbosity >= 1)
+		gmt_recorder_stack_run(say_text, (void *)(uintptr_t)text);
+}
+
+void gmt_diag_tell(const char *format, ...)
+{
+	int kept_errno = errno;
+	va_list arguments;
+
+	if (gmt_config.verbosity < 2)
+		return;
+	va_start(arguments, format);
+	gmt_recorder_stack_run(say_line, &(struct line){ format, &arguments, NULL });
+	va_end(arguments);
+	errno = kept_errno;
+}
+
+void gmt_diag_end(void)
+{
+	char text[FIRST_BYTES + 64];
+
+	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
+		uint32_t said = atomic_exchange(&kind->count, 1);
+
+		if (said < 2 || !atomic_load(&kind->name))
+			continue;
+		snprintf(text, sizeof(text), "%u more times: %s", (unsigned)(said - 1), kind->first);
+		gmt_diag_warn_text(text);
+	}
+}
+
+void gmt_diag_reset(void)
+{
+	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
+		atomic_store(&kind->count, 0);
+	/* The parent prints its own. */
+	atomic_store(&kept_printed, atomic_load(&kept_bytes));
+}

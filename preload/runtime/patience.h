@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RUNTIME_PATIENCE_H
+#define GMT_RUNTIME_PATIENCE_H
+
+/*
+ * A wait with a bound, for a thread that waits for another thread. The other thread may not exist (in the child of a fork), or
+ * may not run (below a real-time thread that only yields). So a wait sleeps after a few tries, and ends at a deadline.
+ *
+ *	struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
+ *
+ *	while (!is_done())
+ *		if (!gmt_patience_rest(&patience))
+ *			return false;
+ */
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	GMT_PATIENCE_YIELDS = 64,      /* tries that only let other threads run */
+	GMT_PATIENCE_NAP_NS = 50000,   /* the sleep of each later try */
+};
+
+struct gmt_patience {
+	uint64_t wait_ns;
+	uint64_t deadline_ns; /* 0: the first try is still to come */
+	uint32_t tries;
+};
+
+/* The kernel's clock: libfaketime may give the host another one, which may stand still. errno is kept. */
+static inline uint64_t gmt_patience_now_ns(void)
+{
+	struct timespec now = { 0 };
+	int kept_errno = errno;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+	errno = kept_errno;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline struct gmt_patience gmt_patience_begin(uint64_t wait_ns)
+{
+	return (struct gmt_patience){ .wait_ns = wait_ns };
+}
+
+/* Lets other threads run, or sleeps a little. Returns false when the time is over. errno is kept. */
+static inline bool gmt_patience_rest(struct gmt_patience *patience)
+{
+	const struct timespec nap = { .tv_nsec = GMT_PATIENCE_NAP_NS };
+	int kept_errno = errno;
+	uint64_t now_ns = gmt_patience_now_ns();
+
+	if (!patience->deadline_ns)
+		patience->deadline_ns = now_ns + patience->wait_ns;
+	if (now_ns >= patience->deadline_ns)
+		return false;
+	if (patience->tries < GMT_PATIENCE_YIELDS) {
+		patience->tries++;
+		sched_yield();
+	} else {
+		/* The kernel's own: the host may have taken over libc's. */
+		syscall(SYS_nanosleep, &nap, NULL);
+	}
+	errno = kept_errno;
+	return true;
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/process.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime/patience.h"
+#include "runtime/hot_data.h"
+
+enum { WAIT_NS = 1000000000 };
+enum mark { CLEARED, CHANGING, OURS };
+
+static _Atomic uint32_t never_cleared = OURS;
+
+/* The first of those that lie together, so that all begin with a line of the cache. */
+GMT_TOGETHER _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark = &never_cleared;
+
+static atomic_flag watching = ATOMIC_FLAG_INIT;
+static pid_t owner;
+static void (*let_go)(void);
+
+void gmt_process_watch(void)
+{
+	int kept_errno = errno;
+
+	if (atomic_flag_test_and_set(&watching))
+		return;
+
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	/* Shared with children as all else, it would say that a child is its parent: then rather nothing. */
+	if (page != MAP_FAILED && madvise(page, bytes, MADV_WIPEONFORK)) {
+		munmap(page, bytes);
+		page = MAP_FAILED;
+	}
+	if (page != MAP_FAILED) {
+		*(_Atomic uint32_t *)page = OURS;
+		atomic_store_explicit(&gmt_process_mark, page, memory_order_release);
+	}
+	errno = kept_errno;
+}
+
+void gmt_process_init(void (*begin_anew)(void))
+{
+	let_go = begin_anew;
+	owner = getpid();
+}
+
+void gmt_process_begin_anew(void)
+{
+	bool is_watched = gmt_process_mark != &never_cleared;
+	uint32_t cleared = CLEARED;
+
+	/* A copy may have made threads before it comes here: one begins, the others wait for it. */
+	if (is_watched && !atomic_compare_exchange_strong(gmt_process_mark, &cleared, CHANGING)) {
+		struct gmt_patience patience = gmt_patience_begin(WAIT_NS);
+
+		while (atomic_load(gmt_process_mark) == CHANGING && gmt_patience_rest(&patience))
+			;
+		return;
+	}
+	owner = getpid();
+	let_go();
+	if (is_watched)
+		atomic_store(gmt_process_mark, OURS);
+}
+
+bool gmt_process_is_another(void)
+{
+	return getpid() != owner;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "runtime/recorder_stack.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/cancelling.h"
+#include "producer/thread.h"
+
+enum {
+	GUARD_BYTES = 64 << 10, /* the largest page of any machine that we run on */
+	KERNEL_MASK_BYTES = 8,
+};
+
+static struct stack {
+	_Atomic uint32_t is_taken;
+	char *memory; /* the taker's to set; kept for the next one. NULL: not mapped yet */
+} stacks[GMT_RECORDER_STACKS];
+
+/* Calls work(argument) with the stack pointer at `top`; recorder_stack_switch.S. */
+__attribute__((visibility("hidden"))) void gmt_recorder_stack_switch(void *top, void (*work)(void *argument), void *argument);
+
+static char *map_stack(void)
+{
+	char *memory = mmap(NULL, GUARD_BYTES + GMT_RECORDER_STACK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	/* A sandbox may refuse this. The stack works without a guard too. */
+	mprotect(memory, GUARD_BYTES, PROT_NONE);
+	return memory;
+}
+
+static struct stack *take_stack(void)
+{
+	for (struct stack *stack = stacks; stack < stacks + GMT_RECORDER_STACKS; stack++) {
+		uint32_t is_taken = 0;
+
+		/* Pairs with the release in give_back: the previous thread is off this stack. */
+		if (!atomic_compare_exchange_strong_explicit(&stack->is_taken, &is_taken, 1, memory_order_acquire,
+			memory_order_relaxed))
+			continue;
+		if (!stack->memory)
+			stack->memory = map_stack();
+		if (stack->memory)
+			return stack;
+		atomic_store_explicit(&stack->is_taken, 0, memory_order_release);
+		return NULL;
+	}
+	return NULL;
+}
+
+static void give_back(struct stack *stack)
+{
+	atomic_store_explicit(&stack->is_taken, 0, memory_order_release);
+}
+
+/* A bit of the kernel's signal mask. */
+static uint64_t bit_of(int signal)
+{
+	return (uint64_t)1 << (signal - 1);
+}
+
+/* Also those that the C library keeps for itself, which sigfillset leaves out: cancellation and setuid. */
+static uint64_t mask_of_held_back(void)
+{
+	return ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGSYS));
+}
+
+/* False where a sandbox refuses the system call. */
+static bool change_mask(const uint64_t *mask, uint64_t *ret_before)
+{
+	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, ret_before, KERNEL_MASK_BYTES) == 0;
+}
+
+/* With signals held back. False if there is no stack. */
+static bool run_on_stack(void (*work)(void *argument), void *argument)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	int kept_errno = errno;
+	struct stack *stack = take_stack();
+
+	errno = kept_errno;
+	if (!stack)
+		return false;
+	thread->is_on_recorder_stack = true;
+	gmt_recorder_stack_switch(stack->memory + GUARD_BYTES + GMT_RECORDER_STACK_BYTES, work, argument);
+	thread->is_on_recorder_stack = false;
+	give_back(stack);
+	return true;
+}
+
+bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	const uint64_t held_back = mask_of_held_back();
+	uint64_t before;
+	int kept_errno = errno;
+
+	if (thread->is_on_recorder_stack || thread->is_ours) {
+		work(argument);
+		return true;
+	}
+	if (!change_mask(&held_back, &before)) {
+		/* A handler could run on the recorder stack. The host's stack is the smaller risk. */
+		errno = kept_errno;
+		work(argument);
+		return true;
+	}
+
+	/* In this order: a handler that jumps away must find the thread's cancellation as the host left it. */
+	int cancelling = gmt_cancelling_hold();
+	bool has_run = run_on_stack(work, argument);
+
+	gmt_cancelling_release(cancelling);
+	kept_errno = errno;
+	change_mask(&before, NULL);
+	errno = kept_errno;
+	return has_run;
+}
+
+void gmt_recorder_stack_after_fork(void)
+{
+	for (struct stack *stack = stacks; stack < stacks + GMT_RECORDER_STACKS; stack++)
+		atomic_store_explicit(&stack->is_taken, 0, memory_order_relaxed);
+}

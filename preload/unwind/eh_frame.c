@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/eh_frame.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Registers by DWARF's numbers. All others are of no interest: no rule that we keep needs them. */
+enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
+
+enum { REMEMBERED = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 };
+
+/* Encodings of addresses: how they are written, and what they are relative to. */
+enum {
+	ENCODING_OMITTED = 0xff, FORMAT_MASK = 0x0f, RELATION_MASK = 0x70, INDIRECT = 0x80,
+	FORMAT_WHOLE = 0x00, FORMAT_ULEB = 0x01, FORMAT_U16 = 0x02, FORMAT_U32 = 0x03, FORMAT_U64 = 0x04,
+	FORMAT_SLEB = 0x09, FORMAT_S16 = 0x0a, FORMAT_S32 = 0x0b, FORMAT_S64 = 0x0c,
+	RELATIVE_TO_NOTHING = 0x00, RELATIVE_TO_ITSELF = 0x10, RELATIVE_TO_HEADER = 0x30,
+	SORTED_TABLE = RELATIVE_TO_HEADER | FORMAT_S32,
+};
+
+/* Instructions of a frame's table. */
+enum {
+	ADVANCE = 0x40, OFFSET = 0x80, RESTORE = 0xc0, HIGH_MASK = 0xc0, LOW_MASK = 0x3f,
+	NOP = 0x00, SET_LOCATION, ADVANCE_1, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE,
+	IN_REGISTER, REMEMBER_STATE, RESTORE_STATE, DEFINE_CFA, DEFINE_CFA_REGISTER, DEFINE_CFA_OFFSET,
+	DEFINE_CFA_EXPRESSION, EXPRESSION, OFFSET_EXTENDED_SIGNED, DEFINE_CFA_SIGNED, DEFINE_CFA_OFFSET_SIGNED, VALUE_OFFSET,
+	VALUE_OFFSET_SIGNED, VALUE_EXPRESSION,
+	ARGUMENTS_SIZE = 0x2e, OFFSET_EXTENDED_NEGATIVE = 0x2f,
+};
+
+/* Of expressions, those of a function that has aligned its frame: what is near the frame pointer, and the word there. */
+enum { BY_FP = 0x70 + REGISTER_FP, WORD_THERE = 0x06 };
+
+/* What is read next, and whether all so far was there. */
+struct cursor {
+	uint64_t at, end;
+	bool failed;
+};
+
+enum where { SAME, AT_OFFSET, AT_FP, NOWHERE, ELSEWHERE };
+
+struct place {
+	enum where where;
+	int64_t offset; /* from the CFA, or from the frame pointer */
+};
+
+/* How registers are found at one instruction. */
+struct state {
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	enum where cfa; /* SAME: the register and the offset; AT_FP: the word at the offset from the frame pointer */
+	struct place fp, sp, back;
+};
+
+struct common {
+	uint64_t code_unit;
+	int64_t data_unit;
+	uint8_t encoding; /* of addresses in its functions' entries */
+	bool has_data;
+	bool is_signal; /* a frame that the kernel made */
+	struct cursor instructions;
+};
+
+static const struct gmt_unwind_rule none = { .kind = GMT_UNWIND_NONE };
+
+static void skip(struct cursor *cursor, uint64_t bytes)
+{
+	if (cursor->failed || cursor->end - cursor->at < bytes)
+		cursor->failed = true;
+	else
+		cursor->at += bytes;
+}
+
+static uint64_t take(struct cursor *cursor, uint64_t bytes)
+{
+	uint64_t value = 0, here = cursor->at;
+
+	skip(cursor, bytes);
+	/* x86-64 is little-endian. */
+	if (!cursor->failed)
+		memcpy(&value, (const void *)here, bytes);
+	return value;
+}
+
+/* Seven bits a byte; afterwards *ret_bits is how many were there. */
+static uint64_t take_leb(struct cursor *cursor, unsigned *ret_bits)
+{
+	uint64_t value = 0, byte;
+
+	*ret_bits = 0;
+	do {
+		byte = take(cursor, 1);
+		if (*ret_bits < 64)
+			value |= (byte & 0x7f) << *ret_bits;
+		*ret_bits += 7;
+	} while (byte & 0x80 && !cursor->failed);
+	return value;
+}
+
+static uint64_t take_uleb(struct cursor *cursor)
+{
+	unsigned bits;
+
+	return take_leb(cursor, &bits);
+}
+
+static int64_t take_sleb(struct cursor *cursor)
+{
+	unsigned bits;
+	uint64_t value = take_leb(cursor, &bits);
+
+	if (bits < 64 && value >> (bits - 1) & 1)
+		value |= ~(uint64_t)0 << bits;
+	return (int64_t)value;
+}
+
+static uint64_t take_formatted(struct cursor *cursor, unsigned format)
+{
+	switch (format) {
+	case FORMAT_WHOLE:
+	case FORMAT_U64:
+	case FORMAT_S64:
+		return take(cursor, 8);
+	case FORMAT_ULEB:
+		return take_uleb(cursor);
+	case FORMAT_SLEB:
+		return (uint64_t)take_sleb(cursor);
+	case FORMAT_U16:
+		return take(cursor, 2);
+	case FORMAT_S16:
+		return (uint64_t)(int64_t)(int16_t)take(cursor, 2);
+	case FORMAT_U32:
+		return take(cursor, 4);
+	case FORMAT_S32:
+		return (uint64_t)(int64_t)(int32_t)take(cursor, 4);
+	}
+	cursor->failed = true;
+	return 0;
+}
+
+static uint64_t take_address(struct cursor *cursor, unsigned encoding, uint64_t header)
+{
+	uint64_t here = cursor->at;
+	uint64_t value = take_formatted(cursor, encoding & FORMAT_MASK);
+
+	/* What is indirect points out of the tables. */
+	if (encoding & INDIRECT)
+		cursor->failed = true;
+	switch (encoding & RELATION_MASK) {
+	case RELATIVE_TO_NOTHING:
+		return value;
+	case RELATIVE_TO_ITSELF:
+		return value + here;
+	case RELATIVE_TO_HEADER:
+		return value + header;
+	}
+	cursor->failed = true;
+	return 0;
+}
+
+static struct cursor cursor_at(const struct gmt_eh_frame *tables, uint64_t start)
+{
+	return (struct cursor){ start, tables->end, start < tables->start || start > tables->end };
+}
+
+/* The entry that begins at `start`, without its length. */
+static struct cursor entry_at(const struct gmt_eh_frame *tables, uint64_t start)
+{
+	struct cursor cursor = cursor_at(tables, start);
+	uint64_t length = take(&cursor, 4);
+
+	/* 0 ends the tables; the largest begins the form for tables beyond 4 GiB, which no compiler writes. */
+	if (!length || length == UINT32_MAX || cursor.failed || cursor.end - cursor.at < length)
+		cursor.failed = true;
+	else
+		cursor.end = cursor.at + length;
+	return cursor;
+}
+
+/* The entry of the last function that begins at or before `address`; 0 when there is none. */
+static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
+{
+	struct cursor cursor = cursor_at(tables, tables->header);
+
+	if (take(&cursor, 1) != 1)
+		return 0;
+
+	unsigned tables_encoding = (unsigned)take(&cursor, 1);
+	unsigned count_encoding = (unsigned)take(&cursor, 1);
+	unsigned encoding = (unsigned)take(&cursor, 1);
+
+	take_address(&cursor, tables_encoding, tables->header);
+	if (count_encoding == ENCODING_OMITTED || encoding != SORTED_TABLE)
+		return 0;
+
+	uint64_t count = take_address(&cursor, count_encoding, tables->header);
+	uint64_t low = 0, high = count;
+
+	if (cursor.failed || count > (cursor.end - cursor.at) / PAIR_BYTES)
+		return 0;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		struct cursor pair = { .at = cursor.at + middle * PAIR_BYTES, .end = cursor.end };
+
+		if (take_address(&pair, SORTED_TABLE, tables->header) <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return 0;
+	cursor.at += (low - 1) * PAIR_BYTES + PAIR_BYTES / 2;
+	return take_address(&cursor, SORTED_TABLE, tables->header);
+}
+
+/* What stands behind a 'z': only the encoding is of interest. False where it is damaged, or a letter that we do not know. */
+static bool read_augmentation(const char *letters, struct cursor *cursor, struct common *ret_common)
+{
+	for (; *letters; letters++) {
+		switch (*letters) {
+		case 'R':
+			ret_common->encoding = (uint8_t)take(cursor, 1);
+			break;
+		case 'L':
+			skip(cursor, 1);
+			break;
+		case 'P': {
+			unsigned encoding = (unsigned)take(cursor, 1);
+
+			/* Who handles exceptions there; not looked at, so it may be indirect. */
+			take_formatted(cursor, encoding & FORMAT_MASK);
+			break;
+		}
+		case 'S':
+			ret_common->is_signal = true;
+			break;
+		default:
+			return false;
+		}
+	}
+	return !cursor->failed;
+}
+
+static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struct common *ret_common)
+{
+	struct cursor cursor = entry_at(tables, start);
+	uint64_t id = take(&cursor, 4), version = take(&cursor, 1);
+	const char *letters = (const char *)cursor.at;
+
+	if (cursor.failed || id || (version != CIE_VERSION_OLD && version != CIE_VERSION_NEW))
+		return false;
+	while (take(&cursor, 1) && !cursor.failed)
+		;
+	*ret_common = (struct common){ .encoding = FORMAT_WHOLE };
+	ret_common->code_unit = take_uleb(&cursor);
+	ret_common->data_unit = take_sleb(&cursor);
+	if ((version == CIE_VERSION_OLD ? take(&cursor, 1) : take_uleb(&cursor)) != REGISTER_RETURN || cursor.failed)
+		return false;
+	if (letters[0]) {
+		if (letters[0] != 'z')
+			return false;
+
+		uint64_t bytes = take_uleb(&cursor);
+		struct cursor data = cursor;
+
+		skip(&cursor, bytes);
+		ret_common->has_data = true;
+		if (cursor.failed || !read_augmentation(letters + 1, &data, ret_common) || data.at > cursor.at)
+			return false;
+	}
+	ret_common->instructions = cursor;
+	return !cursor.failed;
+}
+
+/* NULL for a register that is of no interest. */
+static struct place *place_of(struct state *state, uint64_t number)
+{
+	return number == REGISTER_FP ? &state->fp
+		: number == REGISTER_SP ? &state->sp
+		: number == REGISTER_RETURN ? &state->back : NULL;
+}
+
+static void set_place(struct state *state, uint64_t number, enum where where, int64_t offset)
+{
+	struct place *place = place_of(state, number);
+
+	if (place)
+		*place = (struct place){ where, offset };
+}
+
+static void restore(struct state *state, const struct state *initial, uint64_t number)
+{
+	struct state copy = *initial;
+	const struct place *from = place_of(&copy, number);
+
+	if (from)
+		*place_of(state, number) = *from;
+}
+
+/* Numbers of 64 bits come from the host's files: they wrap around instead of overflowing. */
+static int64_t times(uint64_t a, int64_t b)
+{
+	return (int64_t)(a * (uint64_t)b);
+}
+
+static void define_cfa(struct state *state, uint64_t number, int64_t offset)
+{
+	state->cfa_register = number;
+	state->cfa_offset = offset;
+	state->cfa = SAME;
+}
+
+/* An expression: AT_FP where it is the place at a distance from the frame pointer, or the word there. */
+static struct place take_expression(struct cursor *cursor, bool is_word)
+{
+	uint64_t bytes = take_uleb(cursor);
+	struct cursor inside = *cursor;
+	struct place place = { .where = ELSEWHERE };
+
+	skip(cursor, bytes);
+	inside.end = cursor->at;
+	if (!cursor->failed && take(&inside, 1) == BY_FP) {
+		place.offset = take_sleb(&inside);
+		if ((!is_word || take(&inside, 1) == WORD_THERE) && inside.at == inside.end && !inside.failed)
+			place.where = AT_FP;
+	}
+	return place;
+}
+
+/* Instructions about one register, or about the CFA. */
+static void run_rule(unsigned code, struct cursor *cursor, const struct common *common, struct state *state,
+	const struct state *initial)
+{
+	bool has_register = code != DEFINE_CFA_OFFSET && code != DEFINE_CFA_OFFSET_SIGNED && code != DEFINE_CFA_EXPRESSION;
+	uint64_t number = has_register ? take_uleb(cursor) : 0;
+	struct place place;
+
+	switch (code) {
+	case OFFSET_EXTENDED:
+		set_place(state, number, AT_OFFSET, times(take_uleb(cursor), common->data_unit));
+		break;
+	case OFFSET_EXTENDED_SIGNED:
+		set_place(state, number, AT_OFFSET, times((uint64_t)take_sleb(cursor), common->data_unit));
+		break;
+	case OFFSET_EXTENDED_NEGATIVE:
+		set_place(state, number, AT_OFFSET, times(-take_uleb(cursor), common->data_unit));
+		break;
+	case RESTORE_EXTENDED:
+		restore(state, initial, number);
+		break;
+	case UNDEFINED:
+		set_place(state, number, NOWHERE, 0);
+		break;
+	case SAME_VALUE:
+		set_place(state, number, SAME, 0);
+		break;
+	case IN_REGISTER:
+	case VALUE_OFFSET:
+	case VALUE_OFFSET_SIGNED: /* as many bytes, whatever the sign */
+		take_uleb(cursor);
+		set_place(state, number, ELSEWHERE, 0);
+		break;
+	case EXPRESSION:
+	case VALUE_EXPRESSION:
+		place = take_expression(cursor, false);
+		set_place(state, number, code == EXPRESSION ? place.where : ELSEWHERE, place.offset);
+		break;
+	case DEFINE_CFA:
+		define_cfa(state, number, (int64_t)take_uleb(cursor));
+		break;
+	case DEFINE_CFA_SIGNED:
+		define_cfa(state, number, times((uint64_t)take_sleb(cursor), common->data_unit));
+		break;
+	case DEFINE_CFA_REGISTER:
+		state->cfa_register = number;
+		break;
+	case DEFINE_CFA_OFFSET:
+		state->cfa_offset = (int64_t)take_uleb(cursor);
+		break;
+	case DEFINE_CFA_OFFSET_SIGNED:
+		state->cfa_offset = times((uint64_t)take_sleb(cursor), common->data_unit);
+		break;
+	case DEFINE_CFA_EXPRESSION:
+		place = take_expression(cursor, true);
+		state->cfa = place.where;
+		state->cfa_offset = place.offset;
+		break;
+	default:
+		cursor->failed = true;
+	}
+}
+
+/* Runs `cursor` up to the instruction at `address`, from `location` on. `initial` is what RESTORE goes back to. */
+static bool run(struct cursor *cursor, const struct common *common, uint64_t header, uint64_t location, uint64_t address,
+	struct state *state, const struct state *initial)
+{
+	struct state remembered[REMEMBERED];
+	unsigned depth = 0;
+
+	while (cursor->at < cursor->end && !cursor->failed && location <= address) {
+		unsigned code = (unsigned)take(cursor, 1);
+		unsigned low = code & LOW_MASK;
+
+		if ((code & HIGH_MASK) == ADVANCE) {
+			location += low * common->code_unit;
+		} else if ((code & HIGH_MASK) == OFFSET) {
+			set_place(state, low, AT_OFFSET, times(take_uleb(cursor), common->data_unit));
+		} else if ((code & HIGH_MASK) == RESTORE) {
+			restore(state, initial, low);
+		} else if (code == SET_LOCATION) {
+			location = take_address(cursor, common->encoding, header);
+		} else if (code >= ADVANCE_1 && code <= ADVANCE_4) {
+			location += take(cursor, (uint64_t)1 << (code - ADVANCE_1)) * common->code_unit;
+		} else if (code == REMEMBER_STATE) {
+			if (depth == REMEMBERED)
+				return false;
+			remembered[depth++] = *state;
+		} else if (code == RESTORE_STATE) {
+			if (!depth)
+				return false;
+			*state = remembered[--depth];
+		} else if (code == ARGUMENTS_SIZE) {
+			take_uleb(cursor);
+		} else if (code != NOP) {
+			run_rule(code, cursor, common, state, initial);
+		}
+	}
+	return !cursor->failed;
+}
+
+/* In whole words, from 1; 0 where it is none. */
+static uint64_t words_of(uint64_t bytes)
+{
+	return bytes % GMT_UNWIND_WORD_BYTES ? 0 : bytes / GMT_UNWIND_WORD_BYTES;
+}
+
+static struct gmt_unwind_rule simplify(const struct state *state, bool is_signal)
+{
+	bool is_aligned = state->cfa == AT_FP && state->fp.where == AT_FP && state->fp.offset == 0;
+	uint64_t cfa_words = words_of((uint64_t)state->cfa_offset * (is_aligned ? -(uint64_t)1 : 1)), saved_words = 0;
+
+	if (state->back.where == NOWHERE)
+		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
+	/* The kernel's frames are found by expressions, and all registers are in them. */
+	if (is_signal)
+		return (struct gmt_unwind_rule){ .kind = state->cfa == ELSEWHERE ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE };
+	if (state->sp.where != SAME || state->back.where != AT_OFFSET || state->back.offset != -GMT_UNWIND_WORD_BYTES ||
+		!cfa_words || cfa_words > GMT_UNWIND_CFA_WORDS)
+		return none;
+	if (is_aligned)
+		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_BY_WORD, .cfa_words = (uint32_t)cfa_words };
+	if (state->cfa != SAME || (state->cfa_register != REGISTER_SP && state->cfa_register != REGISTER_FP))
+		return none;
+	if (state->fp.where != SAME) {
+		saved_words = words_of(-(uint64_t)state->fp.offset);
+		if (state->fp.where != AT_OFFSET || saved_words < 2 || saved_words > UINT8_MAX)
+			return none;
+	}
+	return (struct gmt_unwind_rule){
+		.kind = state->cfa_register == REGISTER_SP ? GMT_UNWIND_BY_SP : GMT_UNWIND_BY_FP,
+		.saved_words = (uint8_t)saved_words,
+		.cfa_words = (uint32_t)cfa_words,
+	};
+}
+
+struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint64_t address)
+{
+	uint64_t start = find_entry(tables, address);
+
+	if (!start)
+		return none;
+
+	struct cursor cursor = entry_at(tables, start);
+	uint64_t id_at = cursor.at;
+	uint64_t distance = take(&cursor, 4);
+	struct state initial = { .cfa = ELSEWHERE }, state;
+	struct common common;
+
+	/* Without a distance it is no function's entry. */
+	if (cursor.failed || !distance || !read_common(tables, id_at - distance, &common))
+		return none;
+
+	uint64_t first = take_address(&cursor, common.encoding, tables->header);
+	uint64_t size_bytes = take_formatted(&cursor, common.encoding & FORMAT_MASK);
+
+	if (common.has_data)
+		skip(&cursor, take_uleb(&cursor));
+	if (cursor.failed || address < first || address - first >= size_bytes)
+		return none;
+	if (!run(&common.instructions, &common, tables->header, first, address, &initial, &initial))
+		return none;
+	state = initial;
+	if (!run(&cursor, &common, tables->header, first, address, &state, &initial))
+		return none;
+	return simplify(&state, common.is_signal);
+}

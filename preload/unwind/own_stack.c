@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/own_stack.h"
+
+#include <stddef.h>
+
+#include "unwind/readable.h"
+
+enum {
+	PAGE = 4096,
+	BLOCK = 16384,
+	LARGEST = 16 << 20, /* bounds how many pages are looked at */
+	NEAR_TOP = 1 << 20, /* the kernel lets no other mapping come so near to the first thread's stack */
+};
+
+static uintptr_t loading_thread, loading_stack;
+static uintptr_t first_thread, first_top;
+
+static uintptr_t this_thread(void)
+{
+#ifdef __x86_64__
+	uintptr_t pointer;
+
+	/* The control block begins with its own address. */
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+#elif defined(__aarch64__)
+	uintptr_t pointer;
+
+	/* Behind the control block, with what is the thread's own above it. */
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+	return pointer;
+#else
+	return 0;
+#endif
+}
+
+void gmt_own_stack_init(void)
+{
+	loading_thread = this_thread();
+	loading_stack = (uintptr_t)__builtin_frame_address(0);
+}
+
+void gmt_own_stack_look(void *(*find)(const char *name))
+{
+	void **end = find("__libc_stack_end");
+
+	first_top = end ? (uintptr_t)*end : 0;
+	/* A library may be loaded later, and by another thread: which one it was is told by its stack. */
+	if (loading_stack < first_top && first_top - loading_stack < NEAR_TOP)
+		first_thread = loading_thread;
+}
+
+bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
+{
+	uintptr_t thread = this_thread();
+	uintptr_t top = thread == first_thread ? first_top : thread;
+	uintptr_t known = stack->top == top && stack->low ? stack->low : top;
+
+	if (!first_thread || here >= known || top - here > LARGEST || stack->not_before == here / BLOCK)
+		return false;
+	/* The first is in use, and the last too: the control block is there, or what the kernel gave to the first thread. */
+	for (uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE; page < (known & ~(uintptr_t)(PAGE - 1)); page += PAGE) {
+		if (!gmt_is_readable(page)) {
+			stack->not_before = here / BLOCK;
+			return false;
+		}
+	}
+	stack->low = here & ~(uintptr_t)(PAGE - 1);
+	stack->top = top;
+	return true;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "unwind/stack_cache.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "unwind/walk_places.h"
+
+/*
+ * A part of a stack: frames that were put before a remembered one, the joint. Behind it come rows of its frames, innermost
+ * first, as gmt_walk has them, and the frame pointers that matter of these and of the joint, the outermost first. From
+ * `outer` on, equal parts have equal bytes.
+ */
+struct part {
+	uint32_t id, module_generation; /* of gmt_walk, when this part was on the stack last */
+	uint32_t next[GMT_RECALL_GUESSES]; /* parts that came behind it, the last one first; 0: none */
+	uint32_t outer;         /* frames from the joint outwards */
+	uint64_t outer_hash;    /* of the stack from the joint outwards */
+	uint64_t joint_address;
+	uint64_t joint_fp, fp;  /* of the joint and of the innermost frame, if they matter; else 0 */
+	uint32_t joint_place;
+	uint16_t joint_fp_mark; /* as gmt_walk::fp_marks */
+	uint16_t words;         /* of all this */
+	uint16_t count, fps;    /* frames; and frame pointers that were read */
+	uint16_t own;           /* frames before gmt_walk::first */
+	uint16_t ends;          /* gmt_walk::ends */
+	uint64_t addresses[];
+};
+
+enum {
+	WORD = sizeof(uint64_t),
+	HEAD_WORDS = sizeof(struct part) / WORD,
+	NAME_BYTES = offsetof(struct part, outer),
+};
+
+_Static_assert(sizeof(struct part) == 4 * WORD + 7 * sizeof(uint32_t) + 6 * sizeof(uint16_t),
+	"bytes of parts are compared: none is padding");
+
+/* What lies behind the head of a part. */
+struct rows {
+	uint64_t *addresses, *hashes, *fp_values;
+	uint32_t *places, *fp_places;
+	uint16_t *fp_marks;
+};
+
+static inline struct rows rows_of(struct part *part)
+{
+	uint64_t *hashes = part->addresses + part->count, *fp_values = hashes + part->count;
+	uint32_t *places = (uint32_t *)(void *)(fp_values + part->fps), *fp_places = places + part->count;
+
+	return (struct rows){ part->addresses, hashes, fp_values, places, fp_places, (uint16_t *)(void *)(fp_places + part->fps) };
+}
+
+#define WORDS_OF(count, fps) (HEAD_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
+
+static inline struct part *part_at(struct gmt_recall *recall, uint32_t at)
+{
+	return (struct part *)(void *)&recall->words[at];
+}
+
+uint32_t gmt_recall_guess(struct gmt_recall *recall, unsigned rank)
+{
+	return recall->last ? part_at(recall, recall->last)->next[rank] : 0;
+}
+
+/* What came behind the last part is the first guess from now on. */
+static void learn(struct gmt_recall *recall, uint32_t came)
+{
+	uint32_t *next = part_at(recall, recall->last)->next, pushed = came;
+
+	for (unsigned rank = 0; recall->last && rank < GMT_RECALL_GUESSES; rank++) {
+		uint32_t was = next[rank];
+
+		next[rank] = pushed;
+		if (was == came)
+			break;
+		pushed = was;
+	}
+	recall->last = recall->current = came;
+}
+
+void gmt_recall_clear(struct gmt_recall *recall)
+{
+	/* Memory that was never written stays so. */
+	if (recall->used)
+		memset(recall->starts, 0, sizeof(recall->starts));
+	recall->used = recall->last = recall->current = 0;
+}
+
+/*
+ * Whether a walk from `start` would begin with the part, and come to frame `at` behind it. What is guessed has followed
+ * the frames that are remembered, so the joint should be as it was then; that it is takes little to see.
+ */
+static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
+	const struct rows *rows, size_t at, uint64_t origin)
+{
+	if (rows->addresses[0] != start->ip || gmt_walk_address(origin, rows->places[0]) != start->sp ||
+		(gmt_walk_fp_matters(rows->fp_marks[0]) && part->fp != start->fp))
+		return false;
+	return walk->places[at] == part->joint_place && walk->addresses[at] == part->joint_address &&
+		walk->fp_marks[at] == part->joint_fp_mark && gmt_walk_is_return(origin, part->joint_place, part->joint_address) &&
+		(!gmt_walk_fp_matters(part->joint_fp_mark) || gmt_walk_fp_of(walk, (uint32_t)at) == part->joint_fp);
+}
+
+/* Whether what it was read from stands in the stack. The words lie between its ends. */
+static inline bool stands(const struct part *part, const struct rows *rows, uint64_t origin)
+{
+	/* One by one: they are few. */
+	for (size_t i = 1, count = part->count; i < count; i++)
+		if (!gmt_walk_is_return(origin, rows->places[i], rows->addresses[i]))
+			return false;
+	return gmt_walk_are_words(rows->fp_places, rows->fp_values, part->fps, origin);
+}
+
+/* The part comes before frame `at`, from which outwards the hash is the part's: so it is from each of its frames too. */
+static inline void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows, size_t at)
+{
+	const size_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
+
+	/* Word by word: they are few, and less than what six calls take. */
+	for (size_t i = 0, count = part->count; i < count; i++) {
+		walk->addresses[begin + i] = rows->addresses[i];
+		walk->hashes[begin + i] = rows->hashes[i];
+		walk->places[begin + i] = rows->places[i];
+		walk->fp_marks[begin + i] = rows->fp_marks[i];
+	}
+	for (size_t i = 0, count = part->fps; i < count; i++) {
+		walk->fp_values[fp_words + i] = rows->fp_values[i];
+		walk->fp_places[fp_words + i] = rows->fp_places[i];
+	}
+	walk->begin = (uint32_t)begin;
+	walk->first = (uint32_t)begin + part->own;
+	walk->fp = part->fp;
+}
+
+/* The stack is the one that had this part before: that frames outwards of it are too is told by their hash, of 64 bits. */
+static void take_name(struct gmt_walk *walk, const struct part *part)
+{
+	walk->is_known = part->id;
+	walk->id = part->id;
+	walk->module_generation = part->module_generation;
+}
+
+static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit, struct part *part)
+{
+	const struct rows rows = rows_of(part);
+	const size_t at = GMT_WALK_FRAMES - part->outer;
+	uint64_t origin = gmt_walk_origin(walk);
+
+	/* In one register for all. */
+	__asm__("" : "+r"(origin));
+	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] || part->ends != walk->ends ||
+		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
+		!has_ends(walk, start, part, &rows, at, origin) || !stands(part, &rows, origin))
+		return false;
+	take_name(walk, part);
+	put(walk, part, &rows, at);
+	return true;
+}
+
+bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit)
+{
+	for (unsigned rank = 0; rank < GMT_RECALL_GUESSES; rank++) {
+		uint32_t guess = gmt_recall_guess(&walk->recall, rank);
+
+		if (!guess)
+			return false;
+		if (take(walk, start, from, limit, part_at(&walk->recall, guess))) {
+			learn(&walk->recall, guess);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Writes down the part behind all others, as not yet called anything; there is room. */
+static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
+{
+	struct part *part = part_at(&walk->recall, walk->recall.used);
+	uint32_t begin = at - count, outer_fps = gmt_walk_fp_words(walk->fp_marks[at]);
+	uint32_t fps = gmt_walk_fp_words(walk->fp_marks[begin]) - outer_fps, words = WORDS_OF(count, fps);
+
+	/* Not all of the last one is used. */
+	((uint64_t *)(void *)part)[words - 1] = 0;
+	*part = (struct part){
+		.outer = GMT_WALK_FRAMES - at, .outer_hash = walk->hashes[at], .joint_address = walk->addresses[at],
+		.joint_fp = gmt_walk_fp_matters(walk->fp_marks[at]) ? gmt_walk_fp_of(walk, at) : 0,
+		.fp = gmt_walk_fp_matters(walk->fp_marks[begin]) ? walk->fp : 0, .joint_place = walk->places[at],
+		.joint_fp_mark = walk->fp_marks[at], .words = (uint16_t)words, .count = (uint16_t)count, .fps = (uint16_t)fps,
+		.own = (uint16_t)(walk->first - begin), .ends = walk->ends,
+	};
+
+	struct rows rows = rows_of(part);
+
+	memcpy(rows.addresses, &walk->addresses[begin], count * sizeof(*rows.addresses));
+	memcpy(rows.hashes, &walk->hashes[begin], count * sizeof(*rows.hashes));
+	memcpy(rows.places, &walk->places[begin], count * sizeof(*rows.places));
+	memcpy(rows.fp_marks, &walk->fp_marks[begin], count * sizeof(*rows.fp_marks));
+	memcpy(rows.fp_values, &walk->fp_values[outer_fps], fps * sizeof(*rows.fp_values));
+	memcpy(rows.fp_places, &walk->fp_places[outer_fps], fps * sizeof(*rows.fp_places));
+}
+
+/* Whether they are the same part; `other` may be anything. */
+static bool is_same_part(const struct part *part, const struct part *other)
+{
+	return part->words == other->words && part->outer_hash == other->outer_hash &&
+		memcmp(&part->outer, &other->outer, part->words * sizeof(uint64_t) - NAME_BYTES) == 0;
+}
+
+void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
+{
+	/* As many frame pointers as frames, and the joint's, at most. */
+	enum { MOST_WORDS = WORDS_OF(GMT_RECALL_FRAMES, GMT_RECALL_FRAMES + 1) };
+	struct gmt_recall *recall = &walk->recall;
+
+	/* Where all that is new is our own, what is our own of the rest is not the part's to say. */
+	if (!count || count > GMT_RECALL_FRAMES || walk->first > at) {
+		recall->last = 0;
+		return;
+	}
+	if (recall->used > GMT_RECALL_WORDS - MOST_WORDS)
+		gmt_recall_clear(recall);
+	if (!recall->used)
+		recall->used = 1;
+
+	uint32_t *start = &recall->starts[walk->hashes[walk->begin] >> (64 - GMT_RECALL_START_BITS)];
+
+	write_part(walk, at, count);
+	if (!*start || !is_same_part(part_at(recall, recall->used), part_at(recall, *start))) {
+		*start = recall->used;
+		recall->used += part_at(recall, recall->used)->words;
+	} else {
+		take_name(walk, part_at(recall, *start));
+	}
+	learn(recall, *start);
+}
+
+void gmt_recall_name(struct gmt_walk *walk)
+{
+	struct gmt_recall *recall = &walk->recall;
+
+	if (!recall->current)
+		return;
+
+	struct part *part = part_at(recall, recall->current);
+
+	part->id = walk->id;
+	part->module_generation = walk->module_generation;
+}

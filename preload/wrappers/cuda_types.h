@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WRAPPERS_CUDA_TYPES_H
+#define GMT_WRAPPERS_CUDA_TYPES_H
+
+/*
+ * Types of the driver that a toolkit's older cuda.h lacks, so that the recorder is the same whatever
+ * headers it is built with, from CUDA 11.8 on. To be included after <cuda.h>. Where a wrapper passes a
+ * pointer on, the type has no members; where it reads some, these stand at the driver's offsets (a
+ * test compares them with a newer cuda.h).
+ */
+
+#if CUDA_VERSION < 12000
+typedef struct CUlib_st *CUlibrary;
+typedef int CUlibraryOption;
+
+typedef struct {
+	unsigned long long flags;
+	CUstream hUploadStream;
+	CUgraphNode hErrNode_out;
+	int result_out;
+} CUDA_GRAPH_INSTANTIATE_PARAMS;
+#endif
+
+#if CUDA_VERSION < 12010
+typedef struct {
+	unsigned numDevices;
+	size_t size;
+	unsigned long long handleTypes;
+	unsigned long long flags;
+} CUmulticastObjectProp;
+#endif
+
+#if CUDA_VERSION < 12020
+typedef struct {
+	CUdeviceptr dptr;
+} CUDA_MEM_FREE_NODE_PARAMS;
+
+typedef struct {
+	CUgraphNodeType type;
+	int reserved0[3];
+	union {
+		long long reserved1[29];
+		CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+		CUDA_MEM_FREE_NODE_PARAMS free;
+	};
+	long long reserved2;
+} CUgraphNodeParams;
+#endif
+
+#if CUDA_VERSION < 12030
+typedef struct CUgraphEdgeData_st CUgraphEdgeData;
+#endif
+
+#if CUDA_VERSION < 12040
+typedef struct CUgreenCtx_st *CUgreenCtx;
+typedef struct CUdevResourceDesc_st *CUdevResourceDesc;
+#endif
+
+#if CUDA_VERSION < 12050
+typedef struct CUctxCreateParams_st CUctxCreateParams;
+#endif
+
+#if CUDA_VERSION < 13000
+#define CU_MEM_ALLOCATION_TYPE_MANAGED 2 /* of CUmemAllocationType */
+#endif
+
+#if CUDA_VERSION < 13030
+typedef void (*CUgraphRecaptureCallback)(void);
+#endif
+
+#endif

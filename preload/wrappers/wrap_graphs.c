@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The wrappers of graphs that hold memory. A graph's memory nodes are read when it becomes executable; a
+ * launch is an event only of a graph that has some, so that programs without them pay a comparison. What
+ * a launch does to memory the reader works out.
+ */
+#include "wrappers/wrapper.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "producer/mark.h"
+
+/* Captures that go on; a stream that is asked costs a call, so none is while this is 0. */
+_Atomic int gmt_captures;
+
+enum { SET_SIZE = 4096, DEPTH_MAX = 16 };
+
+/* Executable graphs with memory nodes, by open addressing; 0 is free, 1 was taken out. */
+static _Atomic uint64_t with_nodes[SET_SIZE];
+static _Atomic uint32_t with_nodes_count;
+static _Atomic bool set_is_full; /* then every launch is an event */
+static _Atomic bool nodes_were_seen; /* without, no graph needs to be read */
+
+static uint32_t place_of(uint64_t exec)
+{
+	return (uint32_t)((exec * 0x9e3779b97f4a7c15u) >> 40) % SET_SIZE;
+}
+
+static void set_add(uint64_t exec)
+{
+	for (uint32_t i = 0; i < SET_SIZE; i++) {
+		_Atomic uint64_t *slot = &with_nodes[(place_of(exec) + i) % SET_SIZE];
+		uint64_t held = atomic_load_explicit(slot, memory_order_relaxed);
+
+		if (held == exec)
+			return;
+		if (held <= 1 && atomic_compare_exchange_strong(slot, &held, exec)) {
+			atomic_fetch_add_explicit(&with_nodes_count, 1, memory_order_release);
+			return;
+		}
+	}
+	atomic_store_explicit(&set_is_full, true, memory_order_release);
+}
+
+static _Atomic uint64_t *set_find(uint64_t exec)
+{
+	if (!atomic_load_explicit(&with_nodes_count, memory_order_acquire))
+		return NULL;
+	for (uint32_t i = 0; i < SET_SIZE; i++) {
+		_Atomic uint64_t *slot = &with_nodes[(place_of(exec) + i) % SET_SIZE];
+		uint64_t held = atomic_load_explicit(slot, memory_order_relaxed);
+
+		if (held == exec)
+			return slot;
+		if (!held)
+			return NULL;
+	}
+	return NULL;
+}
+
+static bool has_nodes(uint64_t exec)
+{
+	return set_find(exec) || atomic_load_explicit(&set_is_full, memory_order_acquire);
+}
+
+static void set_remove(uint64_t exec)
+{
+	_Atomic uint64_t *slot = set_find(exec);
+
+	if (slot) {
+		atomic_store_explicit(slot, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&with_nodes_count, 1, memory_order_relaxed);
+	}
+}
+
+/* What reading a graph needs to know. */
+struct reader {
+	const struct gmt_driver_graph_functions *functions;
+	const struct gmt_call *call;
+	uint64_t exec;
+	bool found;
+};
+
+static void add_node(struct reader *reader, const struct gmt_call_facts *facts)
+{
+	reader->found = true;
+	gmt_call_add(reader->call, 0, facts);
+}
+
+static void read_graph(struct reader *reader, CUgraph graph, int depth);
+
+static void read_node(struct reader *reader, CUgraphNode node, int depth)
+{
+	CUresult (*get_type)(CUgraphNode, CUgraphNodeType *) = reader->functions->get_type;
+	CUresult (*get_alloc)(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *) = reader->functions->get_alloc;
+	CUresult (*get_free)(CUgraphNode, CUdeviceptr *) = reader->functions->get_free;
+	CUresult (*get_child)(CUgraphNode, CUgraph *) = reader->functions->get_child;
+	CUDA_MEM_ALLOC_NODE_PARAMS about;
+	CUdeviceptr address;
+	CUgraphNodeType type;
+	CUgraph child;
+
+	if (get_type(node, &type))
+		return;
+	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !get_alloc(node, &about))
+		add_node(reader, &(struct gmt_call_facts){
+			.kind = GMT_KIND_NODE_ALLOC, .space = GMT_SPACE_GRAPH, .address = about.dptr,
+			.size_bytes = about.bytesize, .object = reader->exec,
+			.device_plus_1 = gmt_location_device_plus_1(&about.poolProps.location) });
+	else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !get_free(node, &address))
+		add_node(reader, &(struct gmt_call_facts){
+			.kind = GMT_KIND_NODE_FREE, .space = GMT_SPACE_GRAPH, .address = address, .object = reader->exec });
+	else if (type == CU_GRAPH_NODE_TYPE_GRAPH && !get_child(node, &child))
+		read_graph(reader, child, depth + 1);
+}
+
+static void read_graph(struct reader *reader, CUgraph graph, int depth)
+{
+	CUresult (*get_nodes)(CUgraph, CUgraphNode *, size_t *) = reader->functions->get_nodes;
+	size_t count = 0;
+
+	if (depth == DEPTH_MAX || get_nodes(graph, NULL, &count) || !count)
+		return;
+
+	size_t bytes = count * sizeof(CUgraphNode);
+	CUgraphNode *nodes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (nodes == MAP_FAILED)
+		return;
+	if (!get_nodes(graph, nodes, &count))
+		for (size_t i = 0; i < count && i < bytes / sizeof(*nodes); i++)
+			read_node(reader, nodes[i], depth);
+	munmap(nodes, bytes);
+}
+
+/* The graph is executable now: `exec`, made with these flags. */
+static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph graph, uint64_t flags)
+{
+	struct reader reader = { gmt_driver_graph_functions(), call, exec, false };
+	int kept_errno = errno;
+
+	if (!gmt_call_is_event(call) || !reader.functions ||
+		!atomic_load_explicit(&nodes_were_seen, memory_order_acquire))
+		return;
+	gmt_call_add(call, 0, &(struct gmt_call_facts){
+		.kind = GMT_KIND_CREATE, .space = GMT_SPACE_GRAPH, .address = exec, .object = flags });
+	read_graph(&reader, graph, 0);
+	if (reader.found)
+		set_add(exec);
+	else
+		set_remove(exec); /* of another graph, which ended with its context */
+	errno = kept_errno;
+}
+
+#define INSTANTIATE(symbol, parameters, arguments, flags) \
+	BEGIN_WRAPPER(CUDA, symbol, parameters) \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_CREATE); \
+		CUresult result = real arguments; \
+		if (!result) \
+			add_executable(&call, N(*exec), graph, flags); \
+		gmt_call_end(&call); \
+		return result; \
+	}
+
+INSTANTIATE(cuGraphInstantiate,
+	(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes),
+	(exec, graph, error_node, log, log_bytes), 0)
+INSTANTIATE(cuGraphInstantiate_v2,
+	(CUgraphExec *exec, CUgraph graph, CUgraphNode *error_node, char *log, size_t log_bytes),
+	(exec, graph, error_node, log, log_bytes), 0)
+INSTANTIATE(cuGraphInstantiateWithFlags, (CUgraphExec *exec, CUgraph graph, unsigned long long flags),
+	(exec, graph, flags), flags)
+INSTANTIATE(cuGraphInstantiateWithParams, (CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about),
+	(exec, graph, about), about->flags)
+INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
+	(CUgraphExec *exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about),
+	(exec, graph, about), about->flags)
+
+#define LAUNCH(symbol, in_stream) \
+	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
+		CUresult result = real(exec, stream); \
+		if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
+			gmt_call_add(&call, 0, &(struct gmt_call_facts){ \
+				.kind = GMT_KIND_LAUNCH, .space = GMT_SPACE_GRAPH, .address = N(exec), .stream = in_stream }); \
+		gmt_call_end(&call); \
+		return result; \
+	}
+
+LAUNCH(cuGraphLaunch, N(stream))
+LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
+
+/* Nothing comes to life; the sampler sees what the device's graphs hold from now on. */
+#define UPLOAD(symbol) \
+	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
+		CUresult result = real(exec, stream); \
+		gmt_call_end(&call); \
+		return result; \
+	}
+
+UPLOAD(cuGraphUpload)
+UPLOAD(cuGraphUpload_ptsz)
+
+BEGIN_WRAPPER(CUDA, cuGraphExecDestroy, (CUgraphExec exec))
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGraphExecDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
+	bool had_nodes = set_find(N(exec)) != NULL;
+
+	set_remove(N(exec));
+	CUresult result = real(exec);
+	if (result && had_nodes)
+		set_add(N(exec));
+	if (had_nodes && gmt_call_is_event(&call))
+		gmt_call_add(&call, (uint32_t)result, &(struct gmt_call_facts){
+			.kind = GMT_KIND_DESTROY, .space = GMT_SPACE_GRAPH, .address = N(exec) });
+	gmt_call_end(&call);
+	return result;
+}
+
+/* A node that was put into a graph by hand. */
+static void add_made_node(const struct gmt_call *call, CUresult result, const CUgraphNodeParams *about)
+{
+	if (result || (about->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && about->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
+		return;
+	gmt_graphs_see_node();
+	if (!gmt_call_is_event(call))
+		return;
+	if (about->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+		gmt_call_add(call, 0, &(struct gmt_call_facts){
+			.kind = GMT_KIND_NODE_FREE, .space = GMT_SPACE_GRAPH, .address = about->free.dptr });
+	else
+		gmt_call_add(call, 0, &(struct gmt_call_facts){
+			.kind = GMT_KIND_NODE_ALLOC, .space = GMT_SPACE_GRAPH, .address = about->alloc.dptr,
+			.size_bytes = about->alloc.bytesize,
+			.device_plus_1 = gmt_location_device_plus_1(&about->alloc.poolProps.location) });
+}
+
+#define ADD_NODE(symbol, parameters, arguments) \
+	BEGIN_WRAPPER(CUDA, symbol, parameters) \
+		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
+		CUresult result = real arguments; \
+		add_made_node(&call, result, about); \
+		gmt_call_end(&call); \
+		return result; \
+	}
+
+ADD_NODE(cuGraphAddNode,
+	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, size_t count, CUgraphNodeParams *about),
+	(node, graph, dependencies, count, about))
+ADD_NODE(cuGraphAddNode_v2,
+	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
+		CUgraphNodeParams *about),
+	(node, graph, dependencies, edges, count, about))
+ADD_NODE(cuGraphAddNode_v3,
+	(CUgraphNode *node, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count,
+		CUgraphNodeParams *about),
+	(node, graph, dependencies, edges, count, about))
+
+void gmt_graphs_see_node(void)
+{
+	atomic_store_explicit(&nodes_were_seen, true, memory_order_release);
+}
+
+#define CAPTURE(symbol, parameters, arguments, change) \
+	BEGIN_WRAPPER(CUDA, symbol, parameters) \
+		CUresult result = real arguments; \
+		gmt_call_count(GMT_HOOK_##symbol); \
+		if (!result) { \
+			atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
+			gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
+		} \
+		return result; \
+	}
+#define TO_GRAPH_PARAMETERS \
+	(CUstream stream, CUgraph graph, const CUgraphNode *dependencies, const CUgraphEdgeData *edges, size_t count, \
+		CUstreamCaptureMode mode)
+#define RECAPTURE_PARAMETERS \
+	(CUstream stream, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback callback, void *data)
+
+CAPTURE(cuStreamBeginCapture, (CUstream stream), (stream), 1)
+CAPTURE(cuStreamBeginCapture_ptsz, (CUstream stream), (stream), 1)
+CAPTURE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode), 1)
+CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode), 1)
+CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS, (stream, graph, dependencies, edges, count, mode), 1)
+CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS, (stream, graph, dependencies, edges, count, mode), 1)
+CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
+CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
+
+/* A capture that was spoilt ends with an error: the stream does not capture any more. */
+#define END_CAPTURE(symbol, in_stream) \
+	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph *graph)) \
+		bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
+			gmt_driver_is_capturing(in_stream); \
+		CUresult result = real(stream, graph); \
+		gmt_call_count(GMT_HOOK_##symbol); \
+		if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
+			atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \
+			gmt_mark(GMT_MARK_KIND_CAPTURED, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
+		} \
+		return result; \
+	}
+
+END_CAPTURE(cuStreamEndCapture, N(stream))
+END_CAPTURE(cuStreamEndCapture_ptsz, OWN(stream))

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* The wrappers of questions to the driver: what it answers the program is worth knowing too. */
+#include "wrappers/wrapper.h"
+
+#include <stdatomic.h>
+
+#include "producer/record_event.h"
+#include "writer/session.h"
+#include "interpose/driver.h"
+
+/* Who asks in a loop and gets the same answer is heard once in this time. */
+enum { AGAIN_NS = 100000000 };
+
+/* Not a lock: two threads at a time are both heard, or neither, of what was said just before. */
+static bool is_new(int device, uint64_t free_bytes, uint64_t total_bytes)
+{
+	static _Atomic uint64_t last_bytes, last_ns;
+	uint64_t now_ns = gmt_clock_monotonic_ns();
+	uint64_t bytes = free_bytes ^ total_bytes << 16 ^ (uint64_t)device << 56;
+
+	if (atomic_load_explicit(&last_bytes, memory_order_relaxed) == bytes &&
+		now_ns - atomic_load_explicit(&last_ns, memory_order_relaxed) < AGAIN_NS)
+		return false;
+	atomic_store_explicit(&last_bytes, bytes, memory_order_relaxed);
+	atomic_store_explicit(&last_ns, now_ns, memory_order_relaxed);
+	return true;
+}
+
+static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total_bytes)
+{
+	struct gmt_ring_event answer = {
+		.stamp = gmt_clock_stamp(),
+		.kind = GMT_RING_SAMPLE,
+		.address = free_bytes,
+		.size_bytes = total_bytes,
+		.object = begin_stamp,
+		.result = GMT_SAMPLE_DRIVER,
+	};
+	struct gmt_driver_place place;
+
+	/* No recording begins because of a question. */
+	if (!gmt_session_is_on())
+		return;
+	place = gmt_driver_place(0);
+	if (place.device < 0 || !is_new(place.device, free_bytes, total_bytes) || !gmt_commit_begin())
+		return;
+	answer.device = place.device;
+	gmt_commit_end(&answer, 1);
+}
+
+BEGIN_WRAPPER(CUDA, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))
+	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemGetInfo_v2, GMT_CALL_DRIVER, GMT_KIND_SET);
+	uint64_t begin_stamp = gmt_clock_stamp();
+	CUresult result = real(free_bytes, total_bytes);
+
+	if (!result && free_bytes && total_bytes && gmt_call_is_event(&call))
+		see_answer(begin_stamp, *free_bytes, *total_bytes);
+	gmt_call_end(&call);
+	return result;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/alone.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "runtime/descriptor.h"
+#include "writer/folder.h"
+#include "producer/thread.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+enum {
+	WATCHED = 32,               /* threads; of more, the others' codes are not known */
+	LINKS = 2,                  /* of /proc/self/task, besides one for each thread */
+	EXIT_CODE_FIELDS = 50,      /* of /proc/PID/stat, between the state and the exit code, which is the last */
+	EXIT_SHIFT = 8,             /* as wait() has it */
+	PIDFD_THREAD = O_EXCL,
+	PIDFD_INFO_EXIT = 1 << 3,
+};
+
+/* The kernel's own, of Linux 6.15. */
+struct pidfd_info {
+	uint64_t mask, cgroup;
+	uint32_t numbers[11];
+	int32_t exit_code;
+};
+
+#define PIDFD_GET_INFO _IOWR(0xFF, 11, struct pidfd_info)
+
+/* The host's threads behind its main thread, from when that has ended on. */
+static struct {
+	uint32_t tid;
+	int fd;
+} watched[WATCHED];
+
+static unsigned watched_count;
+static int tasks = -1; /* /proc/self/task */
+static int main_code, last_code;
+static bool has_last_code;
+
+void gmt_alone_init(void)
+{
+	tasks = gmt_descriptor_has_own_table() ? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	watched_count = 0;
+	main_code = 0;
+	has_last_code = false;
+}
+
+void gmt_alone_forget(void)
+{
+	tasks = -1;
+	watched_count = 0;
+}
+
+/* Whether the main thread has ended; the kernel keeps it as a zombie then, with its code. */
+static bool main_has_ended(int folder)
+{
+	char name[32], text[1024];
+	const char *at;
+	ssize_t length;
+	int fd;
+
+	snprintf(name, sizeof(name), "%d/stat", (int)getpid());
+	fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	text[length > 0 ? length : 0] = 0;
+	at = strrchr(text, ')'); /* behind the name */
+	if (!at || strncmp(at, ") Z", 3) != 0)
+		return false;
+	at = strrchr(text, ' ');
+	main_code = at ? (int)strtol(at, NULL, 10) >> EXIT_SHIFT & 0xff : 0;
+	return true;
+}
+
+static bool watch(void *unused, int folder, const char *name)
+{
+	uint64_t tid;
+
+	(void)unused;
+	(void)folder;
+	if (!gmt_text_parse_u64(name, &tid) || tid == (uint64_t)getpid() || tid == gmt_thread_tid())
+		return true;
+	for (unsigned i = 0; i < watched_count; i++)
+		if (watched[i].tid == tid)
+			return true;
+	watched[watched_count].tid = (uint32_t)tid;
+	watched[watched_count].fd = (int)syscall(SYS_pidfd_open, (pid_t)tid, PIDFD_THREAD);
+	watched_count += watched[watched_count].fd >= 0;
+	return watched_count < WATCHED;
+}
+
+/* Lets go of threads that have ended, and keeps the code of the last of them. */
+static void read_codes(void)
+{
+	for (unsigned i = 0; i < watched_count;) {
+		struct pidfd_info info = { .mask = PIDFD_INFO_EXIT };
+
+		if (ioctl(watched[i].fd, PIDFD_GET_INFO, &info) == 0 && !(info.mask & PIDFD_INFO_EXIT)) {
+			i++;
+			continue;
+		}
+		if (info.mask & PIDFD_INFO_EXIT) {
+			last_code = info.exit_code >> EXIT_SHIFT & 0xff;
+			has_last_code = true;
+		}
+		close(watched[i].fd);
+		watched[i] = watched[--watched_count];
+	}
+}
+
+enum gmt_alone gmt_alone_is(unsigned own)
+{
+	struct stat about;
+	bool is_kept = tasks >= 0, is_alone = false;
+	int folder = tasks;
+
+	/* Among the host's descriptors, nothing is opened while a look without one says no. */
+	if (!is_kept && !stat("/proc/self/task", &about) && about.st_nlink > LINKS + own + 1)
+		return GMT_ALONE_NO;
+	if (!is_kept)
+		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return GMT_ALONE_UNKNOWN;
+	/* One more than ours is there: the main thread, as a zombie. */
+	if (!fstat(folder, &about) && main_has_ended(folder)) {
+		is_alone = about.st_nlink <= LINKS + own + 1;
+		/* Only where the codes can be told in the end, which needs descriptors of our own. */
+		if (is_kept && watched_count < WATCHED && lseek(folder, 0, SEEK_SET) == 0)
+			gmt_folder_visit(folder, watch, NULL);
+		read_codes();
+	}
+	if (!is_kept)
+		close(folder);
+	return is_alone ? GMT_ALONE_YES : GMT_ALONE_NO;
+}
+
+bool gmt_alone_has_one_thread(void)
+{
+	struct stat about;
+
+	return stat("/proc/self/task", &about) || about.st_nlink <= LINKS + 1;
+}
+
+int gmt_alone_exit_code(void)
+{
+	read_codes();
+	return has_last_code ? last_code : main_code;
+}

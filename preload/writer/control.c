@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "system/file_lock.h"
+#include "system/process_start.h"
+#include "system/runtime_folder.h"
+#include "runtime/config.h"
+#include "runtime/descriptor.h"
+#include "producer/clock.h"
+#include "producer/record_event.h"
+#include "writer/folder.h"
+#include "writer/snapshots.h"
+#include "shared_memory/control.h"
+
+enum { TRIES = 16 };
+
+static struct {
+	struct gmt_control *page; /* NULL: there is none */
+	int fd;
+	struct gmt_file_identity file;
+	int folder; /* writer/folder.h */
+	char path[4352];
+} control = { .fd = -1, .folder = -1 };
+
+/* Whether the recorder of the file is gone; what it left behind is of no use to anybody. */
+static bool is_orphan(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	bool is_free = fd >= 0 && gmt_file_lock(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return is_free;
+}
+
+/* A process of the same number is in another container, or was here before. */
+static int create(const char *folder)
+{
+	for (unsigned try = 0; try < TRIES; try++) {
+		char suffix[16] = "";
+
+		if (try)
+			snprintf(suffix, sizeof(suffix), "-%u", try);
+		snprintf(control.path, sizeof(control.path), "%s/%u%s.control", folder, (unsigned)getpid(), suffix);
+		if (is_orphan(control.path))
+			unlink(control.path);
+
+		int fd = open(control.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static bool map(int fd)
+{
+	void *page;
+
+	/* Its space first: a write to a hole of a full tmpfs would be a SIGBUS. */
+	if (!gmt_file_lock(fd) || posix_fallocate(fd, 0, sizeof(struct gmt_control)))
+		return false;
+	page = mmap(NULL, sizeof(struct gmt_control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return false;
+	madvise(page, sizeof(struct gmt_control), MADV_DONTDUMP);
+	control.page = page;
+	return true;
+}
+
+static void write_mode(struct gmt_control *page, enum gmt_mode mode)
+{
+	static const char *const names[] = {
+		[GMT_MODE_FULL] = "full", [GMT_MODE_WINDOW] = "window", [GMT_MODE_AGGREGATE] = "aggregate",
+	};
+
+	snprintf(page->mode, sizeof(page->mode), "%s", names[mode]);
+}
+
+void gmt_control_tell_mode(enum gmt_mode mode)
+{
+	if (control.page)
+		write_mode(control.page, mode);
+}
+
+static void fill_in(const struct gmt_recording *recording)
+{
+	struct gmt_control *page = control.page;
+
+	page->version = GMT_CONTROL_VERSION;
+	page->pid = (uint32_t)getpid();
+	page->start_ticks = gmt_process_start_ticks(getpid());
+	page->start_time_ns = gmt_clock_start.realtime_ns;
+	write_mode(page, gmt_config.mode);
+	snprintf(page->program, sizeof(page->program), "%s", recording->identity.program);
+	/* A reader stands elsewhere: by its whole name. */
+	if (recording->path[0] == '/' || !getcwd(page->path, sizeof(page->path)))
+		page->path[0] = 0;
+	size_t length = strlen(page->path);
+	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "", recording->path);
+	atomic_store(&page->state, gmt_commit_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
+	atomic_store(&page->told_ns, gmt_clock_monotonic_ns());
+	/* The magic makes it whole. */
+	atomic_thread_fence(memory_order_release);
+	memcpy(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic));
+}
+
+void gmt_control_open(const struct gmt_recording *recording)
+{
+	char folder[4096];
+
+	control.page = NULL;
+	if (!gmt_descriptor_may_make_file(sizeof(struct gmt_control)))
+		return;
+	for (int place = 0; place < GMT_RUNTIME_PLACES && !control.page; place++) {
+		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true, folder, sizeof(folder)))
+			continue;
+
+		int fd = create(folder);
+		if (fd < 0)
+			continue;
+		control.fd = gmt_descriptor_move_high(fd);
+		gmt_file_identity_of(control.fd, &control.file);
+		if (map(control.fd)) {
+			control.folder = gmt_folder_keep(folder);
+			break;
+		}
+		unlink(control.path);
+		close(control.fd);
+		control.fd = -1;
+	}
+	if (control.page)
+		fill_in(recording);
+}
+
+static void tell(const struct gmt_stream *stream)
+{
+	struct gmt_control *page = control.page;
+	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED :
+		gmt_commit_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING;
+
+	atomic_store_explicit(&page->state, state, memory_order_relaxed);
+	atomic_store_explicit(&page->threads, stream->threads, memory_order_relaxed);
+	atomic_store_explicit(&page->events, stream->events, memory_order_relaxed);
+	atomic_store_explicit(&page->dropped, stream->dropped, memory_order_relaxed);
+	atomic_store_explicit(&page->file_bytes, gmt_sink_written_bytes(stream->sink), memory_order_relaxed);
+	atomic_store_explicit(&page->snapshots, gmt_snapshots_count(), memory_order_relaxed);
+	atomic_store_explicit(&page->told_ns, gmt_clock_monotonic_ns(), memory_order_relaxed);
+}
+
+static void finish_turn(bool has_failed, const char *answer)
+{
+	struct gmt_control *page = control.page;
+	uint32_t at_work = GMT_CONTROL_AT_WORK;
+
+	page->has_failed = has_failed;
+	snprintf(page->answer, sizeof(page->answer), "%s", answer);
+	/* Pairs with the acquire of the reader. Who waits no longer has set it to IDLE. */
+	atomic_compare_exchange_strong_explicit(&page->turn, &at_work, GMT_CONTROL_ANSWERED, memory_order_release,
+		memory_order_relaxed);
+}
+
+static void set_paused(bool wanted)
+{
+	gmt_commit_pause(wanted);
+	finish_turn(false, wanted ? "paused" : "resumed");
+}
+
+static void take_up(void)
+{
+	static char path[GMT_CONTROL_PATH_BYTES]; /* one caller; stacks may be small */
+	struct gmt_control *page = control.page;
+	uint32_t asked = GMT_CONTROL_ASKED;
+
+	/* Pairs with the release of the reader: verb and argument are there. */
+	if (!atomic_compare_exchange_strong_explicit(&page->turn, &asked, GMT_CONTROL_AT_WORK, memory_order_acquire,
+			memory_order_relaxed))
+		return;
+	snprintf(path, sizeof(path), "%.*s", (int)sizeof(path) - 1, page->argument);
+	switch (page->verb) {
+	case GMT_CONTROL_SNAPSHOT:
+		gmt_snapshots_ask_for(path);
+		break;
+	case GMT_CONTROL_PAUSE:
+		set_paused(true);
+		break;
+	case GMT_CONTROL_RESUME:
+		set_paused(false);
+		break;
+	default:
+		finish_turn(true, "the recorder does not know what is asked; it is of another version");
+	}
+}
+
+void gmt_control_round(const struct gmt_stream *stream)
+{
+	if (!control.page)
+		return;
+	tell(stream);
+	take_up();
+}
+
+void gmt_control_answer(const char *path, const char *why)
+{
+	if (control.page)
+		finish_turn(!path, path ? path : why);
+}
+
+void gmt_control_close(void)
+{
+	if (!control.page)
+		return;
+	atomic_store(&control.page->state, GMT_CONTROL_ENDED);
+	gmt_folder_unlink(control.folder, control.path);
+	gmt_folder_let_go(&control.folder);
+	gmt_control_abandon();
+}
+
+void gmt_control_abandon(void)
+{
+	if (control.page)
+		munmap(control.page, sizeof(*control.page));
+	control.page = NULL;
+	control.folder = -1;
+	gmt_descriptor_close(&control.fd, &control.file);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/modules.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "containers/intern.h"
+#include "containers/vec.h"
+#include "unwind/rules.h"
+#include "runtime/config.h"
+#include "runtime/patience.h"
+#include "writer/session.h"
+#include "interpose/objects.h"
+#include "runtime/hot_data.h"
+
+enum {
+	LOCK_WAIT_NS = 20000000,     /* what the writer waits for: it comes again */
+	UNLOAD_WAIT_NS = 1000000000, /* what an object waits for that will be gone: a machine under load may stop the writer so long */
+	ROWS_MAX = 65536, /* some 6 MiB, when a program loads and unloads without end */
+};
+
+/* One line of the map. Text is kept once: a program loads the same files again and again. */
+struct row {
+	uint64_t start;
+	uint64_t end;
+	uint64_t bias;
+	uint32_t generation;
+	uint32_t path;     /* ids in `texts` */
+	uint32_t build_id;
+};
+
+GMT_TOGETHER __attribute__((aligned(4))) struct gmt_modules_use gmt_modules_used = { .generation = 1, .is_used_since_scan = true };
+static atomic_flag locked = ATOMIC_FLAG_INIT;
+static struct {
+	GMT_VEC(struct row) rows;
+	GMT_VEC(uint32_t) newest; /* rows that no later one has taken the addresses of */
+	struct gmt_intern texts;
+	unsigned long long adds; /* the loader's counters at the last scan */
+	unsigned long long subs;
+} modules;
+
+uint32_t gmt_modules_use(void)
+{
+	/* Pairs with the release in gmt_modules_unloaded. */
+	uint32_t now = atomic_load_explicit(&gmt_modules_used.generation, memory_order_acquire);
+
+	/* Looked at before they are written: all threads share the line. */
+	if (atomic_load_explicit(&gmt_modules_used.used_generation, memory_order_relaxed) != now)
+		atomic_store(&gmt_modules_used.used_generation, now);
+	if (!atomic_load_explicit(&gmt_modules_used.is_used_since_scan, memory_order_relaxed))
+		atomic_store(&gmt_modules_used.is_used_since_scan, true);
+	return atomic_load_explicit(&gmt_modules_used.is_full, memory_order_relaxed) ? 0 : now;
+}
+
+void gmt_modules_unloaded(void)
+{
+	uint32_t now = atomic_load(&gmt_modules_used.generation);
+
+	/* Where no stack is of this generation, none can be mistaken. Two that unload at one time make one new one. */
+	if (atomic_load(&gmt_modules_used.used_generation) == now)
+		atomic_compare_exchange_strong_explicit(&gmt_modules_used.generation, &now, now + 1, memory_order_release,
+			memory_order_relaxed);
+}
+
+static bool has_counters(size_t size)
+{
+	return size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(((struct dl_phdr_info *)NULL)->dlpi_subs);
+}
+
+static int read_unload_count(struct dl_phdr_info *info, size_t size, void *ret_count)
+{
+	if (has_counters(size))
+		*(uint64_t *)ret_count = info->dlpi_subs;
+	return 1; /* every object tells the same */
+}
+
+uint64_t gmt_modules_unload_count(void)
+{
+	uint64_t count = 0;
+
+	gmt_objects_visit(read_unload_count, &count);
+	return count;
+}
+
+/* Waits for a thread that has the lock for microseconds, but may be stopped by the scheduler meanwhile. */
+static bool lock(uint64_t wait_ns)
+{
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
+
+	while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
+		if (!gmt_patience_rest(&patience))
+			return false;
+	return true;
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear_explicit(&locked, memory_order_release);
+}
+
+void gmt_modules_reset_lock(void)
+{
+	unlock();
+}
+
+static void read_build_id(const ElfW(Phdr) *segment, uint64_t bias, struct gmt_module_info *module)
+{
+	const char *at = (const char *)(bias + segment->p_vaddr);
+	const char *end = at + segment->p_memsz;
+
+	while (at + sizeof(ElfW(Nhdr)) <= end) {
+		const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
+		const char *name = at + sizeof(*note);
+		const unsigned char *value = (const unsigned char *)name + ((note->n_namesz + 3u) & ~3u);
+
+		at = (const char *)value + ((note->n_descsz + 3u) & ~3u);
+		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 || memcmp(name, "GNU", 4) != 0)
+			continue;
+		for (unsigned i = 0; i < note->n_descsz && i < sizeof(module->build_id) / 2; i++)
+			snprintf(module->build_id + 2 * i, 3, "%02x", value[i]);
+		return;
+	}
+}
+
+static void describe(const struct dl_phdr_info *info, struct gmt_module_info *module)
+{
+	module->start = UINT64_MAX;
+	module->bias = info->dlpi_addr;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t low = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		module->start = low < module->start ? low : module->start;
+		module->end = low + segment->p_memsz > module->end ? low + segment->p_memsz : module->end;
+	}
+	for (unsigned i = 0; i < info->dlpi_phnum && !module->build_id[0]; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t low = info->dlpi_addr + segment->p_vaddr;
+
+		/* Only what is mapped can be read. */
+		if (segment->p_type == PT_NOTE && low >= module->start && low + segment->p_memsz <= module->end)
+			read_build_id(segment, info->dlpi_addr, module);
+	}
+}
+
+/* The program has no name, and one that was loaded by a relative path is found from here only. */
+static void set_path(const char *name, struct gmt_module_info *module)
+{
+	size_t used = 0;
+
+	if (!name[0]) {
+		ssize_t length = readlink("/proc/self/exe", module->path, sizeof(module->path) - 1);
+
+		module->path[length > 0 ? length : 0] = 0;
+		return;
+	}
+	if (name[0] != '/' && strchr(name, '/') && getcwd(module->path, sizeof(module->path) / 2)) {
+		used = strlen(module->path);
+		module->path[used++] = '/';
+	}
+	snprintf(module->path + used, sizeof(module->path) - used, "%s", name);
+}
+
+static const char *text_of(uint32_t id)
+{
+	return gmt_intern_get(&modules.texts, id)->bytes;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_known(const struct gmt_module_info *module, const char *name)
+{
+	for (size_t i = 0; i < modules.newest.count; i++) {
+		const struct row *known = &modules.rows.items[modules.newest.items[i]];
+
+		if (known->start == module->start && known->end == module->end)
+			return (!name[0] || strcmp(base_name(name), base_name(text_of(known->path))) == 0) &&
+				strcmp(text_of(known->build_id), module->build_id) == 0;
+	}
+	return false;
+}
+
+/* What had these addresses has them no more. */
+static void take_addresses(uint64_t start, uint64_t end)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < modules.newest.count; i++) {
+		const struct row *row = &modules.rows.items[modules.newest.items[i]];
+
+		if (row->start >= end || start >= row->end)
+			modules.newest.items[kept++] = modules.newest.items[i];
+	}
+	modules.newest.count = kept;
+}
+
+static void add(const struct gmt_module_info *module)
+{
+	struct row row = {
+		.start = module->start,
+		.end = module->end,
+		.bias = module->bias,
+		.generation = module->generation,
+	};
+	uint32_t *newest;
+	struct row *added;
+
+	/* Stacks that are taken from now on could be told by nobody: none are. */
+	if (modules.rows.count >= ROWS_MAX) {
+		if (!atomic_exchange(&gmt_modules_used.is_full, true))
+			gmt_session_note("libraries were loaded and unloaded too often: later events have no native stacks");
+		return;
+	}
+	if (!gmt_intern_text(&modules.texts, module->path, &row.path) ||
+		!gmt_intern_text(&modules.texts, module->build_id, &row.build_id) ||
+		!gmt_vec_reserve(&modules.newest, 1) || !(added = gmt_vec_push(&modules.rows)))
+		return;
+	*added = row;
+	take_addresses(row.start, row.end);
+	newest = gmt_vec_push(&modules.newest);
+	if (newest)
+		*newest = (uint32_t)modules.rows.count - 1;
+}
+
+static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct gmt_module_info module = { .generation = atomic_load(&gmt_modules_used.generation) };
+	bool *first = argument;
+
+	if (*first && has_counters(size)) {
+		/* The loader counts its doings: when nothing came or went there is nothing to read. */
+		if (modules.rows.count && info->dlpi_adds == modules.adds && info->dlpi_subs == modules.subs)
+			return 1;
+		/* Also what went by a way that is not ours (a dlclose that is bound to libc's own, libc itself). */
+		if (info->dlpi_subs != modules.subs) {
+			gmt_rules_pause();
+			gmt_rules_resume(true);
+		}
+		modules.adds = info->dlpi_adds;
+		modules.subs = info->dlpi_subs;
+	}
+	*first = false;
+
+	describe(info, &module);
+	if (module.end && !is_known(&module, info->dlpi_name)) {
+		set_path(info->dlpi_name, &module);
+		add(&module);
+	}
+	return 0;
+}
+
+static bool scan(uint64_t wait_ns)
+{
+	bool first = true;
+
+	/* Without a stack since the last time, nobody asks what was there meanwhile. */
+	if (!atomic_load(&gmt_modules_used.is_used_since_scan))
+		return true;
+	if (!lock(wait_ns))
+		return false;
+	atomic_store(&gmt_modules_used.is_used_since_scan, false);
+	gmt_objects_visit(note_down, &first);
+	unlock();
+	return true;
+}
+
+void gmt_modules_scan(void)
+{
+	scan(LOCK_WAIT_NS);
+}
+
+void gmt_modules_scan_before_unload(void)
+{
+	static atomic_flag is_told = ATOMIC_FLAG_INIT;
+
+	if (!scan(UNLOAD_WAIT_NS) && !atomic_flag_test_and_set(&is_told))
+		gmt_session_note("a library was unloaded before it was noted down, as the recorder's thread did not run: "
+			"frames in it may have no name");
+}
+
+bool gmt_modules_get(uint32_t index, struct gmt_module_info *ret_module)
+{
+	bool found = false;
+
+	if (!lock(LOCK_WAIT_NS))
+		return false;
+	if (index < modules.rows.count) {
+		const struct row *row = &modules.rows.items[index];
+
+		*ret_module = (struct gmt_module_info){
+			.generation = row->generation,
+			.start = row->start,
+			.end = row->end,
+			.bias = row->bias,
+		};
+		snprintf(ret_module->path, sizeof(ret_module->path), "%s", text_of(row->path));
+		snprintf(ret_module->build_id, sizeof(ret_module->build_id), "%s", text_of(row->build_id));
+		found = true;
+	}
+	unlock();
+	return found;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/open_files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/config.h"
+#include "runtime/descriptor.h"
+#include "producer/clock.h"
+#include "writer/run_note.h"
+#include "shared_memory/shared_recording_owner.h"
+
+/* The folder part of `path`, for memory that /dev/shm has no room for. */
+static void folder_of(const char *path, char *ret_folder, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		snprintf(ret_folder, bytes, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	else
+		snprintf(ret_folder, bytes, ".");
+}
+
+/* Whose the memory is, for who finds it when the process was killed. */
+static const struct gmt_leftover_owner *own_name(const struct gmt_recording *recording, const char *folder)
+{
+	static struct gmt_leftover_owner owner; /* one caller; stacks may be small */
+	static char whole[PATH_MAX];
+	const char *slash = strrchr(recording->path, '/');
+
+	gmt_leftover_owner_init(&owner);
+	snprintf(owner.host, sizeof(owner.host), "%s", recording->identity.host);
+	owner.file_device = recording->file.device;
+	owner.file_inode = recording->file.number;
+	if (!realpath(folder, whole) || snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
+		slash ? slash + 1 : recording->path) >= (int)sizeof(owner.path))
+		owner.path[0] = 0;
+	owner.start_time_ns = gmt_clock_start.realtime_ns;
+	owner.start_stamp = gmt_clock_start.stamp;
+	memcpy(owner.recording, recording->name, sizeof(owner.recording));
+	memcpy(owner.run, gmt_config.run, sizeof(owner.run));
+	return &owner;
+}
+
+static bool open_depot(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	recording->area = area;
+	recording->depot = gmt_depot_open(gmt_area_depot(area), area->header->depot_bytes,
+		atomic_load(&area->depot_ready_bytes));
+	if (!recording->depot)
+		snprintf(ret_why, why_bytes, "no memory for the recorder");
+	return recording->depot;
+}
+
+static bool open_area(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	static char folder[4352]; /* one caller; stacks may be small */
+
+	folder_of(recording->path, folder, sizeof(folder));
+	if (!gmt_area_open(area, own_name(recording, folder), folder, ret_why, why_bytes))
+		return false;
+	if (open_depot(recording, area, ret_why, why_bytes))
+		return true;
+	gmt_area_unlink(area);
+	return false;
+}
+
+static bool open_all(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
+		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves the recorder no descriptor");
+		return false;
+	}
+	gmt_identifier_make(recording->name);
+	recording->fd = gmt_output_create(gmt_config.output, &recording->identity, recording->path, sizeof(recording->path),
+		ret_why, why_bytes);
+	if (recording->fd < 0)
+		return false;
+	gmt_file_identity_of(recording->fd, &recording->file);
+	if (recording->area || open_area(recording, area, ret_why, why_bytes))
+		return true;
+	unlink(recording->path);
+	gmt_descriptor_close(&recording->fd, &recording->file);
+	return false;
+}
+
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	if (open_all(recording, area, ret_why, why_bytes))
+		return true;
+	gmt_run_note_failure(ret_why);
+	return false;
+}
+
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+{
+	return gmt_area_open_in_memory(area, ret_why, why_bytes) && open_depot(recording, area, ret_why, why_bytes);
+}

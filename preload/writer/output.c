@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "system/recording_name.h"
+#include "base/text.h"
+#include "runtime/descriptor.h"
+
+enum { TRIES = 10000 };
+
+/* By how many jobs each launcher runs, the most specific first. */
+static const char *const rank_names[] = {
+	"RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
+	"FLUX_TASK_RANK",
+};
+static const char *const local_rank_names[] = {
+	"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+	"SLURM_LOCALID", "FLUX_TASK_LOCAL_ID",
+};
+
+static int32_t first_number(const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *text = getenv(names[i]);
+		uint64_t value;
+
+		if (text && gmt_text_parse_u64(text, &value) && value <= INT32_MAX)
+			return (int32_t)value;
+	}
+	return -1;
+}
+
+void gmt_identity_init(struct gmt_identity *ret_identity)
+{
+	static char executable[4096]; /* one caller; stacks may be small */
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+
+	memset(ret_identity, 0, sizeof(*ret_identity));
+	ret_identity->time_s = time(NULL);
+	ret_identity->rank = first_number(rank_names, sizeof(rank_names) / sizeof(*rank_names));
+	ret_identity->local_rank = first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
+	if (gethostname(ret_identity->host, sizeof(ret_identity->host) - 1))
+		strcpy(ret_identity->host, "localhost");
+	executable[length > 0 ? length : 0] = 0;
+
+	const char *slash = strrchr(executable, '/');
+	snprintf(ret_identity->program, sizeof(ret_identity->program), "%s", slash ? slash + 1 : "program");
+}
+
+struct name {
+	char *text;
+	size_t length;
+	size_t bytes;
+	bool too_long;
+};
+
+static void append(struct name *name, const char *text, size_t length)
+{
+	if (name->length + length >= name->bytes) {
+		name->too_long = true;
+		return;
+	}
+	memcpy(name->text + name->length, text, length);
+	name->length += length;
+	name->text[name->length] = 0;
+}
+
+static void append_text(struct name *name, const char *text)
+{
+	append(name, text, strlen(text));
+}
+
+/* A value from outside is one part of a path, never several. */
+static void append_part(struct name *name, const char *text)
+{
+	for (; *text; text++)
+		append(name, *text == '/' ? "_" : text, 1);
+}
+
+static void append_number(struct name *name, int64_t number)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%lld", (long long)number);
+	append_text(name, digits);
+}
+
+static void append_time(struct name *name, int64_t time_s)
+{
+	char text[32];
+	time_t now = (time_t)time_s;
+	struct tm local;
+
+	/* UTC: localtime takes a lock and reads files. */
+	gmtime_r(&now, &local);
+	strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+	append_text(name, text);
+}
+
+static void append_rank(struct name *name, int32_t rank)
+{
+	append_text(name, ".r");
+	append_number(name, rank);
+}
+
+/* %q{VAR}: `at` stands behind the q. The address behind the brace, or NULL. */
+static const char *append_variable(struct name *name, const char *at)
+{
+	char variable[128];
+	const char *end = *at == '{' ? strchr(at, '}') : NULL;
+
+	if (!end || (size_t)(end - at) > sizeof(variable))
+		return NULL;
+	snprintf(variable, sizeof(variable), "%.*s", (int)(end - at - 1), at + 1);
+
+	const char *value = getenv(variable);
+	append_part(name, value ? value : "");
+	return end + 1;
+}
+
+static bool says_rank(const char *template)
+{
+	for (const char *at = strchr(template, '%'); at && at[1]; at = strchr(at + 2, '%'))
+		if (at[1] == 'r' || at[1] == 'l')
+			return true;
+	return false;
+}
+
+/* Returns where ".r<rank>" goes: behind the first %h, else in front of the suffix. */
+static const char *rank_place(const char *template, const struct gmt_identity *identity)
+{
+	if (identity->rank < 0 || says_rank(template))
+		return NULL;
+
+	const char *host = strstr(template, "%h");
+	return host ? host + 2 : gmt_recording_name_suffix(template);
+}
+
+bool gmt_output_expand(const char *template, const struct gmt_identity *identity, uint32_t number,
+	char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
+{
+	struct name name = { .text = ret_path, .bytes = path_bytes };
+	const char *ranked = rank_place(template, identity);
+
+	ret_path[0] = 0;
+	if (template[0] != '/' && identity->folder[0]) {
+		append_text(&name, identity->folder);
+		append_text(&name, "/");
+	}
+	for (const char *at = template; at && (*at || at == ranked);) {
+		if (at == ranked) {
+			append_rank(&name, identity->rank);
+			ranked = NULL;
+			continue;
+		}
+		if (*at != '%') {
+			append(&name, at++, 1);
+			continue;
+		}
+		at += 2;
+		switch (at[-1]) {
+		case 'p': append_number(&name, getpid()); break;
+		case 'h': append_part(&name, identity->host); break;
+		case 'e': append_part(&name, identity->program); break;
+		case 't': append_time(&name, identity->time_s); break;
+		case 'r': append_number(&name, identity->rank < 0 ? 0 : identity->rank); break;
+		case 'l': append_number(&name, identity->local_rank < 0 ? 0 : identity->local_rank); break;
+		case 'n': append_number(&name, number); break;
+		case '%': append_text(&name, "%"); break;
+		case 'q': at = append_variable(&name, at); break;
+		default: at = NULL;
+		}
+		if (!at) {
+			snprintf(ret_why, why_bytes, "output=%s has a token that is none of "
+				"%%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%", template);
+			return false;
+		}
+	}
+	if (name.too_long)
+		snprintf(ret_why, why_bytes, "output=%.64s... makes a name that is too long", template);
+	return !name.too_long;
+}
+
+/* mkdir -p for the folders in front of the last slash; failures show when the file is created. */
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+}
+
+int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
+	size_t path_bytes, char *ret_why, size_t why_bytes)
+{
+	bool numbered = strstr(template, "%n") != NULL;
+
+	for (uint32_t number = 0; number < TRIES; number++) {
+		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why, why_bytes))
+			return -1;
+		if (number && !numbered)
+			gmt_recording_name_number(ret_path, path_bytes, number); /* the 16 bytes are for it */
+		make_folders(ret_path);
+
+		/*
+		 * Stacks and arguments are nobody else's business; and what another user planted is not followed. It
+		 * is read, too, when it is folded (writer/rotation_rewrite.h).
+		 */
+		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0)
+			return gmt_descriptor_move_high(fd);
+		if (errno != EEXIST)
+			break;
+		/* Not so of pipes and sockets, which anybody can plant. */
+		if (gmt_file_is_device(ret_path)) {
+			snprintf(ret_why, why_bytes, "%.512s is a device; output= names a file", ret_path);
+			return -1;
+		}
+	}
+	snprintf(ret_why, why_bytes, "%.512s: %s", ret_path, strerror(errno));
+	return -1;
+}

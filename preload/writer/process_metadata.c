@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/process_metadata.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "hooks/call_counts.h"
+#include "runtime/config.h"
+#include "producer/clock.h"
+#include "writer/modules.h"
+#include "producer/overhead.h"
+#include "writer/samples.h"
+#include "writer/snapshots.h"
+#include "interpose/unhooked.h"
+
+static struct gmt_slice slice(const char *text)
+{
+	return (struct gmt_slice){ text, (uint32_t)strlen(text) };
+}
+
+/* The arguments as the kernel keeps them, each ended by a NUL. */
+static struct gmt_slice read_command(char *to, size_t bytes)
+{
+	size_t length = 0;
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+
+	for (ssize_t got = 1; fd >= 0 && got > 0 && length < bytes;) {
+		got = read(fd, to + length, bytes - length);
+		length += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return (struct gmt_slice){ to, (uint32_t)length };
+}
+
+static void write_option(void *context, const char *key, const char *value)
+{
+	struct gmt_option row = { slice(key), slice(value) };
+
+	const struct gmt_facts *facts = context;
+
+	facts->write(facts->context, GMT_RECORD_OPTION, &row, 1);
+}
+
+static void write_process(const struct gmt_facts *facts)
+{
+	static char command[64 << 10], executable[4096], directory[4096];
+	const struct gmt_recording *recording = facts->recording;
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	struct utsname machine;
+
+	executable[length > 0 ? length : 0] = 0;
+	snprintf(directory, sizeof(directory), "%s", recording->identity.folder);
+	if (!gmt_config.command || (!directory[0] && !getcwd(directory, sizeof(directory))))
+		directory[0] = 0;
+	if (uname(&machine))
+		machine.machine[0] = 0;
+
+	struct gmt_process row = {
+		.pid = (uint32_t)getpid(),
+		.parent_pid = (uint32_t)getppid(),
+		.rank = recording->identity.rank,
+		.local_rank = recording->identity.local_rank,
+		.start_time_ns = gmt_clock_start.realtime_ns,
+		.start_stamp = gmt_clock_start.stamp,
+		.host = slice(recording->identity.host),
+		.executable = slice(executable),
+		.command = gmt_config.command ? read_command(command, sizeof(command)) : (struct gmt_slice){ command, 0 },
+		.directory = slice(directory),
+		.shim_version = slice(GMT_PROGRAM_VERSION),
+		.machine = slice(machine.machine),
+		.recording = slice(recording->name),
+		.run = slice(gmt_config.run),
+	};
+	facts->write(facts->context, GMT_RECORD_PROCESS, &row, 1);
+}
+
+static void write_devices(const struct gmt_facts *facts)
+{
+	for (uint32_t i = 0; i < facts->recording->device_count; i++) {
+		const struct gmt_driver_device_info *info = &facts->recording->devices[i];
+		struct gmt_device row = {
+			.ordinal = i,
+			.name = slice(info->name),
+			.uuid = slice(info->uuid),
+			.total_bytes = info->total_bytes,
+		};
+
+		facts->write(facts->context, GMT_RECORD_DEVICE, &row, 1);
+	}
+}
+
+static void write_modules(struct gmt_facts *facts)
+{
+	static struct gmt_module_info info;
+
+	gmt_modules_scan();
+	while (gmt_modules_get(facts->modules_written, &info)) {
+		struct gmt_module row = {
+			.id = ++facts->modules_written,
+			.generation = info.generation,
+			.start = info.start,
+			.end = info.end,
+			.bias = info.bias,
+			.path = slice(info.path),
+			.build_id = slice(info.build_id),
+		};
+
+		facts->write(facts->context, GMT_RECORD_MODULE, &row, 1);
+	}
+}
+
+/* Each line that is there by now and has not been written. */
+static void write_notes_of(const struct gmt_facts *facts, const struct gmt_recording_notes *notes, bool *is_written)
+{
+	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
+		/* Pairs with the release in session.c. */
+		if (is_written[i] || !atomic_load_explicit(&notes->is_there[i], memory_order_acquire))
+			continue;
+
+		struct gmt_note row = { slice(notes->text[i]) };
+
+		is_written[i] = true;
+		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
+	}
+}
+
+static void write_notes(struct gmt_facts *facts)
+{
+	write_notes_of(facts, &facts->recording->notes, facts->note_written);
+	write_notes_of(facts, &facts->recording->faults, facts->fault_written);
+}
+
+static void write_clock(const struct gmt_facts *facts)
+{
+	struct gmt_clock_moment now = gmt_clock_now();
+	struct gmt_clock row = { now.stamp, now.monotonic_ns, now.realtime_ns };
+
+	facts->write(facts->context, GMT_RECORD_CLOCK, &row, 1);
+}
+
+void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count)
+{
+	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
+
+	facts->write(facts->context, GMT_RECORD_DROP, &row, 1);
+}
+
+static void write_losses(struct gmt_facts *facts, bool all)
+{
+	static const char *const reasons[] = {
+#define GMT_LOSS(name, reason) reason,
+#include "format/losses.def"
+#undef GMT_LOSS
+	};
+	static const char *const notes[GMT_LOSS_COUNT] = {
+		[GMT_LOSS_STACK] = "stacks did not fit into the recorder's memory; their events are there without a stack",
+		[GMT_LOSS_PYTHON] = "stacks have no Python frames: another interpreter of the process may have run on the "
+			"thread, which cannot be told before Python 3.12",
+	};
+	char text[GMT_RECORDING_NOTE_BYTES];
+
+	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++) {
+		uint64_t count = atomic_load_explicit(&facts->recording->losses[loss], memory_order_relaxed);
+
+		/* A note is a line each time, and stacks may be lost for weeks: when it has doubled, and at the end. */
+		if (count == facts->losses_written[loss] ||
+			(loss >= GMT_LOSS_STACK && !all && count < 2 * facts->losses_written[loss]))
+			continue;
+		facts->losses_written[loss] = count;
+		if (reasons[loss]) {
+			gmt_facts_drop(facts, 0, reasons[loss], count);
+			continue;
+		}
+		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, notes[loss]);
+		struct gmt_note row = { slice(text) };
+		facts->write(facts->context, GMT_RECORD_NOTE, &row, 1);
+	}
+}
+
+static struct gmt_api api_of(uint16_t hook)
+{
+	return (struct gmt_api){
+		.id = hook,
+		.name = slice(gmt_hooks[hook].library == GMT_LIBRARY_C10 ? gmt_hooks[hook].base : gmt_hooks[hook].symbol),
+		.library = slice(gmt_library_name(gmt_hooks[hook].library)),
+	};
+}
+
+void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
+{
+	/* What the program says itself comes by no hook. */
+	if (hook == GMT_HOOK_NONE || facts->api_written[hook])
+		return;
+
+	struct gmt_api row = api_of(hook);
+
+	facts->api_written[hook] = true;
+	facts->write(facts->context, GMT_RECORD_API, &row, 1);
+}
+
+void gmt_facts_all_apis(const struct gmt_facts *facts)
+{
+	static struct gmt_api rows[GMT_HOOK_COUNT];
+	uint32_t count = 0;
+
+	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
+		rows[count++] = api_of(hook);
+	facts->write(facts->context, GMT_RECORD_API, rows, count);
+}
+
+/* Of functions whose count has changed; `all`: of those too that nobody called. */
+static void write_calls(struct gmt_facts *facts, bool all)
+{
+	static struct gmt_api apis[GMT_HOOK_COUNT];
+	static struct gmt_calls calls[GMT_HOOK_COUNT];
+	uint32_t api_count = 0, call_count = 0;
+
+	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
+		uint64_t count = gmt_calls_made(hook);
+
+		if (count == facts->calls_written[hook] && !(all && !count))
+			continue;
+		if (!facts->api_written[hook])
+			apis[api_count++] = api_of(hook);
+		facts->api_written[hook] = true;
+		facts->calls_written[hook] = count;
+		calls[call_count++] = (struct gmt_calls){ hook, count };
+	}
+	if (api_count)
+		facts->write(facts->context, GMT_RECORD_API, apis, api_count);
+	if (call_count)
+		facts->write(facts->context, GMT_RECORD_CALLS, calls, call_count);
+}
+
+static void write_overhead(const struct gmt_facts *facts)
+{
+	struct gmt_overhead row = gmt_overhead_now();
+
+	facts->write(facts->context, GMT_RECORD_OVERHEAD, &row, 1);
+}
+
+static void write_unhooked(struct gmt_facts *facts)
+{
+	static const char *const roads[] = {
+		[GMT_ROAD_DLSYM] = "dlsym", [GMT_ROAD_PROC_ADDRESS] = "cuGetProcAddress",
+	};
+	enum gmt_road road;
+	const char *name;
+
+	for (; (name = gmt_unhooked_get(facts->unhooked_written, &road)) != NULL; facts->unhooked_written++) {
+		struct gmt_unhooked row = { slice(name), slice(roads[road]) };
+
+		facts->write(facts->context, GMT_RECORD_UNHOOKED, &row, 1);
+	}
+}
+
+static void see_use(const struct gmt_sample *rows, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (rows[i].known & GMT_SAMPLE_DRIVER)
+			gmt_snapshots_see_use((int16_t)rows[i].device, rows[i].total_bytes - rows[i].free_bytes);
+}
+
+void gmt_facts_samples(const struct gmt_facts *facts)
+{
+	static struct gmt_sample samples[16];
+	static struct gmt_pool pools[64];
+	uint32_t count;
+
+	while ((count = gmt_samples_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
+		facts->write(facts->context, GMT_RECORD_POOL, pools, count);
+	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0) {
+		see_use(samples, count);
+		facts->write(facts->context, GMT_RECORD_SAMPLE, samples, count);
+	}
+}
+
+void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring)
+{
+	struct gmt_thread row = {
+		.id = ring->thread,
+		.tid = ring->tid,
+		.name = { ring->thread_name, (uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
+	};
+
+	facts->write(facts->context, GMT_RECORD_THREAD, &row, 1);
+}
+
+void gmt_facts_begin(struct gmt_facts *facts)
+{
+	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns, gmt_clock_start.realtime_ns };
+
+	write_process(facts);
+	gmt_config_list(write_option, facts);
+	write_devices(facts);
+	facts->write(facts->context, GMT_RECORD_CLOCK, &start, 1);
+}
+
+void gmt_facts_update(struct gmt_facts *facts)
+{
+	write_modules(facts);
+	write_notes(facts);
+	write_losses(facts, false);
+	gmt_facts_samples(facts);
+	write_calls(facts, false);
+	write_unhooked(facts);
+	write_overhead(facts);
+	write_clock(facts);
+}
+
+void gmt_facts_end(struct gmt_facts *facts)
+{
+	write_losses(facts, true);
+	write_calls(facts, true);
+}

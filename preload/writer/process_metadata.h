@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_WRITER_PROCESS_METADATA_H
+#define GMT_WRITER_PROCESS_METADATA_H
+
+/*
+ * What the file says besides events and their stacks: the process, its options and devices, the loaded
+ * modules, clocks, notes, losses, names of functions and threads. Used by the writer alone.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hooks/hooks.h"
+#include "writer/recording.h"
+#include "producer/ring.h"
+#include "format/format.h"
+
+struct gmt_facts {
+	struct gmt_recording *recording;
+	/* Puts rows into the file. */
+	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
+	void *context; /* handed to it */
+	uint32_t modules_written;
+	bool note_written[GMT_RECORDING_NOTES];
+	bool fault_written[GMT_RECORDING_NOTES];
+	uint64_t losses_written[GMT_LOSS_COUNT];
+	bool api_written[GMT_HOOK_COUNT];
+	uint64_t calls_written[GMT_HOOK_COUNT];
+	uint32_t unhooked_written;
+};
+
+/* What is known at the start; the file's first records. */
+void gmt_facts_begin(struct gmt_facts *facts);
+
+/* What is new since the last time, and the time itself. Before each sync point. */
+void gmt_facts_update(struct gmt_facts *facts);
+
+/* What is known only at the end: which functions were never called. */
+void gmt_facts_end(struct gmt_facts *facts);
+
+/* What the sampler was told since the last time; gmt_facts_update does that too. */
+void gmt_facts_samples(const struct gmt_facts *facts);
+
+/* The name of a function, when it is met for the first time. */
+void gmt_facts_api(struct gmt_facts *facts, uint16_t hook);
+
+/* The names of all functions, met or not. */
+void gmt_facts_all_apis(const struct gmt_facts *facts);
+
+/* The thread that has this ring. */
+void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring);
+
+/* Events that were lost: `count` in all, by the thread of that id (0: none). */
+void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/remove_dead.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "writer/folder.h"
+#include "shared_memory/shared_recording_owner.h"
+
+enum { SEEN = 1024, NAME_BYTES = 64, YOUNG_S = 60 };
+
+/* One caller; stacks may be small. */
+static struct leftover {
+	char name[NAME_BYTES];
+	int64_t time_s;
+	uint64_t bytes;
+	bool is_whole;   /* it got so far that something can be recovered */
+	bool is_useless; /* nothing, or for a file that is gone */
+} leftovers[SEEN];
+
+static bool is_name(const char *name)
+{
+	size_t length = strlen(name);
+	const char *digits = strncmp(name, ".gpumemtrace-", 13) ? name : name + 13;
+
+	return length > 5 && length < NAME_BYTES && !strcmp(name + length - 5, ".area") && *digits >= '0' && *digits <= '9';
+}
+
+/* Fills in what there is to know of a file; false when it is to stay as it is. */
+static bool look_at(int folder, const char *name, struct leftover *ret_leftover)
+{
+	static struct gmt_leftover_owner owner;
+	struct stat about;
+	char magic[sizeof(GMT_LEFTOVER_MAGIC) - 1] = "";
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	bool is_ours = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+		time(NULL) - about.st_mtime >= YOUNG_S;
+
+	if (is_ours) {
+		bool is_whole = pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+			!memcmp(magic, GMT_LEFTOVER_MAGIC, sizeof(magic)) &&
+			pread(fd, &owner, sizeof(owner), offsetof(struct gmt_leftover_header, owner)) == sizeof(owner);
+
+		if (!is_whole)
+			memset(&owner, 0, sizeof(owner));
+		owner.path[sizeof(owner.path) - 1] = 0;
+		is_ours = !gmt_leftover_is_used(fd, &owner);
+		*ret_leftover = (struct leftover){
+			.time_s = about.st_mtime,
+			.bytes = (uint64_t)about.st_blocks * 512,
+			.is_whole = is_whole,
+			.is_useless = !is_whole || !gmt_leftover_has_file(&owner),
+		};
+		snprintf(ret_leftover->name, sizeof(ret_leftover->name), "%s", name);
+	}
+	if (fd >= 0)
+		close(fd);
+	return is_ours;
+}
+
+static int badness(const struct leftover *leftover)
+{
+	return !leftover->is_whole + leftover->is_useless;
+}
+
+static size_t worst_of(size_t count)
+{
+	size_t worst = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (badness(&leftovers[i]) != badness(&leftovers[worst]) ?
+			badness(&leftovers[i]) > badness(&leftovers[worst]) :
+			leftovers[i].time_s < leftovers[worst].time_s)
+			worst = i;
+	return worst;
+}
+
+struct found {
+	size_t count;
+	uint64_t bytes;
+};
+
+static bool add(void *user, int folder, const char *name)
+{
+	struct found *found = user;
+
+	if (is_name(name) && look_at(folder, name, &leftovers[found->count]))
+		found->bytes += leftovers[found->count++].bytes;
+	return found->count < SEEN;
+}
+
+void gmt_leftovers_bound(const char *folder)
+{
+	struct found found = { 0 };
+	int entries = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (entries < 0)
+		return;
+	gmt_folder_visit(entries, add, &found);
+	while (found.count) {
+		size_t worst = worst_of(found.count);
+
+		if (leftovers[worst].is_whole && found.count <= GMT_LEFTOVERS_MAX && found.bytes <= GMT_LEFTOVERS_MAX_BYTES)
+			break;
+		unlinkat(entries, leftovers[worst].name, 0);
+		found.bytes -= leftovers[worst].bytes;
+		leftovers[worst] = leftovers[--found.count];
+	}
+	close(entries);
+}

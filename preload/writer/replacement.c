@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/replacement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/descriptor.h"
+#include "writer/folder.h"
+
+enum { TRIES = 8 };
+
+static const char suffix[] = ".fold";
+
+/* Where the file of a descriptor lies now. False when it is nowhere. */
+static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why, uint32_t why_bytes)
+{
+	char link[64];
+	struct stat about;
+
+	if (!gmt_file_identity_holds(fd, file)) {
+		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		return false;
+	}
+	snprintf(link, sizeof(link), GMT_DESCRIPTOR_PATH, fd);
+	ssize_t length = readlink(link, ret_path, GMT_BESIDE_PATH_BYTES - 1);
+	if (length <= 0) {
+		snprintf(ret_why, why_bytes, "/proc does not tell its path");
+		return false;
+	}
+	ret_path[length] = 0;
+	/* One that was removed has a path too; and a regular file of ours alone is replaced. */
+	if (lstat(ret_path, &about) || about.st_dev != file->device || about.st_ino != file->number ||
+		!S_ISREG(about.st_mode)) {
+		snprintf(ret_why, why_bytes, "it was removed");
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Between its name and its lock a file looks like an orphan: another recorder that begins to fold in this folder may
+ * have locked it first, to remove it, or have removed it already. File systems without locks have no orphans.
+ */
+static bool is_locked(int fd, const char *path)
+{
+	struct gmt_file_identity file;
+
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return errno != EWOULDBLOCK;
+	return gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(AT_FDCWD, path, &file);
+}
+
+bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
+	uint32_t why_bytes)
+{
+	static char path[GMT_BESIDE_PATH_BYTES]; /* one caller; stacks may be small */
+	int fd = -1;
+
+	memset(ret_beside, 0, sizeof(*ret_beside));
+	if (!find(of_fd, of, path, ret_why, why_bytes))
+		return false;
+	/* What somebody has put there, or a file system where removing takes a while, costs another name. */
+	for (int number = 0; number < TRIES && fd < 0; number++) {
+		if (number)
+			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s%d", path, suffix, number);
+		else
+			snprintf(ret_beside->path, sizeof(ret_beside->path), "%s%s", path, suffix);
+		fd = open(ret_beside->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+		if (fd >= 0 && !is_locked(fd, ret_beside->path)) {
+			close(fd);
+			fd = -1;
+			errno = EBUSY;
+		}
+	}
+	if (fd < 0) {
+		snprintf(ret_why, why_bytes, "no temporary file can be made beside it: %s", strerror(errno));
+		return false;
+	}
+	ret_beside->fd = gmt_descriptor_move_high(fd);
+	ret_beside->is_open = true;
+	gmt_file_identity_of(ret_beside->fd, &ret_beside->file);
+	return true;
+}
+
+bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const struct gmt_file_identity *of,
+	char *ret_why, uint32_t why_bytes)
+{
+	static char path[GMT_BESIDE_PATH_BYTES];
+	struct stat before, after;
+	bool has_mode;
+
+	if (!find(of_fd, of, path, ret_why, why_bytes))
+		return false;
+	if (!gmt_file_identity_holds(beside->fd, &beside->file)) {
+		snprintf(ret_why, why_bytes, "the program has closed its descriptor");
+		return false;
+	}
+	/* Who may read it is the user's to say. */
+	has_mode = !fstat(of_fd, &before);
+	if (has_mode)
+		fchmod(beside->fd, before.st_mode & 07777);
+	if (rename(beside->path, path)) {
+		snprintf(ret_why, why_bytes, "%s", strerror(errno));
+		return false;
+	}
+	/* It may have been said of the old file in between. */
+	if (has_mode && !fstat(of_fd, &after) && after.st_mode != before.st_mode)
+		fchmod(beside->fd, after.st_mode & 07777);
+	flock(beside->fd, LOCK_UN);
+	return true;
+}
+
+void gmt_beside_remove(struct gmt_beside *beside)
+{
+	if (!beside->is_open)
+		return;
+	if (gmt_file_identity_is_at(AT_FDCWD, beside->path, &beside->file))
+		unlink(beside->path);
+	gmt_beside_forget(beside);
+}
+
+void gmt_beside_forget(struct gmt_beside *beside)
+{
+	if (beside->is_open)
+		gmt_descriptor_close(&beside->fd, &beside->file);
+	beside->is_open = false;
+}
+
+/* "NAME.gmt.gz.fold", also with digits in it, as the names of recordings have and ours beside them. */
+static bool is_temporary(const char *name)
+{
+	const char *ending = strstr(name, suffix);
+
+	for (const char *next = ending; next && (next = strstr(next + 1, suffix)) != NULL;)
+		ending = next;
+	return ending && strstr(name, ".gmt.gz") && strspn(ending + sizeof(suffix) - 1, "0123456789") ==
+		strlen(ending + sizeof(suffix) - 1);
+}
+
+/* Our user's, and no process that lives has it locked. The lock is held until it is gone: see is_locked. */
+static void remove_orphan(int folder, const char *name)
+{
+	struct gmt_file_identity file;
+	struct stat about;
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB) &&
+		gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(folder, name, &file))
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+static bool look_for_orphan(void *unused, int folder, const char *name)
+{
+	(void)unused;
+	if (is_temporary(name))
+		remove_orphan(folder, name);
+	return true;
+}
+
+void gmt_beside_remove_orphans(int of_fd, const struct gmt_file_identity *of)
+{
+	static char path[GMT_BESIDE_PATH_BYTES];
+	char why[64];
+
+	if (!find(of_fd, of, path, why, sizeof(why)))
+		return;
+	*(strrchr(path, '/') + 1) = 0;
+
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder >= 0) {
+		gmt_folder_visit(folder, look_for_orphan, NULL);
+		close(folder);
+	}
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/rotation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "runtime/diag.h"
+#include "producer/clock.h"
+#include "writer/control.h"
+#include "writer/session.h"
+
+enum {
+	CUTS_OF_WINDOW = 4,
+	CUTS_OF_FILE = 64,
+	LEAST_PARTS = 256,            /* of max_size; a fold of less gains nothing */
+	SLACK_PARTS = 16,
+	LATE_PARTS = 8,
+	KEPT_PARTS = 10,
+	ROOMY_HEADS = 4,              /* a file of so many heads has room for the old and the new one, and for events */
+	FOLD_EVENTS = 32768,          /* less is not worth a fold */
+	AGGREGATE_EVENTS = 262144,    /* that mode=aggregate lets wait */
+	SLICE_NS = 8000000,
+	SLACK_NS = 500000000,         /* what a call may take between its stamp and its publication */
+	RETRY_NS = 60000000,          /* times 1000 */
+	FLUSH_NS = 250000000,         /* a disk that takes longer is not waited for a second time */
+};
+
+/* What a thread may stand still between a free and its publication; then the free is taken for missed. */
+#define LATE_NS 1e10
+
+static bool has_max_size(const struct gmt_rotate *rotate)
+{
+	return rotate->max_size_bytes != UINT64_MAX;
+}
+
+static struct gmt_rotate_cut now_of(const struct gmt_rotate *rotate, uint64_t stamp)
+{
+	return (struct gmt_rotate_cut){
+		.bytes = gmt_sink_written_bytes(rotate->stream->sink),
+		.events = rotate->stream->events,
+		.steps = gmt_stream_steps(rotate->stream),
+		.stamp = stamp,
+		.time_ns = gmt_clock_monotonic_ns(),
+	};
+}
+
+/* From `from` to `to`, in the window's unit. */
+static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *from,
+	const struct gmt_rotate_cut *to)
+{
+	switch (rotate->window.unit) {
+	case GMT_WINDOW_SECONDS:
+		return (to->time_ns - from->time_ns) / 1000000000;
+	case GMT_WINDOW_STEPS:
+		return to->steps - from->steps;
+	default:
+		return to->events - from->events;
+	}
+}
+
+static const struct gmt_rotate_cut *last_cut(const struct gmt_rotate *rotate)
+{
+	return rotate->cut_count ? &rotate->cuts[rotate->cut_count - 1] : &rotate->start;
+}
+
+/* A cut costs a few bytes; what lies between two is kept or folded together. */
+static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	const struct gmt_rotate_cut *last = last_cut(rotate);
+
+	if (rotate->cut_count == GMT_ROTATE_CUTS)
+		return false;
+	if (has_max_size(rotate) && now->bytes - last->bytes >= rotate->max_size_bytes / CUTS_OF_FILE)
+		return true;
+	if (rotate->mode == GMT_MODE_AGGREGATE)
+		return now->events - last->events >= AGGREGATE_EVENTS / CUTS_OF_WINDOW;
+	if (rotate->mode == GMT_MODE_FULL || rotate->fits_only)
+		return false;
+
+	uint64_t part = rotate->window.count / CUTS_OF_WINDOW;
+
+	return distance(rotate, last, now) >= (part ? part : 1) && now->events - last->events >= FOLD_EVENTS / CUTS_OF_WINDOW;
+}
+
+/* Events wait until it is known whether there will be a fold. */
+static bool is_room_wanted(const struct gmt_rotate *rotate)
+{
+	return rotate->stream->is_full && rotate->stream->room_may_come && rotate->rewrite.phase == GMT_REWRITE_NONE;
+}
+
+bool gmt_rotate_wants_sync(const struct gmt_rotate *rotate)
+{
+	struct gmt_rotate_cut now = now_of(rotate, 0);
+
+	return is_cut_due(rotate, &now) || is_room_wanted(rotate);
+}
+
+/* The newest cut behind which lies all that is to be kept; cut_count: none. */
+static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
+
+	if (rotate->mode != GMT_MODE_FULL && !rotate->fits_only)
+		for (uint32_t i = rotate->cut_count; i-- > 0;)
+			if (rotate->mode == GMT_MODE_AGGREGATE || distance(rotate, &rotate->cuts[i], now) >= keep)
+				return i;
+	return rotate->cut_count;
+}
+
+/* Enough behind the last fold's cut that a fold is worth its work, which follows what the head holds. */
+static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
+{
+	const struct gmt_rotate_cut *place = &rotate->cuts[cut];
+	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
+
+	if (place->events - rotate->start.events < least || place->bytes - rotate->start.bytes < rotate->start.bytes)
+		return false;
+	return rotate->mode == GMT_MODE_AGGREGATE || distance(rotate, &rotate->start, place) >= rotate->window.count;
+}
+
+/*
+ * The file may take half of max_size; what is kept of it then, a tenth. So the new file has room beside the old
+ * one, whose end goes on growing (set_limits). Where a fold's result is large, the limit may come before that.
+ */
+static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
+}
+
+/* The oldest cut behind which little enough lies, or the newest one where room is scarce; cut_count: none. */
+static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	uint32_t i = 0;
+
+	if (rotate->is_tight && rotate->cut_count)
+		return rotate->cut_count - 1;
+	while (i < rotate->cut_count && now->bytes - rotate->cuts[i].bytes > rotate->max_size_bytes / KEPT_PARTS)
+		i++;
+	return i;
+}
+
+/* On stderr and in the file. `kind` is a literal: each kind is said once. */
+static void tell(const struct gmt_rotate *rotate, const char *kind, const char *note)
+{
+	gmt_diag_warn_kind(kind, "%s: %s", rotate->recording->path, note);
+	gmt_session_note(note);
+}
+
+/* A full recording becomes a window, and a window shorter than was asked for; both are told once. */
+static void tell_shorter(struct gmt_rotate *rotate)
+{
+	char note[GMT_RECORDING_NOTE_BYTES], size[32];
+
+	snprintf(size, sizeof(size), "%s", gmt_text_size(rotate->max_size_bytes).text);
+	if (rotate->mode == GMT_MODE_FULL) {
+		rotate->mode = GMT_MODE_WINDOW;
+		rotate->fits_only = true;
+		gmt_control_tell_mode(rotate->mode);
+		snprintf(note, sizeof(note), "mode=full became mode=window: the file came near max_size=%s; "
+			"of what is older there are totals only", size);
+		tell(rotate, "mode=full became mode=window", note);
+	} else if (!rotate->fits_only && !rotate->told_short && rotate->mode == GMT_MODE_WINDOW) {
+		rotate->told_short = true;
+		snprintf(note, sizeof(note), "the window is shorter than was asked for: more does not fit into max_size=%s",
+			size);
+		tell(rotate, "the window is shorter", note);
+	}
+}
+
+/* So long before the cut, or where one part of max_size before it begins. */
+static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, double slack_ns, unsigned parts)
+{
+	const struct gmt_rotate_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
+	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
+	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
+	double bytes_per_ns = (double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
+
+	if (has_max_size(rotate) && slack_ns * bytes_per_ns > (double)(rotate->max_size_bytes / parts))
+		slack_ns = (double)(rotate->max_size_bytes / parts) / bytes_per_ns;
+	return time_ns <= slack_ns ? gmt_clock_start.stamp : at->stamp - (uint64_t)(ticks / time_ns * slack_ns);
+}
+
+/*
+ * All that has an older stamp than the result is in the file in front of the cut, but for calls that took long.
+ * What is newer is written again as it is: not more than a part of the file.
+ */
+static uint64_t settled_stamp(const struct gmt_rotate *rotate, uint32_t cut)
+{
+	return stamp_before(rotate, cut, SLACK_NS, SLACK_PARTS);
+}
+
+/* Behind the result a free that is not there may still come; not where room is scarce, for what waits for it is kept. */
+static uint64_t sure_stamp(const struct gmt_rotate *rotate, uint32_t cut)
+{
+	return rotate->is_tight ? 0 : stamp_before(rotate, cut, LATE_NS, LATE_PARTS);
+}
+
+/*
+ * A fold failed. Where there was no room, the one that follows at once keeps as little as can be; otherwise it is tried again
+ * after a while, in which the file has left room for that one (set_limits).
+ */
+static void give_up(struct gmt_rotate *rotate)
+{
+	char note[GMT_RECORDING_NOTE_BYTES], remedy[64] = "";
+
+	rotate->cut_under_way = 0;
+	if (rotate->rewrite.found_no_room) {
+		bool is_new = !rotate->is_tight;
+
+		rotate->is_tight = true;
+		if (rotate->head_bytes < rotate->rewrite.head_bytes)
+			rotate->head_bytes = rotate->rewrite.head_bytes;
+		if (is_new) {
+			gmt_diag_tell("%s: %s; a fold that keeps less is tried at once", rotate->recording->path, rotate->rewrite.why);
+			return;
+		}
+	}
+	rotate->not_before_ns = gmt_clock_monotonic_ns() + (uint64_t)RETRY_NS * 1000;
+	if (rotate->told_failure)
+		return;
+	rotate->told_failure = true;
+	if (rotate->rewrite.found_no_room)
+		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB has room)",
+			(unsigned long long)(rotate->head_bytes * ROOMY_HEADS >> 20) + 1);
+	snprintf(note, sizeof(note), "older events could not be folded: %.90s%s; all stays as it is, up to max_size; "
+		"tried again in a minute", rotate->rewrite.why, remedy);
+	tell(rotate, "a fold failed", note);
+}
+
+static const char *why_of(const struct gmt_rotate *rotate)
+{
+	return rotate->fits_only ? "max_size" : rotate->mode == GMT_MODE_AGGREGATE ? "mode=aggregate" : "mode=window";
+}
+
+static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
+{
+	if (!rotate->folds && !rotate->told_failure)
+		gmt_beside_remove_orphans(rotate->recording->fd, &rotate->recording->file);
+	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, sure, why_of(rotate),
+		!rotate->is_flush_slow)) {
+		give_up(rotate);
+		return;
+	}
+	rotate->cut_under_way = cut + 1;
+}
+
+/* Behind a cut: which of them is to be the file's new beginning, if any. */
+static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	uint32_t cut = cut_for_window(rotate, now);
+
+	if (rotate->rewrite.phase != GMT_REWRITE_NONE || now->time_ns < rotate->not_before_ns)
+		return;
+	if (is_too_large(rotate, now)) {
+		uint32_t small = cut_for_size(rotate, now);
+
+		if (small == rotate->cut_count)
+			return;
+		if (cut == rotate->cut_count || small > cut) {
+			tell_shorter(rotate);
+			cut = small;
+		}
+	} else if (cut == rotate->cut_count || !is_fold_worth_it(rotate, cut)) {
+		return;
+	}
+	begin_fold(rotate, cut, settled_stamp(rotate, cut), sure_stamp(rotate, cut));
+}
+
+/*
+ * A file that is full, and has no cut behind which little enough lies, is cut where it is, if that is worth a fold: the end of a
+ * member has room always. So it is when full rings, found all at once by a writer that had not run, filled it in one round.
+ */
+static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+{
+	if (!rotate->stream->is_full)
+		return is_cut_due(rotate, now);
+	return is_room_wanted(rotate) && rotate->cut_count < GMT_ROTATE_CUTS && now->bytes - last_cut(rotate)->bytes >=
+		rotate->max_size_bytes / (rotate->cut_count ? KEPT_PARTS : LEAST_PARTS);
+}
+
+void gmt_rotate_synced(struct gmt_rotate *rotate, uint64_t stamp)
+{
+	struct gmt_rotate_cut now = now_of(rotate, stamp);
+
+	if (rotate->stream->has_failed)
+		return;
+	if (is_cut_wanted(rotate, &now) && gmt_stream_end_member(rotate->stream)) {
+		now.bytes = gmt_sink_written_bytes(rotate->stream->sink);
+		rotate->cuts[rotate->cut_count++] = now;
+	}
+	begin_fold_if_due(rotate, &now);
+	if (is_room_wanted(rotate))
+		rotate->stream->room_may_come = false;
+}
+
+/* The new file is the recording. All places in it have moved. */
+static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
+{
+	uint32_t gone = rotate->cut_under_way;
+	uint64_t part_bytes = rotate->cuts[gone - 1].bytes;
+
+	rotate->start = rotate->cuts[gone - 1];
+	rotate->start.bytes = rotate->head_bytes = head_bytes;
+	rotate->is_tight = false;
+	memmove(rotate->cuts, rotate->cuts + gone, (rotate->cut_count - gone) * sizeof(*rotate->cuts));
+	rotate->cut_count -= gone;
+	for (uint32_t i = 0; i < rotate->cut_count; i++)
+		rotate->cuts[i].bytes = rotate->cuts[i].bytes - part_bytes + head_bytes;
+	rotate->cut_under_way = 0;
+	rotate->folds++;
+	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
+	gmt_diag_tell("%s: folded; %llu events are in totals only, the file has %llu bytes", rotate->recording->path,
+		(unsigned long long)rotate->rewrite.folded_events,
+		(unsigned long long)rotate->stream->synced_file_bytes);
+}
+
+static void take_place(struct gmt_rotate *rotate)
+{
+	uint64_t head_bytes = rotate->rewrite.head_bytes;
+
+	gmt_stream_sync(rotate->stream);
+	/* What the disk did not take, it may have once the new file was gone (gmt_rotate_make_room). */
+	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
+		return;
+	if (gmt_rewrite_take_place(&rotate->rewrite, rotate->stream))
+		go_on_in_new(rotate, head_bytes);
+	else
+		give_up(rotate);
+}
+
+/* What a file that is not being folded leaves free, so that it can be. Nothing where that would not help. */
+static uint64_t room_for_fold(const struct gmt_rotate *rotate)
+{
+	/* What is newer than the newest cut is copied too. */
+	uint64_t head = rotate->head_bytes + rotate->max_size_bytes / CUTS_OF_FILE;
+
+	return head <= rotate->max_size_bytes / 2 ? head : 0;
+}
+
+/*
+ * Both files together stay within max_size. All that the old one still grows by is copied, so that it counts
+ * twice; of the new one's head one knows at first only how large the last one was. The result: how large the new
+ * one may be.
+ */
+static uint64_t set_limits(struct gmt_rotate *rotate)
+{
+	uint64_t max = rotate->max_size_bytes, now = gmt_sink_written_bytes(rotate->stream->sink), head;
+	const struct gmt_rewrite *rewrite = &rotate->rewrite;
+
+	if (!has_max_size(rotate))
+		return UINT64_MAX;
+	rotate->stream->room_may_come = rewrite->phase != GMT_REWRITE_NONE || gmt_clock_monotonic_ns() >= rotate->not_before_ns;
+	if (rewrite->phase == GMT_REWRITE_NONE) {
+		rotate->stream->limit_bytes = max - room_for_fold(rotate);
+		rotate->stream->is_full = false; /* until it turns out to be so again */
+		return 0;
+	}
+	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rewrite_bytes(rewrite) + max / SLACK_PARTS;
+	if (!rewrite->head_bytes && head < rotate->head_bytes + max / CUTS_OF_FILE)
+		head = rotate->head_bytes + max / CUTS_OF_FILE;
+	rotate->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
+	return max > now ? max - now : 0;
+}
+
+void gmt_rotate_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
+{
+	memset(rotate, 0, sizeof(*rotate));
+	rotate->recording = recording;
+	rotate->stream = stream;
+	rotate->mode = gmt_config.mode;
+	rotate->window = gmt_config.window;
+	rotate->max_size_bytes = gmt_config.max_size_bytes;
+	rotate->start = now_of(rotate, gmt_clock_start.stamp);
+	set_limits(rotate);
+}
+
+static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
+{
+	uint64_t new_bytes = set_limits(rotate);
+	enum gmt_rewrite_state state = gmt_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
+		new_bytes, budget_ns);
+
+	if (rotate->rewrite.flush_ns > FLUSH_NS && !rotate->is_flush_slow) {
+		rotate->is_flush_slow = true;
+		gmt_diag_tell("%s: the disk took %llu ms for a folded file; it is not waited for any more", rotate->recording->path,
+			(unsigned long long)(rotate->rewrite.flush_ns / 1000000));
+	}
+	if (state == GMT_REWRITE_FAILED)
+		give_up(rotate);
+	else if (state == GMT_REWRITE_IS_READY)
+		take_place(rotate);
+	set_limits(rotate);
+	return rotate->rewrite.phase != GMT_REWRITE_NONE;
+}
+
+bool gmt_rotate_work(struct gmt_rotate *rotate)
+{
+	return rotate->rewrite.phase != GMT_REWRITE_NONE && work(rotate, SLICE_NS);
+}
+
+bool gmt_rotate_make_room(struct gmt_rotate *rotate)
+{
+	bool makes_room = rotate->rewrite.phase != GMT_REWRITE_NONE;
+
+	if (makes_room) {
+		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why), "the disk has no room for both files");
+		gmt_rewrite_drop(&rotate->rewrite);
+		give_up(rotate);
+		set_limits(rotate);
+	}
+	return makes_room;
+}
+
+/* Whatever of it is not done until then is given up, but for one that the disk has already taken; 0: that too. */
+static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
+{
+	while (rotate->rewrite.phase != GMT_REWRITE_NONE && (gmt_clock_monotonic_ns() < deadline_ns ||
+		(deadline_ns && rotate->rewrite.is_flushed)))
+		work(rotate, SLICE_NS);
+	gmt_rewrite_drop(&rotate->rewrite);
+	rotate->cut_under_way = 0;
+	set_limits(rotate);
+}
+
+bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
+{
+	struct gmt_rotate_cut now;
+
+	if (!rotate->stream->is_full || !rotate->stream->room_may_come || rotate->stream->has_failed) {
+		if (rotate->rewrite.phase != GMT_REWRITE_NONE)
+			work_until(rotate, 0);
+		return false;
+	}
+	if (rotate->rewrite.phase == GMT_REWRITE_NONE && gmt_clock_monotonic_ns() < deadline_ns) {
+		gmt_stream_sync(rotate->stream);
+		now = now_of(rotate, 0);
+		begin_fold_if_due(rotate, &now);
+	}
+	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
+		rotate->stream->room_may_come = false;
+	else
+		work_until(rotate, deadline_ns);
+	return true;
+}
+
+void gmt_rotate_finish(struct gmt_rotate *rotate, uint64_t deadline_ns)
+{
+	if (rotate->mode != GMT_MODE_AGGREGATE || rotate->stream->is_full || rotate->stream->has_failed)
+		return;
+	gmt_stream_sync(rotate->stream);
+	if (!gmt_stream_end_member(rotate->stream))
+		return;
+	rotate->cut_count -= rotate->cut_count == GMT_ROTATE_CUTS;
+	rotate->cuts[rotate->cut_count++] = now_of(rotate, gmt_clock_stamp());
+	begin_fold(rotate, rotate->cut_count - 1, UINT64_MAX, 0);
+	work_until(rotate, deadline_ns);
+}
+
+void gmt_rotate_forget(struct gmt_rotate *rotate)
+{
+	gmt_rewrite_forget(&rotate->rewrite);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/rotation_rewrite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system/file_bytes.h"
+#include "producer/clock.h"
+
+enum {
+	GZIP_LEVEL = 1,
+	ROWS_AT_A_TIME = 2048,     /* well below a millisecond each */
+	COPY_BYTES = 128 << 10,
+	END_EVENTS = 16384,        /* that stay where all of a recording is folded, at its end */
+	READY_BYTES = 512 << 10,   /* so much may be left for the last step, in which no ring is emptied */
+};
+
+static bool fail(struct gmt_rewrite *rewrite, const char *why)
+{
+	/* What is there already stays: printing a text into itself leaves nothing of it. */
+	if (why != rewrite->why)
+		snprintf(rewrite->why, sizeof(rewrite->why), "%s", why);
+	gmt_rewrite_drop(rewrite);
+	return false;
+}
+
+static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct gmt_rewrite *rewrite = user;
+	struct gmt_error error;
+	enum gmt_status status = gmt_encode_rows(&rewrite->encoder, kind, rows, count, &error);
+
+	if (!status)
+		status = gmt_sink_push(rewrite->sink, rewrite->encoder.block.items, rewrite->encoder.block.count, &error);
+	if (status)
+		snprintf(rewrite->why, sizeof(rewrite->why), "%.255s", error.text);
+	return !status;
+}
+
+static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, uint64_t sure_stamp, const char *why)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	struct gmt_fold_options options = {
+		.cut_stamp = cut_stamp, .sure_stamp = sure_stamp,
+		.most_end_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0, .why = why, .write = write_rows, .user = rewrite,
+	};
+	struct gmt_error error;
+
+	gmt_encode_file_header(header);
+	return (!gmt_sink_open(rewrite->beside.fd, GZIP_LEVEL, &rewrite->sink, &error) &&
+		!gmt_sink_push(rewrite->sink, header, sizeof(header), &error) &&
+		!gmt_source_open_part(rewrite->recording->fd, rewrite->part_bytes, rewrite->recording->path,
+			&rewrite->source, &error) &&
+		!gmt_fold_open(&options, &rewrite->fold, &error)) || fail(rewrite, error.text);
+}
+
+bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
+	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes)
+{
+	memset(rewrite, 0, sizeof(*rewrite));
+	rewrite->flushes = flushes;
+	rewrite->recording = recording;
+	rewrite->part_bytes = rewrite->copied_bytes = part_bytes;
+	if (!gmt_beside_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
+		return false;
+	rewrite->phase = GMT_REWRITE_READ;
+	return open_all(rewrite, cut_stamp, sure_stamp, why);
+}
+
+/* One block of the old file; or the fold's own work, which comes first. */
+static bool read_some(struct gmt_rewrite *rewrite)
+{
+	struct gmt_block block;
+	struct gmt_error error;
+	const void *rows;
+
+	if (gmt_fold_work(rewrite->fold, ROWS_AT_A_TIME))
+		return true;
+	if (gmt_fold_failed(rewrite->fold))
+		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
+
+	enum gmt_status status = gmt_source_next(rewrite->source, &block, &error);
+	if (status == GMT_END) {
+		gmt_fold_finish(rewrite->fold);
+		rewrite->phase = GMT_REWRITE_FINISH;
+		return true;
+	}
+	if (!status && gmt_record_info(block.kind)) {
+		status = gmt_decode_rows(&rewrite->decoder, &block, &rows, &error);
+		if (!status)
+			gmt_fold_rows(rewrite->fold, block.kind, rows, block.rows);
+	}
+	return !status || fail(rewrite, error.text);
+}
+
+static bool finish_some(struct gmt_rewrite *rewrite)
+{
+	struct gmt_error error;
+
+	if (gmt_fold_work(rewrite->fold, ROWS_AT_A_TIME))
+		return true;
+	if (gmt_fold_failed(rewrite->fold))
+		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
+	rewrite->folded_events = gmt_fold_folded_events(rewrite->fold);
+	/* A member of its own, behind which the old ones can stand as they are. */
+	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
+		return fail(rewrite, error.text);
+	rewrite->head_bytes = gmt_sink_written_bytes(rewrite->sink);
+	rewrite->phase = GMT_REWRITE_COPY;
+	return true;
+}
+
+static bool write_all(struct gmt_rewrite *rewrite, const char *bytes, size_t length)
+{
+	uint64_t at = rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
+
+	if (!gmt_file_write_at(rewrite->beside.fd, at, bytes, length))
+		return fail(rewrite, strerror(errno));
+	rewrite->copied_bytes += length;
+	return true;
+}
+
+/* At most COPY_BYTES of what lies in the old file in front of `file_bytes`. */
+static bool copy_some(struct gmt_rewrite *rewrite, uint64_t file_bytes)
+{
+	static char bytes[COPY_BYTES]; /* one writer */
+	uint64_t left = file_bytes - rewrite->copied_bytes;
+	ssize_t got;
+
+	/* Descriptors are not sacred (system/file_identity.h). */
+	if (!gmt_file_identity_holds(rewrite->recording->fd, &rewrite->recording->file) ||
+		!gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file))
+		return fail(rewrite, "the program has closed its descriptor");
+	do
+		got = pread(rewrite->recording->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
+			(off_t)rewrite->copied_bytes);
+	while (got < 0 && errno == EINTR);
+	if (got <= 0)
+		return fail(rewrite, got ? strerror(errno) : "somebody has cut the file");
+	return write_all(rewrite, bytes, (size_t)got);
+}
+
+/*
+ * A rename may reach the disk before the bytes do: after a loss of power there would be an empty file, and the old
+ * one, of a week, gone. So the new file is made to be on the disk first. That cannot be bounded in time, and
+ * no ring is emptied meanwhile; therefore it is done once for each fold, between two slices, when nearly all is
+ * written, and what is copied behind it is as safe as what is appended to any recording: a loss of power costs
+ * the end. Where it takes long, the next folds of the recording do without (rotation.c).
+ *
+ * That the disk did not take it is told here at the latest, by NFS and where space is allotted late: the old file stays
+ * then. Other errors say that this file system, or whoever filters our calls, has no such thing.
+ */
+static bool flush(struct gmt_rewrite *rewrite)
+{
+	uint64_t start_ns = gmt_clock_monotonic_ns();
+	bool is_lost = gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file) && fdatasync(rewrite->beside.fd) &&
+		(errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ESTALE);
+
+	if (is_lost)
+		return fail(rewrite, strerror(errno));
+	rewrite->is_flushed = true;
+	rewrite->flush_ns = gmt_clock_monotonic_ns() - start_ns;
+	return true;
+}
+
+enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
+	uint64_t budget_ns)
+{
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + budget_ns;
+	bool goes_on = true;
+
+	do {
+		if (gmt_rewrite_bytes(rewrite) > limit_bytes) {
+			rewrite->found_no_room = true;
+			if (!rewrite->head_bytes)
+				rewrite->head_bytes = gmt_rewrite_bytes(rewrite);
+			fail(rewrite, "there is no room for the new file within max_size");
+			return GMT_REWRITE_FAILED;
+		}
+		if (rewrite->phase == GMT_REWRITE_READ)
+			goes_on = read_some(rewrite);
+		else if (rewrite->phase == GMT_REWRITE_FINISH)
+			goes_on = finish_some(rewrite);
+		else if (file_bytes - rewrite->copied_bytes > READY_BYTES)
+			goes_on = copy_some(rewrite, file_bytes);
+		else if (!rewrite->flushes || rewrite->is_flushed)
+			return GMT_REWRITE_IS_READY;
+		else
+			return flush(rewrite) ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
+	} while (goes_on && gmt_clock_monotonic_ns() < deadline_ns);
+	return goes_on ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
+}
+
+/* All but the files. */
+static void close_all(struct gmt_rewrite *rewrite)
+{
+	gmt_source_close(rewrite->source);
+	gmt_fold_close(rewrite->fold);
+	gmt_sink_abandon(rewrite->sink);
+	gmt_decoder_fini(&rewrite->decoder);
+	gmt_encoder_fini(&rewrite->encoder);
+	rewrite->source = NULL;
+	rewrite->fold = NULL;
+	rewrite->sink = NULL;
+	rewrite->phase = GMT_REWRITE_NONE;
+}
+
+bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stream)
+{
+	struct gmt_recording *recording = rewrite->recording;
+	struct gmt_leftover_owner *owner = &recording->area->header->owner;
+	uint64_t file_bytes = gmt_sink_written_bytes(stream->sink);
+	uint64_t new_bytes = rewrite->head_bytes + file_bytes - rewrite->part_bytes;
+
+	while (rewrite->copied_bytes < file_bytes)
+		if (!copy_some(rewrite, file_bytes))
+			return false;
+	if (lseek(rewrite->beside.fd, (off_t)new_bytes, SEEK_SET) < 0)
+		return fail(rewrite, strerror(errno));
+	/* Killed in between, the memory must be known to belong to the one as well as to the other. */
+	atomic_store(&owner->is_moving, 1);
+	if (!gmt_beside_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why))) {
+		atomic_store(&owner->is_moving, 0);
+		return fail(rewrite, rewrite->why);
+	}
+	/*
+	 * From here on the new file is the recording. The number stays the same, and means the one or the other
+	 * at any time; where there is no other descriptor to be had, the temporary's own number is taken.
+	 */
+	if (dup3(rewrite->beside.fd, recording->fd, O_CLOEXEC) < 0) {
+		close(recording->fd);
+		recording->fd = rewrite->beside.fd;
+		rewrite->beside.is_open = false;
+	}
+	recording->file = rewrite->beside.file;
+	owner->file_device = recording->file.device;
+	owner->file_inode = recording->file.number;
+	atomic_store(&owner->is_moving, 0);
+	gmt_sink_move(stream->sink, recording->fd, new_bytes);
+	gmt_beside_forget(&rewrite->beside);
+	close_all(rewrite);
+	return true;
+}
+
+uint64_t gmt_rewrite_bytes(const struct gmt_rewrite *rewrite)
+{
+	switch (rewrite->phase) {
+	case GMT_REWRITE_NONE:
+		return 0;
+	case GMT_REWRITE_COPY:
+		return rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
+	default:
+		return gmt_sink_written_bytes(rewrite->sink);
+	}
+}
+
+void gmt_rewrite_drop(struct gmt_rewrite *rewrite)
+{
+	gmt_beside_remove(&rewrite->beside);
+	close_all(rewrite);
+}
+
+void gmt_rewrite_forget(struct gmt_rewrite *rewrite)
+{
+	gmt_beside_forget(&rewrite->beside);
+	rewrite->phase = GMT_REWRITE_NONE;
+}

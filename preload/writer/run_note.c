@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/run_note.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system/runtime_folder.h"
+#include "runtime/config.h"
+
+void gmt_run_note_failure(const char *why)
+{
+	static char folder[GMT_OUTPUT_BYTES], path[GMT_OUTPUT_BYTES + 64]; /* one caller; stacks may be small */
+	int kept_errno = errno, fd = -1;
+
+	for (int place = 0; gmt_config.run[0] && fd < 0 && place < GMT_RUNTIME_PLACES; place++) {
+		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true, folder, sizeof(folder)))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s%s", folder, gmt_config.run, GMT_RUNTIME_FAILED_SUFFIX);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		/* Another process of this run has told already. */
+		if (fd < 0 && errno == EEXIST)
+			break;
+	}
+	if (fd >= 0) {
+		/* The reason is a help to the user. The recorder's own line on stderr says the same. */
+		if (write(fd, why, strlen(why)) < 0)
+			unlink(path);
+		close(fd);
+	}
+	errno = kept_errno;
+}

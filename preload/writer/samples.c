@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/samples.h"
+
+#include <stdatomic.h>
+
+#include "writer/writer.h"
+
+enum { SAMPLES = 64, POOLS = 512 };
+
+/*
+ * Counts of all that was ever pushed and popped. The release of `pushed` pairs with the acquire of who pops,
+ * that of `popped` with the acquire of who pushes.
+ */
+struct counts {
+	_Atomic uint32_t pushed, popped;
+};
+
+static struct counts sample_counts, pool_counts;
+static struct gmt_sample samples[SAMPLES];
+static struct gmt_pool pools[POOLS];
+
+#define QUEUE(type, push, pop, counts, rows, size) \
+	bool push(const struct type *row) \
+	{ \
+		uint32_t pushed = atomic_load_explicit(&counts.pushed, memory_order_relaxed); \
+		uint32_t waiting = pushed - atomic_load_explicit(&counts.popped, memory_order_acquire); \
+\
+		if (waiting == (size)) \
+			return false; \
+		rows[pushed % (size)] = *row; \
+		atomic_store_explicit(&counts.pushed, pushed + 1, memory_order_release); \
+		if (waiting == (size) / 2) \
+			gmt_writer_wake(); \
+		return true; \
+	} \
+\
+	uint32_t pop(struct type *ret_rows, uint32_t room) \
+	{ \
+		uint32_t pushed = atomic_load_explicit(&counts.pushed, memory_order_acquire); \
+		uint32_t popped = atomic_load_explicit(&counts.popped, memory_order_relaxed), count = 0; \
+\
+		while (popped + count != pushed && count < room) { \
+			ret_rows[count] = rows[(popped + count) % (size)]; \
+			count++; \
+		} \
+		atomic_store_explicit(&counts.popped, popped + count, memory_order_release); \
+		return count; \
+	}
+
+QUEUE(gmt_sample, gmt_samples_push, gmt_samples_pop, sample_counts, samples, SAMPLES)
+QUEUE(gmt_pool, gmt_samples_push_pool, gmt_samples_pop_pools, pool_counts, pools, POOLS)
+
+void gmt_samples_forget(void)
+{
+	atomic_store(&sample_counts.popped, atomic_load(&sample_counts.pushed));
+	atomic_store(&pool_counts.popped, atomic_load(&pool_counts.pushed));
+}

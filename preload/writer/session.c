@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "wrappers/call.h"
+#include "producer/memory.h"
+#include "runtime/config.h"
+#include "runtime/descriptor.h"
+#include "runtime/diag.h"
+#include "producer/outer_call.h"
+#include "runtime/patience.h"
+#include "runtime/process.h"
+#include "runtime/recorder_stack.h"
+#include "writer/alone.h"
+#include "producer/shared_recording.h"
+#include "producer/clock.h"
+#include "producer/record_event.h"
+#include "producer/record_one_event.h"
+#include "writer/control.h"
+#include "writer/open_files.h"
+#include "producer/overhead.h"
+#include "producer/push.h"
+#include "writer/snapshots.h"
+#include "writer/stand_in.h"
+#include "writer/writer.h"
+#include "interpose/driver.h"
+#include "producer/thread.h"
+#include "runtime/hot_data.h"
+
+/* What the very first event waits for the writer to open the files, which a slow disk may hold back. */
+#define FIRST_WAIT_NS UINT64_C(10000000000)
+
+enum {
+	START_WAIT_NS = 1000000000, /* what another thread's first event waits for that */
+	END_WAIT_NS = 2000000000, /* what a second thread that ends the process waits for the first */
+	LATE_DEPOT_BYTES = 16 << 20, /* writable before there is a writer; it takes memory when it is used */
+	LATE_PARTS = 8,             /* the first of them make one */
+	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
+};
+
+static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
+
+GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
+static struct gmt_depot *depot; /* recording.depot */
+GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
+static struct gmt_area area = { .fd = -1, .folder = -1 };
+static char why_not[1024]; /* the recording could not begin; the writer's until the session has begun or is over */
+static struct gmt_recording recording = { .fd = -1 };
+static struct gmt_writer_listener listener;
+static _Atomic bool has_begun; /* this process has made files, or is making them */
+static _Atomic uint32_t ending; /* 0 not, 1 one thread is at it, 2 ended */
+
+__thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
+
+void gmt_session_init(bool may_begin)
+{
+	gmt_push_init(&area, &recording.is_stalled, &ending);
+	if (!may_begin)
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+}
+
+bool gmt_session_may_begin(void)
+{
+	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) != GMT_SESSION_OVER;
+}
+
+static void ask_devices(void)
+{
+	uint32_t count = gmt_driver_device_count();
+
+	recording.device_count = count < GMT_RECORDING_DEVICES ? count : GMT_RECORDING_DEVICES;
+	for (uint32_t i = 0; i < recording.device_count; i++)
+		gmt_driver_device_info(i, &recording.devices[i]);
+}
+
+static void writer_failed(void)
+{
+	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+}
+
+/*
+ * What the code that a forking signal handler has interrupted still uses of the parent's recording, when it goes on in the
+ * child: the depot's table, and the area's addresses with other memory behind them. Freed when the child begins a recording.
+ */
+static struct {
+	void *area;
+	uint64_t area_bytes;
+	struct gmt_depot *depot;
+} inherited;
+
+static void free_inherited(void)
+{
+	if (inherited.area)
+		munmap(inherited.area, inherited.area_bytes);
+	if (inherited.depot)
+		gmt_depot_close(inherited.depot);
+	memset(&inherited, 0, sizeof(inherited));
+}
+
+static void keep_inherited(void)
+{
+	free_inherited();
+	inherited.area = area.header;
+	inherited.area_bytes = area.size_bytes;
+	inherited.depot = recording.depot;
+}
+
+/* There is memory to record in, or there is none. */
+static void memory_is_open(bool is_open)
+{
+	uint32_t starting = GMT_SESSION_STARTING;
+
+	depot = recording.depot;
+
+	/* What was counted before there was shared memory. */
+	for (int loss = 0; is_open && loss < GMT_LOSS_COUNT; loss++)
+		atomic_fetch_add(&area.header->losses[loss], atomic_load(&recording.losses[loss]));
+	/* The process may have come to its end meanwhile: the writer then ends the file at once. */
+	atomic_compare_exchange_strong(&gmt_session_state, &starting, is_open ? GMT_SESSION_ON : GMT_SESSION_OVER);
+}
+
+/* In the writer's thread, as its first work: no descriptor is ever opened in the host's table. */
+static bool open_in_writer(void)
+{
+	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+
+	memory_is_open(is_open);
+	return is_open;
+}
+
+static void tell_beginning(void)
+{
+	if (recording.fd >= 0)
+		gmt_diag_tell("recording to %s", recording.path);
+	else
+		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
+}
+
+/* Likewise, with writer=lazy: in a thread that was put off, or by the thread that ends the process. Events are in memory already. */
+static bool open_late(void)
+{
+	bool is_open = gmt_open_files(&recording, &area, why_not, sizeof(why_not));
+
+	if (!is_open)
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+	tell_beginning();
+	return is_open;
+}
+
+/* No thread is made: all that is recorded stays in memory, until there is one. */
+static bool begin_in_memory(void)
+{
+	/* Names are relative to where the program is now, and it may go elsewhere. */
+	if (!getcwd(recording.identity.folder, sizeof(recording.identity.folder)))
+		recording.identity.folder[0] = 0;
+	if (!gmt_open_memory(&recording, &area, why_not, sizeof(why_not)))
+		return false;
+	gmt_session_note_fault("writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
+	/* Until the writer runs, which gives the depot more room, a burst of new stacks takes this. */
+	gmt_area_grow_depot(&area, LATE_DEPOT_BYTES);
+	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
+	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_commit_wake);
+	gmt_writer_put_off();
+	memory_is_open(true);
+	return true;
+}
+
+enum beginning {
+	BEGINNING_OF_ANOTHER, /* another thread begins it, or this event is not this process's own */
+	BEGINNING_MADE,
+	BEGINNING_FAILED,
+};
+
+/*
+ * On a recorder stack: the driver is asked. Signals are held back, so no handler forks or jumps away in between: the writer that
+ * is made here ends the beginning, whatever this thread does.
+ */
+static void begin_work(void *ret_beginning)
+{
+	enum beginning *beginning = ret_beginning;
+	uint32_t none = GMT_SESSION_NONE;
+	bool is_late;
+
+	/* A recording of this process begins with an event of its own. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED ||
+		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
+		return;
+	atomic_store(&has_begun, true);
+	gmt_process_watch();
+	free_inherited();
+	recording.pid = getpid();
+	gmt_identity_init(&recording.identity);
+	ask_devices();
+	gmt_snapshots_reset();
+	gmt_commit_pause(gmt_config.paused);
+	is_late = gmt_config.is_writer_lazy && gmt_alone_has_one_thread();
+	listener.open = is_late ? open_late : open_in_writer;
+	listener.failed = writer_failed;
+	gmt_writer_init(&recording, listener);
+	snprintf(why_not, sizeof(why_not), "no memory or no thread for the recorder");
+	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
+	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
+	if (!recording.has_writer)
+		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+}
+
+static enum beginning begin(void)
+{
+	enum beginning beginning = BEGINNING_OF_ANOTHER;
+	uint32_t none = GMT_SESSION_NONE;
+
+	recording.has_writer = false;
+	/* Without such a stack no line can be formatted either. */
+	if (!gmt_recorder_stack_run(begin_work, &beginning) &&
+		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) && gmt_config.verbosity >= 1)
+		gmt_diag_print("gpumemtrace: no memory for a stack of the recorder's own; nothing is recorded, the program goes on\n");
+	return beginning;
+}
+
+static void wait_while_starting(uint64_t wait_ns)
+{
+	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(wait_ns));
+
+	while (atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_STARTING &&
+		gmt_patience_rest(&patience))
+		;
+}
+
+static void has_begun_here(void)
+{
+	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
+
+	if (gmt_session_state_is_on(now))
+		gmt_snapshots_take_signal();
+	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) && !gmt_writer_is_put_off())
+		tell_beginning();
+}
+
+/* A signal handler wants the writer, which was put off. */
+static void start_writer(void)
+{
+	uint32_t called = GMT_SESSION_CALLED;
+
+	if (!gmt_process_is_another() && atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
+		gmt_writer_wake();
+}
+
+/* True when the recording runs. The first caller begins it; others wait for that, but not for ever. */
+__attribute__((noinline)) static bool begin_once(void)
+{
+	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
+
+	if (now == GMT_SESSION_CALLED)
+		start_writer();
+	if (gmt_session_state_is_on(now))
+		return true;
+	/* A guest's writer would end with the guest, and leave the owner of the memory without one. */
+	if (now == GMT_SESSION_NONE && gmt_process_is_another())
+		return false;
+	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
+		wait_while_starting(FIRST_WAIT_NS);
+		has_begun_here();
+	} else {
+		wait_while_starting(START_WAIT_NS);
+	}
+	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
+	if (now == GMT_SESSION_STARTING)
+		gmt_session_count_loss(GMT_LOSS_STARTING);
+	/* A handler may have forked meanwhile: then the event is the parent's. */
+	return gmt_session_state_is_on(now) && !(gmt_this_thread.busy & GMT_BUSY_FORKED);
+}
+
+bool gmt_session_has_begun(void)
+{
+	return atomic_load_explicit(&has_begun, memory_order_relaxed);
+}
+
+bool gmt_session_is_on(void)
+{
+	gmt_process_check();
+	return gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_acquire));
+}
+
+void gmt_session_wake_writer_safely(void)
+{
+	uint32_t on = GMT_SESSION_ON;
+
+	if (gmt_writer_is_put_off())
+		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
+	else
+		gmt_writer_wake();
+}
+
+bool gmt_session_may_make_threads(void)
+{
+	return !gmt_config.is_writer_lazy || (gmt_session_has_begun() && !gmt_writer_is_put_off());
+}
+
+bool gmt_session_is_beginning(void)
+{
+	return atomic_load_explicit(&gmt_session_state, memory_order_relaxed) == GMT_SESSION_STARTING;
+}
+
+struct gmt_depot *gmt_session_depot(void)
+{
+	/* Pairs with the stores of begin_once: the depot is there. */
+	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON, 1))
+		return depot;
+	return begin_once() ? depot : NULL;
+}
+
+void gmt_session_count_losses(enum gmt_loss loss, uint64_t count)
+{
+	atomic_fetch_add_explicit(&recording.losses[loss], count, memory_order_relaxed);
+	if (gmt_session_is_on())
+		atomic_fetch_add_explicit(&area.header->losses[loss], count, memory_order_relaxed);
+}
+
+void gmt_session_count_loss(enum gmt_loss loss)
+{
+	gmt_session_count_losses(loss, 1);
+}
+
+/*
+ * Two threads take two places and do not wait for each other. A place whose thread is gone (a fork in the middle) stays empty, and
+ * the writer passes it over.
+ */
+static void add_note(struct gmt_recording_notes *notes, const char *text)
+{
+	uint32_t index = atomic_fetch_add(&notes->taken, 1);
+
+	if (index >= GMT_RECORDING_NOTES)
+		return;
+	snprintf(notes->text[index], GMT_RECORDING_NOTE_BYTES, "%s", text);
+	/* Pairs with the acquire in the writer. */
+	atomic_store_explicit(&notes->is_there[index], true, memory_order_release);
+}
+
+void gmt_session_note(const char *text)
+{
+	add_note(&recording.notes, text);
+}
+
+void gmt_session_note_fault(const char *text)
+{
+	add_note(&recording.faults, text);
+}
+
+void gmt_session_call_at_thread(void (*work)(void))
+{
+	listener.begun_late = work;
+	gmt_push_call_at_thread(work);
+}
+
+void gmt_session_call_now_and_then(void (*work)(void))
+{
+	listener.before_sync = work;
+}
+
+void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
+{
+	listener.each_round = work;
+	listener.threads = threads;
+}
+
+void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void))
+{
+	listener.is_last = is_last;
+	listener.stop_threads = stop_threads;
+}
+
+void gmt_session_main_thread_ends(void)
+{
+	int kept_errno = errno;
+
+	/* Only where the writer has no descriptors of the host's any more when that is the last. */
+	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() && !gmt_process_is_another())
+		gmt_stand_in_begin();
+	errno = kept_errno;
+}
+
+void gmt_session_before_exec(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_another() || gmt_this_thread.is_ours)
+		return;
+	if (!atomic_flag_test_and_set(&told))
+		gmt_session_note("the process asked to run another program in its place (exec); where that could be run, "
+			"the recording ends here");
+	gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	gmt_diag_print_kept();
+}
+
+void gmt_session_before_new_user(void)
+{
+	int kept_errno = errno;
+
+	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() && !gmt_process_is_another() &&
+		!gmt_this_thread.is_ours) {
+		gmt_writer_leave_names();
+		gmt_writer_sync(gmt_config_patience_ms(EXEC_WAIT_MS));
+	}
+	errno = kept_errno;
+}
+
+/* One thread ends the recording; others that end the process wait until it has. */
+static bool is_first_to_end(void)
+{
+	uint32_t not_yet = 0;
+	struct gmt_patience patience = gmt_patience_begin(END_WAIT_NS);
+
+	if (atomic_compare_exchange_strong(&ending, &not_yet, 1))
+		return true;
+	while (atomic_load(&ending) == 1 && gmt_patience_rest(&patience))
+		;
+	return false;
+}
+
+void gmt_session_never_begin(void)
+{
+	uint32_t none = GMT_SESSION_NONE;
+
+	atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER);
+}
+
+void gmt_session_end(void)
+{
+	if (gmt_process_is_another() || gmt_this_thread.is_ours)
+		return;
+	gmt_session_never_begin();
+	if (!atomic_load(&has_begun) || !is_first_to_end())
+		return;
+	gmt_outer_call_end_process();
+	/* A recording that has hardly begun is ended too, once its files are there. */
+	wait_while_starting(START_WAIT_NS);
+	atomic_store(&gmt_session_state, GMT_SESSION_OVER);
+	if (recording.has_writer) {
+		/* Also where writing failed: the writer is still to be ended. */
+		gmt_writer_stop();
+		if (recording.fd >= 0)
+			gmt_diag_tell("recorded to %s", recording.path);
+	}
+	gmt_diag_print_kept();
+	gmt_diag_end();
+	atomic_store(&ending, 2);
+}
+
+void gmt_session_abandon(void)
+{
+	uint32_t was = atomic_load(&gmt_session_state);
+	bool is_interrupted = gmt_call_after_fork();
+
+	gmt_capture_memory_after_fork();
+	/* The parent's rings must not live on because of a child that knows nothing of them. */
+	if (was != GMT_SESSION_NONE) {
+		if (is_interrupted)
+			keep_inherited();
+		else if (recording.depot)
+			gmt_depot_close(recording.depot);
+		gmt_area_abandon(&area, is_interrupted);
+		gmt_writer_forget();
+		gmt_descriptor_close(&recording.fd, &recording.file);
+	}
+	gmt_control_abandon();
+	gmt_snapshots_reset();
+	/* What was noted down holds for the child too. */
+	recording.depot = depot = NULL;
+	recording.area = NULL;
+	recording.has_writer = false;
+	recording.fd = -1;
+	for (int loss = 0; loss < GMT_LOSS_COUNT; loss++)
+		atomic_store(&recording.losses[loss], 0);
+	memset(&recording.faults, 0, sizeof(recording.faults));
+	atomic_store(&recording.is_stalled, false);
+	atomic_store(&ending, 0);
+	atomic_store(&has_begun, false);
+	gmt_overhead_forget();
+	atomic_fetch_add(&gmt_session_number, 1);
+	gmt_push_after_fork();
+	atomic_store(&gmt_session_state, GMT_SESSION_NONE);
+}

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/snapshots.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "system/recording_name.h"
+#include "runtime/config.h"
+#include "runtime/descriptor.h"
+#include "runtime/diag.h"
+#include "producer/clock.h"
+#include "writer/control.h"
+#include "writer/session.h"
+#include "writer/writer.h"
+
+enum {
+	SLICE_BYTES = 8 << 20, /* copied in one round */
+	PART_BYTES = 64 << 10,
+	OWN_IDEAS = 16,        /* of OOM and PEAK together */
+	NAME_TRIES = 10000,
+	GZIP_LEVEL = 1,
+};
+
+#define BETWEEN_NS UINT64_C(10000000000) /* two of OOM and PEAK */
+
+static const char *const cause_texts[GMT_SNAPSHOT_CAUSES] = {
+	[GMT_SNAPSHOT_READER] = "it was asked for from outside",
+	[GMT_SNAPSHOT_SIGNAL] = "a signal asked for it",
+	[GMT_SNAPSHOT_PROGRAM] = "the program asked for it",
+	[GMT_SNAPSHOT_OOM] = "a request for memory was refused",
+	[GMT_SNAPSHOT_PEAK] = "memory in use reached a new peak",
+};
+
+static _Atomic uint32_t wanted; /* bits by cause */
+static _Atomic uint32_t is_naming; /* somebody writes or reads program_name */
+static char program_name[128];
+
+/* The writer's own. */
+static struct {
+	bool is_active;
+	enum gmt_snapshot_cause cause;
+	int from, to;
+	struct gmt_file_identity from_file, to_file; /* what they mean */
+	uint64_t length, done;
+	struct gmt_snapshot_end {
+		uint64_t stamp, events, time_ns;
+		uint8_t tail[GMT_SINK_TAIL_BYTES];
+	} end;
+	const char *recording_path;
+	char path[4400];       /* the name that the file gets when it is whole */
+	char unfinished[4480]; /* its name until then */
+	char asked_path[4352];
+	char name[sizeof(program_name)];
+	uint64_t count;
+	uint64_t own_ideas;
+	uint64_t last_own_ns;
+	uint64_t highest[64]; /* use of each device when a peak was last worth a snapshot */
+} job = { .from = -1, .to = -1 };
+
+/* False when the same is wanted already. */
+static bool note_wish(enum gmt_snapshot_cause cause)
+{
+	uint32_t bit = 1U << cause;
+
+	return !(atomic_fetch_or_explicit(&wanted, bit, memory_order_release) & bit);
+}
+
+void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
+{
+	if (note_wish(cause))
+		gmt_writer_wake();
+}
+
+void gmt_snapshots_ask_named(const char *name)
+{
+	uint32_t nobody = 0;
+
+	/* Two at one moment are one snapshot, with one of their names. */
+	if (atomic_compare_exchange_strong(&is_naming, &nobody, 1)) {
+		snprintf(program_name, sizeof(program_name), "%s", name ? name : "");
+		atomic_store_explicit(&is_naming, 0, memory_order_release);
+	}
+	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
+}
+
+void gmt_snapshots_ask_for(const char *path)
+{
+	snprintf(job.asked_path, sizeof(job.asked_path), "%s", path);
+	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
+}
+
+static bool may_have_own_idea(void)
+{
+	return job.own_ideas < OWN_IDEAS &&
+		(!job.own_ideas || gmt_clock_monotonic_ns() - job.last_own_ns >= BETWEEN_NS);
+}
+
+void gmt_snapshots_see_use(int16_t device, uint64_t used_bytes)
+{
+	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes || device < 0 ||
+		device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
+		return;
+	/* Not each byte more is a peak of its own. */
+	if (used_bytes <= job.highest[device] + job.highest[device] / 20 || !may_have_own_idea())
+		return;
+	job.highest[device] = used_bytes;
+	atomic_fetch_or_explicit(&wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
+}
+
+/* One wish after the other, people's before the recorder's own. */
+static bool next_cause(enum gmt_snapshot_cause *ret_cause)
+{
+	uint32_t bits = atomic_load_explicit(&wanted, memory_order_acquire);
+
+	if (bits & (1U << GMT_SNAPSHOT_OOM) && !may_have_own_idea())
+		bits &= ~(1U << GMT_SNAPSHOT_OOM);
+	if (!bits)
+		return false;
+	*ret_cause = (enum gmt_snapshot_cause)__builtin_ctz(bits);
+	return true;
+}
+
+bool gmt_snapshots_is_due(void)
+{
+	enum gmt_snapshot_cause cause;
+
+	return !job.is_active && next_cause(&cause);
+}
+
+static void close_files(void)
+{
+	gmt_descriptor_close(&job.from, &job.from_file);
+	gmt_descriptor_close(&job.to, &job.to_file);
+	job.is_active = false;
+}
+
+static void fail(const char *what)
+{
+	char why[256];
+
+	snprintf(why, sizeof(why), "the snapshot could not be written: %s", what);
+	if (job.to >= 0)
+		unlink(job.unfinished);
+	close_files();
+	if (job.cause == GMT_SNAPSHOT_READER)
+		gmt_control_answer(NULL, why);
+	else
+		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
+}
+
+/* False, with errno, when the name is taken or cannot be had. */
+static bool is_free(const char *path)
+{
+	struct stat about;
+
+	if (!lstat(path, &about))
+		errno = EEXIST;
+	return errno == ENOENT;
+}
+
+/* "a.gmt.gz" gives "a.snapshot-1.gmt.gz", or the next number that is free, from `number` on. */
+static bool take_free_name(const char *path, unsigned number)
+{
+	const char *suffix = gmt_recording_name_suffix(path);
+	int stem = (int)(suffix - path);
+
+	for (; number < NAME_TRIES; number++) {
+		snprintf(job.path, sizeof(job.path), "%.*s.snapshot-%u%s", stem, path, number, suffix);
+		if (is_free(job.path))
+			return true;
+		if (errno != EEXIST)
+			return false;
+	}
+	return false;
+}
+
+/* Only a reader says where. */
+static bool has_asked_path(void)
+{
+	return job.cause == GMT_SNAPSHOT_READER && job.asked_path[0];
+}
+
+/* A program that is killed meanwhile leaves a file that is not named as a recording, and blocks no name. */
+static int create_unfinished(void)
+{
+	enum { BEHIND = 40 };
+	const char *name = strrchr(job.path, '/');
+	size_t start = name ? (size_t)(name + 1 - job.path) : 0, length = strlen(job.path);
+	int fd = -1;
+
+	/* The name is cut where it would be longer than file systems allow. */
+	if (length > start + NAME_MAX - BEHIND)
+		length = start + NAME_MAX - BEHIND;
+	for (unsigned number = 0; number < NAME_TRIES && fd < 0; number++) {
+		snprintf(job.unfinished, sizeof(job.unfinished), "%.*s.unfinished-%d-%u", (int)length, job.path, (int)getpid(), number);
+		fd = open(job.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
+static int create(const char *path)
+{
+	if (!has_asked_path())
+		return take_free_name(path, (unsigned)job.count + 1) ? create_unfinished() : -1;
+	snprintf(job.path, sizeof(job.path), "%s", job.asked_path);
+	return is_free(job.path) ? create_unfinished() : -1;
+}
+
+/* A link replaces nothing. Some file systems have none. */
+static bool give_this_name(void)
+{
+	if (!link(job.unfinished, job.path)) {
+		unlink(job.unfinished);
+		return true;
+	}
+	return errno != EEXIST && is_free(job.path) && !rename(job.unfinished, job.path);
+}
+
+/* The whole file gets its name, or the next one that is free if somebody has taken that meanwhile. */
+static bool give_name(void)
+{
+	while (!give_this_name())
+		if (errno != EEXIST || has_asked_path() || !take_free_name(job.recording_path, (unsigned)job.count + 1))
+			return false;
+	return true;
+}
+
+/* A descriptor of its own to read by: the stream's is written to, and may become that of another file. */
+static int reopen(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), GMT_DESCRIPTOR_PATH, fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Nobody waits: while it is being written, the snapshot has no name. */
+static void take_program_name(void)
+{
+	uint32_t nobody = 0;
+
+	if (!atomic_compare_exchange_strong(&is_naming, &nobody, 1))
+		return;
+	snprintf(job.name, sizeof(job.name), "%s", program_name);
+	atomic_store_explicit(&is_naming, 0, memory_order_release);
+}
+
+void gmt_snapshots_begin(struct gmt_stream *stream)
+{
+	const struct gmt_recording *recording = stream->recording;
+
+	if (job.is_active || !next_cause(&job.cause))
+		return;
+	atomic_fetch_and_explicit(&wanted, ~(1U << job.cause), memory_order_relaxed);
+	if (job.cause >= GMT_SNAPSHOT_OOM) {
+		job.own_ideas++;
+		job.last_own_ns = gmt_clock_monotonic_ns();
+	}
+	job.name[0] = 0;
+	if (job.cause == GMT_SNAPSHOT_PROGRAM)
+		take_program_name();
+	job.recording_path = recording->path;
+	snprintf(job.path, sizeof(job.path), "%s", recording->path);
+	if (stream->has_failed || !gmt_sink_tail(stream->sink, job.end.tail)) {
+		fail("the recording has stopped");
+		return;
+	}
+	job.length = gmt_sink_written_bytes(stream->sink);
+	job.done = 0;
+	job.end.stamp = gmt_clock_stamp();
+	job.end.time_ns = gmt_clock_monotonic_ns() - gmt_clock_start.monotonic_ns;
+	job.end.events = stream->events;
+	job.from = reopen(recording->fd);
+	if (job.from >= 0) {
+		job.from = gmt_descriptor_move_high(job.from);
+		gmt_file_identity_of(job.from, &job.from_file);
+		job.to = create(recording->path);
+	}
+	if (job.to < 0) {
+		fail(strerror(errno));
+		return;
+	}
+	job.to = gmt_descriptor_move_high(job.to);
+	gmt_file_identity_of(job.to, &job.to_file);
+	job.is_active = true;
+}
+
+/* Between two rounds the program may have closed our descriptors, and have files of its own under their numbers. */
+static bool has_both_files(void)
+{
+	bool has_both = gmt_file_identity_holds(job.from, &job.from_file) && gmt_file_identity_holds(job.to, &job.to_file);
+
+	if (!has_both)
+		errno = EBADF;
+	return has_both;
+}
+
+static bool write_all(const void *bytes, size_t length)
+{
+	const char *at = bytes;
+
+	while (length) {
+		ssize_t written = write(job.to, at, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		at += written;
+		length -= (size_t)written;
+	}
+	return true;
+}
+
+/* Without a copy through this process where the file system can; a file on another one takes the second way. */
+static bool copy_part(size_t bytes)
+{
+	static char part[PART_BYTES];
+	off_t at = (off_t)job.done;
+	ssize_t got;
+
+	if (!has_both_files())
+		return false;
+	got = copy_file_range(job.from, &at, job.to, NULL, bytes, 0);
+	if (got <= 0) {
+		got = pread(job.from, part, bytes < sizeof(part) ? bytes : sizeof(part), (off_t)job.done);
+		if (got < 0 && errno == EINTR)
+			return true;
+		if (got == 0)
+			errno = EIO; /* somebody has cut the file */
+		if (got <= 0 || !write_all(part, (size_t)got))
+			return false;
+	}
+	job.done += (uint64_t)got;
+	return true;
+}
+
+/* What makes the copy a whole file: the end of its gzip member, and one more with its own last records. */
+static bool write_end(void)
+{
+	static struct gmt_encoder encoder;
+	struct gmt_sink *sink = NULL;
+	struct gmt_error error;
+	char text[512];
+
+	snprintf(text, sizeof(text), "this is a snapshot of a recording that went on; it was taken %.3f s after the start, because %s%s%s",
+		(double)job.end.time_ns / 1e9, cause_texts[job.cause], job.name[0] ? ": " : "", job.name);
+
+	struct gmt_note note = { { text, (uint32_t)strlen(text) } };
+	struct gmt_end end = { .stamp = job.end.stamp, .events = job.end.events };
+	struct { uint32_t kind; const void *row; } rows[] = { { GMT_RECORD_NOTE, &note }, { GMT_RECORD_END, &end } };
+	bool is_well = has_both_files() && write_all(job.end.tail, sizeof(job.end.tail)) &&
+		!gmt_sink_open(job.to, GZIP_LEVEL, &sink, &error);
+
+	for (size_t i = 0; is_well && i < sizeof(rows) / sizeof(*rows); i++)
+		is_well = !gmt_encode_rows(&encoder, rows[i].kind, rows[i].row, 1, &error) &&
+			!gmt_sink_push(sink, encoder.block.items, encoder.block.count, &error);
+	is_well = !gmt_sink_close(sink, &error) && is_well;
+	gmt_encoder_fini(&encoder);
+	return is_well;
+}
+
+static void finish(void)
+{
+	if (!write_end() || !give_name()) {
+		fail(strerror(errno));
+		return;
+	}
+	close_files();
+	job.count++;
+	if (job.cause == GMT_SNAPSHOT_READER)
+		gmt_control_answer(job.path, NULL);
+	gmt_diag_tell("snapshot written to %s", job.path);
+}
+
+bool gmt_snapshots_work(bool all)
+{
+	uint64_t stop = job.done + SLICE_BYTES;
+
+	while (job.is_active && job.done < job.length && (all || job.done < stop)) {
+		uint64_t left = job.length - job.done;
+
+		if (!copy_part(left < SLICE_BYTES ? (size_t)left : SLICE_BYTES)) {
+			fail(strerror(errno));
+			return false;
+		}
+	}
+	if (job.is_active && job.done >= job.length)
+		finish();
+	return job.is_active;
+}
+
+uint64_t gmt_snapshots_count(void)
+{
+	return job.count;
+}
+
+void gmt_snapshots_reset(void)
+{
+	close_files();
+	memset(&job, 0, sizeof(job));
+	job.from = job.to = -1;
+	atomic_store(&wanted, 0);
+	atomic_store(&is_naming, 0);
+}
+
+static void on_signal(int number)
+{
+	int kept_errno = errno;
+
+	(void)number;
+	if (note_wish(GMT_SNAPSHOT_SIGNAL))
+		gmt_session_wake_writer_safely();
+	errno = kept_errno;
+}
+
+void gmt_snapshots_take_signal(void)
+{
+	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, before;
+	int number = gmt_config.snapshot_signal;
+
+	if (!number || sigaction(number, NULL, &before))
+		return;
+	if (before.sa_handler == on_signal)
+		return;
+	if (before.sa_handler != SIG_DFL) {
+		gmt_diag_warn("the program handles signal %d itself; it takes no snapshots", number);
+		return;
+	}
+	sigaction(number, &ours, NULL);
+}

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/diag.h"
+#include "producer/clock.h"
+#include "producer/record_event.h"
+#include "writer/snapshots.h"
+#include "format/encoding/varint.h"
+
+enum {
+	SYNC_MS = 700, /* and at most a sleep of the writer's later: a sync point every second */
+	SYNC_BYTES = 1 << 20,
+	MEMBER_BYTES = 1 << 20, /* of the file, compressed: a reader inflates it in milliseconds */
+	LIMIT_PARTS = 16, /* of a small file: a sync point each, and one is kept for the end */
+	RESERVE_BYTES = 256 << 10, /* at most */
+	GZIP_LEVEL = 1,
+	WAITING_BYTES = 32 << 20, /* at most; a batch of events whose stacks are all new and as deep as can be has less */
+};
+
+/*
+ * Why a kill between any two steps neither loses nor doubles an event. The steps for a batch:
+ *
+ *   1  its blocks and the ring's position behind it are put into the journal      (not counted yet)
+ *   2  the journal's length passes them                                           one store
+ *   3  the ring's `consumed` passes the batch                                     one store
+ *   4  the blocks go to the compressor, which writes to the file when it likes
+ *
+ * Killed before 2, the events are in the ring, and in neither journal nor file. Between 2 and 3 they are in the
+ * journal, whose position says that the ring's copies do not count. From then on they are in the journal, or in
+ * the file, or in both; which of its blocks the file has too is known, as both have the same blocks in the same
+ * order behind the same sync point: the reader takes from the journal those behind what it found in the file.
+ *
+ * And for a sync point:
+ *
+ *   5  all bytes up to the sync record are written
+ *   6  the journal becomes empty                                                  one store
+ *   7  the journal says that it follows that record                               one store
+ *
+ * Between 5 and 7 the file's last sync record is a later one than the journal's: its blocks do not count, and are
+ * in the file. When 5 fails, the file has the sync record before, if anything, and the journal all that follows.
+ * Then nothing is taken out of rings any more: what they hold stays readable with the journal.
+ */
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many bytes may come between two sync points. */
+static uint64_t sync_bytes(const struct gmt_stream *stream)
+{
+	return smaller(SYNC_BYTES, stream->limit_bytes / LIMIT_PARTS);
+}
+
+/* What a file that is full must still say: that it is, and how it ended. */
+static bool is_said_at_last(uint32_t kind)
+{
+	return kind == GMT_RECORD_DROP || kind == GMT_RECORD_NOTE || kind == GMT_RECORD_CALLS ||
+		kind == GMT_RECORD_API || kind == GMT_RECORD_CLOCK || kind == GMT_RECORD_END;
+}
+
+/* Whether so many bytes fit, if compression does nothing. */
+static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
+{
+	uint64_t pushed = gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
+	uint64_t reserve = is_said_at_last(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
+
+	/* Stored blocks of zlib, and what a sync point and the end of a member add, are less than a part of 256. */
+	return stream->limit_bytes == UINT64_MAX ||
+		stream->synced_file_bytes + pushed + pushed / 256 + reserve <= stream->limit_bytes;
+}
+
+/* A failed write is told once; what follows is swallowed by the sink. */
+static void check(struct gmt_stream *stream, enum gmt_status status, const struct gmt_error *error)
+{
+	int why = errno;
+
+	if (!status || stream->has_failed)
+		return;
+	stream->has_failed = true;
+	atomic_store(&stream->recording->area->header->write_errno, (uint32_t)(why ? why : EIO));
+	/* Stalled to the end: that was told when it began. */
+	if (!atomic_load(&stream->recording->is_stalled))
+		gmt_diag_warn("%s: %s; recording has stopped, the program goes on", stream->recording->path,
+			error->text);
+	stream->failed();
+}
+
+static void push(struct gmt_stream *stream, const void *bytes, size_t length)
+{
+	struct gmt_error error;
+
+	errno = 0;
+	check(stream, gmt_sink_push(stream->sink, bytes, length, &error), &error);
+}
+
+/* All that was pushed becomes readable, and need not be in the journal any more. */
+static void sync_point(struct gmt_stream *stream)
+{
+	struct gmt_sync row = { .stamp = gmt_clock_stamp(), .events = stream->events };
+	struct gmt_error error;
+	enum gmt_status status = gmt_encode_rows(&stream->sync_encoder, GMT_RECORD_SYNC, &row, 1, &error);
+
+	gmt_member_add(&stream->member, gmt_record_info(GMT_RECORD_SYNC), &row, 1);
+	check(stream, status, &error);
+	if (stream->has_failed)
+		return;
+	push(stream, stream->sync_encoder.block.items, stream->sync_encoder.block.count);
+	errno = 0;
+	check(stream, gmt_sink_sync(stream->sink, &error), &error);
+	if (stream->has_failed)
+		return;
+	gmt_journal_reset(&stream->journal, row.stamp);
+	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
+	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
+	stream->synced_ns = gmt_clock_monotonic_ns();
+}
+
+bool gmt_stream_end_member(struct gmt_stream *stream)
+{
+	struct gmt_error error;
+
+	errno = 0;
+	check(stream, gmt_sink_end_member(stream->sink, &stream->member, &error), &error);
+	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
+	gmt_member_clear(&stream->member);
+	return !stream->has_failed;
+}
+
+void gmt_stream_end_large_member(struct gmt_stream *stream)
+{
+	if (!stream->has_failed && gmt_sink_member_bytes(stream->sink) >= MEMBER_BYTES)
+		gmt_stream_end_member(stream);
+}
+
+/* What was pushed counts as if compression did nothing, until a sync point says how large it became. */
+static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
+{
+	if (has_room(stream, kind, bytes))
+		return true;
+	if (stream->part == GMT_STREAM_BATCH || gmt_sink_pushed_bytes(stream->sink) == stream->synced_bytes)
+		return false;
+	sync_point(stream);
+	return has_room(stream, kind, bytes);
+}
+
+static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
+{
+	if (!gmt_journal_has_room(&stream->journal, length))
+		sync_point(stream);
+
+	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
+	gmt_journal_commit(&stream->journal);
+	push(stream, bytes, length);
+	/* Larger than the journal: none is. If one were, it would be safe from here on. */
+	if (!is_safe)
+		sync_point(stream);
+}
+
+/*
+ * Rows that others refer to are made once, so they are not left out with the events that were first to: those that come
+ * when there is room again refer to them too.
+ */
+static bool is_referred_to(uint32_t kind)
+{
+	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_MODULE || kind == GMT_RECORD_CODE ||
+		kind == GMT_RECORD_FRAME || kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
+}
+
+/* It is little: while the file is full, no batch brings more of them. But threads and modules may come without end. */
+static void keep_waiting(struct gmt_stream *stream, const void *block, uint32_t length)
+{
+	uint8_t *to;
+
+	if (stream->waiting.count + length > WAITING_BYTES || !gmt_vec_reserve(&stream->waiting, sizeof(length) + length))
+		return;
+	to = stream->waiting.items + stream->waiting.count;
+	memcpy(to, &length, sizeof(length));
+	memcpy(to + sizeof(length), block, length);
+	stream->waiting.count += sizeof(length) + length;
+}
+
+/* False when there is still no room for all of it. */
+static bool put_waiting(struct gmt_stream *stream)
+{
+	uint8_t *items = stream->waiting.items;
+	size_t at = 0;
+	uint32_t length;
+
+	while (at < stream->waiting.count) {
+		memcpy(&length, items + at, sizeof(length));
+		if (!finds_room(stream, GMT_RECORD_STACK, length))
+			break;
+		put_block(stream, items + at + sizeof(length), length);
+		at += sizeof(length) + length;
+	}
+	stream->waiting.count -= at;
+	/* They are blocks now. */
+	if (at)
+		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, stream->member.clock };
+	if (stream->waiting.count)
+		memmove(items, items + at, stream->waiting.count);
+	else if (at)
+		gmt_vec_fini(&stream->waiting);
+	return !stream->waiting.count;
+}
+
+static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct gmt_stream *stream = context;
+	struct gmt_error error;
+	enum gmt_status status = gmt_encode_rows(&stream->encoder, kind, rows, count, &error);
+	const void *block = stream->encoder.block.items;
+	uint32_t length = (uint32_t)stream->encoder.block.count;
+
+	errno = ENOMEM;
+	check(stream, status, &error);
+	if (status)
+		return;
+
+	gmt_member_add(&stream->member, gmt_record_info(kind), rows, count);
+
+	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
+
+	if ((may_wait && !put_waiting(stream)) || (stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length))) {
+		stream->is_full = true;
+		if (may_wait)
+			keep_waiting(stream, block, length);
+		return;
+	}
+	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
+		gmt_area_add_to_preamble(stream->recording->area, block, length);
+	if (stream->part == GMT_STREAM_BATCH) {
+		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
+		stream->staged_bytes += length;
+	} else if (stream->part != GMT_STREAM_NAMES)
+		put_block(stream, block, length);
+}
+
+static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_depot_kind kind)
+{
+	(void)kind; /* who interned it knows which it is */
+	return gmt_depot_get(depot, id);
+}
+
+/* The most that a batch of so many can take in the journal. */
+static uint64_t most_bytes(uint32_t count)
+{
+	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count; /* it has the most */
+	uint64_t overhead = sizeof(struct gmt_journal_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
+
+	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
+}
+
+static void count_step(struct gmt_stream *stream, const struct gmt_ring_event *mark)
+{
+	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++) {
+		if (!stream->steps[i].count) {
+			stream->steps[i].source = mark->space;
+			stream->steps[i].object = mark->address;
+		}
+		if (stream->steps[i].source == mark->space && stream->steps[i].object == mark->address) {
+			stream->steps[i].count++;
+			return;
+		}
+	}
+}
+
+uint64_t gmt_stream_steps(const struct gmt_stream *stream)
+{
+	uint64_t most = 0;
+
+	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++)
+		most = stream->steps[i].count > most ? stream->steps[i].count : most;
+	return most;
+}
+
+static bool is_step(const struct gmt_ring_event *event)
+{
+	return event->kind == GMT_RING_MARK && event->layer == GMT_MARK_KIND_STEP;
+}
+
+/* A batch that has to wait is looked at once more when it comes again. */
+static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *event)
+{
+	if (event->kind >= GMT_RING_MARK)
+		return;
+	gmt_facts_api(&stream->facts, event->api);
+	if (event->layer == GMT_LAYER_TORCH)
+		gmt_snapshots_see_use(event->device, event->reserved_bytes);
+}
+
+/*
+ * The file is full: a batch stays in its ring, or is taken from it and goes nowhere. Marks, and what else is no
+ * event, are left out in silence: without events they say nothing.
+ */
+static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count)
+{
+	gmt_journal_drop(&stream->journal);
+	stream->staged_bytes = 0;
+	if (stream->room_may_come)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		stream->lost_events += batch[i].kind < GMT_RING_MARK;
+	stream->batch_at = gmt_journal_commit(&stream->journal);
+	return true;
+}
+
+bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
+	const struct gmt_ring_event *batch, uint32_t count)
+{
+	struct gmt_journal_position position = {
+		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
+	};
+	bool has_steps = false;
+
+	stream->staged_bytes = 0;
+	if (stream->is_full && !stream->has_failed)
+		return leave_out(stream, batch, count);
+	for (uint32_t i = 0; i < count; i++) {
+		look_at(stream, &batch[i]);
+		has_steps |= is_step(&batch[i]);
+	}
+	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
+	gmt_definitions_flush(&stream->definitions, write_rows, stream);
+	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
+	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
+		sync_point(stream);
+		/* What was described is all in the file here; what a writer finds in one round may be many megabytes. */
+		gmt_stream_end_large_member(stream);
+	}
+	if (!stream->has_failed && !put_waiting(stream)) {
+		stream->is_full = true;
+		return leave_out(stream, batch, count);
+	}
+	if (stream->has_failed)
+		return false;
+
+	stream->part = GMT_STREAM_BATCH;
+	gmt_ring_rows_write(&stream->rows, write_rows, stream);
+	stream->part = GMT_STREAM_ANY;
+	if (stream->has_failed) {
+		gmt_journal_drop(&stream->journal);
+		return false;
+	}
+	if (stream->is_full)
+		return leave_out(stream, batch, count);
+	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
+	stream->batch_at = gmt_journal_commit(&stream->journal);
+	stream->events += stream->rows.event_count;
+	for (uint32_t i = 0; has_steps && i < count; i++)
+		if (is_step(&batch[i]))
+			count_step(stream, &batch[i]);
+	return true;
+}
+
+void gmt_stream_events_taken(struct gmt_stream *stream)
+{
+	const void *block;
+	uint32_t length;
+
+	stream->staged_bytes = 0;
+	while ((block = gmt_journal_next(&stream->journal, &stream->batch_at, &length)) != NULL)
+		push(stream, block, length);
+}
+
+/* Who paused it may be any thread, or none of this process. */
+static void write_pauses(struct gmt_stream *stream)
+{
+	struct gmt_mark row = { .source = GMT_MARK_SOURCE_RECORDER };
+	bool is_paused;
+
+	while (gmt_commit_next_change(&stream->changes_seen, &row.stamp, &is_paused)) {
+		row.kind = is_paused ? GMT_MARK_KIND_PAUSE : GMT_MARK_KIND_RESUME;
+		if (is_paused != stream->was_paused)
+			write_rows(stream, GMT_RECORD_MARK, &row, 1);
+		stream->was_paused = is_paused;
+	}
+}
+
+void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring)
+{
+	stream->threads++;
+	gmt_facts_thread(&stream->facts, ring);
+}
+
+void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before)
+{
+	stream->dropped += count - before;
+	gmt_facts_drop(&stream->facts, thread, reason, count);
+}
+
+void gmt_stream_sync(struct gmt_stream *stream)
+{
+	/* While it is full, how much more was lost is told each time that it has doubled: that takes room too. */
+	if (stream->is_full && stream->told_lost_events && stream->lost_events < 2 * stream->told_lost_events)
+		return;
+	if (stream->lost_events > stream->told_lost_events) {
+		stream->told_lost_events = stream->lost_events;
+		gmt_facts_drop(&stream->facts, 0, "the file had reached max_size", stream->lost_events);
+	}
+	write_pauses(stream);
+	gmt_facts_update(&stream->facts);
+	sync_point(stream);
+}
+
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording, uint64_t limit_bytes,
+	void (*failed)(void))
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	struct gmt_error error;
+
+	memset(stream, 0, sizeof(*stream));
+	stream->recording = recording;
+	gmt_journal_init(&stream->journal, gmt_area_journal(recording->area), recording->area->header->journal_bytes);
+	stream->failed = failed;
+	stream->limit_bytes = limit_bytes;
+	gmt_member_clear(&stream->member);
+	stream->definitions.find = find_entry;
+	stream->definitions.depot = recording->depot;
+	stream->facts.recording = recording;
+	stream->facts.write = write_rows;
+	stream->facts.context = stream;
+
+	enum gmt_status status = gmt_sink_open(recording->fd, GZIP_LEVEL, &stream->sink, &error);
+	if (!status) {
+		gmt_sink_on_stall(stream->sink, recording->wait_for_room, NULL);
+		gmt_encode_file_header(header);
+		status = gmt_sink_push(stream->sink, header, sizeof(header), &error);
+	}
+	check(stream, status, &error);
+	if (!stream->sink)
+		return false;
+	stream->part = GMT_STREAM_BEGINNING;
+	gmt_facts_begin(&stream->facts);
+	stream->part = GMT_STREAM_NAMES;
+	gmt_facts_all_apis(&stream->facts);
+	stream->part = GMT_STREAM_ANY;
+	gmt_stream_sync(stream);
+	return true;
+}
+
+bool gmt_stream_is_sync_due(const struct gmt_stream *stream)
+{
+	return gmt_clock_monotonic_ns() - stream->synced_ns >= (uint64_t)SYNC_MS * 1000000 ||
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream);
+}
+
+bool gmt_stream_close(struct gmt_stream *stream)
+{
+	struct gmt_error error;
+
+	gmt_facts_end(&stream->facts);
+	stream->told_lost_events = 0;
+	gmt_stream_sync(stream);
+
+	struct gmt_end row = { .stamp = gmt_clock_stamp(), .events = stream->events };
+	write_rows(stream, GMT_RECORD_END, &row, 1);
+	errno = 0;
+	check(stream, gmt_sink_close(stream->sink, &error), &error);
+	stream->sink = NULL;
+	gmt_encoder_fini(&stream->encoder);
+	gmt_encoder_fini(&stream->sync_encoder);
+	gmt_definitions_fini(&stream->definitions);
+	gmt_vec_fini(&stream->waiting);
+	return !stream->has_failed;
+}

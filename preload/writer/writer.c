@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "writer/writer.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/config.h"
+#include "runtime/descriptor.h"
+#include "runtime/diag.h"
+#include "runtime/patience.h"
+#include "runtime/process.h"
+#include "writer/alone.h"
+#include "producer/clock.h"
+#include "writer/control.h"
+#include "runtime/fault.h"
+#include "writer/rotation.h"
+#include "writer/snapshots.h"
+#include "writer/stand_in.h"
+#include "writer/stream.h"
+#include "runtime/recorder_stack.h"
+#include "producer/thread.h"
+
+enum {
+	SLEEP_MS = 250,
+	LOOK_EVERY_NS = 200000000,
+	NEXT_TRY_NS = 1000000000,
+	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
+	LAST_WAIT_NS = 1000000000, /* what the end of a process waits for our other threads to end */
+	FOLD_WAIT_MS = 6000, /* what the end of the process waits for the last folds: well below STOP_WAIT_NS */
+};
+
+#define STOP_WAIT_NS UINT64_C(10000000000)
+
+enum stage { NONE, PUT_OFF, BEGUN };
+
+static struct writer {
+	struct gmt_recording *recording;
+	struct gmt_writer_listener listener;
+	_Atomic uint32_t stage;  /* enum stage */
+	_Atomic uint64_t next_try_ns; /* to make a thread that was put off; 0: none has failed */
+	_Atomic uint32_t wanted; /* futex: counts wishes to be woken */
+	_Atomic uint32_t syncs_asked;
+	_Atomic uint32_t syncs_done; /* futex: of those asked for, all up to this one */
+	_Atomic bool stopping;
+	_Atomic bool leaves_names;
+	uint64_t looked_ns;    /* when it was last asked whether the host has threads */
+	bool ends_process;     /* of the host no thread is left */
+	_Atomic bool is_whole; /* the file, ended in order */
+	_Atomic uint32_t is_over; /* futex: the thread will do nothing more */
+	struct gmt_stream stream;
+	struct gmt_rotate rotate;
+	struct {
+		uint32_t thread;     /* the ring's owner when it was last emptied */
+		bool is_written;     /* the thread has its record */
+		uint64_t dropped[GMT_DROP_COUNT]; /* as last written */
+	} slots[GMT_AREA_RINGS];
+	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
+} writer;
+
+static void tell_drops(uint32_t index, const struct gmt_ring *ring)
+{
+	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
+		uint64_t *told = &writer.slots[index].dropped[drop];
+		uint64_t count = atomic_load_explicit(&ring->dropped[drop], memory_order_relaxed);
+
+		if (count != *told)
+			gmt_stream_drop(&writer.stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count, *told);
+		*told = count;
+	}
+}
+
+/*
+ * Empties one ring of what is in it now, without `all` only in whole blocks. What a thread adds meanwhile has its turn in the
+ * next round: one that is faster than this one would keep it from all others.
+ */
+static void drain_slot(uint32_t index, bool all)
+{
+	struct gmt_area *area = writer.recording->area;
+	/* Pairs with the release in gmt_area_leave_ring: whatever the thread pushed is counted below. */
+	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
+	struct gmt_ring *ring = gmt_area_ring(area, index);
+
+	if (state == GMT_SLOT_FREE || !gmt_area_has_ring(area, index) || !gmt_ring_is_made(ring))
+		return;
+	if (writer.slots[index].thread != ring->thread) {
+		writer.slots[index].thread = ring->thread;
+		writer.slots[index].is_written = false;
+		memset(writer.slots[index].dropped, 0, sizeof(writer.slots[index].dropped));
+	}
+
+	/* Asked before the ring is emptied: nothing can come behind what is in it. */
+	bool may_free = gmt_area_may_free_ring(area, index);
+
+	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
+
+	for (uint64_t left = gmt_ring_ready(ring), count; left >= least; left -= count < left ? count : left) {
+		count = gmt_ring_peek(ring, writer.batch, GMT_RING_ROWS_MAX);
+		if (!writer.slots[index].is_written) {
+			writer.slots[index].is_written = true;
+			gmt_stream_thread(&writer.stream, ring);
+		}
+		if (!gmt_stream_events(&writer.stream, index, ring, writer.batch, (uint32_t)count))
+			return;
+		gmt_ring_consume(ring, (uint32_t)count);
+		gmt_stream_events_taken(&writer.stream);
+	}
+
+	tell_drops(index, ring);
+	if (may_free && !gmt_ring_ready(ring))
+		gmt_area_free_ring(area, index);
+}
+
+static void drain(bool all)
+{
+	uint32_t used = atomic_load_explicit(&writer.recording->area->header->slots_used, memory_order_acquire);
+
+	for (uint32_t index = 0; index < used; index++)
+		drain_slot(index, all);
+	/* Room for twice what a burst of new stacks may bring until the next look. */
+	if (gmt_area_grow_depot(writer.recording->area, gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
+		gmt_depot_set_ready(writer.recording->depot,
+			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
+}
+
+/* Without what could not be written, the recorder's memory is still needed. */
+static void finish(void)
+{
+	uint64_t deadline_ns = gmt_clock_monotonic_ns() + (uint64_t)FOLD_WAIT_MS * 1000000;
+
+	gmt_snapshots_work(true);
+	do
+		drain(true);
+	while (gmt_rotate_settle(&writer.rotate, deadline_ns));
+	if (gmt_snapshots_is_due()) {
+		gmt_stream_sync(&writer.stream);
+		gmt_snapshots_begin(&writer.stream);
+		gmt_snapshots_work(true);
+	}
+	gmt_control_close();
+	gmt_rotate_finish(&writer.rotate, deadline_ns);
+	if (gmt_stream_close(&writer.stream))
+		atomic_store_explicit(&writer.is_whole, true, memory_order_release);
+}
+
+static void sleep_until_wanted(uint32_t seen)
+{
+	struct timespec limit = { .tv_nsec = SLEEP_MS * 1000000 };
+
+	syscall(SYS_futex, &writer.wanted, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
+}
+
+static void tell_synced(uint32_t asked)
+{
+	if (atomic_exchange_explicit(&writer.syncs_done, asked, memory_order_release) != asked)
+		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static unsigned count_own_threads(void)
+{
+	return 1 + gmt_stand_in_is_there() + (writer.listener.threads ? writer.listener.threads() : 0);
+}
+
+/* A process lives until its last thread ends, and that must not be this one. */
+static bool is_alone(void)
+{
+	unsigned own = count_own_threads();
+	enum gmt_alone says = gmt_alone_is(own);
+
+	/* Without /proc, libc's count is all there is: of threads that end by the system call it knows nothing. */
+	if (says == GMT_ALONE_UNKNOWN)
+		return writer.listener.is_last && writer.listener.is_last(own);
+	return says == GMT_ALONE_YES;
+}
+
+/*
+ * The disk takes nothing. What the rings hold is kept meanwhile, and what they do not is dropped and counted, so the
+ * file stays whole, and goes on when there is room again. At the end of the process nothing is waited for.
+ */
+static bool wait_for_room(void *unused, int error_number)
+{
+	_Atomic bool *is_stalled = &writer.recording->is_stalled;
+	uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
+
+	(void)unused;
+	if (!error_number) {
+		atomic_store(is_stalled, false);
+		return true;
+	}
+	/* What is being folded can be folded another time. */
+	if (gmt_rotate_make_room(&writer.rotate))
+		return true;
+	if (!atomic_exchange(is_stalled, true))
+		gmt_fault(writer.recording->path, "%s; events that do not fit into memory are dropped until it takes some "
+			"again, the program goes on", strerror(error_number));
+	if (atomic_load_explicit(&writer.stopping, memory_order_acquire) || is_alone())
+		return false;
+	sleep_until_wanted(seen);
+	return true;
+}
+
+/* Without what could not be written, the recorder's memory is still needed. Here, as only this thread has its descriptor. */
+static void remove_area(void)
+{
+	if (atomic_load(&writer.is_whole))
+		gmt_area_unlink(writer.recording->area);
+}
+
+/*
+ * The end of a process whose host has no thread any more. Where its last thread would have called exit(), a thread does so in its
+ * place, and ends the recording like any other. Else the process ends by the end of our threads, with the code of the host's.
+ */
+static void end_process(void)
+{
+	struct gmt_patience patience = gmt_patience_begin(LAST_WAIT_NS);
+	/* Before our own threads end: theirs would be the last code. */
+	int code = gmt_alone_exit_code();
+
+	if (writer.ends_process)
+		return;
+	writer.ends_process = true;
+	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) && gmt_stand_in_exit())
+		return;
+	finish();
+	remove_area();
+	gmt_stand_in_leave();
+	if (writer.listener.stop_threads)
+		writer.listener.stop_threads();
+	/* The last of all says the code. */
+	while (gmt_alone_is(1) == GMT_ALONE_NO && gmt_patience_rest(&patience))
+		;
+	for (;;)
+		syscall(SYS_exit, code);
+}
+
+static void leave_names(void)
+{
+	bool had_name = gmt_area_leave_name(writer.recording->area);
+
+	gmt_control_close();
+	if (had_name)
+		gmt_session_note_fault("the process of root became another user's: from there on, what is not yet in the file is lost by SIGKILL");
+}
+
+static bool open_stream(void)
+{
+	if (!writer.listener.open() ||
+		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
+		return false;
+	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
+	return true;
+}
+
+static void record(void)
+{
+	gmt_this_thread.is_ours = true;
+	gmt_this_thread.busy = GMT_BUSY_RECORDING;
+	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
+	/* Waking up, it takes the processor from no thread of the host's. */
+	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
+
+	if (!open_stream())
+		return;
+	gmt_control_open(writer.recording);
+	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
+		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
+		/* Before the rings are emptied: what the asking thread pushed is in them. Pairs with gmt_writer_sync. */
+		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
+
+		drain(false);
+		gmt_facts_samples(&writer.stream.facts);
+		if (writer.listener.each_round)
+			writer.listener.each_round();
+		gmt_control_round(&writer.stream);
+		if (gmt_snapshots_is_due() || asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
+			gmt_stream_is_sync_due(&writer.stream) || gmt_rotate_wants_sync(&writer.rotate)) {
+			uint64_t stamp = gmt_clock_stamp();
+
+			if (writer.listener.before_sync)
+				writer.listener.before_sync();
+			if (atomic_load(&writer.leaves_names))
+				leave_names();
+			/* What a sync point promises is all up to now, of slow threads too. */
+			drain(true);
+			gmt_area_leave_dead(writer.recording->area);
+			gmt_stream_sync(&writer.stream);
+			tell_synced(asked);
+			gmt_snapshots_begin(&writer.stream);
+			gmt_rotate_synced(&writer.rotate, stamp);
+			gmt_stream_end_large_member(&writer.stream);
+		}
+		if (gmt_patience_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
+			writer.looked_ns = gmt_patience_now_ns();
+			if (is_alone())
+				end_process();
+		}
+		if (!gmt_snapshots_work(false) && !gmt_rotate_work(&writer.rotate) &&
+			!atomic_load_explicit(&writer.stopping, memory_order_acquire))
+			sleep_until_wanted(seen);
+	}
+	finish();
+}
+
+static void *run(void *unused)
+{
+	gmt_descriptor_take_own_table();
+	gmt_alone_init();
+	record();
+	remove_area();
+	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
+	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
+	syscall(SYS_futex, &writer.is_over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	return unused;
+}
+
+void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener listener)
+{
+	memset(&writer, 0, sizeof(writer));
+	writer.recording = recording;
+	writer.listener = listener;
+	recording->wait_for_room = wait_for_room;
+}
+
+bool gmt_writer_start(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	/* The default size: the host's thread-local data lies on the stack too, and may be large. */
+	int failure = pthread_attr_init(&attributes);
+	if (!failure) {
+		/* Who ends the process waits for the file (gmt_writer_stop), and not for the thread. */
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		failure = pthread_create(&thread, &attributes, run, NULL);
+		pthread_attr_destroy(&attributes);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return !failure;
+}
+
+void gmt_writer_put_off(void)
+{
+	atomic_store(&writer.stage, PUT_OFF);
+}
+
+bool gmt_writer_is_put_off(void)
+{
+	return atomic_load_explicit(&writer.stage, memory_order_relaxed) == PUT_OFF;
+}
+
+/* On a recorder stack: a thread is made. */
+static void begin_late(void *unused)
+{
+	uint32_t put_off = PUT_OFF;
+
+	(void)unused;
+	/* The child of a handler's fork has no such writer, and the thread of a guest (process.h) would end with the guest. */
+	if (gmt_this_thread.busy & GMT_BUSY_FORKED || gmt_process_is_another() ||
+		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
+		return;
+	if (!gmt_writer_start()) {
+		atomic_store(&writer.next_try_ns, gmt_patience_now_ns() + NEXT_TRY_NS);
+		atomic_store(&writer.stage, PUT_OFF);
+		gmt_fault(NULL, "no thread for the recorder: events that do not fit into its memory are dropped, the program goes on");
+	} else if (writer.listener.begun_late) {
+		writer.listener.begun_late();
+	}
+}
+
+void gmt_writer_need(void)
+{
+	if (!gmt_writer_is_put_off())
+		return;
+
+	uint64_t next_try_ns = atomic_load(&writer.next_try_ns);
+
+	if (!next_try_ns || gmt_patience_now_ns() >= next_try_ns)
+		gmt_recorder_stack_run(begin_late, NULL);
+}
+
+void gmt_writer_wake(void)
+{
+	gmt_writer_need();
+	atomic_fetch_add_explicit(&writer.wanted, 1, memory_order_release);
+	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* The kernel takes no second for a billion nanoseconds. */
+static struct timespec left_until(uint64_t deadline_ns, uint64_t now_ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)((deadline_ns - now_ns) / 1000000000),
+		.tv_nsec = (long)((deadline_ns - now_ns) % 1000000000),
+	};
+}
+
+void gmt_writer_leave_names(void)
+{
+	atomic_store(&writer.leaves_names, true);
+}
+
+void gmt_writer_sync(uint32_t wait_ms)
+{
+	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
+	uint64_t deadline_ns = gmt_patience_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
+	uint32_t done;
+
+	if (!wait_ms || atomic_load_explicit(&writer.recording->is_stalled, memory_order_relaxed))
+		return;
+	gmt_writer_wake();
+	/* Numbers may pass zero. */
+	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) - mine) < 0 &&
+		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
+		struct timespec limit = left_until(deadline_ns, now_ns);
+
+		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
+	}
+}
+
+/* On a recorder stack: the whole file at once, by the thread that ends the process. */
+static void write_all(void *unused)
+{
+	struct gmt_thread_state *thread = &gmt_this_thread;
+	uint8_t busy = thread->busy;
+
+	(void)unused;
+	thread->is_ours = true;
+	thread->busy = GMT_BUSY_RECORDING;
+	if (open_stream())
+		finish();
+	thread->busy = busy;
+	thread->is_ours = false;
+	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
+}
+
+/*
+ * A process may be ended by a signal handler that interrupted malloc, which libc calls for each new thread: so none is made now. Where
+ * the host leaves no room for descriptors, there must be one, with a table of its own.
+ */
+static void end_without_thread(void)
+{
+	uint32_t put_off = PUT_OFF;
+
+	if (gmt_descriptor_may_share_table() && gmt_descriptor_has_room(DESCRIPTORS) &&
+		atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN) && !gmt_recorder_stack_run(write_all, NULL))
+		atomic_store(&writer.stage, PUT_OFF);
+}
+
+void gmt_writer_stop(void)
+{
+	uint64_t deadline_ns = gmt_patience_now_ns() + STOP_WAIT_NS, now_ns;
+
+	atomic_store_explicit(&writer.stopping, true, memory_order_release);
+	end_without_thread();
+	atomic_store(&writer.next_try_ns, 0);
+	gmt_writer_wake();
+	if (gmt_writer_is_put_off()) {
+		gmt_diag_warn("neither a thread nor descriptors for the recorder; nothing is recorded");
+		return;
+	}
+	/* Not pthread_timedjoin_np: somebody may set the clock that it goes by. */
+	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
+		(now_ns = gmt_patience_now_ns()) < deadline_ns) {
+		struct timespec limit = left_until(deadline_ns, now_ns);
+
+		syscall(SYS_futex, &writer.is_over, FUTEX_WAIT_PRIVATE, 0, &limit, NULL, 0);
+	}
+	if (atomic_load_explicit(&writer.is_over, memory_order_acquire))
+		return;
+	gmt_diag_warn("%s: the disk did not take the rest within %d s; the file lacks its end",
+		writer.recording->path, (int)(STOP_WAIT_NS / 1000000000));
+}
+
+void gmt_writer_forget(void)
+{
+	gmt_alone_forget();
+	gmt_stand_in_forget();
+	gmt_rotate_forget(&writer.rotate);
+	atomic_store(&writer.stage, NONE);
+}

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+#include "accounting/accounting.h"
+
+#include <assert.h>
+
+static uint64_t account_key(uint8_t layer, int16_t device)
+{
+	return (uint64_t)layer << 16 | (uint16_t)device;
+}
+
+static bool get_account(struct gmt_books *books, uint8_t layer, int16_t device, uint32_t *ret_account)
+{
+	uint64_t id, key = account_key(layer, device);
+
+	/* Most events are of the account of the one before. */
+	if (books->last_account_key_plus_1 == key + 1) {
+		*ret_account = books->last_account;
+		return true;
+	}
+	if (!gmt_map_find(&books->account_ids, key, &id)) {
+		id = books->accounts.count;
+		if (!gmt_vec_reserve(&books->accounts, 1) || !gmt_map_put(&books->account_ids, key, id))
+			return false;
+		*gmt_vec_push(&books->accounts) = (struct gmt_books_account){
+			.layer = layer, .device = device,
+		};
+	}
+	*ret_account = books->last_account = (uint32_t)id;
+	books->last_account_key_plus_1 = key + 1;
+	return true;
+}
+
+static bool get_space(struct gmt_books *books, uint32_t account, uint8_t space, uint32_t *ret_space)
+{
+	uint64_t key = (uint64_t)account << 8 | space;
+	uint64_t id;
+
+	if (!gmt_map_find(&books->space_ids, key, &id)) {
+		id = books->spaces.count;
+		if (!gmt_vec_reserve(&books->spaces, 1) || !gmt_map_put(&books->space_ids, key, id))
+			return false;
+		*gmt_vec_push(&books->spaces) = (struct gmt_books_space){
+			.account = account, .space = space,
+		};
+	}
+	*ret_space = (uint32_t)id;
+	return true;
+}
+
+struct gmt_books_account *gmt_books_get_account(struct gmt_books *books, uint8_t layer, int16_t device)
+{
+	uint32_t id;
+
+	return get_account(books, layer, device, &id) ? &books->accounts.items[id] : NULL;
+}
+
+struct gmt_books_space *gmt_books_get_space(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space)
+{
+	uint32_t account, id;
+
+	return get_account(books, layer, device, &account) && get_space(books, account, space, &id) ?
+		&books->spaces.items[id] : NULL;
+}
+
+/* Which map knows the numbers of a layer's blocks. Only CUDA's family has handles. */
+static unsigned keyspace_index(uint8_t layer, uint8_t space)
+{
+	enum gmt_family family = gmt_layer_family(layer);
+
+	return family == GMT_FAMILY_CUDA ? (unsigned)gmt_space_realm(space) : GMT_REALM_COUNT + (unsigned)family - 1;
+}
+
+static struct gmt_map *keyspace(struct gmt_books *books, uint8_t layer, uint8_t space)
+{
+	return &books->blocks[keyspace_index(layer, space)];
+}
+
+static struct gmt_map *keyspace_of_site(struct gmt_books *books, const struct gmt_books_site *site)
+{
+	return keyspace(books, books->accounts.items[site->account].layer,
+		(uint8_t)books->spaces.items[site->space].space);
+}
+
+bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space,
+	uint32_t *ret_site)
+{
+	uint32_t account, space_id;
+
+	assert(layer < GMT_BOOKS_LAYERS);
+	if (gmt_space_side(space) == GMT_SIDE_HOST)
+		device = GMT_DEVICE_HOST;
+	if (!get_account(books, layer, device, &account) || !get_space(books, account, space, &space_id) ||
+		!gmt_vec_reserve(&books->sites, 1))
+		return false;
+	*ret_site = (uint32_t)books->sites.count;
+	*gmt_vec_push(&books->sites) = (struct gmt_books_site){ .account = account, .space = space_id };
+	return true;
+}
+
+bool gmt_books_add_heap(struct gmt_books *books, uint32_t *ret_heap)
+{
+	struct gmt_books_heap *heap = gmt_vec_push(&books->heaps);
+
+	if (!heap)
+		return false;
+	*heap = (struct gmt_books_heap){ 0 };
+	*ret_heap = (uint32_t)books->heaps.count - 1;
+	return true;
+}
+
+void gmt_books_put_in_heap(struct gmt_books *books, uint32_t site, uint32_t heap)
+{
+	assert(heap < books->heaps.count && !books->sites.items[site].alloc_count);
+	books->sites.items[site].heap_plus_1 = heap + 1;
+}
+
+static struct gmt_books_heap *heap_of(struct gmt_books *books, const struct gmt_books_site *site)
+{
+	return site->heap_plus_1 ? &books->heaps.items[site->heap_plus_1 - 1] : NULL;
+}
+
+/*
+ * Called before a site changes. A peak saves nothing; instead a site that is about to change for the
+ * first time after it keeps what it held. Who has not changed since the peak still holds it.
+ */
+static void save_before_change(struct gmt_books_site *site, const struct gmt_books_account *account,
+	const struct gmt_books_heap *heap)
+{
+	if (heap && site->heap_saved_epoch != heap->epoch) {
+		site->heap_saved_epoch = heap->epoch;
+		site->heap_saved_bytes = site->live_bytes;
+		site->heap_saved_blocks = site->live_blocks;
+	}
+	if (site->saved_epoch == account->epoch)
+		return;
+	site->saved_epoch = account->epoch;
+	site->saved_bytes = site->live_bytes;
+	site->saved_blocks = site->live_blocks;
+}
+
+struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint32_t id)
+{
+	const struct gmt_books_site *site = &books->sites.items[id];
+
+	if (site->saved_epoch == books->accounts.items[site->account].epoch)
+		return (struct gmt_books_amount){ site->saved_bytes, site->saved_blocks };
+	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
+}
+
+struct gmt_books_amount gmt_books_site_heap_peak(const struct gmt_books *books, uint32_t id)
+{
+	const struct gmt_books_site *site = &books->sites.items[id];
+
+	if (!site->heap_plus_1)
+		return (struct gmt_books_amount){ 0 };
+	if (site->heap_saved_epoch == books->heaps.items[site->heap_plus_1 - 1].epoch)
+		return (struct gmt_books_amount){ site->heap_saved_bytes, site->heap_saved_blocks };
+	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
+}
+
+static void book_heap_alloc(struct gmt_books_heap *heap, uint64_t size_bytes, uint64_t stamp)
+{
+	heap->live_bytes += size_bytes;
+	heap->live_blocks++;
+	heap->alloc_count++;
+	heap->total_bytes = gmt_books_sum_bytes(heap->total_bytes, size_bytes);
+	if (heap->live_bytes > heap->peak_bytes) {
+		heap->peak_bytes = heap->live_bytes;
+		heap->peak_blocks = heap->live_blocks;
+		heap->peak_stamp = stamp;
+		heap->epoch++;
+	}
+}
+
+static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes,
+	uint64_t stamp)
+{
+	struct gmt_books_account *account = &books->accounts.items[site->account];
+	struct gmt_books_space *space = &books->spaces.items[site->space];
+	struct gmt_books_heap *heap = heap_of(books, site);
+
+	save_before_change(site, account, heap);
+	if (heap)
+		book_heap_alloc(heap, size_bytes, stamp);
+	site->live_bytes += size_bytes;
+	site->live_blocks++;
+	site->alloc_count++;
+	site->total_bytes = gmt_books_sum_bytes(site->total_bytes, size_bytes);
+	if (site->live_bytes > site->max_live_bytes)
+		site->max_live_bytes = site->live_bytes;
+
+	space->live_bytes += size_bytes;
+	space->live_blocks++;
+	if (space->live_bytes > space->peak_bytes) {
+		space->peak_bytes = space->live_bytes;
+		space->peak_stamp = stamp;
+	}
+
+	account->live_bytes += size_bytes;
+	account->live_blocks++;
+	account->alloc_count++;
+	account->total_bytes = gmt_books_sum_bytes(account->total_bytes, size_bytes);
+	if (account->live_bytes > account->peak_bytes) {
+		account->peak_bytes = account->live_bytes;
+		account->peak_blocks = account->live_blocks;
+		account->peak_stamp = stamp;
+		account->epoch++;
+	}
+}
+
+static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes)
+{
+	struct gmt_books_account *account = &books->accounts.items[site->account];
+	struct gmt_books_space *space = &books->spaces.items[site->space];
+	struct gmt_books_heap *heap = heap_of(books, site);
+
+	save_before_change(site, account, heap);
+	if (heap) {
+		heap->live_bytes -= size_bytes;
+		heap->live_blocks--;
+	}
+	site->live_bytes -= size_bytes;
+	site->live_blocks--;
+	space->live_bytes -= size_bytes;
+	space->live_blocks--;
+	account->live_bytes -= size_bytes;
+	account->live_blocks--;
+}
+
+/* Takes the block of a slot out of the table, to books->ended. */
+static void close_block(struct gmt_books *books, struct gmt_map *blocks, struct gmt_map_slot *slot)
+{
+	uint64_t index = slot->value_plus_1 - 1;
+	struct gmt_books_block *block = &books->block_table.items[index];
+
+	gmt_map_remove_slot(blocks, slot);
+	books->ended = *block;
+	books->has_ended = true;
+	block->references = books->first_free_plus_1;
+	books->first_free_plus_1 = (uint32_t)index + 1;
+	book_free(books, &books->sites.items[books->ended.site], books->ended.size_bytes);
+}
+
+static struct gmt_books_block *find_block(struct gmt_books *books, const struct gmt_map *blocks, uint64_t address)
+{
+	uint64_t index;
+
+	return gmt_map_find(blocks, address, &index) ? &books->block_table.items[index] : NULL;
+}
+
+/* Whether an older block at this address takes the allocation as one more reference. */
+static bool add_reference(struct gmt_books *books, struct gmt_books_block *older, uint32_t site_id)
+{
+	uint32_t space = books->sites.items[site_id].space;
+
+	if (books->sites.items[older->site].space != space || older->references == UINT32_MAX ||
+		gmt_space_life(books->spaces.items[space].space) != GMT_LIFE_COUNTED)
+		return false;
+	older->references++;
+	return true;
+}
+
+bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address, uint64_t size_bytes,
+	uint64_t stamp)
+{
+	struct gmt_books_site *site = &books->sites.items[site_id];
+	const struct gmt_books_account *account = &books->accounts.items[site->account];
+	struct gmt_map *blocks = keyspace_of_site(books, site);
+	uint64_t index;
+
+	books->has_ended = false;
+	books->made_plus_1 = 0;
+	if (!address || size_bytes > GMT_BOOKS_MAX_BYTES - account->live_bytes) {
+		books->anomalies.impossible_sizes++;
+		return true;
+	}
+	if (!gmt_vec_reserve(&books->block_table, 1) || books->block_table.count >= UINT32_MAX - 1)
+		return false;
+
+	struct gmt_map_slot *slot = gmt_map_slot_with_room(blocks, address);
+	if (!slot)
+		return false;
+	if (slot->value_plus_1) {
+		if (add_reference(books, &books->block_table.items[slot->value_plus_1 - 1], site_id))
+			return true;
+		/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
+		close_block(books, blocks, slot);
+		books->anomalies.missed_frees++;
+		slot = gmt_map_slot(blocks, address);
+	}
+
+	index = books->first_free_plus_1 ? books->first_free_plus_1 - 1 : books->block_table.count;
+	gmt_map_fill(blocks, slot, address, index);
+	if (books->first_free_plus_1)
+		books->first_free_plus_1 = books->block_table.items[index].references;
+	else
+		books->block_table.count++;
+	books->block_table.items[index] = (struct gmt_books_block){
+		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++books->began, .site = site_id, .references = 1,
+	};
+	books->made_plus_1 = (uint32_t)index + 1;
+	book_alloc(books, site, size_bytes, stamp);
+	return true;
+}
+
+void gmt_books_bind(struct gmt_books *books, uint16_t context)
+{
+	books->block_table.items[books->made_plus_1 - 1].context = context;
+}
+
+void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)
+{
+	struct gmt_books_block *block = find_block(books, keyspace(books, layer, space), address);
+
+	if (block)
+		block->tag = tag;
+}
+
+uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address,
+	uint64_t size_bytes)
+{
+	struct gmt_map *blocks = keyspace(books, layer, space);
+	struct gmt_map_slot *slot = gmt_map_slot(blocks, address);
+
+	assert(layer < GMT_BOOKS_LAYERS);
+	books->has_ended = false;
+	if (!slot || !slot->value_plus_1) {
+		/* Every allocator takes a free of nothing and does nothing. */
+		books->anomalies.unknown_frees += address != 0;
+		return UINT32_MAX;
+	}
+
+	struct gmt_books_block *block = &books->block_table.items[slot->value_plus_1 - 1];
+	uint32_t site = block->site;
+	books->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
+	if (block->references > 1) {
+		block->references--;
+		return site;
+	}
+	close_block(books, blocks, slot);
+	books->sites.items[site].free_count++;
+	books->accounts.items[books->sites.items[site].account].free_count++;
+	if (heap_of(books, &books->sites.items[site]))
+		heap_of(books, &books->sites.items[site])->free_count++;
+	return site;
+}
+
+const struct gmt_books_block *gmt_books_find(const struct gmt_books *books, uint8_t layer, uint8_t space,
+	uint64_t address)
+{
+	uint64_t index;
+
+	if (!gmt_map_find(&books->blocks[keyspace_index(layer, space)], address, &index))
+		return NULL;
+	return &books->block_table.items[index];
+}
+
+void gmt_books_refuse(struct gmt_books *books, uint32_t site_id)
+{
+	struct gmt_books_site *site = &books->sites.items[site_id];
+
+	site->refused_count++;
+	books->accounts.items[site->account].refused_count++;
+}
+
+bool gmt_books_totals(struct gmt_books *books, uint8_t layer, int16_t device, uint64_t allocated_bytes,
+	uint64_t reserved_bytes)
+{
+	uint32_t id;
+
+	assert(layer < GMT_BOOKS_LAYERS);
+	if (!get_account(books, layer, device, &id))
+		return false;
+
+	struct gmt_books_account *account = &books->accounts.items[id];
+	/* A recorder that cannot know the totals leaves them zero. */
+	if (!allocated_bytes && !reserved_bytes && !account->has_totals)
+		return true;
+	/* Wrapping on purpose: a total from a damaged writer must not be undefined behaviour. */
+	int64_t unseen_bytes = (int64_t)(allocated_bytes - account->live_bytes);
+	account->told_disagreements += unseen_bytes != account->unseen_bytes;
+	account->unseen_bytes = unseen_bytes;
+	account->has_totals = true;
+	account->told_allocated_bytes = allocated_bytes;
+	account->told_reserved_bytes = reserved_bytes;
+	if (allocated_bytes > account->told_allocated_peak_bytes)
+		account->told_allocated_peak_bytes = allocated_bytes;
+	if (reserved_bytes > account->told_reserved_peak_bytes)
+		account->told_reserved_peak_bytes = reserved_bytes;
+	return true;
+}
+
+const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *books, uint8_t layer,
+	int16_t device)
+{
+	uint64_t id;
+
+	if (!gmt_map_find(&books->account_ids, account_key(layer, device), &id))
+		return NULL;
+	return &books->accounts.items[id];
+}
+
+size_t gmt_books_block_count(const struct gmt_books *books)
+{
+	size_t count = 0;
+
+	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++)
+		count += books->blocks[i].count;
+	return count;
+}
+
+static uint8_t layer_of(const struct gmt_books *books, const struct gmt_books_block *block)
+{
+	return books->accounts.items[books->sites.items[block->site].account].layer;
+}
+
+/* *cursor counts the slots of all maps, one map behind the other. */
+bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *cursor,
+	struct gmt_books_place *ret_place)
+{
+	size_t first = 0;
+
+	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++) {
+		const struct gmt_map *blocks = &books->blocks[i];
+		bool is_cuda = i < GMT_REALM_COUNT;
+
+		bool is_other = layer != GMT_BOOKS_ALL_OF_CUDA && is_cuda != (gmt_layer_family(layer) == GMT_FAMILY_CUDA);
+
+		if (is_other && *cursor < first + blocks->capacity)
+			*cursor = first + blocks->capacity;
+		for (; *cursor < first + blocks->capacity; ) {
+			const struct gmt_map_slot *slot = &blocks->slots[(*cursor)++ - first];
+
+			if (!slot->value_plus_1)
+				continue;
+			ret_place->address = slot->key;
+			ret_place->block = books->block_table.items[slot->value_plus_1 - 1];
+
+			uint8_t of = layer_of(books, &ret_place->block);
+			if (of == layer || (layer == GMT_BOOKS_ALL_OF_CUDA && is_cuda))
+				return true;
+		}
+		first += blocks->capacity;
+	}
+	return false;
+}
+
+void gmt_books_fini(struct gmt_books *books)
+{
+	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++)
+		gmt_map_fini(&books->blocks[i]);
+	gmt_vec_fini(&books->block_table);
+	gmt_map_fini(&books->account_ids);
+	books->last_account_key_plus_1 = 0;
+	gmt_map_fini(&books->space_ids);
+	gmt_vec_fini(&books->accounts);
+	gmt_vec_fini(&books->spaces);
+	gmt_vec_fini(&books->sites);
+	gmt_vec_fini(&books->heaps);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory nodes of graphs. A node's block has its address from the beginning, and no memory until the
+ * graph is launched. What a node of the same graph frees has gone when the launch is over, and is never
+ * a block here; the rest lives until a free, another graph, or the next launch of a graph that was made
+ * to free it.
+ */
+#include <stddef.h>
+
+#include "base/budget.h"
+#include "accounting/interpret.h"
+
+enum { FEW_NODES = 16 }; /* graphs of so many need no map */
+enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 }; /* blocks of so many are no longer in the caches */
+enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
+
+bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint64_t flags = event->object;
+	struct gmt_player_graph *graph;
+	uint64_t index;
+
+	if (!gmt_map_find(&player->graph_ids, event->address, &index)) {
+		index = player->free_graph_plus_1 ? player->free_graph_plus_1 - 1 : player->graphs.count;
+		if (!gmt_vec_reserve(&player->graphs, 1) ||
+			!gmt_map_put(&player->graph_ids, event->address, index))
+			return false;
+		if (player->free_graph_plus_1)
+			player->free_graph_plus_1 = player->graphs.items[index].next_free_plus_1;
+		else
+			gmt_vec_push(&player->graphs);
+	}
+	graph = &player->graphs.items[index];
+	graph->nodes.count = 0;
+	gmt_map_fini(&graph->allocs);
+	graph->frees_at_launch = flags & FREES_AT_LAUNCH;
+	return true;
+}
+
+static struct gmt_player_node *find_alloc(struct gmt_player_graph *graph, uint64_t address)
+{
+	uint64_t index;
+
+	if (graph->nodes.count > FEW_NODES)
+		return gmt_map_find(&graph->allocs, address, &index) ? &graph->nodes.items[index] : NULL;
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].is_alloc && graph->nodes.items[i].address == address)
+			return &graph->nodes.items[i];
+	return NULL;
+}
+
+/* Adds the last nodes, from number `first` on, to the map of those that allocate. */
+static bool map_allocs(struct gmt_player_graph *graph, size_t first)
+{
+	uint64_t index;
+
+	for (size_t i = first; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i].is_alloc &&
+			!gmt_map_find(&graph->allocs, graph->nodes.items[i].address, &index) &&
+			!gmt_map_put(&graph->allocs, graph->nodes.items[i].address, i))
+			return false;
+	return true;
+}
+
+/* A node of a graph that is not executable yet: who made it is remembered for the one that will be. */
+static bool note_maker(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	return event->kind != GMT_KIND_NODE_ALLOC ||
+		gmt_map_put(&player->node_makers, event->address, (uint64_t)event->place << 32 | event->tag);
+}
+
+bool gmt_player_add_node(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint64_t object = event->object;
+	struct gmt_player_node node = {
+		.address = event->address, .size_bytes = event->size_bytes, .place = event->place,
+		.tag = event->tag,
+		.device = event->device, .is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
+	};
+	struct gmt_player_node *slot, *made;
+	struct gmt_player_graph *graph;
+	uint64_t index, maker;
+
+	if (!object)
+		return note_maker(player, event);
+	if (!gmt_map_find(&player->graph_ids, object, &index))
+		return true;
+	graph = &player->graphs.items[index];
+	if (gmt_map_find(&player->node_makers, event->address, &maker)) {
+		node.place = (uint32_t)(maker >> 32);
+		node.tag = (uint32_t)maker;
+	}
+	made = node.is_alloc ? NULL : find_alloc(graph, event->address);
+	if (made) {
+		made->is_freed_inside = true;
+		return true;
+	}
+	slot = gmt_vec_push(&graph->nodes);
+	if (!slot)
+		return false;
+	*slot = node;
+	if (graph->nodes.count <= FEW_NODES)
+		return true;
+	return map_allocs(graph, graph->nodes.count == FEW_NODES + 1 ? 0 : graph->nodes.count - 1);
+}
+
+static bool free_node(struct gmt_player *player, const struct gmt_player_event *event,
+	const struct gmt_player_node *node)
+{
+	uint32_t site;
+
+	return gmt_player_free(player, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0, &site);
+}
+
+static bool alloc_node(struct gmt_player *player, const struct gmt_player_event *event,
+	const struct gmt_player_node *node)
+{
+	struct gmt_player_event block = *event;
+
+	block.kind = GMT_KIND_ALLOC;
+	block.layer = GMT_LAYER_CUDA;
+	block.space = GMT_SPACE_GRAPH;
+	block.device = node->device;
+	block.place = node->place;
+	block.tag = node->tag;
+	block.address = node->address;
+	block.size_bytes = node->size_bytes;
+	block.object = block.offset = 0;
+	block.context = 0;
+	block.has_totals = false;
+	return gmt_player_alloc(player, &block);
+}
+
+bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	const struct gmt_books *books = player->books;
+	struct gmt_player_graph *graph;
+	uint64_t index;
+	bool done = true;
+
+	if (!gmt_map_find(&player->graph_ids, event->address, &index))
+		return true;
+	graph = &player->graphs.items[index];
+	/* A file of N bytes can launch N nodes N times. */
+	if (!gmt_budget_spend(graph->nodes.count * (graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
+			GMT_BUDGET_LAUNCHES))
+		return true;
+	for (size_t i = 0; i < graph->nodes.count && done; i++) {
+		const struct gmt_player_node *node = &graph->nodes.items[i];
+
+		if (!node->is_alloc || (graph->frees_at_launch &&
+			gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
+			done = free_node(player, event, node);
+	}
+	for (size_t i = 0; i < graph->nodes.count && done; i++) {
+		const struct gmt_player_node *node = &graph->nodes.items[i];
+
+		if (node->is_alloc && !node->is_freed_inside)
+			done = alloc_node(player, event, node);
+	}
+	return done;
+}
+
+void gmt_player_forget_graph(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	struct gmt_player_graph *graph;
+	uint64_t index;
+
+	if (!gmt_map_remove(&player->graph_ids, event->address, &index))
+		return;
+	graph = &player->graphs.items[index];
+	gmt_vec_fini(&graph->nodes);
+	gmt_map_fini(&graph->allocs);
+	graph->next_free_plus_1 = player->free_graph_plus_1;
+	player->free_graph_plus_1 = (uint32_t)index + 1;
+}
+
+void gmt_player_forget_graphs(struct gmt_player *player)
+{
+	for (size_t i = 0; i < player->graphs.count; i++) {
+		gmt_vec_fini(&player->graphs.items[i].nodes);
+		gmt_map_fini(&player->graphs.items[i].allocs);
+	}
+	gmt_vec_fini(&player->graphs);
+	gmt_map_fini(&player->graph_ids);
+	gmt_map_fini(&player->node_makers);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's own pools (layer custom). Heaps may lie in each other, so that one address is a block of
+ * several: each heap has a table of its own, and the books know its blocks by numbers.
+ */
+#include <string.h>
+
+#include "base/budget.h"
+#include "accounting/interpret.h"
+
+enum { POOLS_A_UNIT = 8 }; /* that are looked at in the time of a unit */
+
+/* What tells rows apart; the name follows. */
+struct row_key {
+	int32_t device;
+	char name[256];
+};
+
+bool gmt_player_get_heap(struct gmt_player *player, const struct gmt_player_heap *about, uint32_t *ret_row)
+{
+	struct row_key key = { .device = about->device };
+	size_t length = strnlen(about->name, sizeof(key.name));
+	struct gmt_player_heap *heap;
+	uint32_t id;
+
+	if (length)
+		memcpy(key.name, about->name, length);
+	if (!gmt_intern(&player->pool_rows, &key, offsetof(struct row_key, name) + length, ret_row))
+		return false;
+	if (*ret_row < player->heaps->count)
+		return true;
+	heap = gmt_vec_push(player->heaps);
+	if (!heap || !gmt_books_add_heap(player->books, &id))
+		return false;
+	*heap = (struct gmt_player_heap){ .name = about->name, .device = about->device, .source = about->source };
+	return true;
+}
+
+static bool row_of(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number,
+	uint32_t *ret_row)
+{
+	struct gmt_player_heap about = {
+		.name = "", .device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
+	};
+
+	if (player->owner.name_heap && !player->owner.name_heap(player->owner.user, number, &about.name, &about.source))
+		return false;
+	return gmt_player_get_heap(player, &about, ret_row);
+}
+
+static struct gmt_player_heap *row_of_pool(const struct gmt_player *player, const struct gmt_player_pool *pool)
+{
+	return &player->heaps->items[pool->row];
+}
+
+static void set_size(const struct gmt_player *player, struct gmt_player_pool *pool, uint64_t size_bytes)
+{
+	struct gmt_player_heap *row = row_of_pool(player, pool);
+
+	row->unsized_heaps -= !pool->size_bytes;
+	row->size_bytes -= pool->size_bytes;
+	/* What no machine can have is as good as not said. */
+	pool->size_bytes = size_bytes > GMT_BOOKS_MAX_BYTES - row->size_bytes ? 0 : size_bytes;
+	row->unsized_heaps += !pool->size_bytes;
+	row->size_bytes += pool->size_bytes;
+	if (row->size_bytes > row->max_size_bytes)
+		row->max_size_bytes = row->size_bytes;
+}
+
+static void begin(const struct gmt_player *player, struct gmt_player_pool *pool)
+{
+	struct gmt_player_heap *row = row_of_pool(player, pool);
+
+	pool->lives = true;
+	row->heaps++;
+	row->live_heaps++;
+	row->unsized_heaps++;
+}
+
+/* The heap of that number, which lives from its first event on; NULL: out of memory. */
+static struct gmt_player_pool *get(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+{
+	struct gmt_player_pool *pool;
+	uint64_t index;
+	uint32_t row;
+
+	if (gmt_map_find(&player->pool_ids, number, &index)) {
+		pool = &player->pools.items[index];
+	} else {
+		if (!row_of(player, event, number, &row))
+			return NULL;
+		pool = gmt_vec_push(&player->pools);
+		if (!pool || !gmt_map_put(&player->pool_ids, number, player->pools.count - 1))
+			return NULL;
+		*pool = (struct gmt_player_pool){ .row = row };
+	}
+	if (!pool->lives)
+		begin(player, pool);
+	return pool;
+}
+
+/*
+ * The heap that has a block at `address`: `number`, or where an event names none, the youngest one. NULL:
+ * there is none.
+ */
+static struct gmt_player_pool *find_holder(struct gmt_player *player, uint64_t number, uint64_t address,
+	uint64_t *ret_block)
+{
+	uint64_t index;
+
+	if (number) {
+		if (!gmt_map_find(&player->pool_ids, number, &index) ||
+			!gmt_map_find(&player->pools.items[index].blocks, address, ret_block))
+			return NULL;
+		return &player->pools.items[index];
+	}
+	/* NVTX frees by address alone. */
+	if (gmt_map_find(&player->pool_of_address, address, &index) &&
+		gmt_map_find(&player->pools.items[index].blocks, address, ret_block))
+		return &player->pools.items[index];
+	/* A file can have many pools, and free many blocks of none of them. */
+	if (!gmt_budget_spend(player->pools.count / POOLS_A_UNIT, GMT_BUDGET_POOLS))
+		return NULL;
+	for (size_t i = player->pools.count; i-- > 0;)
+		if (gmt_map_find(&player->pools.items[i].blocks, address, ret_block))
+			return &player->pools.items[i];
+	return NULL;
+}
+
+static bool book(struct gmt_player *player, const struct gmt_player_event *event,
+	const struct gmt_player_pool *pool, uint64_t number)
+{
+	struct gmt_player_event block = *event;
+
+	block.kind = GMT_KIND_ALLOC;
+	block.address = number;
+	block.space = row_of_pool(player, pool)->device == GMT_DEVICE_HOST ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP;
+	block.device = row_of_pool(player, pool)->device;
+	return gmt_player_alloc_in_heap(player, &block, pool->row);
+}
+
+static bool begin_block(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+{
+	struct gmt_player_pool *pool = get(player, event, number);
+	uint64_t block;
+
+	if (!pool)
+		return false;
+	/* One that is there already lost its free: the books see that by the number. */
+	if (!gmt_map_find(&pool->blocks, event->address, &block)) {
+		block = ++player->last_pool_block;
+		if (!gmt_map_put(&pool->blocks, event->address, block))
+			return false;
+	}
+	if (row_of_pool(player, pool)->source == GMT_MARK_SOURCE_NVTX &&
+		!gmt_map_put(&player->pool_of_address, event->address, (uint64_t)(pool - player->pools.items)))
+		return false;
+	return book(player, event, pool, block);
+}
+
+static bool end_block(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+{
+	uint64_t block;
+	struct gmt_player_pool *pool = find_holder(player, number, event->address, &block);
+	uint32_t site;
+
+	if (!pool) {
+		/* What names no heap may be of none: a label on the driver's own memory. */
+		player->books->anomalies.unknown_frees += event->address != 0 && number != 0;
+		return true;
+	}
+	gmt_map_remove(&pool->blocks, event->address, NULL);
+	return gmt_player_free(player, event, event->layer, event->space, block, event->size_bytes, &site);
+}
+
+static bool resize(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+{
+	struct gmt_player_pool *pool;
+	uint64_t block;
+	uint32_t site;
+
+	if (!event->address) {
+		pool = get(player, event, number);
+		if (pool)
+			set_size(player, pool, event->size_bytes);
+		return pool;
+	}
+	pool = find_holder(player, number, event->address, &block);
+	if (!pool) {
+		player->books->anomalies.unknown_frees += number != 0;
+		return true;
+	}
+	return gmt_player_free(player, event, event->layer, event->space, block, 0, &site) &&
+		book(player, event, pool, block);
+}
+
+/* Ends all blocks of a heap. */
+static bool sweep(struct gmt_player *player, const struct gmt_player_event *event, struct gmt_player_pool *pool)
+{
+	struct gmt_player_heap *row = row_of_pool(player, pool);
+	const struct gmt_books *books = player->books;
+	bool done = true;
+
+	for (size_t i = 0; i < pool->blocks.capacity && done; i++) {
+		const struct gmt_map_slot *slot = &pool->blocks.slots[i];
+		uint32_t site;
+
+		if (!slot->value_plus_1)
+			continue;
+		done = gmt_player_free(player, event, event->layer, event->space, slot->value_plus_1 - 1, 0, &site);
+		if (books->has_ended) {
+			row->swept_blocks++;
+			row->swept_bytes = gmt_books_sum(row->swept_bytes, books->ended.size_bytes);
+		}
+	}
+	gmt_map_fini(&pool->blocks);
+	return done;
+}
+
+static bool end(struct gmt_player *player, const struct gmt_player_event *event, struct gmt_player_pool *pool)
+{
+	struct gmt_player_heap *row = row_of_pool(player, pool);
+
+	row->unsized_heaps -= !pool->size_bytes;
+	row->size_bytes -= pool->size_bytes;
+	row->live_heaps--;
+	pool->size_bytes = 0;
+	pool->lives = false;
+	return sweep(player, event, pool);
+}
+
+bool gmt_player_play_heap(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint64_t number = event->object, index;
+	struct gmt_player_pool *pool;
+
+	switch ((enum gmt_kind)event->kind) {
+	case GMT_KIND_ALLOC:
+		return begin_block(player, event, number);
+	case GMT_KIND_FREE:
+		return end_block(player, event, number);
+	case GMT_KIND_RESIZE:
+		return resize(player, event, number);
+	case GMT_KIND_CREATE:
+		pool = get(player, event, number);
+		if (pool && event->size_bytes)
+			set_size(player, pool, event->size_bytes);
+		return pool;
+	case GMT_KIND_DESTROY:
+	case GMT_KIND_RESET:
+		if (!gmt_map_find(&player->pool_ids, number, &index) || !player->pools.items[index].lives)
+			return true;
+		pool = &player->pools.items[index];
+		return event->kind == GMT_KIND_RESET ? sweep(player, event, pool) : end(player, event, pool);
+	default:
+		return true;
+	}
+}
+
+void gmt_player_forget_heaps(struct gmt_player *player)
+{
+	for (size_t i = 0; i < player->pools.count; i++)
+		gmt_map_fini(&player->pools.items[i].blocks);
+	gmt_vec_fini(&player->pools);
+	gmt_map_fini(&player->pool_ids);
+	gmt_map_fini(&player->pool_of_address);
+	gmt_map_fini(&player->pool_site_ids);
+	gmt_intern_fini(&player->pool_rows);
+}

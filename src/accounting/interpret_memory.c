@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that has handles instead of addresses, and what ends with a context. A piece of physical memory
+ * is one block of the books, under its number (accounting/physical.h).
+ */
+#include <stddef.h>
+
+#include "base/budget.h"
+#include "containers/vec.h"
+#include "accounting/interpret.h"
+
+enum { BLOCKS_A_UNIT = 4 }; /* that are looked at in the time of a unit */
+
+static bool book_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	struct gmt_player_event block = *event;
+
+	block.kind = GMT_KIND_ALLOC;
+	block.layer = about->layer;
+	block.space = about->space;
+	block.device = about->device;
+	block.address = gmt_physical_number(memory);
+	block.size_bytes = about->size_bytes;
+	return gmt_player_alloc(player, &block);
+}
+
+static bool end_block(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	uint32_t site;
+
+	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
+}
+
+/* An imported handle does not say what it is of. */
+static bool can_be_multicast(const struct gmt_physical_memory *memory)
+{
+	return memory->space == GMT_SPACE_MULTICAST || memory->space == GMT_SPACE_VMM_IMPORTED;
+}
+
+/* Memory that has ended, and the mappings that it still has to let go of: places in [key, end). */
+struct ending {
+	uint64_t key, end;
+	uint32_t memory;
+};
+
+/* Books the end of the memory; a multicast object lets go of what is bound to it afterwards. */
+static bool begin_ending(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory,
+	struct ending *ret_ending)
+{
+	*ret_ending = (struct ending){ .memory = memory };
+	if (!end_block(player, event, memory))
+		return false;
+	if (can_be_multicast(&player->physical.memory.items[memory]))
+		ret_ending->key = gmt_physical_multicast_keys(memory, &ret_ending->end);
+	return true;
+}
+
+static void finish_ending(struct gmt_player *player, const struct ending *ending)
+{
+	if (player->forgets)
+		gmt_physical_give_back(&player->physical, ending->memory);
+}
+
+/* A file can bind objects to each other in a chain of any length, so this keeps a list instead of calling itself. */
+static bool end_chain(struct gmt_player *player, const struct gmt_player_event *event, const struct ending *first)
+{
+	GMT_VEC(struct ending) chain = { 0 };
+	struct ending *slot = gmt_vec_push(&chain);
+	bool done = slot;
+	uint32_t ended;
+
+	if (done)
+		*slot = *first;
+	while (done && chain.count) {
+		struct ending *last = &chain.items[chain.count - 1];
+
+		if (!gmt_physical_unmap_next(&player->physical, &last->key, last->end, &ended)) {
+			finish_ending(player, last);
+			chain.count--;
+		} else if (ended != GMT_PHYSICAL_NONE) {
+			slot = gmt_vec_push(&chain);
+			done = slot && begin_ending(player, event, ended, slot);
+		}
+	}
+	gmt_vec_fini(&chain);
+	return done;
+}
+
+/* Nothing keeps the memory alive, unless there is none of it. */
+static bool end_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+{
+	struct ending ending;
+
+	if (memory == GMT_PHYSICAL_NONE)
+		return true;
+	if (!begin_ending(player, event, memory, &ending))
+		return false;
+	if (ending.key < ending.end)
+		return end_chain(player, event, &ending);
+	finish_ending(player, &ending);
+	return true;
+}
+
+bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	struct gmt_physical_memory about = {
+		.size_bytes = event->size_bytes, .device = event->device, .layer = event->layer, .space = event->space,
+	};
+	uint32_t memory = gmt_physical_find(&player->physical, event->address);
+
+	/* What this process made, or imported before, is not imported a second time. */
+	if (event->space == GMT_SPACE_VMM_IMPORTED && memory != GMT_PHYSICAL_NONE)
+		return gmt_physical_retain(&player->physical, memory, event->address);
+	memory = gmt_physical_create(&player->physical, event->address, &about);
+	return memory != GMT_PHYSICAL_NONE && book_memory(player, event, memory);
+}
+
+bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	return end_memory(player, event, gmt_physical_release(&player->physical, event->address));
+}
+
+bool gmt_player_retain(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint32_t memory = gmt_physical_find(&player->physical, event->address);
+
+	if (memory == GMT_PHYSICAL_NONE)
+		memory = gmt_physical_find_mapped(&player->physical, event->object);
+	if (memory == GMT_PHYSICAL_NONE) {
+		player->physical.unknown_handles++;
+		return true;
+	}
+	return gmt_physical_retain(&player->physical, memory, event->address);
+}
+
+/* An imported handle does not say how large it is; its first mapping does. */
+static bool learn_size(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+{
+	struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+
+	if (about->space != GMT_SPACE_VMM_IMPORTED || event->size_bytes <= about->size_bytes)
+		return true;
+	if (!end_block(player, event, memory))
+		return false;
+	about->size_bytes = event->size_bytes;
+	if (about->device == GMT_DEVICE_UNKNOWN)
+		about->device = event->device;
+	return book_memory(player, event, memory);
+}
+
+static bool tell_mapped(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+{
+	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	struct gmt_player_event of_memory = *event;
+
+	of_memory.layer = about->layer;
+	of_memory.space = about->space;
+	of_memory.device = about->device;
+	return !player->owner.mapped || player->owner.mapped(player->owner.user, &of_memory, gmt_physical_number(memory));
+}
+
+bool gmt_player_map(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint64_t handle = event->object;
+	uint32_t memory = gmt_physical_find(&player->physical, handle);
+
+	if (memory == GMT_PHYSICAL_NONE) {
+		player->physical.unknown_handles++;
+		return true;
+	}
+	return learn_size(player, event, memory) &&
+		gmt_physical_map(&player->physical, event->address, event->size_bytes, memory) &&
+		tell_mapped(player, event, memory);
+}
+
+static bool unmap_range(struct gmt_player *player, const struct gmt_player_event *event, uint64_t key, uint64_t end)
+{
+	uint32_t ended;
+
+	while (gmt_physical_unmap_next(&player->physical, &key, end, &ended))
+		if (!end_memory(player, event, ended))
+			return false;
+	return true;
+}
+
+bool gmt_player_unmap(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	return unmap_range(player, event, event->address, gmt_books_sum(event->address, event->size_bytes));
+}
+
+bool gmt_player_bind(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	struct gmt_physical *physical = &player->physical;
+	uint32_t multicast = gmt_physical_find(physical, event->address);
+	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, event->object) :
+		gmt_physical_find_mapped(physical, event->object);
+
+	/* Memory of cuMemAlloc can be bound by its address too: it has no references to count. */
+	if (multicast == GMT_PHYSICAL_NONE || memory == GMT_PHYSICAL_NONE) {
+		physical->unknown_handles += event->kind == GMT_KIND_BIND;
+		return true;
+	}
+	/* No driver does this, and objects that hold each other would never end. */
+	if (!can_be_multicast(&physical->memory.items[multicast]) ||
+		physical->memory.items[memory].space == GMT_SPACE_MULTICAST || memory == multicast)
+		return true;
+
+	/* The older forms of the functions do not name the device. */
+	int16_t device = event->device >= 0 ? event->device : physical->memory.items[memory].device;
+	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast, device, event->offset),
+		event->size_bytes >> 16, memory);
+}
+
+bool gmt_player_unbind(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint32_t multicast = gmt_physical_find(&player->physical, event->address);
+	uint64_t key;
+
+	if (multicast == GMT_PHYSICAL_NONE)
+		return true;
+	key = gmt_physical_multicast_key(multicast, event->device, event->offset);
+	return unmap_range(player, event, key, gmt_books_sum(key, event->size_bytes >> 16));
+}
+
+bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	struct gmt_books *books = player->books;
+	struct gmt_player_event block = *event;
+	const struct gmt_books_block *older;
+	uint32_t site;
+
+	/* `address` is the limit, plus 1; each context has its own. */
+	block.address = (uint64_t)event->context << 32 | (uint32_t)event->address;
+	older = gmt_books_find(books, event->layer, event->space, block.address);
+	if (older) {
+		block.size_bytes = gmt_books_sum(block.size_bytes, older->size_bytes);
+		if (!gmt_player_free(player, event, event->layer, event->space, block.address, 0, &site))
+			return false;
+	}
+	return gmt_player_alloc(player, &block);
+}
+
+/* What a context takes along is collected first: ending a block moves others in the table. */
+bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_event *event)
+{
+	uint16_t context = event->context;
+	struct gmt_books *books = player->books;
+	GMT_VEC(struct gmt_books_place) places = { 0 };
+	struct gmt_books_place place;
+	bool done = true;
+
+	/* All blocks are looked at, and a file can end many contexts. */
+	if (!gmt_budget_spend(gmt_books_block_count(books) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
+		return true;
+	for (size_t cursor = 0; context && gmt_books_next_block(books, GMT_BOOKS_ALL_OF_CUDA, &cursor, &place);) {
+		if (place.block.context != context)
+			continue;
+		struct gmt_books_place *slot = gmt_vec_push(&places);
+		if (!slot) {
+			done = false;
+			break;
+		}
+		*slot = place;
+	}
+	for (size_t i = 0; i < places.count && done; i++) {
+		const struct gmt_books_site *site = &books->sites.items[places.items[i].block.site];
+		uint32_t of;
+
+		/* All that was counted goes at once. */
+		for (uint32_t left = places.items[i].block.references; left && done; left--)
+			done = gmt_player_free(player, event, books->accounts.items[site->account].layer,
+				(uint8_t)books->spaces.items[site->space].space, places.items[i].address, 0, &of);
+	}
+	gmt_vec_fini(&places);
+	return done;
+}

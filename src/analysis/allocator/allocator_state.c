@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/allocator/allocator_state.h"
+
+#include <stdlib.h>
+
+static bool take_segments(struct gmt_where *where, const struct gmt_replay *replay,
+	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment, uint64_t stamp)
+{
+	struct gmt_segments *segments = gmt_vec_push(&where->segments);
+
+	if (!segments)
+		return false;
+	segments->moment = moment;
+	segments->stamp = stamp;
+	if (gmt_segments_init(segments, scene, replay, where->traces, device))
+		return true;
+	where->segments.count--;
+	return false;
+}
+
+/* Index of the account of layer cuda on the device; false when there is none. */
+static bool find_driver(const struct gmt_books *books, int16_t device, uint32_t *ret_account)
+{
+	const struct gmt_books_account *account = gmt_books_find_account(books, GMT_LAYER_CUDA, device);
+
+	if (account)
+		*ret_account = (uint32_t)(account - books->accounts.items);
+	return account;
+}
+
+static bool is_pytorchs(const struct gmt_books_account *account)
+{
+	return account->layer == GMT_LAYER_TORCH && account->device != GMT_DEVICE_HOST;
+}
+
+static bool take_end(struct gmt_where *where, const struct gmt_replay *replay, uint32_t account, uint64_t stamp)
+{
+	const struct gmt_books *books = &replay->books;
+	int16_t device = books->accounts.items[account].device;
+	struct gmt_segments_scene scene = { .captures = &where->captures };
+	uint32_t driver;
+	bool done = gmt_peaks_list_now(books, account, &scene.blocks) &&
+		(!find_driver(books, device, &driver) || gmt_peaks_list_now(books, driver, &scene.driver)) &&
+		gmt_allocator_memory_list(&where->allocator.memory, device, false, &scene.segments) &&
+		take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_END, stamp);
+
+	gmt_segments_scene_fini(&scene);
+	return done;
+}
+
+static bool take_ends(struct gmt_where *where, const struct gmt_replay *replay, uint64_t stamp)
+{
+	where->has_ended = true;
+	where->quiet_until = UINT64_MAX;
+	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
+		if (is_pytorchs(&replay->books.accounts.items[i]) && !take_end(where, replay, i, stamp))
+			return false;
+	return gmt_births_take_end(&where->births, replay);
+}
+
+/* The replay is over; this is what there was at the account's peak. */
+static bool take_peak(struct gmt_where *where, const struct gmt_replay *replay, uint32_t account)
+{
+	const struct gmt_books *books = &replay->books;
+	int16_t device = books->accounts.items[account].device;
+	struct gmt_segments_scene scene = { .captures = &where->captures };
+	uint32_t driver;
+	bool done = gmt_peaks_list(&where->peaks, books, account, account, &scene.blocks) &&
+		gmt_births_add_peak(&where->births, replay, account, &scene.blocks);
+
+	if (is_pytorchs(&books->accounts.items[account]))
+		done = done && (!find_driver(books, device, &driver) ||
+				gmt_peaks_list(&where->peaks, books, account, driver, &scene.driver)) &&
+			gmt_allocator_memory_list(&where->allocator.memory, device, true, &scene.segments) &&
+			take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_PEAK, where->peaks.accounts[account].stamp);
+	gmt_segments_scene_fini(&scene);
+	return done;
+}
+
+static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct gmt_where *where = user;
+
+	(void)index;
+	return where->has_ended || where->is_past || event->stamp <= where->timeline->work_end ||
+		take_ends(where, replay, where->timeline->work_end);
+}
+
+static bool note_largest(struct gmt_where *where, uint32_t site, uint64_t size_bytes)
+{
+	while (where->largest_bytes.count <= site) {
+		uint64_t *slot = gmt_vec_push(&where->largest_bytes);
+		if (!slot)
+			return false;
+	}
+	if (size_bytes > where->largest_bytes.items[site])
+		where->largest_bytes.items[site] = size_bytes;
+	return true;
+}
+
+static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint32_t site)
+{
+	struct gmt_where *where = user;
+	uint32_t account = replay->books.sites.items[site].account;
+	const struct gmt_books_account *now = &replay->books.accounts.items[account];
+
+	if (!note_largest(where, site, event->size_bytes))
+		return false;
+	/* Who lived at a peak that was folded is not known. */
+	return where->is_past || !gmt_peaks_began(&where->peaks, &replay->books, account, event->stamp) ||
+		!is_pytorchs(now) || gmt_allocator_memory_mark(&where->allocator.memory, now->device);
+}
+
+static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct gmt_where *where = user;
+
+	return gmt_peaks_end(&where->peaks, &replay->books, block, event->address, where->births.ended_phase);
+}
+
+static bool on_folded(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_where *where = user;
+
+	where->is_past = false;
+	gmt_peaks_forget(&where->peaks, &replay->books);
+	return true;
+}
+
+static bool on_finished(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_where *where = user;
+
+	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
+		if (gmt_peaks_knows(&where->peaks, &replay->books, i) && !take_peak(where, replay, i))
+			return false;
+	return where->has_ended || take_ends(where, replay, UINT64_MAX);
+}
+
+enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
+{
+	ret_where->snapshot = snapshot;
+	ret_where->traces = traces;
+	ret_where->timeline = timeline;
+	ret_where->quiet_until = timeline->work_end;
+	ret_where->is_past = snapshot->past.has_fold;
+	ret_where->has_torch = snapshot->has_torch;
+	for (size_t i = 0; i < snapshot->past.accounts.count; i++)
+		ret_where->has_torch |= snapshot->past.accounts.items[i].layer == GMT_LAYER_TORCH;
+	gmt_allocator_init(&ret_where->allocator, timeline);
+	gmt_giants_init(&ret_where->giants, NULL, 0);
+	gmt_owner_peaks_init(&ret_where->owner_peaks, traces);
+	if (gmt_births_init(&ret_where->births, timeline) &&
+		gmt_spans_read(&ret_where->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED))
+		return GMT_OK;
+	gmt_where_fini(ret_where);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+size_t gmt_where_observers(struct gmt_where *where, struct gmt_replay_observer *observers)
+{
+	size_t count = 0;
+
+	if (where->has_torch)
+		observers[count++] = where->allocator.observer;
+	observers[count++] = where->births.observer;
+	observers[count++] = where->giants.observer;
+	observers[count++] = where->owner_peaks.observer;
+	/* Behind the others: their tables stand at the moment. */
+	observers[count++] = (struct gmt_replay_observer){
+		.before = on_before, .quiet_until = &where->quiet_until, .began = on_began, .ended = on_ended,
+		.folded = on_folded, .finished = on_finished, .user = where,
+	};
+	return count;
+}
+
+/* Once more, with peaks that are known: then none need be told apart. */
+static enum gmt_status find_giants(struct gmt_where *where, const struct gmt_replay *replay, uint64_t until_ns,
+	struct gmt_error *error)
+{
+	size_t accounts = replay->books.accounts.count;
+	struct gmt_replay_options options = {
+		.until_ns = until_ns, .observers = &where->giants.observer, .observer_count = 1,
+	};
+	struct gmt_replay again = { 0 };
+	enum gmt_status status;
+
+	gmt_giants_fini(&where->giants);
+	where->giants = (struct gmt_giants){ 0 };
+	gmt_giants_init(&where->giants, replay->books.accounts.items,
+		accounts < GMT_WHERE_ACCOUNTS ? accounts : GMT_WHERE_ACCOUNTS);
+	status = gmt_replay_init(&again, where->snapshot, where->traces, &options, error);
+	gmt_replay_fini(&again);
+	return status;
+}
+
+static int by_device(const void *left, const void *right)
+{
+	const struct gmt_segments *a = left, *b = right;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return (int)a->moment - (int)b->moment;
+}
+
+static bool has_layer(const struct gmt_replay *replay, uint8_t layer)
+{
+	for (size_t i = 0; i < replay->books.accounts.count; i++)
+		if (replay->books.accounts.items[i].layer == layer)
+			return true;
+	return false;
+}
+
+enum gmt_status gmt_where_finish(struct gmt_where *where, const struct gmt_replay *replay, uint64_t until_ns,
+	struct gmt_error *error)
+{
+	/* Until some moment there may have been none of it yet. */
+	if (where->has_torch && !has_layer(replay, GMT_LAYER_TORCH)) {
+		where->has_torch = false;
+		gmt_allocator_fini(&where->allocator);
+		where->allocator = (struct gmt_allocator){ 0 };
+	}
+	if (where->segments.count)
+		qsort(where->segments.items, where->segments.count, sizeof(*where->segments.items), by_device);
+	return where->giants.are_too_many ? find_giants(where, replay, until_ns, error) : GMT_OK;
+}
+
+void gmt_where_fini(struct gmt_where *where)
+{
+	gmt_spans_fini(&where->captures);
+	for (size_t i = 0; i < where->segments.count; i++)
+		gmt_segments_fini(&where->segments.items[i]);
+	gmt_vec_fini(&where->segments);
+	gmt_vec_fini(&where->largest_bytes);
+	gmt_allocator_fini(&where->allocator);
+	gmt_births_fini(&where->births);
+	gmt_giants_fini(&where->giants);
+	gmt_owner_peaks_fini(&where->owner_peaks);
+	gmt_peaks_fini(&where->peaks);
+}

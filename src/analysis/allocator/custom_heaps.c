@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/allocator/custom_heaps.h"
+
+#include <stdlib.h>
+
+#include "reader/load/clock.h"
+
+static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, size_t index)
+{
+	const struct gmt_player_heap *heap = &replay->heaps.items[index];
+	const struct gmt_books_heap *books = &replay->books.heaps.items[index];
+	struct gmt_heap_row row = {
+		.heap = heap,
+		.books = *books,
+		.peak_time_ns = books->epoch ? gmt_clock_time_ns(snapshot, books->peak_stamp) : 0,
+		.has_size = heap->live_heaps && !heap->unsized_heaps,
+	};
+
+	row.books.live_bytes = gmt_replay_end_heap(replay, index).bytes;
+	row.books.live_blocks = gmt_replay_end_heap(replay, index).blocks;
+	/* A pool may have lent out more than it said that it has. */
+	if (row.has_size && heap->size_bytes > row.books.live_bytes)
+		row.free_bytes = heap->size_bytes - row.books.live_bytes;
+	return row;
+}
+
+static bool add_site(struct gmt_heaps *heaps, const struct gmt_replay *replay, const struct gmt_traces *traces,
+	uint32_t id)
+{
+	const struct gmt_books_site *site = &replay->books.sites.items[id];
+	struct gmt_books_amount peak = gmt_books_site_heap_peak(&replay->books, id);
+	struct gmt_heap_site *row;
+
+	if (!site->heap_plus_1 || !site->alloc_count)
+		return true;
+	row = gmt_vec_push(&heaps->rows.items[site->heap_plus_1 - 1].sites);
+	if (!row)
+		return false;
+	*row = (struct gmt_heap_site){
+		.id = id,
+		.stack = replay->site_stacks.items[id],
+		.own_line = gmt_traces_own_line(traces, replay->site_stacks.items[id]),
+		.peak_bytes = peak.bytes,
+		.peak_blocks = peak.blocks,
+		.live_bytes = gmt_replay_end_site(replay, id).bytes,
+		.live_blocks = gmt_replay_end_site(replay, id).blocks,
+		.total_bytes = site->total_bytes,
+		.alloc_count = site->alloc_count,
+		.free_count = site->free_count,
+	};
+	return true;
+}
+
+static int larger(uint64_t a, uint64_t b)
+{
+	return (b > a) - (b < a);
+}
+
+static int by_site_peak(const void *left, const void *right)
+{
+	const struct gmt_heap_site *a = left, *b = right;
+	int order = larger(a->peak_bytes, b->peak_bytes);
+
+	if (!order)
+		order = larger(a->total_bytes, b->total_bytes);
+	return order ? order : (a->id > b->id) - (a->id < b->id);
+}
+
+static int by_heap_peak(const void *left, const void *right)
+{
+	const struct gmt_heap_row *a = left, *b = right;
+	int order = larger(a->books.peak_bytes, b->books.peak_bytes);
+
+	/* Rows of the replay lie in one array. */
+	return order ? order : (a->heap > b->heap) - (a->heap < b->heap);
+}
+
+static void sort(struct gmt_heaps *heaps)
+{
+	for (size_t i = 0; i < heaps->rows.count; i++) {
+		struct gmt_heap_row *row = &heaps->rows.items[i];
+
+		if (row->sites.count)
+			qsort(row->sites.items, row->sites.count, sizeof(*row->sites.items), by_site_peak);
+	}
+	if (heaps->rows.count)
+		qsort(heaps->rows.items, heaps->rows.count, sizeof(*heaps->rows.items), by_heap_peak);
+}
+
+enum gmt_status gmt_heaps_init(struct gmt_heaps *ret_heaps, const struct gmt_snapshot *snapshot,
+	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
+{
+	bool done = true;
+
+	for (size_t i = 0; done && i < replay->heaps.count; i++) {
+		struct gmt_heap_row *row = gmt_vec_push(&ret_heaps->rows);
+
+		done = row;
+		if (done)
+			*row = row_of(snapshot, replay, i);
+	}
+	for (uint32_t id = 0; done && replay->heaps.count && id < replay->books.sites.count; id++)
+		done = add_site(ret_heaps, replay, traces, id);
+	if (!done) {
+		gmt_heaps_fini(ret_heaps);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	sort(ret_heaps);
+	return GMT_OK;
+}
+
+void gmt_heaps_fini(struct gmt_heaps *heaps)
+{
+	for (size_t i = 0; i < heaps->rows.count; i++)
+		gmt_vec_fini(&heaps->rows.items[i].sites);
+	gmt_vec_fini(&heaps->rows);
+}

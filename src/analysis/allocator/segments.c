@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/allocator/segments.h"
+
+#include <stdlib.h>
+
+#include "format/format.h"
+
+struct span {
+	uint64_t address, size_bytes;
+	uint32_t site;
+};
+
+/* What is summed up while the segments are walked through. */
+struct walk {
+	struct gmt_segments *segments;
+	const struct gmt_replay *replay;
+	const struct gmt_traces *traces;
+	const struct gmt_spans *captures; /* NULL: none */
+	GMT_VEC(struct span) blocks; /* of layer torch on the device, by address */
+	size_t next;                 /* the first that is not below the segment */
+	struct gmt_map pin_ids;      /* place of the own line to index in pins */
+	struct gmt_map other_ids;    /* likewise in others, with owner and space */
+	struct gmt_map mapped;       /* numbers of physical memory that is PyTorch's */
+	GMT_VEC(uint32_t) own_lines; /* by stack: index + 1; 0: not asked yet */
+};
+
+static bool collect_blocks(struct walk *walk, const struct gmt_peaks_blocks *blocks)
+{
+	if (!gmt_vec_reserve(&walk->blocks, blocks->count))
+		return false;
+	for (size_t i = 0; i < blocks->count; i++) {
+		const struct gmt_books_place *place = &blocks->items[i].place;
+
+		*gmt_vec_push(&walk->blocks) = (struct span){ place->address, place->block.size_bytes, place->block.site };
+	}
+	return true;
+}
+
+static void note_gap(struct gmt_segments *segments, uint64_t bytes)
+{
+	if (bytes > segments->largest_hole_bytes)
+		segments->largest_hole_bytes = bytes;
+}
+
+static void note_hole(struct gmt_segments *segments, uint64_t bytes)
+{
+	size_t class = 0;
+
+	if (!bytes)
+		return;
+	while (bytes >= segments->holes[class].below_bytes)
+		class++;
+	segments->holes[class].bytes += bytes;
+	segments->holes[class].holes++;
+	segments->hole_bytes += bytes;
+}
+
+/* The stack of a site, its own line, and the number by which lines are told apart. */
+static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack, uint32_t *ret_own_line)
+{
+	uint32_t count, *known;
+	const uint32_t *places;
+
+	*ret_stack = walk->replay->site_stacks.items[site];
+	known = &walk->own_lines.items[*ret_stack];
+	if (!*known)
+		*known = gmt_traces_own_line(walk->traces, *ret_stack) + 1;
+	*ret_own_line = *known - 1;
+	places = gmt_traces_stack(walk->traces, *ret_stack, &count);
+	return count ? places[*ret_own_line] + UINT64_C(1) : 0;
+}
+
+/* A private pool of a graph gets its segments while the graph is captured. */
+static void note_graph(struct walk *walk, const struct gmt_allocator_segment *segment, uint64_t used_bytes)
+{
+	if (!walk->captures || !gmt_spans_have(walk->captures, segment->stamp))
+		return;
+	walk->segments->graph_segments++;
+	walk->segments->graph_bytes += segment->size_bytes;
+	walk->segments->graph_free_bytes += segment->size_bytes - used_bytes;
+}
+
+/* In a segment or page of this size, blocks fill so little. */
+static bool note_pin(struct walk *walk, uint64_t size_bytes, const struct span *largest, uint64_t used_bytes)
+{
+	struct gmt_segments *segments = walk->segments;
+	struct gmt_segments_pin pin = { 0 };
+	uint64_t line = line_of(walk, largest->site, &pin.stack, &pin.own_line), index;
+
+	if (used_bytes < size_bytes / 10 * GMT_PINNED_TENTHS) {
+		segments->pinned_segments++;
+		segments->pinned_bytes += size_bytes;
+	}
+	if (!gmt_map_find(&walk->pin_ids, line, &index)) {
+		struct gmt_segments_pin *row = gmt_vec_push(&segments->pins);
+
+		index = segments->pins.count - 1;
+		if (!row || !gmt_map_put(&walk->pin_ids, line, index))
+			return false;
+		*row = pin;
+	}
+	segments->pins.items[index].segments++;
+	segments->pins.items[index].free_bytes += size_bytes - used_bytes;
+	segments->pins.items[index].block_bytes += used_bytes;
+	return true;
+}
+
+/*
+ * The blocks that lie in [start, end), which follow each other in walk->blocks: the first is *ret_first. Blocks that
+ * overlap are in damaged recordings only; those are nowhere.
+ */
+static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end, const struct span **ret_first)
+{
+	uint64_t at = start;
+	size_t first;
+
+	while (walk->next < walk->blocks.count && walk->blocks.items[walk->next].address < start)
+		walk->next++;
+	first = walk->next;
+	for (; walk->next < walk->blocks.count; walk->next++) {
+		const struct span *block = &walk->blocks.items[walk->next];
+
+		if (block->address < at || block->address >= end || block->size_bytes > end - block->address)
+			break;
+		at = block->address + block->size_bytes;
+		walk->segments->allocated_bytes += block->size_bytes;
+	}
+	*ret_first = gmt_vec_at(&walk->blocks, first);
+	walk->segments->blocks += walk->next - first;
+	return walk->next - first;
+}
+
+static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *segment)
+{
+	struct gmt_segments *segments = walk->segments;
+	const struct span *blocks, *largest;
+	uint64_t end = segment->address + segment->size_bytes, at = segment->address, used_bytes = 0;
+	size_t count = blocks_in(walk, at, end, &blocks);
+
+	segments->segments++;
+	segments->reserved_bytes += segment->size_bytes;
+	if (!count) {
+		note_graph(walk, segment, 0);
+		segments->empty_segments++;
+		segments->empty_bytes += segment->size_bytes;
+		note_gap(segments, segment->size_bytes);
+		return true;
+	}
+	largest = blocks;
+	for (size_t i = 0; i < count; i++) {
+		note_gap(segments, blocks[i].address - at);
+		note_hole(segments, blocks[i].address - at);
+		at = blocks[i].address + blocks[i].size_bytes;
+		used_bytes += blocks[i].size_bytes;
+		if (blocks[i].size_bytes > largest->size_bytes)
+			largest = &blocks[i];
+	}
+	note_gap(segments, end - at);
+	note_hole(segments, end - at);
+	note_graph(walk, segment, used_bytes);
+	return used_bytes >= segment->size_bytes / 10 * GMT_PIN_NAMED_TENTHS ||
+		note_pin(walk, segment->size_bytes, largest, used_bytes);
+}
+
+/* How much of a block lies in [start, end). */
+static uint64_t part_of(const struct span *block, uint64_t start, uint64_t end)
+{
+	uint64_t from = block->address > start ? block->address : start;
+	uint64_t block_end = block->address + block->size_bytes, to = block_end < end ? block_end : end;
+
+	return to > from ? to - from : 0;
+}
+
+/*
+ * One page of those that lie side by side. *blocks are the first of `count` that may lie in it; those that end in it
+ * are passed. What is free is a hole unless the whole page is.
+ */
+static bool walk_page(struct walk *walk, const struct gmt_allocator_segment *page, const struct span **blocks,
+	size_t *count)
+{
+	struct gmt_segments *segments = walk->segments;
+	uint64_t start = page->address, end = start + page->size_bytes, at = start, used_bytes = 0, most_bytes = 0;
+	const struct span *largest = NULL;
+
+	for (; *count && (*blocks)->address < end; ++*blocks, --*count) {
+		uint64_t part = part_of(*blocks, start, end);
+
+		if ((*blocks)->address > at)
+			note_hole(segments, (*blocks)->address - at);
+		at = (*blocks)->address + (*blocks)->size_bytes;
+		used_bytes += part;
+		if (!largest || part > most_bytes) {
+			largest = *blocks;
+			most_bytes = part;
+		}
+		if (at > end)
+			break;
+	}
+	note_graph(walk, page, used_bytes);
+	if (!largest) {
+		segments->empty_segments++;
+		segments->empty_bytes += page->size_bytes;
+		return true;
+	}
+	if (at < end)
+		note_hole(segments, end - at);
+	return used_bytes >= page->size_bytes / 10 * GMT_PIN_NAMED_TENTHS ||
+		note_pin(walk, page->size_bytes, largest, used_bytes);
+}
+
+/* Pages that lie side by side. */
+static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *const *pages, size_t page_count)
+{
+	struct gmt_segments *segments = walk->segments;
+	const struct span *blocks;
+	uint64_t at = pages[0]->address, end = pages[page_count - 1]->address + pages[page_count - 1]->size_bytes;
+	size_t count = blocks_in(walk, at, end, &blocks);
+
+	segments->segments++;
+	segments->reserved_bytes += end - at;
+	for (size_t i = 0; i < count; i++) {
+		note_gap(segments, blocks[i].address - at);
+		at = blocks[i].address + blocks[i].size_bytes;
+	}
+	note_gap(segments, end - at);
+	for (size_t i = 0; i < page_count; i++)
+		if (!walk_page(walk, pages[i], &blocks, &count))
+			return false;
+	return true;
+}
+
+static bool note_other(struct walk *walk, const struct gmt_books_block *block)
+{
+	struct gmt_segments *segments = walk->segments;
+	const struct gmt_books *books = &walk->replay->books;
+	struct gmt_segments_other other = {
+		.space = books->spaces.items[books->sites.items[block->site].space].space,
+	};
+	uint64_t line = line_of(walk, block->site, &other.stack, &other.own_line), key, index;
+
+	/* One line may call several libraries. */
+	key = line << 32 | gmt_owners_find(&walk->traces->owners, other.stack, GMT_LAYER_CUDA, segments->device) << 8 |
+		other.space;
+	if (!gmt_map_find(&walk->other_ids, key, &index)) {
+		struct gmt_segments_other *row = gmt_vec_push(&segments->others);
+
+		index = segments->others.count - 1;
+		if (!row || !gmt_map_put(&walk->other_ids, key, index))
+			return false;
+		*row = other;
+	}
+	segments->others.items[index].bytes += block->size_bytes;
+	segments->others.items[index].blocks++;
+	return true;
+}
+
+/* What PyTorch has, in the order of addresses. */
+static bool walk_all(struct walk *walk, const struct gmt_allocator_segments *segments)
+{
+	GMT_VEC(const struct gmt_allocator_segment *) run = { 0 };
+	bool done = true;
+
+	for (size_t i = 0; i < segments->count && done; i++) {
+		const struct gmt_allocator_segment *segment = &segments->items[i], **slot;
+
+		if (run.count && !gmt_allocator_memory_goes_on(run.items[run.count - 1], segment)) {
+			done = walk_pages(walk, run.items, run.count);
+			run.count = 0;
+		}
+		if (segment->memory)
+			done = done && gmt_map_put(&walk->mapped, segment->memory, 1);
+		if (!segment->range_plus_1) {
+			done = done && walk_segment(walk, segment);
+			continue;
+		}
+		slot = gmt_vec_push(&run);
+		if (slot)
+			*slot = segment;
+		done = done && slot;
+	}
+	done = done && (!run.count || walk_pages(walk, run.items, run.count));
+	gmt_vec_fini(&run);
+	return done;
+}
+
+/* The first segment that does not begin below the address. */
+static size_t find_segment(const struct gmt_allocator_segments *segments, uint64_t address)
+{
+	size_t low = 0, high = segments->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (segments->items[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether a block of layer cuda is a segment of PyTorch's, or memory that is mapped in one. */
+static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_segments *segments,
+	const struct gmt_books_place *place)
+{
+	const struct gmt_books *books = &walk->replay->books;
+	uint32_t space = books->spaces.items[books->sites.items[place->block.site].space].space;
+	uint64_t unused;
+	size_t at;
+
+	if (space == GMT_SPACE_VMM)
+		return gmt_map_find(&walk->mapped, place->address, &unused);
+	if (gmt_space_realm(space) != GMT_REALM_ADDRESS)
+		return false;
+	at = find_segment(segments, place->address);
+	return at < segments->count && segments->items[at].address == place->address && segments->items[at].is_segment;
+}
+
+/* All that came from the driver, and what of it is not PyTorch's. */
+static bool walk_others(struct walk *walk, const struct gmt_segments_scene *scene)
+{
+	for (size_t i = 0; i < scene->driver.count; i++) {
+		const struct gmt_books_place *place = &scene->driver.items[i].place;
+
+		walk->segments->driver_bytes += place->block.size_bytes;
+		walk->segments->driver_blocks++;
+		if (!is_in_segments(walk, &scene->segments, place) && !note_other(walk, &place->block))
+			return false;
+	}
+	return true;
+}
+
+static int by_free_bytes(const void *left, const void *right)
+{
+	const struct gmt_segments_pin *a = left, *b = right;
+
+	if (a->free_bytes != b->free_bytes)
+		return a->free_bytes > b->free_bytes ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+	const struct gmt_segments_other *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+static void conclude(struct walk *walk)
+{
+	struct gmt_segments *segments = walk->segments;
+	uint64_t live_bytes = 0;
+
+	for (size_t i = 0; i < walk->blocks.count; i++)
+		live_bytes += walk->blocks.items[i].size_bytes;
+	segments->outside_blocks = walk->blocks.count - segments->blocks;
+	segments->outside_bytes = live_bytes - segments->allocated_bytes;
+	/* Divided first: sizes may be near 2^62. */
+	segments->fragmented = segments->allocated_bytes &&
+		segments->reserved_bytes / GMT_FRAGMENTED_PERCENT > segments->allocated_bytes / 100;
+	if (segments->pins.count)
+		qsort(segments->pins.items, segments->pins.count, sizeof(*segments->pins.items), by_free_bytes);
+	if (segments->others.count)
+		qsort(segments->others.items, segments->others.count, sizeof(*segments->others.items), by_bytes);
+}
+
+bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
+	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device)
+{
+	static const uint64_t bounds[GMT_HOLE_CLASSES] = {
+		UINT64_C(64) << 10, UINT64_C(1) << 20, UINT64_C(10) << 20, UINT64_C(100) << 20,
+		UINT64_C(1) << 30, UINT64_MAX,
+	};
+	struct walk walk = { .segments = ret_segments, .replay = replay, .traces = traces, .captures = scene->captures };
+	bool done;
+
+	ret_segments->device = device;
+	for (size_t i = 0; i < GMT_HOLE_CLASSES; i++)
+		ret_segments->holes[i].below_bytes = bounds[i];
+	/* Zeroed; indexed by stack, never pushed to. */
+	done = gmt_vec_reserve(&walk.own_lines, traces->stacks.entries.count + 1) &&
+		collect_blocks(&walk, &scene->blocks) && walk_all(&walk, &scene->segments) && walk_others(&walk, scene);
+	if (done)
+		conclude(&walk);
+	else
+		gmt_segments_fini(ret_segments);
+	gmt_vec_fini(&walk.blocks);
+	gmt_vec_fini(&walk.own_lines);
+	gmt_map_fini(&walk.pin_ids);
+	gmt_map_fini(&walk.other_ids);
+	gmt_map_fini(&walk.mapped);
+	return done;
+}
+
+void gmt_segments_scene_fini(struct gmt_segments_scene *scene)
+{
+	gmt_vec_fini(&scene->blocks);
+	gmt_vec_fini(&scene->driver);
+	gmt_vec_fini(&scene->segments);
+}
+
+void gmt_segments_fini(struct gmt_segments *segments)
+{
+	gmt_vec_fini(&segments->pins);
+	gmt_vec_fini(&segments->others);
+}
+
+const char *gmt_segments_moment_name(enum gmt_segments_moment moment)
+{
+	return moment == GMT_SEGMENTS_AT_PEAK ? "peak" : "end";
+}

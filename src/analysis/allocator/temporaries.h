@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_ALLOCATOR_TEMPORARIES_H
+#define GMT_ANALYSIS_ALLOCATOR_TEMPORARIES_H
+
+/*
+ * What is allocated and thrown away, by own line: blocks that were made and freed in one step, and
+ * single large ones that were freed almost at once (short_lived.h). A pure function.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/allocator/short_lived.h"
+#include "analysis/history/history.h"
+#include "analysis/history/sites.h"
+#include "containers/vec.h"
+
+struct gmt_temporary {
+	uint32_t layer;
+	int32_t device; /* GMT_DEVICE_HOST: host memory */
+	uint32_t stack, own_line; /* of the largest site of the line */
+	uint64_t count, bytes, largest_bytes;
+	uint64_t at_peak_bytes; /* giants: of those that lived when the layer peaked */
+	uint64_t site_bytes;    /* of that site */
+};
+
+/* A GMT_VEC. */
+struct gmt_temporary_rows {
+	struct gmt_temporary *items;
+	size_t count, capacity;
+};
+
+struct gmt_temporaries {
+	struct gmt_temporary_rows in_step; /* layer torch first, by device, most bytes first */
+	struct gmt_temporary_rows giants;  /* likewise, largest first */
+	const char *no_steps; /* why the first are not known; NULL when they are */
+};
+
+/*
+ * `history` may be NULL. Fails only for lack of memory. `ret_temporaries` (zeroed) is the caller's; end
+ * it with gmt_temporaries_fini.
+ */
+enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, const struct gmt_history *history, const struct gmt_sites *sites,
+	const struct gmt_giants *giants, struct gmt_error *error);
+
+void gmt_temporaries_fini(struct gmt_temporaries *temporaries);
+
+#endif

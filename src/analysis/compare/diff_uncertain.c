@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/compare/diff.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* In what two recordings are so unlike that their difference says less than it seems to. */
+
+struct lister {
+	struct gmt_diff *diff;
+	const struct gmt_snapshot *base, *now;
+	bool failed;
+};
+
+static void add(struct lister *lister, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct lister *lister, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+
+	char *text = gmt_arena_vprint(&lister->diff->arena, format, arguments);
+
+	va_end(arguments);
+
+	const char **slot = text ? gmt_vec_push(&lister->diff->doubts) : NULL;
+	if (slot)
+		*slot = text;
+	else
+		lister->failed = true;
+}
+
+static void judge_completeness(struct lister *lister)
+{
+	if (!gmt_snapshot_complete(lister->base))
+		add(lister, "the base is incomplete: what it lacks shows as new or grown");
+	if (!gmt_snapshot_complete(lister->now))
+		add(lister, "the new one is incomplete: what it lacks shows as gone or shrunk");
+}
+
+static const char *argument(const struct gmt_snapshot *snapshot, size_t index)
+{
+	return index < snapshot->command.count ? snapshot->command.items[index] : NULL;
+}
+
+/* The first argument that differs: what else changed is read in the two commands. */
+static void judge_command(struct lister *lister)
+{
+	const struct gmt_snapshot *base = lister->base, *now = lister->now;
+	const char *left, *right;
+
+	for (size_t i = 0; (left = argument(base, i), right = argument(now, i), left || right); i++)
+		if (!left || !right || strcmp(left, right) != 0) {
+			add(lister, "the commands differ, first in `%.200s` and `%.200s`", left ? left : "(nothing)",
+				right ? right : "(nothing)");
+			return;
+		}
+	if (!base->command.count && strcmp(base->executable, now->executable) != 0)
+		add(lister, "the programs differ: %.300s and %.300s", base->executable, now->executable);
+}
+
+static bool has_key(const struct gmt_option *option, const struct gmt_slice *key)
+{
+	return option->key.length == key->length && memcmp(option->key.text, key->text, key->length) == 0;
+}
+
+static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot, const struct gmt_slice *key)
+{
+	for (size_t i = 0; i < snapshot->options.count; i++)
+		if (has_key(&snapshot->options.items[i], key))
+			return &snapshot->options.items[i];
+	return NULL;
+}
+
+/* Options of the recorder that change what is recorded. One that only one recorder has is its version's. */
+static void judge_options(struct lister *lister)
+{
+	static const char *const harmless[] = { "output", "verbosity", "help", "overflow", "exports" };
+
+	for (size_t i = 0; i < lister->base->options.count; i++) {
+		const struct gmt_option *left = &lister->base->options.items[i];
+		const struct gmt_option *right = find_option(lister->now, &left->key);
+		bool counts = right && (left->value.length != right->value.length ||
+			memcmp(left->value.text, right->value.text, left->value.length) != 0);
+
+		for (size_t h = 0; counts && h < sizeof(harmless) / sizeof(*harmless); h++)
+			counts = strcmp(left->key.text, harmless[h]) != 0;
+		if (counts)
+			add(lister, "they were recorded with other options: %.60s is `%.100s` and `%.100s`",
+				left->key.text, left->value.text, right->value.text);
+	}
+}
+
+static void judge_devices(struct lister *lister)
+{
+	const struct gmt_snapshot *base = lister->base, *now = lister->now;
+
+	if (base->devices.count != now->devices.count)
+		add(lister, "the base has %zu GPUs, the new one %zu", base->devices.count, now->devices.count);
+	for (size_t i = 0; i < base->devices.count; i++) {
+		const struct gmt_device *left = &base->devices.items[i];
+		const struct gmt_device *right = gmt_snapshot_device(now, left->ordinal);
+
+		if (right && (strcmp(left->name.text, right->name.text) != 0 ||
+				left->total_bytes != right->total_bytes))
+			add(lister, "GPU %u differs: %.100s with %s and %.100s with %s", left->ordinal,
+				left->name.text, gmt_text_size(left->total_bytes).text, right->name.text,
+				gmt_text_size(right->total_bytes).text);
+	}
+}
+
+/* Whether a row that is gone can be one that is new, under another name. */
+static bool can_be_renamed(const struct gmt_diff *diff)
+{
+	for (size_t i = 0; i < diff->accounts.count; i++)
+		if (diff->accounts.items[i].changes[GMT_DIFF_ADDED] && diff->accounts.items[i].changes[GMT_DIFF_GONE])
+			return true;
+	return false;
+}
+
+static void judge_processes(struct lister *lister)
+{
+	const struct gmt_snapshot *base = lister->base, *now = lister->now;
+	const char *left = strrchr(base->directory, '/'), *right = strrchr(now->directory, '/');
+
+	if (base->process.rank != now->process.rank)
+		add(lister, "they are of different ranks: %d and %d", base->process.rank, now->process.rank);
+	if (strcmp(base->shim_version, now->shim_version) != 0)
+		add(lister, "the recorders differ: versions %.60s and %.60s", base->shim_version,
+			now->shim_version);
+	if (strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
+		add(lister, "the working directories differ, %.200s and %.200s: one file can have two names",
+			base->directory, now->directory);
+	if (base->process.start_time_ns > now->process.start_time_ns)
+		add(lister, "the base was recorded after the new one: are they swapped?");
+}
+
+/* Totals and counts of a run that is twice as long say nothing; peaks still may. */
+static void judge_lengths(struct lister *lister)
+{
+	uint64_t left = lister->base->seen_events, right = lister->now->seen_events;
+
+	if (left > right * 2 || right > left * 2)
+		add(lister, "one run is far longer: %s and %s events; compare peaks, not totals",
+			gmt_text_count(left).text, gmt_text_count(right).text);
+}
+
+/* In tenths of the different addresses. */
+static unsigned named_tenths(const struct gmt_traces *traces)
+{
+	return traces->addresses ? (unsigned)(traces->named * 10 / traces->addresses) : 10;
+}
+
+static void judge_names(struct lister *lister)
+{
+	const struct gmt_traces *left = lister->diff->sides[GMT_DIFF_BASE].traces;
+	const struct gmt_traces *right = lister->diff->sides[GMT_DIFF_NEW].traces;
+	unsigned from = named_tenths(left), to = named_tenths(right);
+
+	if (from > to + 1 || to > from + 1)
+		add(lister, "names are known for %s of %s native addresses of the base and %s of %s of the new one: "
+			"native lines can have two names (--symbol-path)", gmt_text_count(left->named).text,
+			gmt_text_count(left->addresses).text, gmt_text_count(right->named).text,
+			gmt_text_count(right->addresses).text);
+}
+
+bool gmt_diff_list_doubts(struct gmt_diff *diff)
+{
+	struct lister lister = {
+		.diff = diff,
+		.base = diff->sides[GMT_DIFF_BASE].snapshot, .now = diff->sides[GMT_DIFF_NEW].snapshot,
+	};
+
+	judge_completeness(&lister);
+	judge_command(&lister);
+	judge_options(&lister);
+	judge_devices(&lister);
+	judge_processes(&lister);
+	judge_lengths(&lister);
+	judge_names(&lister);
+	return !lister.failed;
+}

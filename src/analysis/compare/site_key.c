@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/compare/site_key.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/tables/names.h"
+#include "analysis/compare/site_key_names.h"
+#include "base/safe.h"
+#include "reader/symbols/symbols_cold.h"
+
+enum { LONGEST_REPETITION = 8 };
+
+struct maker {
+	struct gmt_site_keys *keys;
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	GMT_VEC(bool) place_is_comprehension; /* by place */
+	GMT_VEC(bool) place_is_plumbing;      /* by place: of the interpreter or of libc */
+	GMT_VEC(uint32_t) frames;             /* of the stack at hand: ids in texts */
+};
+
+/* The name that traces.c gives to an address without one: "lib.so+0x12", "0x12". */
+static bool is_unnamed(const char *function, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+	const char *base = slash ? slash + 1 : module;
+	size_t length = strlen(base);
+
+	if (*module && strncmp(function, base, length) == 0 && function[length] == '+')
+		function += length + 1;
+	if (strncmp(function, "0x", 2) != 0)
+		return false;
+	return strspn(function + 2, "0123456789abcdef") == strlen(function + 2);
+}
+
+/* A comprehension's caller is the function that it stands in. */
+static bool is_comprehension(const char *function)
+{
+	static const char *const names[] = { "<listcomp>", "<dictcomp>", "<setcomp>" };
+	const char *last = strrchr(function, '<');
+
+	for (size_t i = 0; last && i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(last, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_plumbing(const char *module, const char *function)
+{
+	static const char *const modules[] = {
+		"python", "libpython.so", "libc.so", "libpthread.so", "ld-linux-x86-64.so", "ld-linux-aarch64.so",
+	};
+
+	for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++)
+		if (strcmp(module, modules[i]) == 0)
+			return true;
+	return strcmp(function, "_start") == 0 ||
+		strncmp(function, GMT_SYMBOLS_LOOP, strlen(GMT_SYMBOLS_LOOP)) == 0;
+}
+
+static bool name_place(struct maker *maker, uint32_t id)
+{
+	const struct gmt_place *place = gmt_traces_place(maker->traces, id);
+	const char *function = gmt_traces_string(maker->traces, place->function);
+	const char *module = gmt_traces_string(maker->traces, place->module);
+	char left[1024], right[1024], text[2 * 1024 + 2];
+
+	if (place->kind == GMT_PLACE_PYTHON) {
+		gmt_site_key_file(maker->snapshot->directory, gmt_traces_string(maker->traces, place->file),
+			left, sizeof(left));
+		snprintf(right, sizeof(right), "%s", function);
+		maker->place_is_comprehension.items[id] = is_comprehension(function);
+	} else {
+		gmt_site_key_module(module, left, sizeof(left));
+		gmt_names_function(function, right, sizeof(right));
+		if (is_unnamed(function, module))
+			right[0] = 0;
+		maker->place_is_plumbing.items[id] = is_plumbing(left, right);
+	}
+	snprintf(text, sizeof(text), "%s%s%s", left, *right ? ":" : "", right);
+	/* A baseline is a file of text: names that cannot be shown would not be read back as they were. */
+	gmt_safe_line(text);
+	return gmt_intern_text(&maker->keys->texts, text, &maker->keys->places.items[id]);
+}
+
+/* The frames' names at hand end with a stretch and the same again: the second goes. */
+static void drop_repetition(struct maker *maker)
+{
+	uint32_t *items = maker->frames.items;
+	size_t count = maker->frames.count;
+
+	for (size_t length = 1; length <= LONGEST_REPETITION && length * 2 <= count; length++)
+		if (items[count - 1] == items[count - 1 - length] &&
+			memcmp(items + count - length, items + count - 2 * length,
+				length * sizeof(*items)) == 0) {
+			maker->frames.count -= length;
+			return;
+		}
+}
+
+static bool list_frames(struct maker *maker, const uint32_t *places, uint32_t count, bool with_plumbing)
+{
+	maker->frames.count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t *slot;
+
+		if (maker->place_is_comprehension.items[places[i]] ||
+			(!with_plumbing && maker->place_is_plumbing.items[places[i]]))
+			continue;
+		if (!(slot = gmt_vec_push(&maker->frames)))
+			return false;
+		*slot = maker->keys->places.items[places[i]];
+		drop_repetition(maker);
+	}
+	return true;
+}
+
+/* Of its own, not containers/map.h's: baselines hold it, and that one is free to change. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	do {
+		hash ^= (unsigned char)(*text ? *text : '\n');
+		hash *= 0x100000001b3u;
+	} while (*text++);
+	return hash;
+}
+
+static const char *text_of(const struct gmt_site_keys *keys, uint32_t id)
+{
+	return gmt_intern_get(&keys->texts, id)->bytes;
+}
+
+static bool name_stack(struct maker *maker, uint32_t stack)
+{
+	struct gmt_site_key *key = &maker->keys->stacks.items[stack];
+	uint32_t count, own = gmt_traces_own_line(maker->traces, stack);
+	const uint32_t *places = gmt_traces_stack(maker->traces, stack, &count);
+
+	if (!list_frames(maker, places, count, false) ||
+		(!maker->frames.count && !list_frames(maker, places, count, true)))
+		return false;
+	key->hash = 0xcbf29ce484222325u;
+	for (size_t i = 0; i < maker->frames.count; i++)
+		key->hash = hash_text(key->hash, text_of(maker->keys, maker->frames.items[i]));
+	while (own + 1 < count && maker->place_is_comprehension.items[places[own]])
+		own++;
+	key->group = count ? text_of(maker->keys, maker->keys->places.items[places[own]]) : "";
+	return true;
+}
+
+enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, struct gmt_error *error)
+{
+	struct maker maker = { .keys = ret_keys, .snapshot = snapshot, .traces = traces };
+	size_t places = traces->places.entries.count, stacks = traces->stacks.entries.count;
+	/* Zeroed; indexed, never pushed to. */
+	bool done = gmt_vec_reserve(&ret_keys->places, places + 1) &&
+		gmt_vec_reserve(&ret_keys->stacks, stacks + 1) &&
+		gmt_vec_reserve(&maker.place_is_comprehension, places + 1) &&
+		gmt_vec_reserve(&maker.place_is_plumbing, places + 1);
+
+	for (uint32_t id = 0; done && id < places; id++)
+		done = name_place(&maker, id);
+	for (uint32_t stack = 0; done && stack < stacks; stack++)
+		done = name_stack(&maker, stack);
+	ret_keys->places.count = places;
+	ret_keys->stacks.count = stacks;
+	gmt_vec_fini(&maker.place_is_comprehension);
+	gmt_vec_fini(&maker.place_is_plumbing);
+	gmt_vec_fini(&maker.frames);
+	if (done)
+		return GMT_OK;
+	gmt_site_keys_fini(ret_keys);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+const struct gmt_site_key *gmt_site_keys_stack(const struct gmt_site_keys *keys, uint32_t stack)
+{
+	return &keys->stacks.items[stack];
+}
+
+const char *gmt_site_keys_place(const struct gmt_site_keys *keys, uint32_t place)
+{
+	return text_of(keys, keys->places.items[place]);
+}
+
+void gmt_site_keys_fini(struct gmt_site_keys *keys)
+{
+	gmt_vec_fini(&keys->places);
+	gmt_vec_fini(&keys->stacks);
+	gmt_intern_fini(&keys->texts);
+}
+
+struct gmt_site_key_text gmt_site_key_text(uint64_t hash)
+{
+	struct gmt_site_key_text text;
+
+	snprintf(text.text, sizeof(text.text), "%016" PRIx64, hash);
+	return text;
+}

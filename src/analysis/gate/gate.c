@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate/gate.h"
+
+#include <string.h>
+
+#include "analysis/gate/gate_rules.h"
+
+struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
+	const struct gmt_books_account *account)
+{
+	return (struct gmt_verdict_check){
+		.rule = rule, .subject = judge->subject, .layer = account ? account->layer : 0,
+		.device = account ? account->device : GMT_DEVICE_UNKNOWN,
+		.measured = -1, .limit = -1, .unit = "", .text = "",
+	};
+}
+
+bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack, uint64_t bytes)
+{
+	struct gmt_suppression *row =
+		gmt_suppressions_find(judge->gate->suppressions, kinds, judge->input->traces, stack);
+
+	if (!row)
+		return false;
+	row->used++;
+	row->bytes += bytes;
+	return true;
+}
+
+struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
+	uint32_t own_line, enum gmt_suppression_kind kind)
+{
+	const struct gmt_gate_input *input = judge->input;
+	struct gmt_finding *finding = gmt_verdict_add_finding(judge->verdict, check);
+
+	if (!finding)
+		return NULL;
+	gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys, stack,
+		own_line);
+	finding->kind = gmt_suppression_kind_name(kind);
+	return finding;
+}
+
+const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(judge->input->traces, stack, &count);
+
+	return own_line < count ? gmt_verdict_frame_name(judge->verdict, judge->input->snapshot,
+		judge->input->traces, places[own_line]) : "(no stack)";
+}
+
+static const char *copy(struct gmt_verdict *verdict, const char *text)
+{
+	const char *line = gmt_arena_copy(&verdict->arena, text, strlen(text));
+
+	verdict->out_of_memory |= !line;
+	return line ? line : "";
+}
+
+static void add_subject(struct gmt_judge *judge)
+{
+	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_verdict_subject *subject = gmt_vec_push(&verdict->subjects);
+
+	verdict->out_of_memory |= !subject;
+	if (!subject)
+		return;
+	judge->subject = (uint32_t)verdict->subjects.count - 1;
+	*subject = (struct gmt_verdict_subject){
+		.path = copy(verdict, snapshot->path),
+		.host = copy(verdict, snapshot->host),
+		.directory = copy(verdict, snapshot->directory),
+		.pid = snapshot->process.pid,
+		.parent_pid = snapshot->process.parent_pid,
+		.rank = snapshot->has_process ? snapshot->process.rank : -1,
+		.events = snapshot->seen_events,
+		.complete = gmt_snapshot_complete(snapshot),
+		.has_steps = judge->input->timeline->series_count,
+	};
+}
+
+enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gate *gate,
+	const struct gmt_gate_input *input, struct gmt_error *error)
+{
+	struct gmt_judge judge = { .verdict = verdict, .gate = gate, .input = input };
+	const struct gmt_books *books = &input->replay->books;
+
+	add_subject(&judge);
+	for (size_t i = 0; !verdict->out_of_memory && i < books->accounts.count; i++) {
+		const struct gmt_books_account *account = &books->accounts.items[i];
+
+		/*
+		 * Of accounts that only had refusals or frees there is nothing to say, and what the driver takes for
+		 * itself is measured, not asked for: it differs from run to run.
+		 */
+		if (!account->alloc_count || !gmt_layer_is_got(account->layer))
+			continue;
+		gmt_judge_leaks(&judge, account);
+		gmt_judge_growth(&judge, account);
+		gmt_judge_peak(&judge, account);
+		gmt_judge_fragmentation(&judge, account);
+	}
+	if (!verdict->out_of_memory) {
+		gmt_judge_steps(&judge);
+		gmt_judge_regressions(&judge);
+		gmt_judge_ooms(&judge);
+		gmt_judge_frees(&judge);
+		gmt_judge_incomplete(&judge);
+	}
+	return verdict->out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate/gate_rules.h"
+
+#include "base/text.h"
+#include "reader/load/clock.h"
+
+/* Rules about amounts: the peak, and what PyTorch reserves for it. */
+
+enum { HOLDERS_SHOWN = 5 };
+
+/* The smallest limit that speaks of the account; NULL: none does. */
+static const struct gmt_limit_peak *limit_of(const struct gmt_limits *limits,
+	const struct gmt_books_account *account)
+{
+	const struct gmt_limit_peak *found = NULL;
+
+	for (size_t i = 0; i < limits->peaks.count; i++) {
+		const struct gmt_limit_peak *peak = &limits->peaks.items[i];
+		bool of_layer = !peak->layer || peak->layer == account->layer;
+		bool of_device = peak->device == account->device ||
+			(peak->device == GMT_LIMIT_EVERY_GPU && account->device != GMT_DEVICE_HOST);
+
+		if (of_layer && of_device && (!found || peak->bytes < found->bytes))
+			found = peak;
+	}
+	return found;
+}
+
+static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const unsigned kinds = 1u << GMT_SUPPRESSION_PEAK;
+	uint64_t bytes = 0;
+	size_t count;
+
+	if (!gmt_suppressions_have(judge->gate->suppressions, kinds))
+		return 0;
+
+	const struct gmt_site *sites =
+		gmt_sites_of(judge->input->sites, account->layer, account->device, GMT_SITES_BY_PEAK, &count);
+	for (size_t i = 0; i < count && sites[i].peak_bytes; i++)
+		if (gmt_judge_suppresses(judge, kinds, sites[i].stack, sites[i].peak_bytes))
+			bytes += sites[i].peak_bytes;
+	judge->verdict->suppressed_bytes += bytes;
+	return bytes;
+}
+
+static void report_peak(const struct gmt_judge *judge, uint32_t check,
+	const struct gmt_books_account *account,
+	const char *text)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+	size_t count;
+	const struct gmt_site *sites =
+		gmt_sites_of(judge->input->sites, account->layer, account->device, GMT_SITES_BY_PEAK, &count);
+
+	if (!count)
+		return;
+
+	struct gmt_finding *finding =
+		gmt_judge_find(judge, check, sites->stack, sites->own_line, GMT_SUPPRESSION_PEAK);
+	if (!finding)
+		return;
+	finding->bytes = account->peak_bytes;
+	finding->blocks = account->peak_blocks;
+	finding->title = gmt_verdict_line(verdict, "%s, at %s", text,
+		gmt_text_duration(gmt_clock_time_ns(judge->input->snapshot, account->peak_stamp)).text);
+	for (size_t i = 0; i < count && i < HOLDERS_SHOWN && sites[i].peak_bytes; i++)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"%s (%.1f %%) held by %s",
+			gmt_text_size(sites[i].peak_bytes).text,
+			100.0 * (double)sites[i].peak_bytes / (double)account->peak_bytes,
+			gmt_judge_place(judge, sites[i].stack, sites[i].own_line)));
+}
+
+void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_limit_peak *limit = limit_of(judge->gate->limits, account);
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_PEAK, account);
+	uint64_t bytes = account->peak_bytes, left_out;
+
+	check.measured = (double)bytes;
+	check.unit = "bytes";
+	if (!limit) {
+		check.state = GMT_CHECK_SKIPPED;
+		check.text = gmt_verdict_line(judge->verdict, "%s; no --max-peak is given for it",
+			gmt_text_size(bytes).text);
+		gmt_verdict_add_check(judge->verdict, check);
+		return;
+	}
+	left_out = suppressed_at_peak(judge, account);
+	bytes -= left_out < bytes ? left_out : bytes;
+	check.state = bytes > limit->bytes ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = (double)bytes;
+	check.limit = (double)limit->bytes;
+	check.text = gmt_verdict_line(judge->verdict, "held %s at its peak%s%s, %s allowed",
+		gmt_text_size(bytes).text, left_out ? ", without suppressed " : "",
+		left_out ? gmt_text_size(left_out).text : "", gmt_text_size(limit->bytes).text);
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	if (check.state == GMT_CHECK_FAILED)
+		report_peak(judge, number, account, check.text);
+}
+
+/* What PyTorch told when it had the most handed out. */
+static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_books_account *account,
+	struct gmt_snapshot_totals *ret_totals)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < snapshot->events.count; i++) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+		struct gmt_snapshot_totals totals;
+
+		if (event.layer != account->layer || event.device != account->device ||
+			!gmt_snapshot_totals(&event, &totals))
+			continue;
+		if (found && totals.allocated_bytes <= ret_totals->allocated_bytes)
+			continue;
+		*ret_totals = totals;
+		found = true;
+	}
+	return found && ret_totals->allocated_bytes;
+}
+
+void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	double limit = judge->gate->limits->max_fragmentation;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_FRAGMENTATION, account);
+	struct gmt_snapshot_totals totals = { 0 };
+
+	if (!account->has_totals)
+		return;
+	check.unit = "ratio";
+	if (limit < 0 || !find_totals(judge->input->snapshot, account, &totals)) {
+		check.state = GMT_CHECK_SKIPPED;
+		check.text = limit < 0 ? "not judged: no --max-fragmentation is given" :
+			"PyTorch handed nothing out";
+		gmt_verdict_add_check(judge->verdict, check);
+		return;
+	}
+	check.measured = (double)totals.reserved_bytes / (double)totals.allocated_bytes;
+	check.limit = limit;
+	check.state = check.measured > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.text = gmt_verdict_line(judge->verdict, "PyTorch reserved %s for %s: %.3g times, %.3g allowed",
+		gmt_text_size(totals.reserved_bytes).text, gmt_text_size(totals.allocated_bytes).text,
+		check.measured,
+		limit);
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	struct gmt_finding *finding =
+		check.state == GMT_CHECK_FAILED ? gmt_verdict_add_finding(judge->verdict, number) : NULL;
+	if (finding) {
+		finding->title = check.text;
+		finding->bytes = totals.reserved_bytes - totals.allocated_bytes;
+	}
+}

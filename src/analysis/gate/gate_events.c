@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate/gate_rules.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "reader/load/clock.h"
+
+/* Rules about single events, and about what is missing. */
+
+enum { SHOWN = 10 };
+
+struct folded { /* a GMT_VEC */
+	size_t *items;
+	size_t count, capacity;
+};
+
+static void report_oom(const struct gmt_judge *judge, uint32_t check, const struct gmt_oom_row *row)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+	const struct gmt_traces *traces = judge->input->traces;
+	struct gmt_finding *finding = gmt_judge_find(judge, check, row->stack,
+		gmt_traces_own_line(traces, row->stack), GMT_SUPPRESSION_OOM);
+
+	if (!finding)
+		return;
+	finding->bytes = row->requested_bytes;
+	finding->blocks = 1;
+	finding->title = gmt_verdict_line(verdict, "a request for %s was refused (layer %s), at %s",
+		gmt_text_size(row->requested_bytes).text, gmt_layer_name(row->layer),
+		gmt_text_duration(row->time_ns).text);
+	if (row->has_driver)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"the driver had %s free of %s",
+			gmt_text_size(row->free_bytes).text, gmt_text_size(row->total_bytes).text));
+	if (row->has_cache)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"PyTorch had %s reserved, %s of it unused", gmt_text_size(row->reserved_bytes).text,
+			gmt_text_size(row->cached_bytes).text));
+	for (uint32_t i = 0; i < row->holder_count && i < 3; i++) {
+		uint32_t stack = judge->input->replay->site_stacks.items[row->holders[i].site];
+
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s held by %s",
+			gmt_text_size(row->holders[i].bytes).text,
+			gmt_judge_place(judge, stack, gmt_traces_own_line(traces, stack))));
+	}
+}
+
+/* Those of a site in the time that was folded: their number is all that is known. */
+static void report_folded(const struct gmt_judge *judge, uint32_t check, uint32_t stack, const struct gmt_past_site *site)
+{
+	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
+		gmt_traces_own_line(judge->input->traces, stack), GMT_SUPPRESSION_OOM);
+
+	if (!finding)
+		return;
+	finding->blocks = site->oom_count;
+	finding->title = gmt_verdict_line(judge->verdict, "%s request%s refused in the time that was folded (layer %s)",
+		gmt_text_count(site->oom_count).text, site->oom_count == 1 ? " was" : "s were",
+		gmt_layer_name(site->layer) ? gmt_layer_name(site->layer) : "unknown");
+}
+
+/* Puts what no suppression matches into `found`, as indices of past sites; takes the others from *count. */
+static void find_folded(const struct gmt_judge *judge, struct folded *found, uint64_t *count)
+{
+	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+
+	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->past.sites.count; i++) {
+		const struct gmt_past_site *site = &snapshot->past.sites.items[i];
+		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->past_traces.items[i]];
+		size_t *place;
+
+		if (!site->oom_count)
+			continue;
+		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_OOM, stack, 0)) {
+			judge->verdict->suppressed_findings++;
+			*count -= site->oom_count < *count ? site->oom_count : *count;
+			continue;
+		}
+		place = gmt_vec_push(found);
+		judge->verdict->out_of_memory |= !place;
+		if (place)
+			*place = i;
+	}
+}
+
+void gmt_judge_ooms(const struct gmt_judge *judge)
+{
+	const struct gmt_ooms *ooms = judge->input->ooms;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_OOM, NULL);
+	uint64_t limit = judge->gate->limits->max_ooms, count = ooms->failures;
+	GMT_VEC(const struct gmt_oom_row *) found = { 0 };
+	struct folded folded = { 0 };
+
+	for (size_t i = 0; i < ooms->rows.count; i++) {
+		const struct gmt_oom_row *row = &ooms->rows.items[i];
+
+		if (row->recovered)
+			continue;
+		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_OOM, row->stack,
+			row->requested_bytes)) {
+			judge->verdict->suppressed_findings++;
+			count -= !!count;
+			continue;
+		}
+		const struct gmt_oom_row **place = gmt_vec_push(&found);
+		judge->verdict->out_of_memory |= !place;
+		if (place)
+			*place = row;
+	}
+	find_folded(judge, &folded, &count);
+	check.state = count > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = (double)count;
+	check.limit = (double)limit;
+	check.unit = "count";
+	check.text = gmt_verdict_line(judge->verdict, "%s request%s refused, %s allowed%s%s%s",
+		gmt_text_count(count).text, count == 1 ? " was" : "s were", gmt_text_count(limit).text,
+		ooms->retries ? "; PyTorch got " : "", ooms->retries ? gmt_text_count(ooms->retries).text :
+		"",
+		ooms->retries ? " more by emptying its cache" : "");
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < SHOWN; i++)
+		report_oom(judge, number, found.items[i]);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < folded.count && i < SHOWN; i++) {
+		uint32_t trace = judge->input->snapshot->past_traces.items[folded.items[i]];
+
+		report_folded(judge, number, judge->input->traces->stack_of_trace[trace],
+			&judge->input->snapshot->past.sites.items[folded.items[i]]);
+	}
+	gmt_vec_fini(&found);
+	gmt_vec_fini(&folded);
+}
+
+/*
+ * cudaErrorInvalidValue and CUDA_ERROR_INVALID_VALUE are 1, cudaErrorInvalidDevicePointer is 17. Other
+ * refusals say that the runtime is being torn down, or repeat the error of a kernel that ran before.
+ */
+static bool is_invalid_free(const struct gmt_snapshot_event *event)
+{
+	return event->kind == GMT_KIND_FREE_FAILED && (event->result == 1 || event->result == 17);
+}
+
+/* The last event before number `index` that ended, or began, a block at its address; false: none. */
+static bool find_before(const struct gmt_snapshot *snapshot, size_t index, struct gmt_snapshot_event *ret_before)
+{
+	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index);
+
+	while (index-- > 0) {
+		*ret_before = gmt_snapshot_event(snapshot, index);
+		if (ret_before->address == event.address && ret_before->layer == event.layer &&
+			(ret_before->kind == GMT_KIND_FREE || ret_before->kind == GMT_KIND_ALLOC))
+			return true;
+	}
+	return false;
+}
+
+static void report_free(const struct gmt_judge *judge, uint32_t check, size_t index)
+{
+	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	const struct gmt_traces *traces = judge->input->traces;
+	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index), before;
+	bool has_before = find_before(snapshot, index, &before);
+	struct gmt_verdict *verdict = judge->verdict;
+	uint32_t stack = traces->stack_of_trace[event.trace];
+	struct gmt_finding *finding = gmt_judge_find(judge, check, stack, gmt_traces_own_line(traces, stack),
+		GMT_SUPPRESSION_FREE);
+
+	if (!finding)
+		return;
+	finding->title = gmt_verdict_line(verdict, "%s, at %s (error %u)",
+		!has_before ? "an address was freed that was never allocated" :
+		before.kind == GMT_KIND_FREE ? "a block was freed for the second time" :
+		"a block was freed that cannot be freed this way",
+		gmt_text_duration(gmt_clock_time_ns(snapshot, event.stamp)).text, event.result);
+	finding->blocks = 1;
+	if (!has_before)
+		return;
+	uint32_t first = traces->stack_of_trace[before.trace];
+	uint32_t count;
+	gmt_traces_stack(traces, first, &count);
+	gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "%s at %s%s%s",
+		before.kind == GMT_KIND_FREE ? "first freed" : "allocated",
+		gmt_text_duration(gmt_clock_time_ns(snapshot, before.stamp)).text, count ? " by " : "",
+		count ? gmt_judge_place(judge, first, gmt_traces_own_line(traces, first)) : ""));
+}
+
+void gmt_judge_frees(const struct gmt_judge *judge)
+{
+	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_FREE, NULL);
+	uint64_t count = 0;
+	size_t found[SHOWN];
+
+	for (size_t i = 0; i < snapshot->events.count; i++) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+
+		if (!is_invalid_free(&event))
+			continue;
+		if (gmt_judge_suppresses(judge, 1u << GMT_SUPPRESSION_FREE,
+				judge->input->traces->stack_of_trace[event.trace], 0)) {
+			judge->verdict->suppressed_findings++;
+			continue;
+		}
+		if (count < SHOWN)
+			found[count] = i;
+		count++;
+	}
+	check.state = count ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = (double)count;
+	check.limit = 0;
+	check.unit = "count";
+	check.text = gmt_verdict_line(judge->verdict, "%s invalid free%s", gmt_text_count(count).text,
+		count == 1 ? "" : "s");
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	for (size_t i = 0; i < count && i < SHOWN; i++)
+		report_free(judge, number, found[i]);
+}
+
+static void add_not_judged(const struct gmt_judge *judge, struct gmt_finding *finding, const char *what, const char *why)
+{
+	if (judge->input->leaks->is_folded_away && why)
+		gmt_verdict_add_evidence(judge->verdict, finding, gmt_verdict_line(judge->verdict, "not judged: %s: %s", what, why));
+}
+
+void gmt_judge_incomplete(const struct gmt_judge *judge)
+{
+	const struct gmt_caveats *caveats = judge->input->caveats;
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
+	bool is_incomplete = caveats->rows.count && caveats->rows.items[0].kind == GMT_CAVEAT_INCOMPLETE;
+	bool is_folded_away = judge->input->leaks->is_folded_away;
+
+	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
+	check.state = is_incomplete || is_folded_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
+	check.text = is_incomplete ? "the recording is incomplete" :
+		is_folded_away ? "the recording was folded, and not all of it can be judged" : "the recording is complete";
+
+	uint32_t number = gmt_verdict_add_check(verdict, check);
+	if (!is_incomplete && !is_folded_away)
+		return;
+	verdict->incomplete = true;
+	if (is_incomplete && judge->subject < verdict->subjects.count)
+		verdict->subjects.items[judge->subject].complete = false;
+
+	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, number);
+	if (!finding)
+		return;
+	finding->title = check.text;
+	for (size_t i = 0; i < caveats->rows.count; i++)
+		if (caveats->rows.items[i].kind == GMT_CAVEAT_INCOMPLETE)
+			gmt_verdict_add_evidence(verdict, finding,
+				gmt_verdict_line(verdict, "%s", caveats->rows.items[i].text));
+	add_not_judged(judge, finding, "growth", judge->input->leaks->no_growth);
+	add_not_judged(judge, finding, "what phases left", judge->input->leaks->no_phases);
+	add_not_judged(judge, finding, "age and exit", judge->input->leaks->no_end);
+}

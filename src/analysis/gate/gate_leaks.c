@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate/gate_rules.h"
+
+#include "base/text.h"
+
+/* Rules about what stays: leaks by definition, growth. */
+
+static bool is_of(const struct gmt_leak *leak, const struct gmt_books_account *account)
+{
+	return leak->layer == account->layer && leak->device == account->device;
+}
+
+static unsigned kinds_of(enum gmt_leak_definition definition)
+{
+	const unsigned leak = 1u << GMT_SUPPRESSION_LEAK;
+
+	switch (definition) {
+	case GMT_LEAK_PHASE:
+		return leak | 1u << GMT_SUPPRESSION_PHASE;
+	case GMT_LEAK_AGE:
+		return leak | 1u << GMT_SUPPRESSION_AGE;
+	case GMT_LEAK_EXIT:
+		return leak | 1u << GMT_SUPPRESSION_EXIT;
+	case GMT_LEAK_GROWTH:
+		return 1u << GMT_SUPPRESSION_GROWTH;
+	default: /* no line that a suppression could name */
+		return 0;
+	}
+}
+
+/* Whether the leak counts; a suppressed one is noted and does not. */
+static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
+{
+	if (leak->stack == GMT_LEAK_NO_STACK || !gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
+		return true;
+	judge->verdict->suppressed_findings++;
+	judge->verdict->suppressed_bytes += leak->bytes;
+	return false;
+}
+
+static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const struct gmt_leak_birth *birth)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+	const char *blocks = birth->blocks == 1 ? "block" : "blocks";
+
+	if (birth->first_step == birth->last_step)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"step %u left %s in %s %s",
+			birth->first_step, gmt_text_size(birth->bytes).text,
+			gmt_text_count(birth->blocks).text, blocks));
+	else
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"steps %u to %u left %s in %s %s", birth->first_step, birth->last_step,
+			gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
+}
+
+/* The first and the last steps say that it goes on. */
+static void describe_births(const struct gmt_judge *judge, struct gmt_finding *finding,
+	const struct gmt_leak *leak)
+{
+	size_t count = leak->births.count;
+
+	if (count)
+		describe_birth(judge, finding, &leak->births.items[0]);
+	if (count > 2)
+		gmt_verdict_add_evidence(judge->verdict, finding, "...");
+	if (count > 1)
+		describe_birth(judge, finding, &leak->births.items[count - 1]);
+}
+
+/* A rate, and less than a byte a step is not none. */
+static const char *rate_text(const struct gmt_judge *judge, double bytes_per_step)
+{
+	if (bytes_per_step > 0 && bytes_per_step < 1)
+		return "less than 1 B";
+	return gmt_verdict_line(judge->verdict, "%s",
+		gmt_text_size(bytes_per_step > 0 ? (uint64_t)bytes_per_step : 0).text);
+}
+
+static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *finding, const struct gmt_leak *leak)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+
+	if (leak->confidence >= 0)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "over %s steps; %s; confidence %.0f %%",
+			gmt_text_count(leak->steps).text, gmt_leak_ground_words(leak->ground), leak->confidence * 100));
+	if (leak->steps_to_oom != UINT64_MAX)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "the GPU is full after %s more steps",
+			gmt_text_count(leak->steps_to_oom).text));
+}
+
+/* A finding without a stack, which no suppression can name. */
+static void report_unexplained(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
+{
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, check);
+
+	if (!finding)
+		return;
+	finding->bytes = leak->bytes;
+	finding->definition = gmt_leak_definition_name(leak->definition);
+	finding->confidence = leak->confidence;
+	finding->bytes_per_step = leak->bytes_per_step;
+	finding->title = gmt_verdict_line(verdict, "grows by %s a step in all, and no one line explains it",
+		rate_text(judge, leak->bytes_per_step));
+	finding->hint = "look at the lines that rose most; a suppression cannot name this growth, max-growth allows it";
+	describe_steps(judge, finding, leak);
+	for (size_t i = 0; i < leak->rose_most.count; i++)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict, "rose by %s: %s",
+			gmt_text_size(leak->rose_most.items[i].bytes).text,
+			gmt_judge_place(judge, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line)));
+}
+
+static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
+{
+	static const enum gmt_suppression_kind kinds[GMT_LEAK_DEFINITIONS] = {
+		[GMT_LEAK_GROWTH] = GMT_SUPPRESSION_GROWTH, [GMT_LEAK_PHASE] = GMT_SUPPRESSION_PHASE,
+		[GMT_LEAK_AGE] = GMT_SUPPRESSION_AGE, [GMT_LEAK_EXIT] = GMT_SUPPRESSION_EXIT,
+	};
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_finding *finding =
+		gmt_judge_find(judge, check, leak->stack, leak->own_line, kinds[leak->definition]);
+	const char *size = gmt_verdict_line(verdict, "%s in %s block%s", gmt_text_size(leak->bytes).text,
+		gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s");
+
+	if (!finding)
+		return;
+	finding->bytes = leak->bytes;
+	finding->blocks = leak->blocks;
+	finding->definition = gmt_leak_definition_name(leak->definition);
+	finding->hint = leak->hint ? gmt_verdict_line(verdict, "%s", leak->hint) : NULL;
+	finding->confidence = leak->confidence;
+	finding->bytes_per_step = leak->bytes_per_step;
+	if (leak->definition == GMT_LEAK_GROWTH) {
+		finding->title = gmt_verdict_line(verdict, "grows by %s a step, to %s",
+			rate_text(judge, leak->bytes_per_step), size);
+		describe_steps(judge, finding, leak);
+	} else if (leak->definition == GMT_LEAK_PHASE) {
+		finding->title = gmt_verdict_line(verdict, "%s, made in phase `%s` and kept after it", size,
+			leak->phase ? leak->phase : "?");
+	} else if (leak->definition == GMT_LEAK_AGE) {
+		finding->title = gmt_verdict_line(verdict, "%s, older than is allowed", size);
+	} else {
+		finding->title = gmt_verdict_line(verdict, "%s, not freed when the work was done", size);
+	}
+	describe_births(judge, finding, leak);
+	if (leak->sites > 1)
+		gmt_verdict_add_evidence(verdict, finding, gmt_verdict_line(verdict,
+			"from %s stacks through this line; the largest is shown",
+			gmt_text_count(leak->sites).text));
+}
+
+static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_check *check, const char *why)
+{
+	check->state = GMT_CHECK_SKIPPED;
+	check->text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
+}
+
+/* The arena in which nothing that this account holds can be judged; NULL when there is none. */
+static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	return account->layer == GMT_LAYER_CUDA && account->device != GMT_DEVICE_HOST ?
+		gmt_arenas_unseen(&judge->input->leaks->arenas, account->device) : NULL;
+}
+
+/* Why some of the definitions were not judged for a layer; NULL: all were. Of PyTorch's blocks exit is judged on request. */
+static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_leaks *leaks = judge->input->leaks;
+	uint32_t wanted = judge->gate->limits->definitions;
+	bool by_end = wanted ? wanted & (1u << GMT_LEAK_EXIT | 1u << GMT_LEAK_AGE) : account->layer != GMT_LAYER_TORCH;
+	bool by_phases = !wanted || wanted >> GMT_LEAK_PHASE & 1;
+
+	return by_end && leaks->no_end ? leaks->no_end : by_phases ? leaks->no_phases : NULL;
+}
+
+/* A line is a leak by one definition only, so that the sum counts no block twice. */
+void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_leaks *leaks = judge->input->leaks;
+	const struct gmt_arena_row *arena = unseen_arena(judge, account);
+	uint64_t limit = judge->gate->limits->max_leaked_bytes, sum = 0;
+	const char *why = why_no_leak(judge, account);
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_LEAK, account);
+	GMT_VEC(const struct gmt_leak *) found = { 0 };
+
+	for (size_t i = 0; i < leaks->rows.count; i++) {
+		const struct gmt_leak *leak = &leaks->rows.items[i];
+
+		if (!is_of(leak, account) || 1u << leak->definition & GMT_LEAK_BY_STEPS || !counts(judge, leak))
+			continue;
+		sum += leak->bytes;
+
+		const struct gmt_leak **row = gmt_vec_push(&found);
+		judge->verdict->out_of_memory |= !row;
+		if (row)
+			*row = leak;
+	}
+	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = (double)sum;
+	check.limit = (double)limit;
+	check.unit = "bytes";
+	check.text = gmt_verdict_line(judge->verdict, "%s leaked%s%.64s%s, %s allowed", gmt_text_size(sum).text,
+		arena ? " outside of " : "", arena ? arena->name : "", arena ? "'s arena" : "", gmt_text_size(limit).text);
+	if (sum <= limit && why)
+		set_not_judged(judge, &check, why);
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
+		report(judge, number, found.items[i]);
+	gmt_vec_fini(&found);
+}
+
+/* Said once for a file, by gmt_judge_steps; here the check is only left out. */
+static const char *why_no_growth(const struct gmt_judge *judge)
+{
+	const struct gmt_gate_input *input = judge->input;
+
+	if (judge->gate->limits->definitions && !(judge->gate->limits->definitions & GMT_LEAK_BY_STEPS))
+		return "not among the definitions that were asked for";
+	if (input->leaks->no_growth)
+		return input->leaks->no_growth;
+	if (!input->timeline->series_count)
+		return input->timeline->why_none ? input->timeline->why_none : "no steps were found";
+	return NULL;
+}
+
+void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account)
+{
+	const struct gmt_leaks *leaks = judge->input->leaks;
+	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
+	const char *why = why_no_growth(judge);
+	const struct gmt_arena_row *arena = unseen_arena(judge, account);
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
+	GMT_VEC(const struct gmt_leak *) found = { 0 };
+
+	if (why) {
+		set_not_judged(judge, &check, why);
+		gmt_verdict_add_check(judge->verdict, check);
+		return;
+	}
+	for (size_t i = 0; i < leaks->rows.count; i++) {
+		const struct gmt_leak *leak = &leaks->rows.items[i];
+
+		if (!is_of(leak, account) || !(1u << leak->definition & GMT_LEAK_BY_STEPS) || !counts(judge, leak))
+			continue;
+		if (leak->confidence < judge->gate->limits->min_confidence) {
+			unsure += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
+			continue;
+		}
+		sum += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
+
+		const struct gmt_leak **row = gmt_vec_push(&found);
+		judge->verdict->out_of_memory |= !row;
+		if (row)
+			*row = leak;
+	}
+	/* What was found outside of an arena counts; that nothing was found says nothing of what is inside. */
+	if (arena && sum <= limit) {
+		gmt_vec_fini(&found);
+		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_doubt(arena).text,
+			arena->setting ? "; to see them, " : "", arena->setting ? arena->setting : ""));
+		gmt_verdict_add_check(judge->verdict, check);
+		return;
+	}
+	check.state = sum > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.measured = sum;
+	check.limit = limit;
+	check.unit = "bytes/step";
+	/* With no finding, memory may rise: to level off, or to be given back. */
+	if (unsure > 0 && !(sum > 0))
+		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict,
+			"grows by %s a step, with less confidence than min-confidence", rate_text(judge, unsure)));
+	else if (sum > 0)
+		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed", rate_text(judge, sum),
+			gmt_text_size((uint64_t)limit).text);
+	else
+		check.text = gmt_verdict_line(judge->verdict, "no lasting growth, %s a step allowed",
+			gmt_text_size((uint64_t)limit).text);
+
+	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count; i++)
+		if (found.items[i]->stack == GMT_LEAK_NO_STACK)
+			report_unexplained(judge, number, found.items[i]);
+		else
+			report(judge, number, found.items[i]);
+	gmt_vec_fini(&found);
+}
+
+/* Whether the program got memory at all. */
+static bool has_memory(const struct gmt_books *books)
+{
+	for (size_t i = 0; i < books->accounts.count; i++)
+		if (books->accounts.items[i].alloc_count && gmt_layer_is_got(books->accounts.items[i].layer))
+			return true;
+	return false;
+}
+
+/* A pass says nothing of growth that could not be judged. */
+static void warn_of_growth(const struct gmt_judge *judge)
+{
+	const struct gmt_limits *limits = judge->gate->limits;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_NOT_JUDGED, NULL);
+	const char *why = limits->definitions && !(limits->definitions & GMT_LEAK_BY_STEPS) ? NULL : why_no_growth(judge);
+
+	if (!why || !has_memory(&judge->input->replay->books))
+		return;
+	check.state = GMT_CHECK_WARNED;
+	check.needs_steps = true;
+	check.text = gmt_verdict_line(judge->verdict, "growth was not judged: %s", why);
+	gmt_verdict_add_check(judge->verdict, check);
+}
+
+/* A rule about steps that was asked for cannot hold where there are none: that would be a silent pass. */
+void gmt_judge_steps(const struct gmt_judge *judge)
+{
+	const struct gmt_limits *limits = judge->gate->limits;
+	const struct gmt_timeline *timeline = judge->input->timeline;
+	struct gmt_verdict *verdict = judge->verdict;
+	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, NULL);
+	const char *why = gmt_limits_ask_for_growth(limits) ? why_no_growth(judge) : NULL;
+
+	if (limits->age_steps != UINT32_MAX && !timeline->series_count)
+		why = timeline->why_none ? timeline->why_none : "no steps were found";
+	if (!why) {
+		warn_of_growth(judge);
+		return;
+	}
+	check.state = GMT_CHECK_FAILED;
+	check.needs_steps = true;
+	check.text = gmt_verdict_line(verdict, "asked for, and cannot be judged: %s", why);
+
+	struct gmt_finding *finding = gmt_verdict_add_finding(verdict, gmt_verdict_add_check(verdict, check));
+	if (!finding)
+		return;
+	finding->title = gmt_verdict_line(verdict, "%s", check.text);
+	finding->hint = "mark steps with gpumemtrace_step() or NVTX, record more of them, or take "
+		"the options that ask for them away";
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/gate/limits.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/leaks/leaks.h"
+#include "base/text.h"
+#include "format/format.h"
+
+static const char *const keys[] = {
+#define GMT_LIMIT(NAME, key, value, meaning) key,
+#include "analysis/gate/limits.def"
+#undef GMT_LIMIT
+};
+
+static const char *const definitions[] = {
+#define GMT_LEAK_DEFINITION(NAME, name, meaning) name,
+#include "analysis/leaks/leak_definitions.def"
+#undef GMT_LEAK_DEFINITION
+};
+
+const char *gmt_limit_key_text(enum gmt_limit_key key)
+{
+	return keys[key];
+}
+
+struct gmt_limits gmt_limits_default(void)
+{
+	return (struct gmt_limits){
+		.max_fragmentation = -1, .tolerance = 0.02, .warmup_steps = UINT32_MAX,
+		.age_steps = UINT32_MAX, .age_ns = UINT64_MAX,
+	};
+}
+
+void gmt_limits_fini(struct gmt_limits *limits)
+{
+	gmt_vec_fini(&limits->peaks);
+}
+
+bool gmt_limits_ask_for_growth(const struct gmt_limits *limits)
+{
+	return limits->given[GMT_LIMIT_MAX_GROWTH] || limits->given[GMT_LIMIT_WARMUP] ||
+		(limits->definitions & GMT_LEAK_BY_STEPS);
+}
+
+enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_error *error)
+{
+	bool by_age = limits->definitions & 1u << GMT_LEAK_AGE;
+
+	if (by_age && !limits->given[GMT_LIMIT_MAX_AGE])
+		return gmt_error_set(error, GMT_USAGE,
+			"definition `age` needs to know how old: write --max-age=100steps or --max-age=30s");
+	if (!by_age && limits->given[GMT_LIMIT_MAX_AGE])
+		return gmt_error_set(error, GMT_USAGE,
+			"max-age belongs to definition `age`: write --definition=growth,phase,age");
+	return GMT_OK;
+}
+
+/* A decimal number without sign, exponent or locale; points behind it, NULL when there is none. */
+static const char *read_number(const char *text, double *ret_number)
+{
+	double number = 0, scale = 1;
+	const char *at = text;
+
+	for (; isdigit((unsigned char)*at); at++)
+		number = number * 10 + (*at - '0');
+	if (at == text)
+		return NULL;
+	if (*at == '.') {
+		if (!isdigit((unsigned char)at[1]))
+			return NULL;
+		for (at++; isdigit((unsigned char)*at); at++)
+			number += (*at - '0') * (scale /= 10);
+	}
+	*ret_number = number;
+	return at;
+}
+
+static const char *skip_spaces(const char *at)
+{
+	while (*at == ' ' || *at == '\t')
+		at++;
+	return at;
+}
+
+static const char units[] = "BKMGT";
+
+static bool is_whole(double number)
+{
+	return number < 0x1p62 && number == (double)(uint64_t)number;
+}
+
+/* What was meant by "18GB", "18G", "18g": said in the message. */
+static enum gmt_status bad_unit(const char *text, int digits, const char *unit, struct gmt_error *error)
+{
+	const char *known = *unit && strlen(unit) <= 3 ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
+
+	if (known)
+		return gmt_error_set(error, GMT_USAGE, "`%s`: units are powers of 1024: write %.*s%ciB", text,
+			digits,
+			text, *known);
+	if (!*unit)
+		return gmt_error_set(error, GMT_USAGE, "`%s` has no unit: write %sB, or KiB, MiB, GiB, TiB",
+			text, text);
+	return gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
+}
+
+bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_error *error)
+{
+	double number;
+	const char *end = read_number(text, &number);
+
+	if (!end) {
+		gmt_error_set(error, GMT_USAGE, "`%s` is no size: write 512MiB, 1.5GiB or 0", text);
+		return false;
+	}
+
+	const char *unit = skip_spaces(end), *known = *unit ? strchr(units, *unit) : NULL;
+	bool is_bytes = strcmp(unit, "B") == 0 || (!*unit && number == 0);
+	if (!is_bytes && (!known || *unit == 'B' || strcmp(unit + 1, "iB") != 0)) {
+		bad_unit(text, (int)(end - text), unit, error);
+		return false;
+	}
+
+	double bytes = number * (double)((uint64_t)1 << (is_bytes ? 0 : (known - units) * 10));
+	if (bytes > 0x1p61 || (is_bytes && !is_whole(bytes))) {
+		gmt_error_set(error, GMT_USAGE, "`%s` is no number of bytes that can be", text);
+		return false;
+	}
+	*ret_bytes = (uint64_t)bytes;
+	return true;
+}
+
+static enum gmt_status set_growth(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+{
+	static const char suffix[] = "/step";
+	size_t length = strlen(value), tail = sizeof(suffix) - 1;
+	char size[64];
+	uint64_t bytes;
+
+	if (length > tail && strcmp(value + length - tail, suffix) == 0)
+		length -= tail;
+	else if (strcmp(value, "0") != 0)
+		return gmt_error_set(error, GMT_USAGE, "`%s`: growth is per step: write %s/step", value,
+			value);
+	snprintf(size, sizeof(size), "%.*s", (int)(length < 60 ? length : 60), value);
+	for (char *end = size + strlen(size); end > size && end[-1] == ' ';)
+		*--end = 0;
+	if (!gmt_limits_parse_bytes(size, &bytes, error))
+		return GMT_USAGE;
+	limits->max_growth_bytes = (double)bytes;
+	return GMT_OK;
+}
+
+/* "torch", "cuda:1", "host"; "" is every layer of every GPU. */
+static bool read_selector(const char *text, size_t length, struct gmt_limit_peak *ret_peak)
+{
+	static const struct { const char *name; uint32_t number; } layers[] = {
+#define GMT_LAYER(number, NAME, name, ...) { name, number },
+#include "format/layers.def"
+#undef GMT_LAYER
+	};
+	while (length && text[length - 1] == ' ')
+		length--;
+
+	const char *colon = memchr(text, ':', length);
+	size_t name = colon ? (size_t)(colon - text) : length;
+	char digits[12] = "";
+	uint64_t device;
+
+	*ret_peak = (struct gmt_limit_peak){ .device = GMT_LIMIT_EVERY_GPU };
+	if (length == 4 && memcmp(text, "host", 4) == 0) {
+		ret_peak->device = GMT_DEVICE_HOST;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(layers) / sizeof(*layers); i++)
+		if (strlen(layers[i].name) == name && memcmp(text, layers[i].name, name) == 0)
+			ret_peak->layer = layers[i].number;
+	if (!ret_peak->layer)
+		return false;
+	if (!colon)
+		return true;
+	snprintf(digits, sizeof(digits), "%.*s", (int)(length - name - 1 < 11 ? length - name - 1 : 11),
+		colon + 1);
+	if (!gmt_text_parse_u64(digits, &device) || device > INT16_MAX)
+		return false;
+	ret_peak->device = (int32_t)device;
+	return true;
+}
+
+static enum gmt_status add_peak(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+{
+	const char *equals = strchr(value, '=');
+	struct gmt_limit_peak peak = { .device = GMT_LIMIT_EVERY_GPU };
+
+	if (equals && !read_selector(value, (size_t)(equals - value), &peak))
+		return gmt_error_set(error, GMT_USAGE,
+			"`%s`: no such memory: write torch=SIZE, cuda=SIZE, torch:0=SIZE or host=SIZE",
+			value);
+	if (!gmt_limits_parse_bytes(skip_spaces(equals ? equals + 1 : value), &peak.bytes, error))
+		return GMT_USAGE;
+	for (size_t i = 0; i < limits->peaks.count; i++)
+		if (limits->peaks.items[i].layer == peak.layer && limits->peaks.items[i].device ==
+			peak.device)
+			return gmt_error_set(error, GMT_USAGE, "`%s`: there is a max-peak for that already",
+				value);
+
+	struct gmt_limit_peak *row = gmt_vec_push(&limits->peaks);
+	if (!row)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	*row = peak;
+	return GMT_OK;
+}
+
+static enum gmt_status set_definitions(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+{
+	limits->definitions = 0;
+	for (const char *at = value;; at++) {
+		size_t length = strcspn(at, ", "), found = GMT_LEAK_DEFINITIONS;
+
+		for (size_t i = 0; i < GMT_LEAK_DEFINITIONS; i++)
+			if (strlen(definitions[i]) == length && memcmp(definitions[i], at, length) == 0)
+				found = i;
+		if (found == GMT_LEAK_DEFINITIONS && (length || at[length] != ' '))
+			return gmt_error_set(error, GMT_USAGE,
+				"`%.*s` is no definition of a leak: write growth, unexplained, phase, age or exit, with "
+				"commas between",
+				(int)length, at);
+		if (found < GMT_LEAK_DEFINITIONS)
+			limits->definitions |= 1u << found;
+		at += length;
+		if (!*at)
+			return GMT_OK;
+	}
+}
+
+static enum gmt_status set_age(struct gmt_limits *limits, const char *value, struct gmt_error *error)
+{
+	static const struct { const char *name; double factor; } times[] = {
+		{ "ms", 1e6 }, { "s", 1e9 }, { "min", 60e9 }, { "h", 3600e9 },
+	};
+	double number;
+	const char *end = read_number(value, &number), *unit = end ? skip_spaces(end) : "";
+
+	limits->age_steps = UINT32_MAX;
+	limits->age_ns = UINT64_MAX;
+	if (end && (strcmp(unit, "steps") == 0 || strcmp(unit, "step") == 0) && is_whole(number) &&
+		number < UINT32_MAX) {
+		limits->age_steps = (uint32_t)number;
+		return GMT_OK;
+	}
+	for (size_t i = 0; end && i < sizeof(times) / sizeof(*times); i++)
+		if (strcmp(unit, times[i].name) == 0 && number * times[i].factor < 0x1p62) {
+			limits->age_ns = (uint64_t)(number * times[i].factor);
+			return GMT_OK;
+		}
+	return gmt_error_set(error, GMT_USAGE, "`%s` is no age: write 100steps, 30s, 5min or 2h", value);
+}
+
+static enum gmt_status set_number(const char *value, uint64_t most, uint64_t *ret_number,
+	struct gmt_error *error)
+{
+	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
+		return GMT_OK;
+	return gmt_error_set(error, GMT_USAGE, "`%s` is no count: write a whole number", value);
+}
+
+static enum gmt_status set_part(const char *value, const char *what, double most_percent, double *ret_part, struct gmt_error *error)
+{
+	double number;
+	const char *end = read_number(value, &number);
+
+	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > most_percent)
+		return gmt_error_set(error, GMT_USAGE, "`%s` is no %s: write 2%% or 0.5%%", value, what);
+	*ret_part = number / 100;
+	return GMT_OK;
+}
+
+static enum gmt_status set_fragmentation(struct gmt_limits *limits, const char *value,
+	struct gmt_error *error)
+{
+	double number;
+	const char *end = read_number(value, &number);
+
+	if (!end || *end || number < 1)
+		return gmt_error_set(error, GMT_USAGE,
+			"`%s` is no ratio: write 1.5 when PyTorch may reserve half as much again as it hands "
+			"out", value);
+	limits->max_fragmentation = number;
+	return GMT_OK;
+}
+
+static enum gmt_status set_value(struct gmt_limits *limits, enum gmt_limit_key key, const char *value,
+	struct gmt_error *error)
+{
+	uint64_t number = 0;
+	enum gmt_status status;
+
+	switch (key) {
+	case GMT_LIMIT_MAX_LEAKED:
+		return gmt_limits_parse_bytes(value, &limits->max_leaked_bytes, error) ? GMT_OK : GMT_USAGE;
+	case GMT_LIMIT_MAX_GROWTH:
+		return set_growth(limits, value, error);
+	case GMT_LIMIT_MAX_PEAK:
+		return add_peak(limits, value, error);
+	case GMT_LIMIT_MAX_FRAGMENTATION:
+		return set_fragmentation(limits, value, error);
+	case GMT_LIMIT_MAX_OOMS:
+		return set_number(value, UINT64_MAX, &limits->max_ooms, error);
+	case GMT_LIMIT_TOLERANCE:
+		return set_part(value, "tolerance", 10000, &limits->tolerance, error);
+	case GMT_LIMIT_MIN_CONFIDENCE:
+		return set_part(value, "confidence", 100, &limits->min_confidence, error);
+	case GMT_LIMIT_WARMUP:
+		status = set_number(value, UINT32_MAX - 1, &number, error);
+		limits->warmup_steps = (uint32_t)number;
+		return status;
+	case GMT_LIMIT_DEFINITION:
+		return set_definitions(limits, value, error);
+	case GMT_LIMIT_MAX_AGE:
+		return set_age(limits, value, error);
+	case GMT_LIMITS:
+		break;
+	}
+	return GMT_USAGE;
+}
+
+enum gmt_status gmt_limits_set(struct gmt_limits *limits, enum gmt_limit_key key, const char *value,
+	const char *where, struct gmt_error *error)
+{
+	struct gmt_error inner = { 0 };
+	enum gmt_status status = set_value(limits, key, value, &inner);
+
+	if (status)
+		return gmt_error_set(error, status, "%s: %s", where, inner.text);
+	limits->given[key] = true;
+	return GMT_OK;
+}
+
+void gmt_limits_override(struct gmt_limits *limits, enum gmt_limit_key key)
+{
+	if (key == GMT_LIMIT_MAX_PEAK)
+		limits->peaks.count = 0;
+}
+
+/* The line without comment and spaces around, in `line`. */
+static void cut_line(const char *text, size_t length, char *line, size_t size)
+{
+	const char *comment = memchr(text, '#', length);
+
+	length = comment ? (size_t)(comment - text) : length;
+	while (length && isspace((unsigned char)*text))
+		text++, length--;
+	while (length && isspace((unsigned char)text[length - 1]))
+		length--;
+	snprintf(line, size, "%.*s", (int)(length < size ? length : size - 1), text);
+}
+
+static enum gmt_status parse_line(struct gmt_limits *limits, char *line, bool *given, const char *where,
+	struct gmt_error *error)
+{
+	char *equals = strchr(line, '=');
+	size_t key = 0;
+
+	if (!equals)
+		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is no line of a limits file: write key = "
+			"value", where,
+			line);
+	const char *value = skip_spaces(equals + 1);
+	while (equals > line && isspace((unsigned char)equals[-1]))
+		equals--;
+	*equals = 0;
+	while (key < GMT_LIMITS && strcmp(keys[key], line) != 0)
+		key++;
+	if (key == GMT_LIMITS)
+		return gmt_error_set(error, GMT_USAGE, "%s: no limit is called `%s`; `gpumemtrace check "
+			"--help` lists them",
+			where, line);
+	if (given[key] && key != GMT_LIMIT_MAX_PEAK)
+		return gmt_error_set(error, GMT_USAGE, "%s: `%s` is given twice", where, line);
+	given[key] = true;
+	return gmt_limits_set(limits, (enum gmt_limit_key)key, value, where, error);
+}
+
+enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, const char *path,
+	struct gmt_error *error)
+{
+	bool given[GMT_LIMITS] = { 0 };
+	unsigned number = 1;
+
+	for (const char *at = text; *at; number++) {
+		size_t length = strcspn(at, "\n");
+		char line[512], where[600];
+
+		snprintf(where, sizeof(where), "%.500s:%u", path, number);
+		cut_line(at, length, line, sizeof(line));
+		if (*line) {
+			enum gmt_status status = parse_line(limits, line, given, where, error);
+			if (status)
+				return status;
+		}
+		at += length + (at[length] == '\n');
+	}
+	return GMT_OK;
+}

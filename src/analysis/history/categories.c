@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history/categories.h"
+
+#include "reader/stacks/frame_kinds.h"
+
+static bool is_kept(const struct gmt_history *history, uint32_t site)
+{
+	return !history || (site < history->sites.count && history->sites.items[site].kept_count);
+}
+
+static enum gmt_category category_of_role(uint8_t role)
+{
+	static const enum gmt_category categories[GMT_ROLES] = {
+		[GMT_ROLE_NONE] = GMT_CATEGORY_OTHER, [GMT_ROLE_PARAMETER] = GMT_CATEGORY_PARAMETERS,
+		[GMT_ROLE_GRADIENT] = GMT_CATEGORY_GRADIENTS, [GMT_ROLE_OPTIMIZER_STATE] = GMT_CATEGORY_OPTIMIZER,
+		[GMT_ROLE_BUFFER] = GMT_CATEGORY_BUFFERS,
+	};
+
+	return categories[role];
+}
+
+/* What a backward pass made. Where parameters were asked for their gradients, all others are none. */
+static enum gmt_category category_in_backward(const struct gmt_history *history)
+{
+	return history && history->roles >> GMT_ROLE_GRADIENT & 1 ? GMT_CATEGORY_TEMPORARIES : GMT_CATEGORY_GRADIENTS;
+}
+
+static bool is_made_before_modules(const struct gmt_history *history, uint32_t site)
+{
+	return history && site < history->sites.count &&
+		history->sites.items[site].early_count > history->sites.items[site].late_count;
+}
+
+enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct gmt_traces *traces,
+	const struct gmt_history *history, uint32_t site)
+{
+	uint32_t landmarks = traces->stack_landmarks.items[replay->site_stacks.items[site]];
+	uint32_t account = replay->books.sites.items[site].account;
+	uint32_t space = replay->books.spaces.items[replay->books.sites.items[site].space].space;
+	uint8_t role = history && site < history->sites.count ? history->sites.items[site].role : GMT_ROLE_NONE;
+
+#define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
+	/* A segment of PyTorch's is for whatever lies in it; from a pool it takes blocks. */
+	if (replay->books.accounts.items[account].layer == GMT_LAYER_CUDA && space != GMT_SPACE_POOL &&
+		(HAS(CACHE) || HAS(HOST_CACHE)))
+		return GMT_CATEGORY_OTHER;
+	if (HAS(WORKSPACE) || HAS(LIBRARY))
+		return GMT_CATEGORY_WORKSPACE;
+	if (role != GMT_ROLE_NONE)
+		return category_of_role(role);
+	if (HAS(CHECKPOINT) && HAS(MODULE_CALL))
+		return GMT_CATEGORY_ACTIVATIONS;
+	if (HAS(OPTIMIZER))
+		return is_kept(history, site) ? GMT_CATEGORY_OPTIMIZER : GMT_CATEGORY_OTHER;
+	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
+		return category_in_backward(history);
+	if (HAS(MODULE_BUILD))
+		return GMT_CATEGORY_PARAMETERS;
+	if (HAS(MODULE_CALL))
+		return GMT_CATEGORY_ACTIVATIONS;
+	if (HAS(FACTORY))
+		return GMT_CATEGORY_INPUTS;
+	if (HAS(OPERATOR))
+		return is_made_before_modules(history, site) ? GMT_CATEGORY_INPUTS : GMT_CATEGORY_ACTIVATIONS;
+	return GMT_CATEGORY_OTHER;
+#undef HAS
+}
+
+const char *gmt_category_name(enum gmt_category category)
+{
+	static const char *const names[] = {
+#define GMT_CATEGORY(NAME, name, rule) name,
+#include "analysis/history/categories.def"
+#undef GMT_CATEGORY
+	};
+
+	return names[category];
+}
+
+const char *gmt_category_rule(enum gmt_category category)
+{
+	static const char *const rules[] = {
+#define GMT_CATEGORY(NAME, name, rule) rule,
+#include "analysis/history/categories.def"
+#undef GMT_CATEGORY
+	};
+
+	return rules[category];
+}

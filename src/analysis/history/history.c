@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history/history.h"
+
+#include "analysis/history/history_captures.h"
+#include "analysis/history/history_compacted.h"
+#include "analysis/history/history_roles.h"
+#include "analysis/history/history_steps.h"
+#include "base/pages.h"
+#include "reader/load/clock.h"
+#include "reader/stacks/frame_kinds.h"
+
+/* Blocks of a site that ended one after the other, with no allocation between. */
+struct burst {
+	uint64_t allocations; /* of the whole process before it */
+	uint32_t last_step, count;
+};
+
+struct state {
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	const struct gmt_timeline *timeline;
+	struct gmt_history *history;
+	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
+	GMT_VEC(struct burst) bursts;
+	size_t room_sites, room_accounts; /* that there is room for */
+	struct gmt_history_roles roles;
+	size_t module_step_plus_1; /* the step in which a module was called, with no backward pass since then */
+	uint64_t allocations;
+	uint64_t next_capture; /* no moment that is not captured yet lies before this stamp */
+	uint64_t quiet_until;  /* nor does a step begin or end */
+};
+
+enum gmt_part gmt_part_of(uint32_t landmarks)
+{
+#define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
+	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
+		return GMT_PART_BACKWARD;
+	if (HAS(OPTIMIZER))
+		return GMT_PART_OPTIMIZER;
+	return HAS(MODULE_CALL) || HAS(LOSS) ? GMT_PART_FORWARD : GMT_PART_OTHER;
+#undef HAS
+}
+
+const char *gmt_part_name(enum gmt_part part)
+{
+	static const char *const names[] = {
+#define GMT_PART(NAME, name, rule) name,
+#include "analysis/history/parts.def"
+#undef GMT_PART
+	};
+
+	return names[part];
+}
+
+static size_t accounts_of(const struct gmt_books *books)
+{
+	return books->accounts.count < GMT_HISTORY_ACCOUNTS ? books->accounts.count : GMT_HISTORY_ACCOUNTS;
+}
+
+__attribute__((noinline)) static bool grow(struct state *state, size_t sites, size_t accounts)
+{
+	struct gmt_history *history = state->history;
+
+#define GROW(vec, to) \
+	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
+	/* What is new is zero. */
+	if (!GROW(&history->sites, sites) || !GROW(&state->bursts, sites))
+		return false;
+#undef GROW
+	for (size_t i = 0; i < state->timeline->series_count; i++)
+		if (!gmt_history_make_room(&state->followers[i], sites, accounts))
+			return false;
+	state->room_sites = sites;
+	state->room_accounts = accounts;
+	return true;
+}
+
+/* Makes rows for sites and accounts up to the books' own, where there are more than the last time. */
+static inline bool make_room(struct state *state, const struct gmt_books *books)
+{
+	return (state->room_sites == books->sites.count && state->room_accounts == accounts_of(books)) ||
+		grow(state, books->sites.count, accounts_of(books));
+}
+
+/* Captures the moments that lie before `stamp`. */
+static bool capture_before(struct state *state, const struct gmt_books *books, uint64_t stamp)
+{
+	if (stamp <= state->next_capture && stamp != UINT64_MAX)
+		return true;
+	state->next_capture = UINT64_MAX;
+	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+		struct gmt_history_capture *row = &state->history->captures[moment];
+
+		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
+			!gmt_history_capture_now(row, books))
+			return false;
+		if (row->wanted && !row->taken && row->stamp < state->next_capture)
+			state->next_capture = row->stamp;
+	}
+	return true;
+}
+
+static bool work_has_ended(const struct state *state)
+{
+	return state->history->captures[GMT_MOMENT_WORK_END].taken;
+}
+
+static void look_ahead(struct state *state)
+{
+	uint64_t role = gmt_history_roles_next(&state->roles);
+
+	state->quiet_until = role < state->next_capture ? role : state->next_capture;
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		uint64_t next = gmt_history_next(&state->followers[i]);
+
+		if (next < state->quiet_until)
+			state->quiet_until = next;
+	}
+}
+
+static bool before_event(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct state *state = user;
+
+	(void)index;
+	for (size_t i = 0; i < state->timeline->series_count; i++)
+		if (!gmt_history_follow(&state->followers[i], &replay->books, event->stamp))
+			return false;
+	if (!capture_before(state, &replay->books, event->stamp) || !make_room(state, &replay->books) ||
+		!gmt_history_roles_follow(&state->roles, state->history, &replay->books, event->stamp))
+		return false;
+	look_ahead(state);
+	return true;
+}
+
+/* Where in a step the program is, and where between loading data and using results a site's blocks are made. */
+static void note_order(struct state *state, const struct gmt_replay *replay, uint32_t site)
+{
+	const struct gmt_history_follower *steps = &state->followers[0];
+	uint32_t landmarks = state->traces->stack_landmarks.items[replay->site_stacks.items[site]];
+
+	if (!state->timeline->series_count || !steps->inside)
+		return;
+	if (landmarks & (GMT_LANDMARK_BIT(BACKWARD) | GMT_LANDMARK_BIT(BACKWARD_CALL)))
+		state->module_step_plus_1 = 0;
+	else if (landmarks & GMT_LANDMARK_BIT(MODULE_CALL))
+		state->module_step_plus_1 = steps->cursor + 1;
+	else if (state->module_step_plus_1 == steps->cursor + 1)
+		state->history->sites.items[site].late_count++;
+	else
+		state->history->sites.items[site].early_count++;
+}
+
+static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint32_t site)
+{
+	struct state *state = user;
+	const struct gmt_books *books = &replay->books;
+	uint32_t account = books->sites.items[site].account;
+	uint64_t live_bytes = books->accounts.items[account].live_bytes;
+	uint64_t site_bytes = books->sites.items[site].live_bytes;
+
+	state->allocations++;
+	if (!make_room(state, books))
+		return false;
+	note_order(state, replay, site);
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		struct gmt_history_follower *follower = &state->followers[i];
+		struct gmt_history_running *running;
+
+		if (!gmt_history_touch(follower, site, site_bytes - event->size_bytes))
+			return false;
+		if (!follower->inside || account >= follower->accounts.count)
+			continue;
+		running = &follower->accounts.items[account];
+		if (live_bytes > running->peak_bytes)
+			running->peak_bytes = live_bytes;
+	}
+	return true;
+}
+
+/*
+ * Counts blocks of different steps that end at one go: how a collector's pass looks. Behind the last step
+ * functions return, and all that they kept ends so.
+ */
+static void note_burst(struct state *state, const struct gmt_books_block *block)
+{
+	struct burst *burst = &state->bursts.items[block->site];
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+	uint32_t step;
+
+	if (state->followers[0].cursor >= state->followers[0].steps->steps.count ||
+		!gmt_series_find(&state->timeline->series[0], block->stamp, &step))
+		return;
+	if (burst->allocations != state->allocations)
+		*burst = (struct burst){ .allocations = state->allocations, .last_step = step, .count = 1 };
+	else if (burst->last_step != step)
+		*burst = (struct burst){ state->allocations, step, burst->count + 1 };
+	if (burst->count > site->burst_blocks)
+		site->burst_blocks = burst->count;
+}
+
+static bool is_current(const struct gmt_history_follower *follower, uint64_t stamp)
+{
+	return follower->inside && stamp > follower->steps->steps.items[follower->cursor].begin;
+}
+
+/* What is kept for a while and given up again shows by its ends, up to the last steps. */
+static void note_late_end(struct state *state, size_t series, const struct gmt_books_block *block)
+{
+	const struct gmt_history_follower *follower = &state->followers[series];
+	size_t steps = follower->steps->steps.count;
+	uint32_t step;
+
+	if (follower->cursor < steps - steps / 4 - 1 || follower->cursor >= steps)
+		return;
+	if (gmt_series_find(follower->steps, block->stamp, &step) && step + 2 <= follower->cursor)
+		state->history->sites.items[block->site].late_bytes[series] += block->size_bytes;
+}
+
+static void note_lifetime(struct state *state, const struct gmt_books_block *block)
+{
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+
+	if (!state->timeline->series_count)
+		return;
+	if (!is_current(&state->followers[0], block->stamp)) {
+		site->kept_count++;
+		note_burst(state, block);
+		return;
+	}
+	site->brief_count++;
+	site->brief_bytes += block->size_bytes;
+	if (block->size_bytes > site->brief_largest_bytes)
+		site->brief_largest_bytes = block->size_bytes;
+}
+
+static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct state *state = user;
+	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+	uint64_t site_bytes = replay->books.sites.items[block->site].live_bytes;
+
+	/* What the interpreter takes apart at the end says nothing of the program. */
+	if (!work_has_ended(state))
+		note_lifetime(state, block);
+	if (event->kind == GMT_KIND_FREE && !work_has_ended(state) && !site->freed_trace_plus_1 &&
+		(trace->stack || trace->frames))
+		site->freed_trace_plus_1 = event->trace + 1;
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		struct gmt_history_follower *follower = &state->followers[i];
+
+		if (!gmt_history_touch(follower, block->site, site_bytes + block->size_bytes))
+			return false;
+		note_late_end(state, i, block);
+	}
+	return true;
+}
+
+static bool folded(void *user, const struct gmt_replay *replay)
+{
+	struct state *state = user;
+	const struct gmt_past *past = &state->snapshot->past;
+
+	if (!make_room(state, &replay->books))
+		return false;
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		if (!gmt_history_follow(&state->followers[i], &replay->books, past->fold.stamp + 1))
+			return false;
+		for (size_t j = 0; j < past->steps.count; j++)
+			gmt_history_set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
+		if (!gmt_history_set_past(&state->followers[i], state->history, i, state->snapshot, replay))
+			return false;
+	}
+	look_ahead(state);
+	return true;
+}
+
+/* Blocks that live on at the end were kept, if a step ended since. */
+static void note_kept(struct state *state)
+{
+	struct gmt_history *history = state->history;
+	const struct gmt_history_capture *end = &history->captures[GMT_MOMENT_WORK_END];
+	size_t steps = history->series[0].step_count;
+
+	for (size_t i = 0; steps && i < end->blocks.count; i++)
+		history->sites.items[end->blocks.items[i].site].kept_count +=
+			end->blocks.items[i].stamp <= state->followers[0].steps->steps.items[steps - 1].end;
+}
+
+/* Marks behind the last event, up to where the replay ends. */
+static bool follow_last_roles(struct state *state, const struct gmt_replay *replay)
+{
+	uint64_t next;
+
+	if (!make_room(state, &replay->books))
+		return false;
+	while ((next = gmt_history_roles_next(&state->roles)) != UINT64_MAX &&
+		gmt_clock_time_ns(state->snapshot, next) <= replay->end_time_ns)
+		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->books, next + 1))
+			return false;
+	return true;
+}
+
+static bool finished(void *user, const struct gmt_replay *replay)
+{
+	struct state *state = user;
+
+	for (size_t i = 0; i < state->timeline->series_count; i++) {
+		struct gmt_history_follower *follower = &state->followers[i];
+		size_t *row;
+
+		while (follower->cursor < follower->steps->steps.count &&
+			gmt_clock_time_ns(state->snapshot, follower->steps->steps.items[follower->cursor].end) <=
+				replay->end_time_ns)
+			if (!gmt_history_end_step(follower, &replay->books))
+				return false;
+		row = gmt_vec_push(&follower->series->step_rows);
+		if (!row)
+			return false;
+		*row = follower->series->steps.count;
+		if (!gmt_history_sort_samples(follower, state->history, i))
+			return false;
+	}
+	if (!capture_before(state, &replay->books, UINT64_MAX) || !follow_last_roles(state, replay))
+		return false;
+	note_kept(state);
+	return true;
+}
+
+enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, uint64_t until_ns,
+	struct gmt_error *error)
+{
+	struct state *state = gmt_pages_grow(NULL, 0, sizeof(*state));
+
+	if (!state)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	state->snapshot = snapshot;
+	state->traces = traces;
+	state->timeline = timeline;
+	state->history = ret_history;
+	state->roles.snapshot = snapshot;
+	for (size_t i = 0; i < timeline->series_count; i++) {
+		size_t steps = timeline->series[i].steps.count;
+
+		state->followers[i].steps = &timeline->series[i];
+		state->followers[i].series = &ret_history->series[i];
+		ret_history->series[i].stride = (uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
+		ret_history->series[i].stride += !ret_history->series[i].stride;
+		gmt_history_plan_past(&ret_history->series[i], snapshot, &timeline->series[i]);
+	}
+	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
+	ret_history->state = state;
+	ret_history->observer = (struct gmt_replay_observer){
+		.before = before_event, .quiet_until = &state->quiet_until, .folded = folded, .began = began, .ended = ended,
+		.finished = finished, .user = state,
+	};
+	return GMT_OK;
+}
+
+void gmt_history_fini(struct gmt_history *history)
+{
+	struct state *state = history->state;
+
+	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++) {
+		gmt_vec_fini(&history->series[i].steps);
+		gmt_vec_fini(&history->series[i].step_rows);
+		gmt_vec_fini(&history->series[i].samples);
+		if (state)
+			gmt_history_follower_fini(&state->followers[i]);
+	}
+	gmt_vec_fini(&history->sites);
+	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+		gmt_vec_fini(&history->captures[moment].blocks);
+		gmt_vec_fini(&history->captures[moment].accounts);
+	}
+	if (!state)
+		return;
+	gmt_vec_fini(&state->bursts);
+	gmt_history_roles_fini(&state->roles);
+	gmt_pages_free(state, sizeof(*state));
+	history->state = NULL;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history/history_captures.h"
+
+#include "reader/load/clock.h"
+
+static void want(struct gmt_history *history, enum gmt_history_moment moment, uint64_t stamp)
+{
+	struct gmt_history_capture *capture = &history->captures[moment];
+
+	capture->wanted = true;
+	if (stamp > capture->stamp)
+		capture->stamp = stamp;
+}
+
+static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t until_ns)
+{
+	return until_ns == GMT_REPLAY_TO_END || gmt_clock_time_ns(snapshot, stamp) <= until_ns;
+}
+
+/* The stamp of the last allocation of the program's work; 0: there is none. */
+static uint64_t last_allocation(const struct gmt_snapshot *snapshot, const struct gmt_timeline *timeline, uint64_t until_ns)
+{
+	for (size_t i = snapshot->events.count; i-- > snapshot->past_events;) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+
+		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end && gmt_layer_is_got(event.layer) &&
+			is_within(snapshot, event.stamp, until_ns))
+			return event.stamp;
+	}
+	return 0;
+}
+
+void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
+	const struct gmt_timeline *timeline, uint64_t until_ns)
+{
+	want(history, GMT_MOMENT_WORK_END, timeline->work_end);
+	want(history, GMT_MOMENT_LAST_ALLOCATION, last_allocation(snapshot, timeline, until_ns));
+	for (size_t i = 0; i < timeline->series_count; i++) {
+		const struct gmt_step_series *series = &timeline->series[i];
+		size_t last = series->steps.count;
+
+		while (last && !is_within(snapshot, series->steps.items[last - 1].end, until_ns))
+			last--;
+		if (last)
+			want(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
+				series->steps.items[last - 1].end);
+	}
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &timeline->phases.items[i];
+
+		if (phase->source == GMT_MARK_SOURCE_PROGRAM && !phase->open &&
+			is_within(snapshot, phase->end, until_ns))
+			want(history, GMT_MOMENT_LAST_PHASE, phase->end);
+	}
+	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted && history->captures[GMT_MOMENT_LAST_STEP].wanted)
+		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
+}
+
+/* Notes down what lives now. */
+bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_books *books)
+{
+	capture->taken = true;
+	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
+		struct gmt_books_place place;
+
+		if (!gmt_layer_is_got(layer))
+			continue;
+		for (size_t cursor = 0; gmt_books_next_block(books, layer, &cursor, &place);) {
+			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);
+
+			if (!block)
+				return false;
+			*block = (struct gmt_history_block){
+				.stamp = place.block.stamp, .address = place.address,
+				.size_bytes = place.block.size_bytes, .site = place.block.site, .layer = layer,
+			};
+		}
+	}
+	for (size_t i = 0; i < books->accounts.count; i++) {
+		struct gmt_books_account *account = gmt_vec_push(&capture->accounts);
+
+		if (!account)
+			return false;
+		*account = books->accounts.items[i];
+	}
+	return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history/history_roles.h"
+
+static enum gmt_history_role role_of(uint8_t mark_kind)
+{
+	switch (mark_kind) {
+	case GMT_MARK_KIND_PARAMETER:
+		return GMT_ROLE_PARAMETER;
+	case GMT_MARK_KIND_GRADIENT:
+		return GMT_ROLE_GRADIENT;
+	case GMT_MARK_KIND_OPTIMIZER_STATE:
+		return GMT_ROLE_OPTIMIZER_STATE;
+	case GMT_MARK_KIND_BUFFER:
+		return GMT_ROLE_BUFFER;
+	default:
+		return GMT_ROLE_NONE;
+	}
+}
+
+static bool is_wanted(const struct gmt_snapshot_mark *mark)
+{
+	return mark->kind == GMT_MARK_KIND_ROLES || role_of(mark->kind) != GMT_ROLE_NONE;
+}
+
+uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
+{
+	const struct gmt_snapshot *snapshot = roles->snapshot;
+
+	while (roles->next < snapshot->marks.count && !is_wanted(&snapshot->marks.items[roles->next]))
+		roles->next++;
+	return roles->next < snapshot->marks.count ? snapshot->marks.items[roles->next].stamp : UINT64_MAX;
+}
+
+/* With PyTorch's backend cudaMallocAsync its blocks are CUDA's. */
+static const struct gmt_books_block *find_block(const struct gmt_books *books, uint64_t address)
+{
+	const struct gmt_books_block *block = gmt_books_find(books, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, address);
+
+	return block ? block : gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, address);
+}
+
+static bool name_block(struct gmt_history_roles *roles, const struct gmt_books *books, const struct gmt_snapshot_mark *mark)
+{
+	const struct gmt_books_block *block = find_block(books, mark->object);
+	uint64_t key, bytes = 0;
+
+	if (!block)
+		return true;
+	key = (uint64_t)block->site * GMT_ROLES + role_of(mark->kind);
+	gmt_map_find(&roles->named, key, &bytes);
+	return gmt_map_put(&roles->named, key, gmt_books_sum_bytes(bytes, block->size_bytes));
+}
+
+static void give_roles(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_books *books)
+{
+	for (size_t i = 0; i < roles->named.capacity; i++) {
+		const struct gmt_map_slot *slot = &roles->named.slots[i];
+		uint32_t site = (uint32_t)(slot->key / GMT_ROLES);
+
+		if (!slot->value_plus_1 || slot->value_plus_1 - 1 < books->sites.items[site].live_bytes / 2)
+			continue;
+		history->sites.items[site].role = (uint8_t)(slot->key % GMT_ROLES);
+		history->roles |= 1u << slot->key % GMT_ROLES;
+	}
+	gmt_map_fini(&roles->named);
+}
+
+bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_books *books,
+	uint64_t stamp)
+{
+	while (gmt_history_roles_next(roles) < stamp) {
+		const struct gmt_snapshot_mark *mark = &roles->snapshot->marks.items[roles->next++];
+
+		if (mark->kind == GMT_MARK_KIND_ROLES)
+			give_roles(roles, history, books);
+		else if (!name_block(roles, books, mark))
+			return false;
+	}
+	return true;
+}
+
+void gmt_history_roles_fini(struct gmt_history_roles *roles)
+{
+	gmt_map_fini(&roles->named);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history/peaks.h"
+
+#include <stdlib.h>
+
+/* Pairs accounts of the driver's and of PyTorch's on one device, once for each that is new. */
+static void know_accounts(struct gmt_peaks *peaks, const struct gmt_books *books)
+{
+	for (; peaks->known < books->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS; peaks->known++) {
+		const struct gmt_books_account *new = &books->accounts.items[peaks->known];
+
+		for (size_t i = 0; i < peaks->known; i++) {
+			const struct gmt_books_account *other = &books->accounts.items[i];
+
+			if (other->device != new->device)
+				continue;
+			if (new->layer == GMT_LAYER_TORCH && other->layer == GMT_LAYER_CUDA)
+				peaks->torch_plus_1[i] = (uint32_t)peaks->known + 1;
+			if (new->layer == GMT_LAYER_CUDA && other->layer == GMT_LAYER_TORCH)
+				peaks->torch_plus_1[peaks->known] = (uint32_t)i + 1;
+		}
+	}
+}
+
+bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account, uint64_t stamp)
+{
+	struct gmt_peak *peak;
+
+	if (account >= GMT_PEAKS_ACCOUNTS || peaks->accounts[account].epoch == books->accounts.items[account].epoch)
+		return false;
+	peak = &peaks->accounts[account];
+	peak->epoch = books->accounts.items[account].epoch;
+	peak->sequence = books->began;
+	peak->stamp = stamp;
+	peak->ended.count = 0;
+	return true;
+}
+
+void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_books *books)
+{
+	for (size_t i = 0; i < books->accounts.count && i < GMT_PEAKS_ACCOUNTS; i++) {
+		peaks->accounts[i].epoch = books->accounts.items[i].epoch;
+		peaks->accounts[i].sequence = 0;
+		peaks->accounts[i].ended.count = 0;
+	}
+}
+
+static bool keep(struct gmt_peak *peak, const struct gmt_books_block *block, uint64_t address, uint32_t phase)
+{
+	struct gmt_peaks_block *slot = gmt_vec_push(&peak->ended);
+
+	if (slot)
+		*slot = (struct gmt_peaks_block){ .place = { address, *block }, .phase = phase, .has_ended = true };
+	return slot;
+}
+
+bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_books *books, const struct gmt_books_block *block,
+	uint64_t address, uint32_t phase)
+{
+	uint32_t account = books->sites.items[block->site].account, torch;
+
+	if (account >= GMT_PEAKS_ACCOUNTS)
+		return true;
+	if (block->sequence <= peaks->accounts[account].sequence &&
+		!keep(&peaks->accounts[account], block, address, phase))
+		return false;
+	if (peaks->known < books->accounts.count)
+		know_accounts(peaks, books);
+	torch = peaks->torch_plus_1[account];
+	return !torch || block->sequence > peaks->accounts[torch - 1].sequence ||
+		keep(&peaks->accounts[torch - 1], block, address, phase);
+}
+
+bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account)
+{
+	return account < GMT_PEAKS_ACCOUNTS && peaks->accounts[account].sequence &&
+		peaks->accounts[account].epoch == books->accounts.items[account].epoch;
+}
+
+/* Those that live and had begun when `sequence` blocks had. */
+static bool list_live(const struct gmt_books *books, uint32_t of, uint64_t sequence,
+	struct gmt_peaks_blocks *ret_blocks)
+{
+	struct gmt_books_place place;
+	size_t cursor = 0;
+
+	while (gmt_books_next_block(books, books->accounts.items[of].layer, &cursor, &place)) {
+		struct gmt_peaks_block *slot;
+
+		if (books->sites.items[place.block.site].account != of || place.block.sequence > sequence)
+			continue;
+		slot = gmt_vec_push(ret_blocks);
+		if (!slot)
+			return false;
+		*slot = (struct gmt_peaks_block){ .place = place };
+	}
+	return true;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct gmt_peaks_block *a = left, *b = right;
+
+	if (a->place.address != b->place.address)
+		return a->place.address < b->place.address ? -1 : 1;
+	return (a->place.block.sequence > b->place.block.sequence) - (a->place.block.sequence < b->place.block.sequence);
+}
+
+static void sort(struct gmt_peaks_blocks *blocks)
+{
+	if (blocks->count)
+		qsort(blocks->items, blocks->count, sizeof(*blocks->items), by_address);
+}
+
+bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account, uint32_t of,
+	struct gmt_peaks_blocks *ret_blocks)
+{
+	const struct gmt_peak *peak = &peaks->accounts[account];
+
+	if (!list_live(books, of, peak->sequence, ret_blocks))
+		return false;
+	for (size_t i = 0; i < peak->ended.count; i++) {
+		const struct gmt_peaks_block *block = &peak->ended.items[i];
+		struct gmt_peaks_block *slot;
+
+		if (books->sites.items[block->place.block.site].account != of)
+			continue;
+		slot = gmt_vec_push(ret_blocks);
+		if (!slot)
+			return false;
+		*slot = *block;
+	}
+	sort(ret_blocks);
+	return true;
+}
+
+bool gmt_peaks_list_now(const struct gmt_books *books, uint32_t of, struct gmt_peaks_blocks *ret_blocks)
+{
+	bool done = list_live(books, of, UINT64_MAX, ret_blocks);
+
+	sort(ret_blocks);
+	return done;
+}
+
+void gmt_peaks_fini(struct gmt_peaks *peaks)
+{
+	for (size_t i = 0; i < GMT_PEAKS_ACCOUNTS; i++)
+		gmt_vec_fini(&peaks->accounts[i].ended);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/history/sites.h"
+
+#include <stdlib.h>
+
+/* The own line of a stack; many sites share one. `known` holds index + 1 by stack. */
+static uint32_t own_line_of(const struct gmt_traces *traces, uint32_t *known, uint32_t stack)
+{
+	if (!known[stack])
+		known[stack] = gmt_traces_own_line(traces, stack) + 1;
+	return known[stack] - 1;
+}
+
+static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
+{
+	const struct gmt_books *books = &replay->books;
+	const struct gmt_books_site *site = &books->sites.items[id];
+	const struct gmt_books_account *account = &books->accounts.items[site->account];
+	const struct gmt_replay_maker *maker = &replay->site_makers.items[id];
+	struct gmt_books_amount peak = gmt_books_site_peak(books, id);
+	struct gmt_replay_live end = gmt_replay_end_site(replay, id);
+
+	return (struct gmt_site){
+		.id = id,
+		.layer = account->layer,
+		.device = account->device,
+		.space = books->spaces.items[site->space].space,
+		.stack = replay->site_stacks.items[id],
+		.thread = maker->several ? 0 : maker->thread,
+		.live_bytes = end.bytes,
+		.live_blocks = end.blocks,
+		.left_bytes = site->live_bytes,
+		.left_blocks = site->live_blocks,
+		.peak_bytes = peak.bytes,
+		.peak_blocks = peak.blocks,
+		.max_live_bytes = site->max_live_bytes,
+		.total_bytes = site->total_bytes,
+		.alloc_count = site->alloc_count,
+		.free_count = site->free_count,
+	};
+}
+
+/* Not where requests were only refused. A damaged fold may leave blocks of which no allocation is known. */
+static bool held_something(const struct gmt_books *books, uint32_t id)
+{
+	const struct gmt_books_site *site = &books->sites.items[id];
+
+	return site->alloc_count || site->live_blocks || gmt_books_site_peak(books, id).bytes;
+}
+
+enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_replay *replay,
+	const struct gmt_traces *traces, struct gmt_error *error)
+{
+	const struct gmt_books *books = &replay->books;
+	GMT_VEC(uint32_t) own_lines = { 0 };
+	/* Zeroed; indexed by stack, never pushed to. */
+	bool done = gmt_vec_reserve(&own_lines, traces->stacks.entries.count + 1);
+
+	for (uint32_t id = 0; done && id < books->sites.count; id++) {
+		if (!held_something(books, id))
+			continue;
+
+		struct gmt_site *row = gmt_vec_push(&ret_sites->rows);
+		done = row;
+		if (done) {
+			*row = site_row(replay, id);
+			row->owner = gmt_owners_find(&traces->owners, row->stack, row->layer, row->device);
+			row->own_line = own_line_of(traces, own_lines.items, row->stack);
+		}
+	}
+	gmt_vec_fini(&own_lines);
+	if (done)
+		return GMT_OK;
+	gmt_sites_fini(ret_sites);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_key key)
+{
+	return key == GMT_SITES_BY_PEAK ? site->peak_bytes :
+		key == GMT_SITES_BY_LIVE ? site->live_bytes : site->total_bytes;
+}
+
+static int largest_first(const struct gmt_site *a, const struct gmt_site *b, enum gmt_sites_key key)
+{
+	const enum gmt_sites_key keys[] = { key, GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		uint64_t left = gmt_sites_value(a, keys[i]), right = gmt_sites_value(b, keys[i]);
+
+		if (left != right)
+			return left > right ? -1 : 1;
+	}
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+#define COMPARE(name, key) \
+	static int name(const void *left, const void *right) \
+	{ \
+		return largest_first(left, right, key); \
+	}
+COMPARE(by_peak, GMT_SITES_BY_PEAK)
+COMPARE(by_live, GMT_SITES_BY_LIVE)
+COMPARE(by_total, GMT_SITES_BY_TOTAL)
+#undef COMPARE
+
+static void sort_rows(struct gmt_site *rows, size_t count, enum gmt_sites_key key)
+{
+	if (count)
+		qsort(rows, count, sizeof(*rows),
+			key == GMT_SITES_BY_PEAK ? by_peak : key == GMT_SITES_BY_LIVE ? by_live : by_total);
+}
+
+void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_key key)
+{
+	sort_rows(sites->rows.items, sites->rows.count, key);
+	sites->grouped = false;
+}
+
+static int compare_places(uint32_t layer, int32_t device, const struct gmt_site *site)
+{
+	if (layer != site->layer)
+		return layer < site->layer ? -1 : 1;
+	return (device > site->device) - (device < site->device);
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct gmt_site *a = left;
+
+	return compare_places(a->layer, a->device, right);
+}
+
+/* The first row that is not before `layer` and `device`; with `behind`, the first behind them. */
+static size_t find_place(const struct gmt_sites *sites, uint32_t layer, int32_t device, bool behind)
+{
+	size_t low = 0, high = sites->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = compare_places(layer, device, &sites->rows.items[middle]);
+
+		if (order > 0 || (order == 0 && behind))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct gmt_site *gmt_sites_of(struct gmt_sites *sites, uint32_t layer, int32_t device,
+	enum gmt_sites_key key, size_t *ret_count)
+{
+	if (!sites->grouped && sites->rows.count)
+		qsort(sites->rows.items, sites->rows.count, sizeof(*sites->rows.items), by_place);
+	sites->grouped = true;
+
+	size_t first = find_place(sites, layer, device, false);
+	*ret_count = find_place(sites, layer, device, true) - first;
+	sort_rows(gmt_vec_at(&sites->rows, first), *ret_count, key);
+	return gmt_vec_at(&sites->rows, first);
+}
+
+void gmt_sites_fini(struct gmt_sites *sites)
+{
+	gmt_vec_fini(&sites->rows);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What cannot be judged of a folded recording, because the events that would tell are in totals only. */
+#include "analysis/leaks/leak_groups.h"
+
+/* What lived at such a moment is known from the fold on only. */
+static bool is_folded(const struct gmt_leak_maker *maker, enum gmt_history_moment moment)
+{
+	const struct gmt_history_capture *capture = &maker->history->captures[moment];
+
+	return capture->wanted && gmt_snapshot_folded(maker->snapshot) && capture->stamp < maker->snapshot->past.fold.stamp;
+}
+
+const char *gmt_leak_folded_series(const struct gmt_leak_maker *maker, uint32_t series)
+{
+	const struct gmt_history_series *history = &maker->history->series[series];
+
+	if (history->lacks_past)
+		return maker->timeline->series[series].source == GMT_STEPS_FORWARD ?
+			"calls of modules cannot be told from events that are in totals only" :
+			"what lines held at the ends of steps is in totals only";
+	return is_folded(maker, series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP) ?
+		"what lived at the end of the last step is in totals only" : NULL;
+}
+
+void gmt_leak_say_folded(struct gmt_leak_maker *maker)
+{
+	struct gmt_leaks *leaks = maker->leaks;
+
+	if (!gmt_snapshot_folded(maker->snapshot))
+		return;
+	if (is_folded(maker, GMT_MOMENT_LAST_PHASE))
+		leaks->no_phases = "what lived at the end of the last phase is in totals only";
+	if (is_folded(maker, GMT_MOMENT_WORK_END))
+		leaks->no_end = "what lived at the end of the program's work is in totals only";
+	leaks->is_folded_away |= leaks->no_phases || leaks->no_end;
+}

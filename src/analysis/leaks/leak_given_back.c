@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program gave back behind the last step, and how that is told from its end. */
+#include "analysis/leaks/leak_evidence.h"
+#include "reader/stacks/frame_kinds.h"
+
+enum {
+	MOST_GATHERS = 100,
+	MOST_JOINTS = 10000,  /* calls that join tensors, which are looked at for them */
+	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
+	SMALLEST_VALUE = 4,   /* ... one value of so many bytes */
+};
+
+static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
+{
+	uint32_t group_plus_1 = maker->group_of.items[block->site];
+
+	return group_plus_1 && maker->groups.items[group_plus_1 - 1].is_cache;
+}
+
+/* How many bytes of what lives at a moment are older than `stamp`; what PyTorch keeps for reuse outlives all. */
+static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment, uint64_t stamp)
+{
+	const struct gmt_history_capture *capture = &maker->history->captures[moment];
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < capture->blocks.count; i++)
+		if (capture->blocks.items[i].stamp <= stamp && !is_of_cache(maker, &capture->blocks.items[i]))
+			bytes += capture->blocks.items[i].size_bytes;
+	return bytes;
+}
+
+enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span)
+{
+	const struct gmt_step *steps = maker->timeline->series[span->series].steps.items;
+	uint64_t early = steps[0].end;
+	uint64_t in_work = bytes_before(maker, span->moment, early);
+	uint64_t at_end = bytes_before(maker, GMT_MOMENT_WORK_END, early);
+
+	if (maker->timeline->series[span->series].frees_itself)
+		return GMT_MOMENT_WORK_END;
+	return in_work && at_end >= in_work / 2 ? GMT_MOMENT_WORK_END : GMT_MOMENT_LAST_ALLOCATION;
+}
+
+uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_history_capture *last_step = &maker->history->captures[search->span.moment];
+	const struct gmt_history_capture *horizon = &maker->history->captures[search->horizon];
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->horizon, group, &count);
+	uint64_t first = maker->timeline->series[search->span.series].steps.items[0].begin, bytes = 0;
+
+	if (!horizon->taken || horizon->stamp <= last_step->stamp)
+		return UINT64_MAX;
+	for (size_t i = 0; i < count; i++)
+		bytes += gmt_leak_is_looked_at(search, &blocks[i]) && blocks[i].stamp > first ? blocks[i].size_bytes : 0;
+	/* What was there before the steps is none of what they kept, whenever it ends. */
+	blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	for (size_t i = 0; i < count && blocks[i].stamp <= first; i++)
+		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
+	return bytes;
+}
+
+/* The file of the own line of a stack, as a string's id; 0: it has none. */
+static uint32_t file_of(const struct gmt_traces *traces, uint32_t stack)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	return count ? gmt_traces_place(traces, places[gmt_traces_own_line(traces, stack)])->file : 0;
+}
+
+/* Whether nothing was made on a stack in the steps of the series. */
+static bool is_behind_steps(const struct gmt_leak_search *search, uint32_t stack)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+
+	for (uint32_t site = 0; site < maker->history->sites.count; site++)
+		if (maker->replay->site_stacks.items[site] == stack &&
+			maker->history->sites.items[site].sample_count[search->span.series])
+			return false;
+	return true;
+}
+
+/* Fills search->gathers: what joined tensors behind the last step. */
+static bool find_gathers(struct gmt_leak_search *search)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_snapshot *snapshot = maker->snapshot;
+	uint64_t first = maker->history->captures[search->span.moment].stamp;
+	size_t joints = 0, i = snapshot->events.count;
+
+	search->has_gathers = true;
+	while (i-- > snapshot->past_events && joints < MOST_JOINTS && search->gathers.count < MOST_GATHERS) {
+		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+		uint32_t stack;
+
+		if (event.stamp <= first)
+			break;
+		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH || event.stamp > maker->timeline->work_end)
+			continue;
+		stack = maker->traces->stack_of_trace[event.trace];
+		if (!(maker->traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(CAT)))
+			continue;
+		joints++;
+		if (!is_behind_steps(search, stack))
+			continue;
+
+		struct gmt_leak_gather *gather = gmt_vec_push(&search->gathers);
+		if (!gather)
+			return false;
+		*gather = (struct gmt_leak_gather){ file_of(maker->traces, stack), event.size_bytes };
+	}
+	return true;
+}
+
+bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, bool *ret_gathered)
+{
+	struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_maker *maker = search->maker;
+	size_t count, at_end;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+	uint64_t bytes = 0, joined = 0;
+	uint32_t file;
+
+	*ret_gathered = false;
+	gmt_leak_blocks(maker, GMT_MOMENT_WORK_END, group, &at_end);
+	if (!count || at_end * 10 > count)
+		return true;
+	if (!search->has_gathers && !find_gathers(search))
+		return false;
+	file = file_of(maker->traces, maker->replay->site_stacks.items[blocks[count - 1].site]);
+	/* What the tensors in them come to at least: results that keep their graph keep much more than what was joined. */
+	for (size_t i = 0; i < count; i++)
+		if (gmt_leak_is_of_rise(rising, &blocks[i]))
+			bytes += blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;
+	for (size_t i = 0; file && i < search->gathers.count; i++)
+		joined += search->gathers.items[i].file == file ? search->gathers.items[i].bytes : 0;
+	*ret_gathered = joined && joined >= bytes;
+	return true;
+}

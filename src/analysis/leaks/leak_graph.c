@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/leaks/leak_graph.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+#include "reader/stacks/frame_kinds.h"
+
+enum {
+	MAX_SITES = 32,      /* of a finding, which are compared with each other */
+	MIN_BLOCKS = 3,      /* fewer blocks of a site may be those of the last calls, which are in use */
+	MAX_NAME_BYTES = 1024, /* of a path or a function; torch.nn has none that is longer */
+	RECURRENT_SITES = 4, /* a recurrent network returns three tensors: output, hidden state, cell state */
+};
+
+/* A site of a finding. */
+struct site {
+	uint32_t id;
+	size_t blocks;
+};
+
+struct sites {
+	struct site items[MAX_SITES];
+	size_t count;
+};
+
+struct stack {
+	const uint32_t *places; /* leaf first */
+	uint32_t count;
+};
+
+static enum gmt_history_moment moment_of(const struct gmt_leak *leak)
+{
+	if (leak->definition == GMT_LEAK_PHASE)
+		return GMT_MOMENT_LAST_PHASE;
+	if (leak->definition != GMT_LEAK_GROWTH)
+		return GMT_MOMENT_WORK_END;
+	return leak->series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP;
+}
+
+static void count_block(struct sites *sites, uint32_t id)
+{
+	for (size_t i = 0; i < sites->count; i++)
+		if (sites->items[i].id == id) {
+			sites->items[i].blocks++;
+			return;
+		}
+	if (sites->count < MAX_SITES)
+		sites->items[sites->count++] = (struct site){ id, 1 };
+}
+
+/* The sites of a group's blocks, without those that left a few only. */
+static void find_sites(const struct gmt_leak_maker *maker, const struct gmt_leak *leak, struct sites *ret_sites)
+{
+	const struct gmt_history_block *blocks;
+	size_t count = 0, most = 0, kept = 0;
+
+	ret_sites->count = 0;
+	blocks = gmt_leak_blocks(maker, moment_of(leak), leak->group, &count);
+	for (size_t i = 0; i < count; i++)
+		count_block(ret_sites, blocks[i].site);
+	for (size_t i = 0; i < ret_sites->count; i++)
+		most = ret_sites->items[i].blocks > most ? ret_sites->items[i].blocks : most;
+	for (size_t i = 0; i < ret_sites->count; i++)
+		if (ret_sites->items[i].blocks >= MIN_BLOCKS && ret_sites->items[i].blocks >= most / 4)
+			ret_sites->items[kept++] = ret_sites->items[i];
+	ret_sites->count = kept;
+}
+
+static struct stack stack_of(const struct gmt_leak_maker *maker, const struct site *site)
+{
+	struct stack stack;
+
+	stack.places = gmt_traces_stack(maker->traces, maker->replay->site_stacks.items[site->id], &stack.count);
+	return stack;
+}
+
+static bool is_python(const struct gmt_leak_maker *maker, uint32_t place)
+{
+	return gmt_traces_place(maker->traces, place)->kind == GMT_PLACE_PYTHON;
+}
+
+static const char *file_of(const struct gmt_leak_maker *maker, uint32_t place)
+{
+	return gmt_traces_string(maker->traces, gmt_traces_place(maker->traces, place)->file);
+}
+
+static const char *function_of(const struct gmt_leak_maker *maker, uint32_t place)
+{
+	return gmt_traces_string(maker->traces, gmt_traces_place(maker->traces, place)->function);
+}
+
+static bool is_call(const struct gmt_leak_maker *maker, uint32_t place)
+{
+	const char *file = file_of(maker, place);
+
+	return is_python(maker, place) && strnlen(file, MAX_NAME_BYTES) < MAX_NAME_BYTES &&
+		strstr(file, "/torch/nn/modules/module.py");
+}
+
+static bool is_call_with_hooks(const struct gmt_leak_maker *maker, uint32_t place)
+{
+	return is_call(maker, place) && strstr(function_of(maker, place), "inner");
+}
+
+/* Whether a place is a function of torch.nn that returns one tensor. */
+static bool is_of_network(const struct gmt_leak_maker *maker, uint32_t place)
+{
+	const char *file = file_of(maker, place);
+
+	if (!is_python(maker, place) || strnlen(file, MAX_NAME_BYTES) == MAX_NAME_BYTES ||
+		strnlen(function_of(maker, place), MAX_NAME_BYTES) == MAX_NAME_BYTES)
+		return false;
+	return (strstr(file, "/torch/nn/modules/") || strstr(file, "/torch/nn/functional.py")) &&
+		!strstr(file, "/torch/nn/modules/rnn.py") && !strstr(function_of(maker, place), "ulti") &&
+		!strstr(function_of(maker, place), "_with_indices");
+}
+
+/* Whether the Python frames of a stack, from its leaf up to number `end`, are torch.nn's own and of no module with hooks. */
+static bool is_plain(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t end)
+{
+	for (uint32_t i = 0; i < end; i++) {
+		uint32_t place = stack->places[i];
+
+		if (!is_python(maker, place))
+			continue;
+		if (is_call(maker, place) ? is_call_with_hooks(maker, place) : !is_of_network(maker, place))
+			return false;
+	}
+	return true;
+}
+
+/* How many of the outermost frames two stacks share. */
+static uint32_t shared_frames(const struct stack *a, const struct stack *b)
+{
+	uint32_t shared = 0;
+
+	while (shared < a->count && shared < b->count &&
+		a->places[a->count - 1 - shared] == b->places[b->count - 1 - shared])
+		shared++;
+	return shared;
+}
+
+/*
+ * The innermost Python frame of those shared, other than those by which modules are called. UINT32_MAX when there is none,
+ * or when a hook sees what is made further in.
+ */
+static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t shared)
+{
+	for (uint32_t i = stack->count - shared; i < stack->count; i++) {
+		if (is_call_with_hooks(maker, stack->places[i]))
+			return UINT32_MAX;
+		if (is_python(maker, stack->places[i]) && !is_call(maker, stack->places[i]))
+			return stack->places[i];
+	}
+	return UINT32_MAX;
+}
+
+/* Whether two stacks part within one call of a function of torch.nn, or at two lines of it. */
+static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *a, const struct stack *b)
+{
+	uint32_t shared, inner_a, inner_b, function;
+
+	if (!gmt_budget_spend((uint64_t)a->count + b->count, GMT_BUDGET_GRAPHS))
+		return false;
+	shared = shared_frames(a, b);
+	inner_a = a->count - shared;
+	inner_b = b->count - shared;
+
+	if (!inner_a || !inner_b || !is_plain(maker, a, inner_a) || !is_plain(maker, b, inner_b))
+		return false;
+	function = common_function(maker, a, shared);
+	if (function != UINT32_MAX && is_of_network(maker, function))
+		return true;
+	/* The same function at another line; frames of Python are one run in both. */
+	return is_of_network(maker, a->places[inner_a - 1]) && is_of_network(maker, b->places[inner_b - 1]) &&
+		strcmp(file_of(maker, a->places[inner_a - 1]), file_of(maker, b->places[inner_b - 1])) == 0 &&
+		strcmp(function_of(maker, a->places[inner_a - 1]), function_of(maker, b->places[inner_b - 1])) == 0;
+}
+
+static uint32_t landmarks_of(const struct gmt_leak_maker *maker, const struct site *site)
+{
+	return maker->traces->stack_landmarks.items[maker->replay->site_stacks.items[site->id]];
+}
+
+/* Whether a recurrent network left more tensors than it returns. */
+static bool is_recurrent_graph(const struct gmt_leak_maker *maker, const struct sites *sites)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sites->count; i++)
+		count += (landmarks_of(maker, &sites->items[i]) & GMT_LANDMARK_BIT(RECURRENT)) != 0;
+	return count >= RECURRENT_SITES;
+}
+
+static bool are_of_graph(const struct gmt_leak_maker *maker, const struct sites *sites)
+{
+	for (size_t i = 0; i < sites->count; i++)
+		for (size_t j = i + 1; j < sites->count; j++) {
+			struct stack a = stack_of(maker, &sites->items[i]), b = stack_of(maker, &sites->items[j]);
+
+			if (is_one_call(maker, &a, &b))
+				return true;
+		}
+	return is_recurrent_graph(maker, sites);
+}
+
+struct gmt_leak_makers gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+{
+	struct gmt_leak_makers makers = { .landmarks = maker->traces->stack_landmarks.items[leak->stack] };
+	struct sites sites;
+
+	if (leak->sites < 2)
+		return makers;
+	find_sites(maker, leak, &sites);
+	for (size_t i = 0; i < sites.count; i++)
+		makers.landmarks |= landmarks_of(maker, &sites.items[i]);
+	makers.has_graph = are_of_graph(maker, &sites);
+	return makers;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Definition growth. The evidence is the curve of what a line holds at the ends of steps: what it never gives back
+ * (rise.h). Steps after the last one count too: what the program gave back while it still worked is the growth of a phase,
+ * and none of the program.
+ */
+#include "analysis/leaks/leak_evidence.h"
+
+enum {
+	BIRTHS = 16, /* stretches that a finding lists */
+	STEADY = 3, STEADY_OF = 4, /* of the steps left more */
+	SURE_GAPS = 2, /* between blocks, that say how long others may be */
+	MOST_PAIRS = 2000000,
+	MOST_SITES = 64, /* of a line, that are looked at alone */
+};
+
+static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
+	struct gmt_leak_rising *rising, struct gmt_leak *leak)
+{
+	const struct gmt_step_series *series = &maker->timeline->series[span->series];
+	size_t count, stretches = span->steps < BIRTHS ? span->steps : BIRTHS;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+	uint32_t step;
+
+	if (!gmt_vec_reserve(&leak->births, stretches))
+		return false;
+	leak->births.count = stretches;
+	for (size_t b = 0; b < stretches; b++)
+		leak->births.items[b] = (struct gmt_leak_birth){
+			.first_step = (uint32_t)(span->steps * b / stretches),
+			.last_step = (uint32_t)(span->steps * (b + 1) / stretches - 1),
+		};
+	for (size_t i = 0; i < count; i++) {
+		size_t b;
+
+		if (!gmt_leak_is_of_rise(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
+			step >= span->steps)
+			continue;
+		for (b = step * stretches / span->steps; leak->births.items[b].last_step < step; b++)
+			;
+		leak->births.items[b].bytes += blocks[i].size_bytes;
+		leak->births.items[b].blocks++;
+	}
+	return true;
+}
+
+/*
+ * The first step that left something: from the newest block of the rise back to older ones, as long as none came much
+ * longer after the one before it than others did. A line may have left something else long before.
+ */
+static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t group)
+{
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_span *span = &search->span;
+	const struct gmt_step_series *series = &search->maker->timeline->series[span->series];
+	const struct gmt_rise *rise = &rising->rise;
+	bool is_late = rise->first > span->first_sample && !rise->is_geometric;
+	uint32_t curve = (uint32_t)((is_late ? rise->first + 1 : rise->onset) * span->stride);
+	uint32_t first = UINT32_MAX, step, longest = 0, gaps = 0;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(search->maker, span->moment, group, &count);
+
+	for (size_t i = count; i-- > 0;) {
+		if (!gmt_leak_is_of_rise(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) || step >= first)
+			continue;
+		if (first != UINT32_MAX) {
+			if (gaps >= SURE_GAPS && first - step > 2 * longest)
+				break;
+			longest = first - step > longest ? first - step : longest;
+			gaps++;
+		}
+		first = step;
+	}
+	/* Where older blocks are replaced or given away, the curve alone tells. */
+	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
+}
+
+static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising)
+{
+	const struct gmt_rise *rise = &rising->rise;
+
+	if (rising->replaced)
+		return GMT_LEAK_GROUND_REPLACED;
+	if (rising->of_survivors)
+		return GMT_LEAK_GROUND_SURVIVORS;
+	if (rise->are_few)
+		return GMT_LEAK_GROUND_FEW;
+	return rise->rises * STEADY_OF >= (rise->last - rise->first) * STEADY ? GMT_LEAK_GROUND_STEADY : GMT_LEAK_GROUND_FREQUENT;
+}
+
+static bool report(struct gmt_leak_rising *rising, uint32_t group)
+{
+	struct gmt_leak_search *search = rising->search;
+	struct gmt_leak_maker *maker = search->maker;
+	const struct gmt_leak_span *span = &search->span;
+	struct gmt_leak *leak = NULL;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
+
+	if (!gmt_leak_add(maker, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_is_of_rise, rising, &leak))
+		return false;
+	if (!leak)
+		return true;
+	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
+	leak->ground = ground_of(rising);
+	leak->confidence = gmt_leak_ground_confidence(leak->ground);
+	leak->replaced = rising->replaced;
+	leak->series = span->series;
+	leak->first_step = first_step_of(rising, group);
+	leak->steps = (uint32_t)(span->steps - span->warmup);
+	gmt_leak_project(search, leak);
+	search->groups.items[group].has_reason = true;
+	return list_births(maker, span, group, rising, leak);
+}
+
+/* Evaluation's own counter is the one for what is made in it: nine tenths or more, of blocks and of bytes. */
+static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_ages *ages)
+{
+	return !span->series || (ages->inside_bytes >= ages->all_bytes - ages->all_bytes / 10 &&
+		ages->inside_blocks * 10 >= ages->all_blocks * 9);
+}
+
+/* Notes a line that rises and does not grow, once. */
+static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
+	enum gmt_rise_kind kind)
+{
+	struct gmt_leaks *leaks = search->maker->leaks;
+	struct gmt_leak_climb climb = gmt_leak_curve_climb(search);
+	struct gmt_leak_line *line;
+
+	if (search->groups.items[group].is_noted || !climb.bytes)
+		return true;
+	line = kind == GMT_RISE_ENDS ? gmt_vec_push(&leaks->given_back) : gmt_vec_push(&leaks->levels_off);
+	if (line)
+		*line = gmt_leak_line_of(search, group, sites, site_count, &climb);
+	search->groups.items[group].is_noted = true;
+	search->groups.items[group].levels_off_plus_1 = kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
+	return line;
+}
+
+/* Whether these sites of a group grow, or one of them alone (search->only_site_plus_1). */
+static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
+	bool *ret_grows)
+{
+	struct gmt_leak_search *search = rising->search;
+	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
+	struct gmt_leak_group_state *state = &search->groups.items[group];
+	bool is_alone = search->only_site_plus_1, has_reason;
+
+	*ret_grows = false;
+	if (!ages.all_blocks)
+		return true;
+	if (!belongs_to(&search->span, &ages)) {
+		state->has_reason |= !is_alone;
+		return true;
+	}
+	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
+		return false;
+	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
+		/* A few rises that are not even: they may be part of what many lines leave. */
+		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
+		return note_line(search, group, sites, site_count, rising->rise.kind);
+	}
+	rising->of_survivors = rising->rise.kind == GMT_RISE_NONE && !is_alone;
+	if (rising->of_survivors && !gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
+		return false;
+	if (rising->rise.kind != GMT_RISE_GROWS)
+		return true;
+	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
+	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
+	if (!gmt_leak_find_reason(rising, group, sites, site_count, &has_reason))
+		return false;
+	*ret_grows = !has_reason;
+	state->has_reason |= has_reason && !is_alone;
+	return true;
+}
+
+/* A line whose stacks hold more and less from step to step, beside one that grows: each is looked at alone. */
+static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+{
+	struct gmt_leak_rising found = { .search = search };
+	bool done = true;
+
+	for (size_t i = 0; done && i < site_count && i < MOST_SITES; i++) {
+		struct gmt_leak_rising one = { .search = search };
+		bool grows;
+
+		search->only_site_plus_1 = sites[i] + 1;
+		done = judge_sites(&one, group, &sites[i], 1, &grows);
+		gmt_map_fini(&one.sites);
+		if (!done || !grows || one.replaced)
+			continue;
+		done = gmt_map_put(&found.sites, sites[i], 0);
+		one.rise.per_sample += found.rise.per_sample;
+		if (found.rise.bytes > one.rise.bytes)
+			found.rise.per_sample = one.rise.per_sample;
+		else
+			found.rise = one.rise;
+	}
+	search->only_site_plus_1 = 0;
+	done = done && (!found.sites.count || report(&found, group));
+	gmt_map_fini(&found.sites);
+	return done;
+}
+
+static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
+{
+	struct gmt_leak_rising rising = { .search = search };
+	bool grows, done;
+
+	done = judge_sites(&rising, group, sites, site_count, &grows);
+	if (done && grows) {
+		search->parameters_grow |= search->groups.items[group].category == GMT_CATEGORY_PARAMETERS;
+		done = report(&rising, group);
+	} else if (done && rising.rise.kind == GMT_RISE_NONE && site_count > 1) {
+		done = look_at_sites(search, group, sites, site_count);
+	}
+	gmt_map_fini(&rising.sites);
+	return done;
+}
+
+/* By its newest block. */
+static enum gmt_category category_of(const struct gmt_leak_search *search, uint32_t group)
+{
+	const struct gmt_leak_maker *maker = search->maker;
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
+
+	return count && maker->groups.items[group].is_torch ?
+		gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site) : GMT_CATEGORY_OTHER;
+}
+
+/* The states of the groups, and the parameters, at the end of the last step. */
+static void begin_series(struct gmt_leak_search *search)
+{
+	search->pairs_left = MOST_PAIRS;
+	search->parameters_grow = false;
+	search->parameter_bytes = 0;
+	for (uint32_t group = 0; group < search->maker->groups.count; group++) {
+		struct gmt_leak_group_state *state = &search->groups.items[group];
+
+		state->category = category_of(search, group);
+		state->block_bytes = gmt_leak_block_bytes(search, group);
+		state->has_reason = search->maker->is_reported.items[group];
+		state->is_looked_at = false;
+		if (state->category == GMT_CATEGORY_PARAMETERS)
+			search->parameter_bytes += gmt_leak_ages_of(search, group).all_bytes;
+	}
+}
+
+static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
+{
+	size_t count;
+
+	gmt_leak_blocks(search->maker, search->span.moment, group, &count);
+	return count && !search->maker->is_reported.items[group] &&
+		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
+}
+
+/* Parameters first: whether they grow is asked of their gradients. */
+static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
+{
+	begin_series(search);
+	for (int others = 0; others < 2; others++)
+		for (uint32_t group = 0; group < search->maker->groups.count; group++)
+			if (is_wanted(search, group) && (search->groups.items[group].category != GMT_CATEGORY_PARAMETERS) == others &&
+				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
+				return false;
+	return gmt_leak_find_unexplained(search, sites, first_site);
+}
+
+bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
+{
+	struct gmt_leak_search search = { .maker = maker };
+	GMT_VEC(uint32_t) sites = { 0 };
+	GMT_VEC(size_t) first = { 0 };
+	size_t site_count = maker->history->sites.count, groups = maker->groups.count;
+	bool done = gmt_vec_reserve(&sites, site_count + 1) && gmt_vec_reserve(&first, groups + 2) &&
+		gmt_vec_reserve(&search.groups, groups + 1);
+	const char *no_events = NULL, *why;
+	bool any = false;
+
+	/* The sites of each group next to each other; as in sort_capture of leak_groups.c. */
+	for (size_t i = 0; done && i < site_count; i++)
+		first.items[maker->group_of.items[i] + 1] += maker->group_of.items[i] != 0;
+	for (size_t g = 1; done && g < groups + 2; g++)
+		first.items[g] += first.items[g - 1];
+	for (size_t i = 0; done && i < site_count; i++)
+		if (maker->group_of.items[i])
+			sites.items[first.items[maker->group_of.items[i]]++] = (uint32_t)i;
+
+	/* Evaluation first: what grows in it is its own, whatever other steps see of it. */
+	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
+		search.span = gmt_leak_span_of(maker, s);
+		/* How many steps there were is unknown, too, where the past is lacking. */
+		if (!gmt_leak_is_long_enough(&search.span) && !maker->history->series[s].lacks_past)
+			continue;
+		why = gmt_leak_folded_series(maker, s);
+		any = !why || (any && s);
+		if (why) {
+			no_events = why;
+			continue;
+		}
+		search.horizon = gmt_leak_horizon_of(maker, &search.span);
+		search.gathers.count = 0;
+		search.has_gathers = false;
+		done = look_at_series(&search, sites.items, first.items);
+	}
+	if (!maker->timeline->series_count)
+		maker->leaks->no_growth = maker->timeline->why_none;
+	maker->leaks->is_folded_away = !any && (no_events || maker->timeline->may_be_folded);
+	if (!any && maker->timeline->series_count)
+		maker->leaks->no_growth = no_events ? no_events : "there are too few steps behind the warm-up to say what grows";
+	gmt_leak_search_fini(&search);
+	gmt_vec_fini(&sites);
+	gmt_vec_fini(&first);
+	return done;
+}

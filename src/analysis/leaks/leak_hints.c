@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* The usual causes, in plain words, each with the evidence that it needs. The first that fits is told. */
+#include <stddef.h>
+#include <string.h>
+
+#include "analysis/leaks/leak_graph.h"
+#include "analysis/leaks/leak_groups.h"
+#include "reader/stacks/frame_kinds.h"
+
+/* What becomes of the memory that the lines of a finding get. */
+enum ending {
+	NEVER_FREED,
+	FREED_AT_EXIT, /* all of it lived to the end of the program's work; not all was there when the recording ended */
+	PARTLY_FREED,  /* the program freed some */
+	ALL_FREED,     /* the program freed it before the end of its work */
+	NOT_KNOWN,     /* a fold has what is left at the end of the recording only */
+};
+
+/* What is known about a finding. */
+struct evidence {
+	const struct gmt_leak *leak;
+	uint32_t landmarks;       /* of the stack that stands for it */
+	uint32_t makers;          /* landmarks of all stacks that left blocks */
+	bool has_graph;           /* a graph holds blocks */
+	bool is_growth;
+	bool is_torch;            /* a block of PyTorch's */
+	bool is_framework;        /* of a library that has allocators of its own */
+	bool is_evaluation;       /* counted in calls of a module, not in steps of an optimizer */
+	bool is_within_module;    /* the own line is in a module's own code */
+	bool are_results_kept;    /* another finding, or this one, is about results of a model */
+	enum ending ending;       /* of what is not PyTorch's */
+	uint64_t bytes_per_block;
+};
+
+enum { SCALAR_BYTES = 512 }; /* the smallest block of PyTorch's allocator */
+
+#define HAS(evidence, NAME) ((evidence)->landmarks & GMT_LANDMARK_BIT(NAME))
+#define MAKERS_HAVE(evidence, NAME) ((evidence)->makers & GMT_LANDMARK_BIT(NAME))
+
+static bool is_category(const struct evidence *evidence, enum gmt_category category)
+{
+	return evidence->is_torch && evidence->leak->category == category;
+}
+
+static bool is_joined(const struct evidence *evidence)
+{
+	return evidence->leak->replaced && MAKERS_HAVE(evidence, CAT);
+}
+
+static bool is_replaced(const struct evidence *evidence)
+{
+	return evidence->leak->replaced;
+}
+
+static bool is_pinned(const struct evidence *evidence)
+{
+	return evidence->is_growth && evidence->leak->device == GMT_DEVICE_HOST && MAKERS_HAVE(evidence, HOST_CACHE);
+}
+
+static bool is_of_heap(const struct evidence *evidence)
+{
+	return evidence->leak->layer == GMT_LAYER_CUSTOM && evidence->ending == NEVER_FREED;
+}
+
+static bool is_partly_of_heap(const struct evidence *evidence)
+{
+	return evidence->leak->layer == GMT_LAYER_CUSTOM && evidence->ending == PARTLY_FREED;
+}
+
+/* Memory from the driver that the program, or a library without an allocator of its own, asked for. */
+static bool is_driver(const struct evidence *evidence)
+{
+	return !evidence->is_torch && !evidence->is_framework && evidence->leak->layer != GMT_LAYER_CUSTOM &&
+		!MAKERS_HAVE(evidence, HOST_CACHE) && !MAKERS_HAVE(evidence, CACHE) && !MAKERS_HAVE(evidence, LIBRARY);
+}
+
+static bool is_never_freed(const struct evidence *evidence)
+{
+	return is_driver(evidence) && evidence->ending == NEVER_FREED;
+}
+
+static bool is_freed_at_exit(const struct evidence *evidence)
+{
+	return is_driver(evidence) && evidence->ending == FREED_AT_EXIT;
+}
+
+static bool is_partly_freed(const struct evidence *evidence)
+{
+	return is_driver(evidence) && evidence->ending == PARTLY_FREED;
+}
+
+static bool is_freed_late(const struct evidence *evidence)
+{
+	return is_driver(evidence) && evidence->ending == ALL_FREED;
+}
+
+static bool is_parameters(const struct evidence *evidence)
+{
+	return is_category(evidence, GMT_CATEGORY_PARAMETERS) || is_category(evidence, GMT_CATEGORY_BUFFERS);
+}
+
+static bool is_gradients(const struct evidence *evidence)
+{
+	return (is_category(evidence, GMT_CATEGORY_GRADIENTS) || is_category(evidence, GMT_CATEGORY_TEMPORARIES)) &&
+		!HAS(evidence, CHECKPOINT);
+}
+
+static bool is_optimizer_state(const struct evidence *evidence)
+{
+	return is_category(evidence, GMT_CATEGORY_OPTIMIZER);
+}
+
+static bool is_checkpoint(const struct evidence *evidence)
+{
+	return evidence->is_torch && HAS(evidence, CHECKPOINT);
+}
+
+static bool is_recurrent(const struct evidence *evidence)
+{
+	return evidence->is_torch && HAS(evidence, RECURRENT) && !evidence->is_evaluation;
+}
+
+static bool is_recurrent_graph(const struct evidence *evidence)
+{
+	return evidence->has_graph && is_recurrent(evidence);
+}
+
+static bool is_call(const struct evidence *evidence)
+{
+	return evidence->is_torch && MAKERS_HAVE(evidence, MODULE_CALL);
+}
+
+static bool is_call_after_phase(const struct evidence *evidence)
+{
+	return evidence->leak->definition == GMT_LEAK_PHASE && is_call(evidence);
+}
+
+static bool is_graph_after_phase(const struct evidence *evidence)
+{
+	return evidence->has_graph && is_call_after_phase(evidence);
+}
+
+static bool is_graph_of_evaluation(const struct evidence *evidence)
+{
+	return evidence->has_graph && evidence->is_evaluation && is_call(evidence);
+}
+
+static bool is_loss(const struct evidence *evidence)
+{
+	return evidence->is_torch && HAS(evidence, LOSS);
+}
+
+static bool is_graph_of_loss(const struct evidence *evidence)
+{
+	return evidence->has_graph && is_loss(evidence);
+}
+
+static bool is_scalar_loss(const struct evidence *evidence)
+{
+	return is_loss(evidence) && evidence->bytes_per_block <= SCALAR_BYTES;
+}
+
+static bool is_activations(const struct evidence *evidence)
+{
+	return is_category(evidence, GMT_CATEGORY_ACTIVATIONS);
+}
+
+/* Small results of operators, whatever they are for. */
+static bool is_scalar(const struct evidence *evidence)
+{
+	bool is_result = is_activations(evidence) || (is_category(evidence, GMT_CATEGORY_INPUTS) && !HAS(evidence, FACTORY));
+
+	return is_result && HAS(evidence, OPERATOR) && evidence->bytes_per_block <= SCALAR_BYTES;
+}
+
+static bool is_graph_of_call(const struct evidence *evidence)
+{
+	return evidence->has_graph && is_call(evidence);
+}
+
+static bool is_within_module(const struct evidence *evidence)
+{
+	return is_activations(evidence) && is_call(evidence) && evidence->is_within_module;
+}
+
+static bool is_result_of_call(const struct evidence *evidence)
+{
+	return is_activations(evidence) && is_call(evidence);
+}
+
+static bool is_inputs(const struct evidence *evidence)
+{
+	return is_category(evidence, GMT_CATEGORY_INPUTS);
+}
+
+static bool is_inputs_next_to_results(const struct evidence *evidence)
+{
+	return is_inputs(evidence) && evidence->are_results_kept;
+}
+
+static const struct {
+	bool (*fits)(const struct evidence *evidence);
+	const char *text;
+} causes[] = {
+	{ is_joined, "one block is replaced by a larger one again and again: looks like a tensor that is appended to "
+		"(torch.cat onto itself)" },
+	{ is_replaced, "one block is replaced by a larger one again and again: looks like a buffer or a cache that is "
+		"copied to a larger one" },
+	{ is_pinned, "pinned host memory of PyTorch's is kept: look for tensors made with pin_memory that a list or a "
+		"queue holds" },
+	{ is_of_heap, "blocks of a pool of the program's own are not given back to it: look for the call that should, "
+		"or for a pool that does not tell of it (gpumemtrace_subfree)" },
+	{ is_partly_of_heap, "of the blocks that this line got from a pool of the program's own, some are not given back to it: look "
+		"for the way on which they are kept" },
+	{ is_never_freed, "memory that came from the CUDA driver without PyTorch is never freed: look for the call that "
+		"should free it" },
+	{ is_freed_at_exit, "memory that came from the CUDA driver without PyTorch is freed only behind the end of the "
+		"program's work" },
+	{ is_partly_freed, "of the memory that this line got from the CUDA driver, some was freed and some is kept: look "
+		"for the way on which it is not freed" },
+	{ is_freed_late, "memory that came from the CUDA driver without PyTorch is kept from step to step and freed late: "
+		"look for a call that could free it earlier" },
+	{ is_checkpoint, "made inside a checkpointed function and kept: look for a list, a cache or a hook in that "
+		"function that holds it" },
+	{ is_recurrent_graph, "made in a recurrent network and kept with its graph over steps: looks like a hidden state "
+		"that carries its graph along; detach() it between steps" },
+	{ is_recurrent, "made in a recurrent network and kept over steps: look for a hidden state that is carried along without "
+		"detach(), or for a list of outputs" },
+	{ is_parameters, "modules are made, copied or moved again and again, and kept: look for what holds the earlier "
+		"ones" },
+	{ is_gradients, "made in a backward pass and kept: look for a list or a hook that holds gradients, or for tensors "
+		"and modules of earlier steps that are still referenced" },
+	{ is_optimizer_state, "made in an optimizer's step and kept: look for parameters that are added again and again, "
+		"or for earlier optimizers that are still referenced" },
+	{ is_graph_after_phase, "results of a model are kept with their graph after the phase that made them: evaluate "
+		"under torch.no_grad(), and keep what is needed as numbers or on the CPU" },
+	{ is_call_after_phase, "results of a model are kept after the phase that made them: keep what is needed as numbers "
+		"or on the CPU" },
+	{ is_graph_of_evaluation, "outputs are kept with their graph, and no backward pass follows: evaluate under "
+		"torch.no_grad(), and keep what is needed as numbers or on the CPU" },
+	{ is_graph_of_loss, "the loss is kept as a tensor, and with it the graph that made it: keep loss.item() or "
+		"loss.detach() instead" },
+	{ is_scalar_loss, "the loss is kept as a tensor on the device: keep it as a number (loss.item()) or on the "
+		"CPU" },
+	{ is_loss, "values of a loss are kept on the device: keep them as numbers or on the CPU" },
+	{ is_graph_of_call, "results of a model are kept from step to step, and with them the graph that made them: "
+		"detach() what is kept, or keep it as numbers or on the CPU" },
+	{ is_scalar, "small tensors are kept from step to step: keep them as numbers (.item()) or on the CPU" },
+	{ is_within_module, "made in a module's own code and kept from step to step: look for a list, a cache or a hook "
+		"that holds it, or for a later result that is kept without detach()" },
+	{ is_result_of_call, "results of a model are kept from step to step: look for a list, a cache or a hook that holds "
+		"them" },
+	{ is_activations, "results of operators are kept from step to step: look for a list, a cache or a hook that holds "
+		"them" },
+	{ is_inputs_next_to_results, "tensors that the program made or copied to the device are kept from step to step: look "
+		"for a list or a cache of them, or for results of a model that are kept without detach()" },
+	{ is_inputs, "tensors that the program made or copied to the device are kept from step to step: look for a "
+		"list or a cache of them" },
+};
+
+/* What the hints of all findings share. */
+struct hints {
+	struct gmt_leak_maker *maker;
+	GMT_VEC(uint64_t) made; /* by group: allocations of all its sites */
+	bool has_backward;      /* a backward pass was recorded */
+	bool are_results_kept;
+};
+
+/* Libraries that hand each request of the program on to the driver. */
+static bool is_binding(const char *owner)
+{
+	static const char *const bindings[] = { "cuda-python", "Numba", "PyCUDA" };
+
+	for (size_t i = 0; i < sizeof(bindings) / sizeof(*bindings); i++)
+		if (strcmp(owner, bindings[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the owner of a finding's memory is a library that the rules of owners know by name. It may keep memory for reuse. */
+static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+{
+	const struct gmt_owners *owners = &maker->traces->owners;
+	const char *name = gmt_owners_name(owners, gmt_owners_find(owners, leak->stack, leak->layer, leak->device));
+
+	for (size_t i = 0; i < owners->rules->rows.count && !is_binding(name); i++)
+		if (owners->rules->rows.items[i].action != GMT_OWNER_SKIP &&
+			strcmp(owners->rules->rows.items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_still_there(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
+{
+	const struct gmt_books *books = &maker->replay->books;
+	uint8_t space = (uint8_t)books->spaces.items[books->sites.items[block->site].space].space;
+	const struct gmt_books_block *live = gmt_books_find(books, block->layer, space, block->address);
+
+	return live && live->stamp == block->stamp;
+}
+
+/* What became of the blocks of a finding's lines. */
+static enum ending ending_of(const struct hints *hints, const struct gmt_leak *leak)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(hints->maker, GMT_MOMENT_WORK_END, leak->group, &count);
+
+	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken || (hints->maker->snapshot->past.has_fold &&
+			hints->maker->snapshot->past.fold.stamp > hints->maker->timeline->work_end))
+		return NOT_KNOWN;
+	if (!count)
+		return ALL_FREED;
+	if (hints->made.items[leak->group] > count)
+		return PARTLY_FREED;
+	for (size_t i = 0; i < count; i++)
+		if (!is_still_there(hints->maker, &blocks[i]))
+			return FREED_AT_EXIT;
+	return NEVER_FREED;
+}
+
+/* Whether a module calls the own line of a stack. */
+static bool is_line_within_module(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(maker->traces, leak->stack, &count);
+
+	for (uint32_t i = leak->own_line + 1; i < count; i++)
+		if (maker->traces->place_landmarks.items[places[i]] & GMT_LANDMARK_BIT(MODULE_CALL))
+			return true;
+	return false;
+}
+
+static const char *hint_of(const struct hints *hints, const struct gmt_leak *leak)
+{
+	const struct gmt_leak_maker *maker = hints->maker;
+	struct gmt_leak_makers makers = gmt_leak_makers_of(maker, leak);
+	struct evidence evidence = {
+		.leak = leak,
+		.landmarks = maker->traces->stack_landmarks.items[leak->stack],
+		.makers = makers.landmarks,
+		.has_graph = makers.has_graph,
+		.is_torch = maker->groups.items[leak->group].is_torch,
+		.is_growth = leak->definition == GMT_LEAK_GROWTH,
+		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
+			gmt_steps_are_told(maker->timeline->series[leak->series].source) &&
+			/* In training without an optimizer, calls are steps too. */
+			(maker->timeline->series_count > 1 || !hints->has_backward),
+		.is_within_module = is_line_within_module(maker, leak),
+		.are_results_kept = hints->are_results_kept,
+		.bytes_per_block = leak->blocks ? leak->bytes / leak->blocks : UINT64_MAX,
+	};
+
+	/* What the driver holds is alive at the end of many sound programs. */
+	if (evidence.is_torch && !evidence.is_growth && leak->definition != GMT_LEAK_PHASE)
+		return NULL;
+	if (!evidence.is_torch) {
+		evidence.is_framework = is_of_framework(maker, leak);
+		evidence.ending = ending_of(hints, leak);
+	}
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+		if (causes[i].fits(&evidence))
+			return causes[i].text;
+	return NULL;
+}
+
+static bool look_around(struct hints *hints)
+{
+	const struct gmt_leak_maker *maker = hints->maker;
+
+	/* Zeroed; one more, for there may be no group. */
+	if (!gmt_vec_reserve(&hints->made, maker->groups.count + 1))
+		return false;
+	for (uint32_t site = 0; site < maker->replay->books.sites.count; site++)
+		if (maker->group_of.items[site])
+			hints->made.items[maker->group_of.items[site] - 1] += maker->replay->books.sites.items[site].alloc_count;
+	for (size_t i = 0; i < maker->traces->stack_landmarks.count && !hints->has_backward; i++)
+		hints->has_backward = maker->traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(BACKWARD);
+	for (size_t i = 0; i < maker->leaks->rows.count && !hints->are_results_kept; i++) {
+		const struct gmt_leak *leak = &maker->leaks->rows.items[i];
+
+		hints->are_results_kept = leak->stack != GMT_LEAK_NO_STACK && leak->category == GMT_CATEGORY_ACTIVATIONS &&
+			maker->traces->stack_landmarks.items[leak->stack] & GMT_LANDMARK_BIT(MODULE_CALL);
+	}
+	return true;
+}
+
+bool gmt_leak_give_hints(struct gmt_leak_maker *maker)
+{
+	struct hints hints = { .maker = maker };
+	bool done = look_around(&hints);
+
+	for (size_t i = 0; done && i < maker->leaks->rows.count; i++) {
+		struct gmt_leak *leak = &maker->leaks->rows.items[i];
+
+		if (leak->stack != GMT_LEAK_NO_STACK)
+			leak->hint = hint_of(&hints, leak);
+	}
+	gmt_vec_fini(&hints.made);
+	return done;
+}

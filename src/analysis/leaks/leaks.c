@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/leaks/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/leaks/leak_groups.h"
+#include "reader/load/clock.h"
+#include "reader/stacks/frame_kinds.h"
+
+const char *gmt_leak_definition_name(enum gmt_leak_definition definition)
+{
+	static const char *const names[] = {
+#define GMT_LEAK_DEFINITION(NAME, name, meaning) name,
+#include "analysis/leaks/leak_definitions.def"
+#undef GMT_LEAK_DEFINITION
+	};
+
+	return names[definition];
+}
+
+#define GMT_LEAK_GROUND(NAME, name, right, all, words) { name, words, right, all },
+static const struct {
+	const char *name, *words;
+	unsigned right, all;
+} grounds[] = {
+#include "analysis/leaks/leak_grounds.def"
+};
+#undef GMT_LEAK_GROUND
+
+const char *gmt_leak_ground_name(enum gmt_leak_ground ground)
+{
+	return grounds[ground].name;
+}
+
+const char *gmt_leak_ground_words(enum gmt_leak_ground ground)
+{
+	return grounds[ground].words;
+}
+
+double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
+{
+	return (grounds[ground].right + 1.0) / (grounds[ground].all + 2.0);
+}
+
+/* What lives as long as the model does is meant to outlive a phase. */
+static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
+{
+	enum gmt_category category = gmt_category_of(maker->replay, maker->traces, maker->history, site);
+
+	return category == GMT_CATEGORY_PARAMETERS || category == GMT_CATEGORY_BUFFERS || category == GMT_CATEGORY_GRADIENTS ||
+		category == GMT_CATEGORY_TEMPORARIES || category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
+}
+
+/* What one group left of a phase. */
+struct leftover {
+	const char *name; /* of the phase */
+	size_t first, count; /* in the blocks of phase_maker */
+};
+
+/* What the findings of definition phase are made with, group by group. */
+struct phase_maker {
+	struct gmt_leak_maker *maker;
+	GMT_VEC(uint64_t) newest; /* by site: the stamp of its newest block; 0 unless it made several */
+	struct gmt_map ids;       /* a phase's name to its leftover */
+	GMT_VEC(struct leftover) leftovers;
+	GMT_VEC(uint32_t) ids_plus_1; /* by block of the group; 0: not left from a phase */
+	GMT_VEC(struct gmt_history_block) blocks; /* those of a leftover next to each other */
+};
+
+/* The name of the phase that a block is left from; NULL when it is not. */
+static const char *phase_left_by(const struct phase_maker *phases, const struct gmt_history_block *block)
+{
+	const struct gmt_leak_maker *maker = phases->maker;
+	const struct gmt_phase *phase = gmt_timeline_phase(maker->timeline, block->stamp, true);
+
+	/* With --until a phase may not be over. */
+	if (!phase || phase->end > maker->history->captures[GMT_MOMENT_LAST_PHASE].stamp ||
+		block->stamp == phases->newest.items[block->site] || is_lasting(maker, block->site))
+		return NULL;
+	return phase->name;
+}
+
+static bool count_leftover(struct phase_maker *phases, const char *name, uint32_t *ret_id_plus_1)
+{
+	/* Names are one for equal texts: the same record of the file. */
+	uint64_t id, key = (uint64_t)(uintptr_t)name;
+
+	if (!gmt_map_find(&phases->ids, key, &id)) {
+		struct leftover *row = gmt_vec_push(&phases->leftovers);
+
+		id = phases->leftovers.count - 1;
+		if (!row || !gmt_map_put(&phases->ids, key, id))
+			return false;
+		*row = (struct leftover){ .name = name };
+	}
+	phases->leftovers.items[id].count++;
+	*ret_id_plus_1 = (uint32_t)id + 1;
+	return true;
+}
+
+static bool sort_leftovers(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+{
+	size_t first = 0;
+
+	phases->blocks.count = 0;
+	if (!gmt_vec_reserve(&phases->blocks, count))
+		return false;
+	for (size_t i = 0; i < phases->leftovers.count; i++) {
+		phases->leftovers.items[i].first = first;
+		first += phases->leftovers.items[i].count;
+		phases->leftovers.items[i].count = 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t id_plus_1 = phases->ids_plus_1.items[i];
+		struct leftover *row = id_plus_1 ? &phases->leftovers.items[id_plus_1 - 1] : NULL;
+
+		if (row)
+			phases->blocks.items[row->first + row->count++] = blocks[i];
+	}
+	return true;
+}
+
+static bool list_leftovers(struct phase_maker *phases, const struct gmt_history_block *blocks, size_t count)
+{
+	phases->leftovers.count = phases->ids_plus_1.count = 0;
+	gmt_map_fini(&phases->ids);
+	if (!gmt_vec_reserve(&phases->ids_plus_1, count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (phases->maker->replay->books.sites.items[blocks[i].site].alloc_count > 1)
+			phases->newest.items[blocks[i].site] = blocks[i].stamp;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = phase_left_by(phases, &blocks[i]);
+
+		phases->ids_plus_1.items[i] = 0;
+		if (name && !count_leftover(phases, name, &phases->ids_plus_1.items[i]))
+			return false;
+	}
+	return sort_leftovers(phases, blocks, count);
+}
+
+/* One finding for each phase that the group's blocks are left from. */
+static bool find_phases_of(struct phase_maker *phases, uint32_t group)
+{
+	size_t count;
+	const struct gmt_history_block *blocks =
+		gmt_leak_blocks(phases->maker, GMT_MOMENT_LAST_PHASE, group, &count);
+
+	if (count && !list_leftovers(phases, blocks, count))
+		return false;
+	for (size_t i = 0; count && i < phases->leftovers.count; i++) {
+		const struct leftover *row = &phases->leftovers.items[i];
+		struct gmt_leak *leak;
+
+		if (!gmt_leak_add(phases->maker, group, GMT_LEAK_PHASE, phases->blocks.items + row->first,
+				row->count, NULL, NULL, &leak))
+			return false;
+		leak->phase = row->name;
+	}
+	return true;
+}
+
+static bool find_phases(struct gmt_leak_maker *maker)
+{
+	struct phase_maker phases = { .maker = maker };
+	bool done;
+
+	if (!maker->history->captures[GMT_MOMENT_LAST_PHASE].taken)
+		return true;
+	done = gmt_vec_reserve(&phases.newest, maker->replay->books.sites.count + 1);
+	for (uint32_t group = 0; done && group < maker->groups.count; group++)
+		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
+			done = find_phases_of(&phases, group);
+	gmt_vec_fini(&phases.newest);
+	gmt_map_fini(&phases.ids);
+	gmt_vec_fini(&phases.leftovers);
+	gmt_vec_fini(&phases.ids_plus_1);
+	gmt_vec_fini(&phases.blocks);
+	return done;
+}
+
+/* When the program's work was over, or --until. */
+static uint64_t work_end_ns(const struct gmt_leak_maker *maker)
+{
+	uint64_t end_ns = maker->replay->end_time_ns, work_ns;
+
+	if (maker->timeline->work_end == UINT64_MAX)
+		return end_ns;
+	work_ns = gmt_clock_time_ns(maker->snapshot, maker->timeline->work_end);
+	return work_ns < end_ns ? work_ns : end_ns;
+}
+
+/* Whether a block has lived for longer than was allowed. */
+static bool is_old(const void *context, const struct gmt_history_block *block)
+{
+	const struct gmt_leak_maker *maker = context;
+	uint64_t end_ns = work_end_ns(maker);
+	const struct gmt_leaks_options *options = maker->options;
+	const struct gmt_step_series *series = &maker->timeline->series[0];
+	size_t steps = maker->history->series[0].step_count;
+	uint32_t step;
+
+	if (is_lasting(maker, block->site))
+		return false;
+	if (options->age_ns != UINT64_MAX && end_ns >= options->age_ns &&
+		gmt_clock_time_ns(maker->snapshot, block->stamp) < end_ns - options->age_ns)
+		return true;
+	if (options->age_steps == UINT32_MAX || !steps)
+		return false;
+	/* Outside of steps it is the next one, which the block lived through. */
+	gmt_series_find(series, block->stamp, &step);
+	return (uint64_t)step + options->age_steps < steps;
+}
+
+static bool find_by_end(struct gmt_leak_maker *maker, enum gmt_leak_definition definition)
+{
+	for (uint32_t group = 0; group < maker->groups.count; group++) {
+		struct gmt_leak *leak;
+		size_t count;
+		const struct gmt_history_block *blocks =
+			gmt_leak_blocks(maker, GMT_MOMENT_WORK_END, group, &count);
+
+		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, definition) &&
+			!gmt_leak_add(maker, group, definition, blocks, count,
+				definition == GMT_LEAK_AGE ? is_old : NULL, maker, &leak))
+			return false;
+	}
+	return true;
+}
+
+static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *history)
+{
+	const struct gmt_history_capture *end = &history->captures[GMT_MOMENT_WORK_END];
+
+	for (size_t i = 0; i < end->accounts.count; i++) {
+		const struct gmt_books_account *account = &end->accounts.items[i];
+
+		if (!account->has_totals || account->told_reserved_bytes <= account->told_allocated_bytes)
+			continue;
+
+		struct gmt_leak_cached *row = gmt_vec_push(&leaks->cached);
+		if (!row)
+			return false;
+		*row = (struct gmt_leak_cached){
+			.device = account->device,
+			.bytes = account->told_reserved_bytes - account->told_allocated_bytes,
+		};
+	}
+	return true;
+}
+
+static void leak_fini(struct gmt_leak *leak)
+{
+	gmt_vec_fini(&leak->stacks);
+	gmt_vec_fini(&leak->births);
+	gmt_vec_fini(&leak->rose_most);
+}
+
+/* Growth was looked for to know what it does not explain. */
+static void drop_unasked(struct gmt_leak_maker *maker)
+{
+	struct gmt_leaks *leaks = maker->leaks;
+	uint32_t wanted = maker->options->definitions;
+	size_t kept = 0;
+
+	if (!(wanted & GMT_LEAK_BY_STEPS) || wanted >> GMT_LEAK_GROWTH & 1)
+		return;
+	for (size_t i = 0; i < leaks->rows.count; i++)
+		if (leaks->rows.items[i].definition == GMT_LEAK_GROWTH)
+			leak_fini(&leaks->rows.items[i]);
+		else
+			leaks->rows.items[kept++] = leaks->rows.items[i];
+	leaks->rows.count = kept;
+	for (size_t i = 0; i < maker->groups.count; i++)
+		maker->is_reported.items[i] = false;
+}
+
+/* By definition, then what grows fastest or is most; then as the file has them. */
+static int strongest_first(const void *left, const void *right)
+{
+	const struct gmt_leak *a = left, *b = right;
+
+	if (a->definition != b->definition)
+		return a->definition < b->definition ? -1 : 1;
+	if (a->bytes_per_step != b->bytes_per_step)
+		return a->bytes_per_step > b->bytes_per_step ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	if (a->stack != b->stack)
+		return a->stack < b->stack ? -1 : 1;
+	if (a->layer != b->layer)
+		return a->layer < b->layer ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->space != b->space)
+		return a->space < b->space ? -1 : 1;
+	return a->phase && b->phase ? strcmp(a->phase, b->phase) : 0;
+}
+
+enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_timeline *timeline, const struct gmt_replay *replay,
+	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error)
+{
+	struct gmt_leak_maker maker = {
+		.leaks = ret_leaks, .snapshot = snapshot, .traces = traces, .timeline = timeline,
+		.replay = replay, .history = history, .options = options,
+	};
+	bool done = !gmt_arenas_init(&ret_leaks->arenas, traces, replay, error) && gmt_leak_groups_make(&maker) &&
+		gmt_leak_find_growth(&maker);
+
+	if (done)
+		drop_unasked(&maker);
+	done = done && find_phases(&maker) &&
+		find_by_end(&maker, GMT_LEAK_AGE) && find_by_end(&maker, GMT_LEAK_EXIT) &&
+		list_cached(ret_leaks, history) && gmt_leak_give_hints(&maker);
+
+	if (done) {
+		gmt_leak_say_folded(&maker);
+		ret_leaks->given_back.count = gmt_leak_sort_lines(ret_leaks->given_back.items, ret_leaks->given_back.count);
+		ret_leaks->levels_off.count = gmt_leak_sort_lines(ret_leaks->levels_off.items, ret_leaks->levels_off.count);
+		if (ret_leaks->rows.count)
+			qsort(ret_leaks->rows.items, ret_leaks->rows.count, sizeof(*ret_leaks->rows.items),
+				strongest_first);
+	}
+	gmt_leak_groups_fini(&maker);
+	if (done)
+		return GMT_OK;
+	gmt_leaks_fini(ret_leaks);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+void gmt_leaks_fini(struct gmt_leaks *leaks)
+{
+	for (size_t i = 0; i < leaks->rows.count; i++)
+		leak_fini(&leaks->rows.items[i]);
+	gmt_vec_fini(&leaks->rows);
+	gmt_vec_fini(&leaks->cached);
+	gmt_arenas_fini(&leaks->arenas);
+	gmt_vec_fini(&leaks->given_back);
+	gmt_vec_fini(&leaks->levels_off);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/leaks/rise.h"
+
+#include "analysis/leaks/slope.h"
+#include "containers/vec.h"
+
+enum {
+	LEAST_RISES = 3,     /* fewer may be anything */
+	FEW_RISES = 8,       /* are judged by their distances */
+	MANY_RISES = 12,     /* have a rate in each quarter */
+	LATE_SAMPLES = 10,   /* that a late beginning must last */
+	LEAST_BOTTOMS = 5,   /* of teeth, each above the one before */
+};
+
+static const double SURE = 0.9999; /* that a curve with ups and downs rises */
+
+struct search {
+	const struct gmt_rise_curve *curve;
+	GMT_VEC(uint64_t) kept; /* by sample: the least that is held from there on */
+	GMT_VEC(size_t) rises;  /* samples of the range at which more was kept than before */
+	size_t first, last;     /* the range that is looked at */
+	bool is_from_start;     /* it rises from the end of the warm-up on */
+};
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool find_kept(struct search *search, uint64_t later_bytes)
+{
+	const struct gmt_rise_curve *curve = search->curve;
+	uint64_t least = later_bytes;
+
+	if (!gmt_vec_reserve(&search->kept, curve->count + 1) || !gmt_vec_reserve(&search->rises, curve->count + 1))
+		return false;
+	search->kept.count = curve->count;
+	for (size_t i = curve->count; i-- > 0;) {
+		least = smaller(least, curve->held[i]);
+		search->kept.items[i] = least;
+		least = smaller(least, curve->low[i]);
+	}
+	return true;
+}
+
+static void find_rises(struct search *search)
+{
+	search->rises.count = 0;
+	for (size_t i = search->first + 1; i <= search->last; i++)
+		if (search->kept.items[i] > search->kept.items[i - 1])
+			search->rises.items[search->rises.count++] = i;
+}
+
+static uint64_t rise_between(const struct search *search, size_t from, size_t to)
+{
+	return search->kept.items[to] - search->kept.items[from];
+}
+
+/* Most that was held above what was kept. */
+static uint64_t height_of_teeth(const struct search *search)
+{
+	uint64_t most = 0;
+
+	for (size_t i = search->first; i <= search->last; i++) {
+		uint64_t above = search->curve->held[i] - search->kept.items[i];
+
+		most = above > most ? above : most;
+	}
+	return most;
+}
+
+/* Where the curve last came down by about as much as it has risen since; `first` where it did not. */
+static size_t last_bottom(const struct search *search)
+{
+	const struct gmt_rise_curve *curve = search->curve;
+
+	for (size_t i = search->last; i > search->first; i--) {
+		uint64_t before = curve->held[i - 1], low = smaller(curve->low[i], curve->held[i]);
+		uint64_t since = search->kept.items[search->last] > low ? search->kept.items[search->last] - low : 0;
+
+		if (before > low && before - low >= since - since / 4 && since)
+			return i;
+	}
+	return search->first;
+}
+
+static bool is_geometric(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+
+	for (size_t i = 1; i < search->rises.count; i++)
+		if (rise_between(search, rises[i] - 1, rises[i]) * 4 < rise_between(search, rises[i - 1] - 1, rises[i - 1]) * 5)
+			return false;
+	return search->rises.count <= FEW_RISES;
+}
+
+/* Whether the next rise is still to come, and no gap between two is much longer than another, nor a rise much larger. */
+static bool is_even(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, shortest = SIZE_MAX, longest = 0;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = rise_between(search, rises[i] - 1, rises[i]);
+		size_t gap = i ? rises[i] - rises[i - 1] : rises[1] - rises[0];
+
+		shortest = gap < shortest ? gap : shortest;
+		longest = gap > longest ? gap : longest;
+		least = smaller(bytes, least);
+		most = bytes > most ? bytes : most;
+	}
+	return longest <= 2 * shortest && most <= 2 * least && search->last - rises[count - 1] <= longest + longest / 2;
+}
+
+/* A buffer that doubles: its gaps grow as its rises do, and the next one is still to come. */
+static bool grows_geometrically(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, last_gap = rises[count - 1] - rises[count - 2];
+	double larger = (double)rise_between(search, rises[count - 1] - 1, rises[count - 1]) /
+		(double)rise_between(search, rises[0] - 1, rises[0]);
+
+	return is_geometric(search) && (double)last_gap <= 1.5 * larger * (double)(rises[1] - rises[0]) &&
+		(double)(search->last - rises[count - 1]) <= 2.2 * (double)last_gap;
+}
+
+static bool are_regular(const struct search *search)
+{
+	return is_even(search) || grows_geometrically(search);
+}
+
+/* Rises in some of the steps only: whether the later half of them took much longer to come than the first. */
+static bool come_slower(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, middle = rises[count / 2];
+
+	return count * 5 < (search->last - search->first) * 3 && search->last - middle > 2 * (middle - rises[0] + 1);
+}
+
+/*
+ * Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than
+ * the first. Not where the last three quarters brought about the same: then something filled up beside what goes on.
+ */
+static bool tails_off(const struct search *search)
+{
+	size_t length = search->last - search->first;
+	uint64_t quarters[4], most = 0, least = UINT64_MAX;
+	size_t later_rises = 0;
+
+	for (size_t i = 0; i < search->rises.count; i++)
+		later_rises += search->rises.items[i] > search->first + length / 4;
+	for (size_t q = 0; q < 4; q++)
+		quarters[q] = rise_between(search, search->first + length * q / 4, search->first + length * (q + 1) / 4);
+	for (size_t q = 1; q < 4; q++) {
+		most = quarters[q] > most ? quarters[q] : most;
+		least = smaller(quarters[q], least);
+	}
+	if (later_rises >= MANY_RISES && least && most <= least + least / 3)
+		return false;
+	most = quarters[0] > most ? quarters[0] : most;
+	return come_slower(search) ||
+		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
+}
+
+/* A curve with teeth: each of its bottoms lies above the one before. */
+static bool do_bottoms_rise(const struct search *search)
+{
+	const struct gmt_rise_curve *curve = search->curve;
+	uint64_t before = 0;
+	size_t bottoms = 0;
+
+	for (size_t i = search->first + 1; i < search->last; i++) {
+		uint64_t low = smaller(curve->low[i], curve->held[i]);
+
+		if (curve->held[i - 1] <= low || curve->held[i + 1] <= low)
+			continue;
+		if (bottoms && low <= before)
+			return false;
+		before = low;
+		bottoms++;
+	}
+	return bottoms >= LEAST_BOTTOMS;
+}
+
+/* Whether ups and downs may have made the rise: `height` of the teeth against it. */
+static bool is_sure(const struct search *search, uint64_t bytes, struct gmt_slope *ret_slope, bool *ret_sure)
+{
+	uint64_t height = height_of_teeth(search);
+
+	if (!gmt_slope_of(search->curve->held + search->first, search->last - search->first + 1, ret_slope))
+		return false;
+	*ret_sure = !height || (ret_slope->confidence >= SURE && bytes >= height / 2) || do_bottoms_rise(search);
+	return true;
+}
+
+/* Leaves out a beginning in which nothing was kept. */
+static void begin_late(struct search *search)
+{
+	size_t first = search->rises.items[0] - 1;
+
+	if (first > search->first) {
+		search->first = first;
+		find_rises(search);
+	}
+}
+
+static double rate_between(const struct search *search, size_t from, size_t to)
+{
+	return (double)rise_between(search, from, to) / (double)(to - from);
+}
+
+static bool are_alike(double a, double b, double tolerance)
+{
+	return a - b <= tolerance * a && b - a <= tolerance * a;
+}
+
+/*
+ * From rise to rise, so that neither the time before the first one counts nor that behind the last. Where it rose faster
+ * at the beginning, and evenly from then on, a window filled beside it: the even part counts. Where it rises faster and
+ * faster, the whole run does.
+ */
+static double rate_of(const struct search *search)
+{
+	const size_t *rises = search->rises.items;
+	size_t count = search->rises.count, last = rises[count - 1], third, fourth;
+	double mean = rate_between(search, rises[0], last), later;
+
+	/* A buffer that doubles has room for what is to come; what it has in all is what it came to until now. */
+	if (is_geometric(search))
+		return (double)search->kept.items[last] / (double)(search->last + 1);
+	if (count < MANY_RISES)
+		return mean;
+	third = rises[count / 2];
+	fourth = rises[count * 3 / 4];
+	later = rate_between(search, third, last);
+	if (are_alike(mean, later, 0.005) ||
+		!are_alike(rate_between(search, third, fourth), rate_between(search, fourth, last), 0.05))
+		return later > 1.2 * mean && search->is_from_start ? rate_between(search, 0, search->curve->count - 1) : mean;
+	return later;
+}
+
+/* Few rises, some of them in the warm-up: a buffer that doubles, a copy for each epoch. */
+static bool is_regular_from_start(struct search *search)
+{
+	search->first = 0;
+	find_rises(search);
+	return search->rises.count >= LEAST_RISES && search->rises.count <= FEW_RISES && are_regular(search);
+}
+
+static bool are_few(const struct search *search)
+{
+	return search->rises.count <= FEW_RISES && search->rises.count * 2 < search->last - search->first;
+}
+
+static enum gmt_rise_kind kind_of(struct search *search)
+{
+	bool is_late;
+
+	find_rises(search);
+	if (search->rises.count < LEAST_RISES)
+		return search->rises.count && is_regular_from_start(search) ? GMT_RISE_GROWS : GMT_RISE_NONE;
+	is_late = search->rises.items[0] - 1 - search->first > (search->last - search->first) / 4;
+	search->is_from_start = search->rises.items[0] == search->first + 1;
+	begin_late(search);
+	if (is_late && search->last - search->first < LATE_SAMPLES)
+		return GMT_RISE_NONE;
+	if (are_few(search))
+		return are_regular(search) ? GMT_RISE_GROWS : GMT_RISE_FILLS;
+	return tails_off(search) ? GMT_RISE_FILLS : GMT_RISE_GROWS;
+}
+
+/* In the range from first to last, which an unfinished tooth at its end is left out of. */
+static bool judge(struct search *search, struct gmt_rise *ret_rise)
+{
+	struct gmt_slope slope;
+	bool sure = false, had_tooth;
+	size_t bottom = last_bottom(search);
+
+	had_tooth = bottom > search->first;
+	if (had_tooth)
+		search->last = bottom;
+	ret_rise->kind = kind_of(search);
+	if (ret_rise->kind == GMT_RISE_GROWS || ret_rise->kind == GMT_RISE_FILLS) {
+		ret_rise->first = search->first;
+		while (!search->kept.items[ret_rise->onset] && ret_rise->onset < search->last)
+			ret_rise->onset++;
+		ret_rise->last = search->last;
+		ret_rise->last_rise = search->rises.items[search->rises.count - 1];
+		ret_rise->rises = search->rises.count;
+		ret_rise->are_few = are_few(search);
+		ret_rise->is_geometric = is_geometric(search);
+		ret_rise->bytes = rise_between(search, search->first, search->last);
+		ret_rise->per_sample = rate_of(search);
+		if (!is_sure(search, ret_rise->bytes, &slope, &sure))
+			return false;
+		if (!sure && ret_rise->kind == GMT_RISE_GROWS)
+			ret_rise->kind = GMT_RISE_NONE;
+	}
+	if (had_tooth && ret_rise->kind == GMT_RISE_NONE)
+		ret_rise->kind = GMT_RISE_ENDS;
+	return true;
+}
+
+static bool judge_with(struct search *search, uint64_t later_bytes, struct gmt_rise *ret_rise)
+{
+	const struct gmt_rise_curve *curve = search->curve;
+
+	*ret_rise = (struct gmt_rise){ 0 };
+	search->first = curve->first;
+	search->last = curve->count - 1 - curve->margin;
+	return find_kept(search, later_bytes) && judge(search, ret_rise);
+}
+
+bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise)
+{
+	struct search search = { .curve = curve };
+	struct gmt_rise until_then;
+	bool done = true;
+
+	*ret_rise = (struct gmt_rise){ 0 };
+	if (curve->count < curve->first + curve->margin + LEAST_RISES + 1)
+		return true;
+	done = judge_with(&search, curve->later_bytes, ret_rise);
+	/* What would have been growth, had the program not given it back. */
+	if (done && ret_rise->kind == GMT_RISE_NONE && curve->later_bytes < curve->held[curve->count - 1]) {
+		done = judge_with(&search, UINT64_MAX, &until_then);
+		if (done && until_then.kind == GMT_RISE_GROWS) {
+			*ret_rise = until_then;
+			ret_rise->kind = GMT_RISE_ENDS;
+		}
+	}
+	gmt_vec_fini(&search.kept);
+	gmt_vec_fini(&search.rises);
+	return done;
+}

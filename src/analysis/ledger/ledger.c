@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/ledger/ledger.h"
+
+#include <stddef.h>
+
+#include "base/budget.h"
+#include "reader/load/clock.h"
+
+enum { ANSWERS_A_UNIT = 16 }; /* that are looked at in the time of a unit */
+
+struct maker {
+	struct gmt_ledger *ledger;
+	const struct gmt_ledger_watch *watch;
+};
+
+const char *gmt_ledger_line_name(enum gmt_ledger_line line)
+{
+	static const char *const names[] = {
+#define GMT_LEDGER_LINE(NAME, name, text) name,
+#include "analysis/ledger/ledger_lines.def"
+#undef GMT_LEDGER_LINE
+	};
+
+	return names[line];
+}
+
+const char *gmt_ledger_line_text(enum gmt_ledger_line line)
+{
+	static const char *const texts[] = {
+#define GMT_LEDGER_LINE(NAME, name, text) text,
+#include "analysis/ledger/ledger_lines.def"
+#undef GMT_LEDGER_LINE
+	};
+
+	return texts[line];
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How well an answer fits a moment. */
+enum misfit {
+	FITS,     /* the process held the same */
+	DIFFERS,  /* it held something else, and the device has just as much more or less */
+	CHANGED,  /* it got or gave back something while it asked */
+	MISFIT,   /* what the device would have said then cannot be told from this */
+};
+
+/*
+ * What lies in a pool, or is kept for graphs, of an answer. Blocks come and go inside of what is reserved, which the
+ * device counts: as long as the blocks of the moment fit into it.
+ */
+static enum misfit cache_misfit(uint64_t before_bytes, uint64_t after_bytes, uint64_t now_bytes, bool known,
+	uint64_t reserved_bytes)
+{
+	if (before_bytes == now_bytes && after_bytes == now_bytes)
+		return FITS;
+	return known && reserved_bytes >= now_bytes ? DIFFERS : MISFIT;
+}
+
+static enum misfit misfit_of(const struct gmt_ledger_answer *answer, const struct gmt_ledger_sums *now)
+{
+	const struct gmt_sample *sample = &answer->sample;
+	enum misfit misfit = answer->before.steady_bytes != answer->after.steady_bytes ? CHANGED :
+		answer->after.steady_bytes != now->steady_bytes ? DIFFERS : FITS;
+	enum misfit pools = cache_misfit(answer->before.pool_bytes, answer->after.pool_bytes, now->pool_bytes,
+		sample->known & GMT_SAMPLE_POOLS, sample->pool_reserved_bytes);
+	enum misfit graphs = cache_misfit(answer->before.graph_bytes, answer->after.graph_bytes, now->graph_bytes,
+		sample->known & GMT_SAMPLE_GRAPHS, sample->graph_reserved_bytes);
+
+	misfit = pools > misfit ? pools : misfit;
+	return graphs > misfit ? graphs : misfit;
+}
+
+/* What one answer says of a moment, and, if it lacks a part, what another one says that is as good. */
+struct answers {
+	const struct gmt_ledger_answer *driver, *processes, *pools, *graphs; /* NULL: nobody says */
+	enum misfit misfit;
+};
+
+/*
+ * The nearest answer of those that fit best, with these parts; NULL when there is none. With `like`, one that says the
+ * same of the device, and fits as well as can be.
+ */
+static const struct gmt_ledger_answer *find_answer(const struct maker *maker, int16_t device, unsigned parts,
+	const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like, enum misfit *ret_misfit)
+{
+	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
+	const struct gmt_ledger_answer *best = NULL;
+
+	*ret_misfit = like ? DIFFERS : MISFIT;
+	/* A file can have many devices, and many answers. */
+	if (!gmt_budget_spend(maker->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
+		return NULL;
+	for (size_t i = 0; i < maker->watch->answers.count; i++) {
+		const struct gmt_ledger_answer *answer = &maker->watch->answers.items[i];
+		enum misfit misfit;
+
+		if (answer->sample.device != (uint16_t)device || (answer->sample.known & parts) != parts ||
+			(like && (answer->sample.free_bytes != like->sample.free_bytes ||
+				answer->sample.total_bytes != like->sample.total_bytes)))
+			continue;
+		misfit = misfit_of(answer, &now);
+		if (misfit < *ret_misfit || (best && misfit == *ret_misfit &&
+				distance(answer->sample.stamp, holding->stamp) < distance(best->sample.stamp, holding->stamp))) {
+			best = answer;
+			*ret_misfit = misfit;
+		}
+	}
+	return best;
+}
+
+static const struct gmt_ledger_answer *find_part(const struct maker *maker, int16_t device, unsigned part,
+	const struct gmt_ledger_holding *holding, const struct answers *answers)
+{
+	enum misfit misfit;
+
+	if (!answers->driver || answers->driver->sample.known & part)
+		return answers->driver;
+	return answers->misfit ? NULL :
+		find_answer(maker, device, GMT_SAMPLE_DRIVER | part, holding, answers->driver, &misfit);
+}
+
+static struct answers find_answers(const struct maker *maker, int16_t device, const struct gmt_ledger_holding *holding)
+{
+	struct answers answers = { 0 };
+
+	answers.driver = find_answer(maker, device, GMT_SAMPLE_DRIVER, holding, NULL, &answers.misfit);
+	answers.processes = find_part(maker, device, GMT_SAMPLE_PROCESSES, holding, &answers);
+	answers.pools = find_part(maker, device, GMT_SAMPLE_POOLS, holding, &answers);
+	answers.graphs = find_part(maker, device, GMT_SAMPLE_GRAPHS, holding, &answers);
+	return answers;
+}
+
+static void set(struct gmt_ledger_entry *entry, enum gmt_ledger_line line, uint64_t bytes, bool known)
+{
+	entry->lines[line] = (int64_t)bytes;
+	entry->known[line] = known;
+}
+
+/* Which part of a space PyTorch's allocator has: told by the stacks, or, without any, by its own total. */
+static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned space)
+{
+	if (holding->knows_segments || space != GMT_SPACE_DEVICE)
+		return holding->segments[space];
+	return smaller(holding->told_reserved_bytes, holding->bytes[space] - holding->arenas[space]);
+}
+
+static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
+{
+	uint64_t reserved = segments_in(holding, GMT_SPACE_DEVICE) + segments_in(holding, GMT_SPACE_VMM);
+	/* An allocator that tells nothing keeps nothing: PYTORCH_NO_CUDA_MEMORY_CACHING. */
+	uint64_t live = holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
+	bool known = reserved || holding->told_reserved_bytes;
+
+	set(entry, GMT_LEDGER_TORCH_LIVE, live, known);
+	set(entry, GMT_LEDGER_TORCH_CACHED, reserved - live, known);
+	/* It reports what it rounded up to, not what it was asked for. */
+	set(entry, GMT_LEDGER_TORCH_ROUNDING, 0, false);
+	set(entry, GMT_LEDGER_ARENAS, holding->arenas[GMT_SPACE_DEVICE] + holding->arenas[GMT_SPACE_VMM], true);
+	set(entry, GMT_LEDGER_DEVICE, holding->bytes[GMT_SPACE_DEVICE] - segments_in(holding, GMT_SPACE_DEVICE) -
+		holding->arenas[GMT_SPACE_DEVICE], true);
+	set(entry, GMT_LEDGER_VMM, holding->bytes[GMT_SPACE_VMM] - segments_in(holding, GMT_SPACE_VMM) -
+		holding->arenas[GMT_SPACE_VMM], true);
+	set(entry, GMT_LEDGER_ARRAY, holding->bytes[GMT_SPACE_ARRAY], true);
+}
+
+/* What has blocks inside and keeps more than they are: the driver says how much. */
+static void fill_cache(struct gmt_ledger_entry *entry, enum gmt_ledger_line used, enum gmt_ledger_line cached,
+	uint64_t live_bytes, bool known, uint64_t reserved_bytes)
+{
+	uint64_t used_bytes = known ? smaller(live_bytes, reserved_bytes) : live_bytes;
+
+	set(entry, used, used_bytes, true);
+	set(entry, cached, known ? reserved_bytes - used_bytes : 0, known);
+}
+
+static void fill_caches(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
+	const struct answers *answers)
+{
+	const struct gmt_ledger_answer *pools = answers->pools, *graphs = answers->graphs;
+
+	fill_cache(entry, GMT_LEDGER_POOL_USED, GMT_LEDGER_POOL_CACHED, holding->bytes[GMT_SPACE_POOL], pools,
+		pools ? pools->sample.pool_reserved_bytes : 0);
+	fill_cache(entry, GMT_LEDGER_GRAPH_USED, GMT_LEDGER_GRAPH_CACHED, holding->bytes[GMT_SPACE_GRAPH], graphs,
+		graphs ? graphs->sample.graph_reserved_bytes : 0);
+}
+
+/* What was measured as nothing was not measured: a context is never free. */
+static void fill_driver(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
+{
+	uint64_t contexts = holding->bytes[GMT_SPACE_CONTEXT];
+
+	set(entry, GMT_LEDGER_CONTEXTS, contexts, contexts);
+	set(entry, GMT_LEDGER_MODULES, holding->bytes[GMT_SPACE_MODULE], true);
+	set(entry, GMT_LEDGER_LIMITS, holding->bytes[GMT_SPACE_LIMIT], true);
+}
+
+static int64_t sum_of(const struct gmt_ledger_entry *entry)
+{
+	uint64_t sum = 0;
+
+	/* Wrapping on purpose: a damaged file must not be undefined behaviour. */
+	for (unsigned line = 0; line < GMT_LEDGER_LINES; line++)
+		sum += (uint64_t)entry->lines[line];
+	return (int64_t)sum;
+}
+
+/*
+ * What NVML says of this process and of others. It counts by itself, and may be late: what is more than the driver says
+ * is in use is not believed.
+ */
+static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
+	const struct answers *answers)
+{
+	const struct gmt_ledger_answer *answer = answers->processes;
+	int64_t moved, own;
+
+	if (!answer)
+		return;
+	moved = (int64_t)(gmt_ledger_sums(holding).steady_bytes - answer->after.steady_bytes);
+	own = (int64_t)(answer->sample.process_bytes + (uint64_t)moved - (uint64_t)sum_of(entry));
+	set(entry, GMT_LEDGER_RUNTIME, own > 0 ? (uint64_t)own : 0, true);
+	set(entry, GMT_LEDGER_OTHER_PROCESSES, answer->sample.others_bytes, true);
+	if (entry->has_answer && (int64_t)(entry->used_bytes - (uint64_t)sum_of(entry)) < 0) {
+		set(entry, GMT_LEDGER_RUNTIME, 0, false);
+		set(entry, GMT_LEDGER_OTHER_PROCESSES, 0, false);
+	}
+}
+
+/* What the device said, moved by what the process has more or less than then. */
+static void fill_used(const struct maker *maker, struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding,
+	const struct answers *answers)
+{
+	const struct gmt_ledger_answer *answer = answers->driver;
+	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
+	uint64_t moved;
+
+	if (!answer)
+		return;
+	moved = now.steady_bytes - answer->after.steady_bytes;
+	entry->has_answer = true;
+	entry->is_moved = moved || answers->misfit == DIFFERS;
+	entry->answer_time_ns = gmt_clock_time_ns(maker->watch->snapshot, answer->sample.stamp);
+	entry->total_bytes = answer->sample.total_bytes;
+	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;
+}
+
+/*
+ * NVML's answer may be of another moment than the driver's. Where it says more than is in use, what it says of processes does not
+ * count.
+ */
+static void drop_stale_processes(struct gmt_ledger_entry *entry)
+{
+	if ((uint64_t)sum_of(entry) <= entry->used_bytes || !entry->known[GMT_LEDGER_OTHER_PROCESSES])
+		return;
+	set(entry, GMT_LEDGER_RUNTIME, 0, false);
+	set(entry, GMT_LEDGER_OTHER_PROCESSES, 0, false);
+}
+
+static bool add_entry(const struct maker *maker, const struct gmt_ledger_entry *about,
+	const struct gmt_ledger_holding *holding)
+{
+	struct gmt_ledger_entry *entry = gmt_vec_push(&maker->ledger->entries);
+	struct answers answers;
+
+	if (!entry)
+		return false;
+	*entry = *about;
+	answers = find_answers(maker, entry->device, holding);
+	fill_torch(entry, holding);
+	fill_caches(entry, holding, &answers);
+	fill_driver(entry, holding);
+	fill_used(maker, entry, holding, &answers);
+	fill_processes(entry, holding, &answers);
+	entry->managed_bytes = holding->bytes[GMT_SPACE_MANAGED];
+	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++)
+		if (gmt_space_layer(space) == GMT_LAYER_IMPORTED)
+			entry->imported_bytes += holding->bytes[space];
+	if (entry->has_answer)
+		drop_stale_processes(entry);
+	if (entry->has_answer)
+		set(entry, GMT_LEDGER_UNEXPLAINED, entry->used_bytes - (uint64_t)sum_of(entry), true);
+	else
+		entry->used_bytes = (uint64_t)sum_of(entry);
+	return true;
+}
+
+static bool add_refusals(const struct maker *maker, const struct gmt_ooms *ooms, int16_t device)
+{
+	const struct gmt_ledger_watch *watch = maker->watch;
+
+	for (size_t i = 0; i < ooms->rows.count; i++) {
+		const struct gmt_oom_row *row = &ooms->rows.items[i];
+		struct gmt_ledger_entry about = {
+			.moment = GMT_LEDGER_AT_REFUSAL, .oom = i, .device = device, .time_ns = row->time_ns,
+		};
+		size_t at = 0;
+
+		if (row->device != device)
+			continue;
+		while (at < watch->refusals.count && (watch->refusals.items[at].stamp != row->stamp ||
+			watch->refusal_devices.items[at] != device))
+			at++;
+		if (at < watch->refusals.count && !add_entry(maker, &about, &watch->refusals.items[at]))
+			return false;
+	}
+	return true;
+}
+
+static bool add_device(const struct maker *maker, const struct gmt_ledger_device *device,
+	const struct gmt_ooms *ooms, const struct gmt_replay *replay)
+{
+	struct gmt_ledger_entry about = {
+		.moment = GMT_LEDGER_AT_END, .device = device->device, .time_ns = replay->end_time_ns,
+	};
+	struct gmt_ledger_holding end = device->end;
+
+	end.stamp = maker->watch->end_stamp;
+	if (end.stamp != UINT64_MAX)
+		about.time_ns = gmt_clock_time_ns(maker->watch->snapshot, end.stamp);
+	if (!add_entry(maker, &about, &end))
+		return false;
+	about.moment = GMT_LEDGER_AT_PEAK;
+	about.time_ns = gmt_clock_time_ns(maker->watch->snapshot, device->peak.stamp);
+	if (device->peak_bytes && !add_entry(maker, &about, &device->peak))
+		return false;
+	return add_refusals(maker, ooms, device->device);
+}
+
+enum gmt_status gmt_ledger_init(struct gmt_ledger *ret_ledger, const struct gmt_ledger_watch *watch,
+	const struct gmt_ooms *ooms, const struct gmt_replay *replay, struct gmt_error *error)
+{
+	struct maker maker = { ret_ledger, watch };
+
+	for (size_t i = 0; i < watch->devices.count; i++) {
+		if (!add_device(&maker, &watch->devices.items[i], ooms, replay)) {
+			gmt_ledger_fini(ret_ledger);
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		}
+	}
+	return GMT_OK;
+}
+
+const struct gmt_ledger_entry *gmt_ledger_find(const struct gmt_ledger *ledger, int32_t device,
+	enum gmt_ledger_moment moment, size_t oom)
+{
+	for (size_t i = 0; i < ledger->entries.count; i++) {
+		const struct gmt_ledger_entry *entry = &ledger->entries.items[i];
+
+		if (entry->device == device && entry->moment == moment &&
+			(moment != GMT_LEDGER_AT_REFUSAL || entry->oom == oom))
+			return entry;
+	}
+	return NULL;
+}
+
+void gmt_ledger_fini(struct gmt_ledger *ledger)
+{
+	gmt_vec_fini(&ledger->entries);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/oom/oom_moment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* With more live blocks than that, gaps are not looked for: a file may say anything. */
+enum { MAX_BLOCKS_WALKED = 1 << 19 };
+
+struct range {
+	uint64_t start, end;
+	bool is_of_graph; /* a segment in a private pool of a CUDA graph */
+};
+
+struct ranges {
+	GMT_VEC(struct range) items;
+};
+
+static void fill_cache(struct gmt_oom_row *row, const struct gmt_books_account *torch,
+	const struct gmt_snapshot_event *event)
+{
+	struct gmt_snapshot_totals totals;
+	uint64_t allocated;
+
+	if (gmt_snapshot_totals(event, &totals)) {
+		row->has_cache = true;
+		row->reserved_bytes = totals.reserved_bytes;
+		allocated = totals.allocated_bytes;
+	} else if (torch && torch->has_totals) {
+		row->has_cache = true;
+		row->reserved_bytes = torch->told_reserved_bytes;
+		allocated = torch->told_allocated_bytes;
+	} else {
+		return;
+	}
+	row->cached_bytes = row->reserved_bytes > allocated ? row->reserved_bytes - allocated : 0;
+}
+
+/* Keeps the holders sorted, largest first. */
+static void note_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_books_site *site)
+{
+	uint32_t place = row->holder_count;
+
+	while (place && row->holders[place - 1].bytes < site->live_bytes)
+		place--;
+	if (place == GMT_OOMS_HOLDERS)
+		return;
+	if (row->holder_count < GMT_OOMS_HOLDERS)
+		row->holder_count++;
+	memmove(&row->holders[place + 1], &row->holders[place],
+		(row->holder_count - 1 - place) * sizeof(*row->holders));
+	row->holders[place] = (struct gmt_oom_holder){ id, site->live_bytes, site->live_blocks };
+}
+
+static void fill_holders(struct gmt_oom_row *row, const struct gmt_books *books,
+	const struct gmt_books_account *account)
+{
+	row->holders_layer = account->layer;
+	row->held_bytes = account->live_bytes;
+	for (uint32_t id = 0; id < books->sites.count; id++) {
+		const struct gmt_books_site *site = &books->sites.items[id];
+
+		if (site->live_bytes && &books->accounts.items[site->account] == account)
+			note_holder(row, id, site);
+	}
+}
+
+static int by_start(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+/* The live blocks of one account, by address. */
+static bool collect(const struct gmt_books *books, const struct gmt_books_account *account,
+	struct ranges *ret_ranges)
+{
+	struct gmt_books_place place;
+	size_t cursor = 0;
+
+	while (gmt_books_next_block(books, account->layer, &cursor, &place)) {
+		const struct gmt_books_site *site = &books->sites.items[place.block.site];
+		uint64_t size_bytes = place.block.size_bytes;
+
+		if (&books->accounts.items[site->account] != account ||
+			gmt_space_realm(books->spaces.items[site->space].space) != GMT_REALM_ADDRESS)
+			continue;
+
+		struct range *range = gmt_vec_push(&ret_ranges->items);
+		if (!range)
+			return false;
+		range->start = place.address;
+		range->end = place.address > UINT64_MAX - size_bytes ? UINT64_MAX : place.address + size_bytes;
+	}
+	if (ret_ranges->items.count)
+		qsort(ret_ranges->items.items, ret_ranges->items.count, sizeof(struct range), by_start);
+	return true;
+}
+
+/* What is free in segments. */
+struct gaps {
+	uint64_t largest_bytes;     /* beside blocks, where the request could use it */
+	uint64_t usable_bytes;      /* likewise, the sum */
+	uint64_t graph_bytes;       /* in private pools of graphs, beside blocks */
+	uint64_t graph_empty_bytes; /* likewise, in empty segments */
+	uint64_t block_bytes;       /* of blocks in segments */
+	bool has_block;
+};
+
+static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t bytes, bool in_capture)
+{
+	gaps->graph_bytes += segment->is_of_graph ? bytes : 0;
+	if (segment->is_of_graph != in_capture)
+		return;
+	gaps->usable_bytes += bytes;
+	if (bytes > gaps->largest_bytes)
+		gaps->largest_bytes = bytes;
+}
+
+/* A segment is memory from the driver that a block of PyTorch's lies in; what none covers is a gap. */
+static struct gaps find_gaps(const struct ranges *driver, const struct ranges *torch, bool in_capture)
+{
+	struct gaps gaps = { 0 };
+	size_t next = 0;
+
+	for (size_t i = 0; i < driver->items.count; i++) {
+		const struct range *segment = &driver->items.items[i];
+		uint64_t covered = segment->start;
+		bool has_block = false;
+
+		while (next < torch->items.count && torch->items.items[next].start < segment->start)
+			next++;
+		for (; next < torch->items.count && torch->items.items[next].start < segment->end; next++) {
+			const struct range *block = &torch->items.items[next];
+
+			has_block = true;
+			gaps.block_bytes += block->end - block->start;
+			if (block->start > covered)
+				note_gap(&gaps, segment, block->start - covered, in_capture);
+			covered = block->end > covered ? block->end : covered;
+		}
+		gaps.has_block |= has_block;
+		if (has_block && segment->end > covered)
+			note_gap(&gaps, segment, segment->end - covered, in_capture);
+		if (!has_block && segment->is_of_graph)
+			gaps.graph_empty_bytes += segment->end - segment->start;
+	}
+	return gaps;
+}
+
+/* What came from the driver, in the order of addresses; pages that lie side by side are one. */
+static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct ranges *ret_ranges)
+{
+	const struct gmt_allocator_memory *memory = &ooms->memory;
+	const struct gmt_allocator_segment *before = NULL;
+
+	for (size_t p = 0; p < memory->places.pages.count; p++) {
+		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
+
+		for (size_t i = 0; i < page->count; i++) {
+			const struct gmt_allocator_segment *segment = &memory->table.items[page->entries[i].value];
+			struct range *range;
+
+			if (segment->device != device)
+				continue;
+			if (!gmt_allocator_memory_goes_on(before, segment)) {
+				range = gmt_vec_push(&ret_ranges->items);
+				if (!range)
+					return false;
+				range->start = segment->address;
+				range->is_of_graph = gmt_spans_have(&ooms->captures, segment->stamp);
+			}
+			range = &ret_ranges->items.items[ret_ranges->items.count - 1];
+			range->end = segment->size_bytes > UINT64_MAX - segment->address ? UINT64_MAX :
+				segment->address + segment->size_bytes;
+			before = segment;
+		}
+	}
+	return true;
+}
+
+static uint64_t at_most(uint64_t bytes, uint64_t most)
+{
+	return bytes < most ? bytes : most;
+}
+
+/*
+ * Before PyTorch fails it looks for a gap and gives back all empty segments that it may. So an empty segment that is left is in a
+ * pool that the request has no part in. A request in a capture has part in the pools of graphs alone.
+ */
+static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool in_capture)
+{
+	uint64_t empty_bytes;
+
+	row->has_hole = gaps->has_block;
+	row->hole_bytes = gaps->largest_bytes;
+	/* Else blocks lie in segments of which nothing is known. */
+	row->knows_usable = row->has_cache && gaps->block_bytes == row->reserved_bytes - row->cached_bytes;
+	if (!row->knows_usable)
+		return;
+	row->usable_bytes = at_most(gaps->usable_bytes, row->cached_bytes);
+	row->graph_bytes = at_most(gaps->graph_bytes, row->cached_bytes);
+	empty_bytes = at_most(gaps->graph_empty_bytes, row->cached_bytes - row->graph_bytes);
+	row->graph_bytes += empty_bytes;
+	if (in_capture)
+		row->usable_bytes = row->graph_bytes;
+}
+
+static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+	const struct gmt_books_account *torch)
+{
+	struct ranges driver = { 0 }, blocks = { 0 };
+	bool in_capture = gmt_spans_have(&ooms->captures, row->stamp);
+
+	if (gmt_books_block_count(books) > MAX_BLOCKS_WALKED)
+		return true;
+
+	bool done = collect_memory(ooms, (int16_t)row->device, &driver) && collect(books, torch, &blocks);
+	if (done) {
+		struct gaps gaps = find_gaps(&driver, &blocks, in_capture);
+
+		fill_usable(row, &gaps, in_capture);
+	}
+	gmt_vec_fini(&driver.items);
+	gmt_vec_fini(&blocks.items);
+	return done;
+}
+
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+	const struct gmt_snapshot_event *event)
+{
+	int16_t device = (int16_t)row->device;
+	const struct gmt_books_account *own = gmt_books_find_account(books, (uint8_t)row->layer, device),
+		*cuda = gmt_books_find_account(books, GMT_LAYER_CUDA, device),
+		*torch = gmt_books_find_account(books, GMT_LAYER_TORCH, device);
+
+	row->holders_layer = row->layer;
+	row->live_bytes = own ? own->live_bytes : 0;
+	row->cuda_bytes = cuda ? cuda->live_bytes : 0;
+	fill_cache(row, torch, event);
+	if (torch && torch->live_blocks)
+		own = torch;
+	if (own)
+		fill_holders(row, books, own);
+	/* A retry gave up the gaps that mattered: whole segments. */
+	if (!row->recovered && cuda && torch && !fill_gaps(row, ooms, books, torch))
+		return false;
+	/* The cache is PyTorch's alone; a retry was PyTorch's. */
+	if (row->layer != GMT_LAYER_TORCH && !row->recovered) {
+		row->knows_usable = true;
+		row->usable_bytes = 0;
+	}
+	return true;
+}

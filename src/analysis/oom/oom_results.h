@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_OOM_OOM_RESULTS_H
+#define GMT_ANALYSIS_OOM_OOM_RESULTS_H
+
+/* What became of each refusal for lack of memory (accounting/oom_outcomes.h; the rules are in ooms.h). A pure function of events. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "containers/vec.h"
+#include "accounting/oom_outcomes.h"
+#include "reader/load/snapshot.h"
+
+struct gmt_oom_refusal {
+	size_t event; /* number, in order of time */
+	uint32_t parts; /* refusals by the driver that this one stands for */
+	uint8_t fate; /* enum gmt_fate */
+};
+
+struct gmt_oom_fates {
+	GMT_VEC(struct gmt_oom_refusal) refusals; /* in order of time */
+};
+
+/* Of the first `count` events. False: out of memory; the caller ends `ret_fates` (zeroed) either way. */
+bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapshot *snapshot, size_t count);
+
+void gmt_oom_fates_fini(struct gmt_oom_fates *fates);
+
+#endif

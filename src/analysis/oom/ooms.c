@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/oom/ooms.h"
+
+#include "analysis/oom/oom_results.h"
+#include "analysis/oom/oom_moment.h"
+#include "reader/load/clock.h"
+
+bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
+{
+	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_fates_is_one(event->layer, event->result);
+}
+
+uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
+{
+	return row->knows_usable ? row->usable_bytes : row->cached_bytes;
+}
+
+bool gmt_oom_would_fit(const struct gmt_oom_row *row)
+{
+	if (!row->has_driver)
+		return false;
+	return row->requested_bytes <= row->free_bytes ||
+		row->requested_bytes - row->free_bytes <= gmt_oom_usable_bytes(row);
+}
+
+static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal)
+{
+	struct gmt_snapshot_event event = gmt_snapshot_event(ooms->snapshot, refusal->event);
+	struct gmt_oom_row *row = gmt_vec_push(&ooms->rows);
+
+	if (!row)
+		return false;
+	*row = (struct gmt_oom_row){
+		.event = refusal->event,
+		.stamp = event.stamp,
+		.time_ns = gmt_clock_time_ns(ooms->snapshot, event.stamp),
+		.layer = event.layer,
+		.device = gmt_space_side(event.space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event.device,
+		.requested_bytes = event.size_bytes,
+		.recovered = refusal->fate == GMT_FATE_RETRY,
+		.driver_refusals = refusal->parts,
+	};
+	return true;
+}
+
+/* Rows are found by stamp; two threads may share one. */
+static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
+{
+	size_t low = 0, high = ooms->rows.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ooms->rows.items[middle].stamp < oom->stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < ooms->rows.count && ooms->rows.items[low].stamp == oom->stamp; low++) {
+		struct gmt_oom_row *row = &ooms->rows.items[low];
+
+		if (gmt_snapshot_event(ooms->snapshot, row->event).thread != oom->thread ||
+			row->device != oom->device || !oom->total_bytes)
+			continue;
+		row->has_driver = true;
+		row->free_bytes = oom->free_bytes;
+		row->total_bytes = oom->total_bytes;
+	}
+}
+
+/* Of each fate the last ones get a row, and the first failure: the later ones may come of it. */
+static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_fates *fates)
+{
+	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
+
+	for (size_t i = 0; i < fates->refusals.count; i++)
+		if (fates->refusals.items[i].fate != GMT_FATE_PART)
+			counts[fates->refusals.items[i].fate]++;
+	for (size_t i = 0; i < fates->refusals.count; i++) {
+		const struct gmt_oom_refusal *refusal = &fates->refusals.items[i];
+
+		if (refusal->fate == GMT_FATE_PART)
+			continue;
+
+		uint64_t number = seen[refusal->fate]++;
+		if ((refusal->fate == GMT_FATE_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
+			if (!add_row(ooms, refusal))
+				return false;
+		} else {
+			ooms->left_out++;
+		}
+	}
+	ooms->failures = counts[GMT_FATE_FAILED];
+	ooms->retries = counts[GMT_FATE_RETRY];
+	return true;
+}
+
+/* Of those that were folded there are counts, by site. */
+static void add_folded(struct gmt_ooms *ooms, uint64_t until_ns)
+{
+	const struct gmt_past *past = &ooms->snapshot->past;
+
+	if (!past->has_fold || gmt_clock_time_ns(ooms->snapshot, past->fold.stamp) > until_ns)
+		return;
+	for (size_t i = 0; i < past->sites.count; i++)
+		ooms->folded_failures = gmt_books_sum(ooms->folded_failures, past->sites.items[i].oom_count);
+	ooms->folded_retries = past->fold.oom_retries;
+	ooms->failures = gmt_books_sum(ooms->failures, ooms->folded_failures);
+	ooms->retries = gmt_books_sum(ooms->retries, ooms->folded_retries);
+	ooms->left_out = gmt_books_sum(ooms->left_out, gmt_books_sum(ooms->folded_failures, ooms->folded_retries));
+}
+
+enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
+	uint64_t until_ns, struct gmt_error *error)
+{
+	struct gmt_oom_fates fates = { 0 };
+
+	ret_ooms->snapshot = snapshot;
+
+	bool done = gmt_oom_fates_find(&fates, snapshot, gmt_replay_count(snapshot, until_ns)) &&
+		add_rows(ret_ooms, &fates) &&
+		gmt_spans_read(&ret_ooms->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED);
+	gmt_oom_fates_fini(&fates);
+	if (!done) {
+		gmt_ooms_fini(ret_ooms);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	add_folded(ret_ooms, until_ns);
+	for (size_t i = 0; i < snapshot->ooms.count; i++)
+		note_driver(ret_ooms, &snapshot->ooms.items[i]);
+	return GMT_OK;
+}
+
+/* What the driver gave is followed until the last row. */
+static bool before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	size_t index)
+{
+	struct gmt_ooms *ooms = user;
+	uint64_t size_bytes = event->size_bytes;
+	struct gmt_allocator_segment *mapped;
+
+	if (ooms->next == ooms->rows.count)
+		return true;
+	while (event->kind == GMT_KIND_UNMAP &&
+		(mapped = gmt_allocator_memory_mapped_in(&ooms->memory, event->address, size_bytes))) {
+		size_bytes = mapped->address - event->address;
+		gmt_allocator_memory_remove(&ooms->memory, mapped);
+	}
+	if (!gmt_allocator_memory_see(&ooms->memory, event))
+		return false;
+	return ooms->rows.items[ooms->next].event != index ||
+		gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms, &replay->books, event);
+}
+
+static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
+{
+	const struct gmt_books *books = &replay->books;
+	struct gmt_ooms *ooms = user;
+
+	return ooms->next == ooms->rows.count || !gmt_allocator_memory_has_address(event) ||
+		gmt_allocator_memory_add(&ooms->memory, event,
+			books->accounts.items[books->sites.items[site].account].device, site);
+}
+
+static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct gmt_ooms *ooms = user;
+	struct gmt_allocator_segment *segment;
+
+	(void)replay;
+	(void)block;
+	if (ooms->next == ooms->rows.count || !gmt_allocator_memory_has_address(event))
+		return true;
+	segment = gmt_allocator_memory_at(&ooms->memory, event->address);
+	if (segment && !segment->memory)
+		gmt_allocator_memory_remove(&ooms->memory, segment);
+	return true;
+}
+
+static bool mapped(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	uint64_t number)
+{
+	struct gmt_ooms *ooms = user;
+
+	(void)replay;
+	return ooms->next == ooms->rows.count || !gmt_allocator_memory_is_mappable(event) ||
+		gmt_allocator_memory_map(&ooms->memory, event, number);
+}
+
+/* The sites of refusals are known once they are booked. */
+static bool finished(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_ooms *ooms = user;
+	size_t refusal = 0;
+
+	for (size_t i = 0; i < ooms->rows.count; i++) {
+		struct gmt_oom_row *row = &ooms->rows.items[i];
+
+		while (refusal < replay->refusals.count && replay->refusals.items[refusal].event < row->event)
+			refusal++;
+		if (refusal == replay->refusals.count)
+			break;
+		row->site = replay->refusals.items[refusal].site;
+		row->stack = replay->site_stacks.items[row->site];
+	}
+	return true;
+}
+
+struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms)
+{
+	/* Where nothing was refused there is nothing to watch for. */
+	if (!ooms->rows.count)
+		return (struct gmt_replay_observer){ 0 };
+	return (struct gmt_replay_observer){
+		.before = before, .quiet_until = &gmt_replay_quiet,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC_FAILED) | GMT_REPLAY_KIND(UNMAP) | GMT_REPLAY_KIND(CREATE) |
+			GMT_REPLAY_KIND(DESTROY),
+		.began = began, .ended = ended, .mapped = mapped, .finished = finished, .user = ooms,
+	};
+}
+
+void gmt_ooms_fini(struct gmt_ooms *ooms)
+{
+	gmt_vec_fini(&ooms->rows);
+	gmt_allocator_memory_fini(&ooms->memory);
+	gmt_spans_fini(&ooms->captures);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/recording/event_counts.h"
+
+#include <stdlib.h>
+
+static bool count_event(struct gmt_census *census, struct gmt_map *apis, struct gmt_map *threads,
+	const struct gmt_snapshot_event *event)
+{
+	uint64_t api, thread;
+
+	if (!gmt_map_find(apis, event->api, &api)) {
+		api = census->apis.count;
+		if (!gmt_vec_reserve(&census->apis, 1) || !gmt_map_put(apis, event->api, api))
+			return false;
+		census->apis.items[census->apis.count++] = (struct gmt_census_api){ .api = event->api };
+	}
+	if (!gmt_map_find(threads, event->thread, &thread)) {
+		thread = census->threads.count;
+		if (!gmt_vec_reserve(&census->threads, 1) || !gmt_map_put(threads, event->thread, thread))
+			return false;
+		census->threads.items[census->threads.count++] =
+			(struct gmt_census_thread){ .thread = event->thread };
+	}
+	census->apis.items[api].counts[0]++;
+	census->apis.items[api].counts[event->kind]++;
+	census->threads.items[thread].events++;
+	return true;
+}
+
+static int most_called_first(const void *left, const void *right)
+{
+	const struct gmt_census_api *a = left, *b = right;
+
+	if (a->counts[0] != b->counts[0])
+		return a->counts[0] > b->counts[0] ? -1 : 1;
+	return (a->api > b->api) - (a->api < b->api);
+}
+
+static int busiest_first(const void *left, const void *right)
+{
+	const struct gmt_census_thread *a = left, *b = right;
+
+	if (a->events != b->events)
+		return a->events > b->events ? -1 : 1;
+	return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_snapshot *snapshot,
+	struct gmt_error *error)
+{
+	struct gmt_map apis = { 0 }, threads = { 0 };
+	struct gmt_events_reader reader;
+	bool done = gmt_events_reader_init(&reader, &snapshot->events, 0);
+
+	for (size_t i = 0; i < snapshot->events.count && done; i++)
+		done = count_event(ret_census, &apis, &threads, gmt_events_at(&reader, i));
+	gmt_events_reader_fini(&reader);
+	gmt_map_fini(&apis);
+	gmt_map_fini(&threads);
+	if (!done) {
+		gmt_census_fini(ret_census);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	if (ret_census->apis.count)
+		qsort(ret_census->apis.items, ret_census->apis.count, sizeof(*ret_census->apis.items),
+			most_called_first);
+	if (ret_census->threads.count)
+		qsort(ret_census->threads.items, ret_census->threads.count,
+			sizeof(*ret_census->threads.items), busiest_first);
+	return GMT_OK;
+}
+
+void gmt_census_fini(struct gmt_census *census)
+{
+	gmt_vec_fini(&census->apis);
+	gmt_vec_fini(&census->threads);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/recording/warnings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "analysis/allocator/arenas.h"
+#include "base/budget.h"
+#include "base/text.h"
+#include "reader/load/clock.h"
+#include "shared_memory/drops.h"
+
+/* One line for each thread and reason, up to this. */
+enum { DROPS_SHOWN = 20 };
+
+struct lister {
+	struct gmt_caveats *caveats;
+	bool failed;
+};
+
+static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+
+	char *text = gmt_arena_vprint(&lister->caveats->arena, format, arguments);
+
+	va_end(arguments);
+
+	struct gmt_caveat *caveat = text ? gmt_vec_push(&lister->caveats->rows) : NULL;
+	if (caveat)
+		*caveat = (struct gmt_caveat){ kind, text };
+	else
+		lister->failed = true;
+}
+
+/* Parts of the work that were more than the recording may cause. */
+static void judge_work(struct lister *lister)
+{
+	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
+		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
+			add(lister, GMT_CAVEAT_INCOMPLETE, "%s is left out: a file of this size may not cause more work",
+				gmt_budget_part_text((enum gmt_budget_part)part));
+}
+
+static void judge_recording(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	if (snapshot->damaged)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "the file is damaged: %s; all before that is reported",
+			snapshot->damage);
+	else if (snapshot->recording_pid)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "in progress: process %" PRIu32 " still records; what the file has so far is reported",
+			snapshot->recording_pid);
+	else if (!snapshot->has_end)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"the recording has no end: the process was killed, or is still running");
+	if (snapshot->counts_differ)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"events are missing: the file says it holds %s, it holds %s",
+			gmt_text_count(snapshot->promised_events).text,
+			gmt_text_count(snapshot->seen_events).text);
+	for (size_t i = 0; i < snapshot->drops.count && i < DROPS_SHOWN; i++) {
+		const struct gmt_snapshot_drop *drop = &snapshot->drops.items[i];
+		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, drop->thread);
+
+		if (drop->count)
+			add(lister, GMT_CAVEAT_INCOMPLETE, "%s events were lost: %.200s (thread %.64s)",
+				gmt_text_count(drop->count).text, drop->reason,
+				thread ? thread->name.text : "not known");
+	}
+	if (snapshot->drops.count > DROPS_SHOWN)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "events were lost in %s more ways; in all %s",
+			gmt_text_count(snapshot->drops.count - DROPS_SHOWN).text,
+			gmt_text_count(gmt_snapshot_dropped(snapshot)).text);
+	if (snapshot->unknown_events)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"%s events are of a kind that this version does not know, and left out",
+			gmt_text_count(snapshot->unknown_events).text);
+}
+
+/* What the losses do to what a report shows. */
+static void judge_effects(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0, [GMT_EFFECT_NONE] = 0, [GMT_EFFECT_TOO_FEW] = 0, [GMT_EFFECT_TOO_MANY] = 0 };
+
+	for (size_t i = 0; i < snapshot->drops.count; i++) {
+		uint64_t *count = &counts[gmt_drop_effect(snapshot->drops.items[i].reason)];
+
+		*count = gmt_books_sum(*count, snapshot->drops.items[i].count);
+	}
+	if (counts[GMT_EFFECT_UNKNOWN])
+		add(lister, GMT_CAVEAT_INCOMPLETE, "what lives may be wrong by as many blocks as events were lost");
+	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"what lives may lack up to %s blocks and have up to %s too many; totals of sites are low by at most %s blocks",
+			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text, gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
+			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
+	else if (counts[GMT_EFFECT_NONE])
+		add(lister, GMT_CAVEAT_REMARK, "what lives, and the totals of sites, are exact all the same");
+}
+
+static void judge_totals(struct lister *lister, const struct gmt_books_account *account)
+{
+	if (!account->has_totals || !account->unseen_bytes)
+		return;
+	if (account->unseen_bytes > 0)
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"GPU %d: PyTorch says it has allocated %" PRId64
+			" bytes more than its recorded blocks hold: some were allocated before recording began, or were not seen",
+			account->device, account->unseen_bytes);
+	else
+		add(lister, GMT_CAVEAT_INCOMPLETE,
+			"GPU %d: PyTorch says it has allocated %" PRIu64
+			" bytes less than its recorded blocks hold: some frees were not seen",
+			account->device, -(uint64_t)account->unseen_bytes);
+}
+
+static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
+{
+	const struct gmt_past *past = &snapshot->past;
+	uint64_t steps = 1;
+
+	for (size_t i = 0; i < past->steps.count; i++)
+		if (past->steps.items[i].steps > steps)
+			steps = past->steps.items[i].steps;
+	add(lister, GMT_CAVEAT_REMARK, "the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
+		"lives are exact, what lived at moments before is not known",
+		gmt_text_duration(gmt_clock_time_ns(snapshot, past->fold.stamp)).text, snapshot->fold_why,
+		gmt_text_count(gmt_snapshot_folded(snapshot)).text);
+	if (steps > 1)
+		add(lister, GMT_CAVEAT_REMARK, "in what was folded up to %s steps were put together: a table of steps has the same numbers for them", gmt_text_count(steps).text);
+	if (past->fold.merged_sites)
+		add(lister, GMT_CAVEAT_REMARK, "%s allocations of places beyond the limit were folded without their stack",
+			gmt_text_count(past->fold.merged_sites).text);
+	if (replay && replay->past_misfits)
+		add(lister, GMT_CAVEAT_INCOMPLETE, "what lived, or lived at a peak, when it was folded does not sum up to "
+			"what the file says");
+}
+
+static void judge_books(struct lister *lister, const struct gmt_books *books)
+{
+	for (size_t i = 0; i < books->accounts.count; i++)
+		judge_totals(lister, &books->accounts.items[i]);
+#define GMT_ANOMALY(name, meaning) \
+	if (books->anomalies.name) \
+		add(lister, GMT_CAVEAT_REMARK, "%s %s", gmt_text_count(books->anomalies.name).text, meaning);
+#include "accounting/anomalies.def"
+#undef GMT_ANOMALY
+}
+
+/* Names of the first few. */
+static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	char names[200] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < snapshot->unhooked.count && length < sizeof(names) - 1; i++) {
+		int added = snprintf(names + length, sizeof(names) - length, "%s%.*s", i ? ", " : "", 72,
+			snapshot->unhooked.items[i].name.text);
+
+		length += added > 0 ? (size_t)added : 0;
+	}
+	if (snapshot->unhooked.count)
+		add(lister, GMT_CAVEAT_REMARK,
+			"functions that look like allocation calls were looked up and are not hooked: %s%s "
+			"(see `gpumemtrace info --coverage`)", names, length < sizeof(names) ? "" : "...");
+}
+
+static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
+{
+	uint64_t unnamed = traces->addresses - traces->named;
+
+	if (unnamed)
+		add(lister, GMT_CAVEAT_REMARK, "%s of %s native addresses have no name",
+			gmt_text_count(unnamed).text, gmt_text_count(traces->addresses).text);
+	for (size_t i = 0; i < traces->problems.count; i++)
+		add(lister, GMT_CAVEAT_REMARK, "no symbols of %.300s: %s", traces->problems.items[i].module,
+			traces->problems.items[i].why);
+	if (traces->mismatches)
+		add(lister, GMT_CAVEAT_REMARK,
+			"in %s stacks the native and the Python half do not fit together",
+			gmt_text_count(traces->mismatches).text);
+	if (traces->missing)
+		add(lister, GMT_CAVEAT_REMARK, "%s stacks or frames are not in the file",
+			gmt_text_count(traces->missing).text);
+}
+
+/* What is handed out inside of a library's arena. */
+static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay, const struct gmt_traces *traces,
+	struct gmt_error *error)
+{
+	struct gmt_arenas arenas = { 0 };
+
+	if (gmt_arenas_init(&arenas, traces, replay, error))
+		return false;
+	for (size_t i = 0; i < arenas.rows.count; i++) {
+		const struct gmt_arena_row *row = &arenas.rows.items[i];
+		uint64_t bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
+
+		if (!row->is_seen && row->device != GMT_DEVICE_HOST)
+			add(lister, GMT_CAVEAT_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_doubt(row).text,
+				gmt_text_size(bytes).text, row->device, row->setting ? "; to see them, " : "",
+				row->setting ? row->setting : "");
+	}
+	gmt_arenas_fini(&arenas);
+	return true;
+}
+
+/* How often, and how long in all; a pause without an end goes on to the end of the recording. */
+static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snapshot)
+{
+	uint64_t count = 0, paused_ns = 0, since_ns = 0;
+	bool is_paused = false;
+
+	for (size_t i = 0; i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t now_ns;
+
+		if (mark->kind != GMT_MARK_KIND_PAUSE && mark->kind != GMT_MARK_KIND_RESUME)
+			continue;
+		now_ns = gmt_clock_time_ns(snapshot, mark->stamp);
+		count += mark->kind == GMT_MARK_KIND_PAUSE;
+		if (is_paused)
+			paused_ns += now_ns - since_ns;
+		is_paused = mark->kind == GMT_MARK_KIND_PAUSE;
+		since_ns = now_ns;
+	}
+	if (is_paused)
+		paused_ns += gmt_clock_time_ns(snapshot, snapshot->last_stamp) - since_ns;
+	if (count)
+		add(lister, GMT_CAVEAT_REMARK, "stacks were not recorded for %s (paused %s %s): blocks of that time have none",
+			gmt_text_duration(paused_ns).text, gmt_text_count(count).text, count == 1 ? "time" : "times");
+}
+
+enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct gmt_snapshot *snapshot,
+	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
+{
+	struct lister lister = { .caveats = ret_caveats };
+
+	judge_work(&lister);
+	judge_recording(&lister, snapshot);
+	judge_effects(&lister, snapshot);
+	judge_pauses(&lister, snapshot);
+	if (snapshot->past.has_fold)
+		judge_fold(&lister, snapshot, replay);
+	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
+		gmt_caveats_fini(ret_caveats);
+		return GMT_NO_MEMORY;
+	}
+	if (replay)
+		judge_books(&lister, &replay->books);
+	if (traces)
+		judge_traces(&lister, traces);
+	judge_unhooked(&lister, snapshot);
+	if (snapshot->repeated_ids)
+		add(&lister, GMT_CAVEAT_REMARK, "%s records were given twice; the first ones count",
+			gmt_text_count(snapshot->repeated_ids).text);
+	if (snapshot->unknown_blocks)
+		add(&lister, GMT_CAVEAT_REMARK, "%s blocks of a newer version were skipped",
+			gmt_text_count(snapshot->unknown_blocks).text);
+	for (size_t i = 0; i < snapshot->notes.count; i++)
+		add(&lister, GMT_CAVEAT_REMARK, "%s", snapshot->notes.items[i]);
+	if (!lister.failed)
+		return GMT_OK;
+	gmt_caveats_fini(ret_caveats);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+void gmt_caveats_fini(struct gmt_caveats *caveats)
+{
+	gmt_vec_fini(&caveats->rows);
+	gmt_arena_fini(&caveats->arena);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/steps/step_parts.h"
+
+#include "analysis/leaks/leak_evidence.h"
+
+enum { RARE = 4 }; /* an epoch's lines make something in fewer than one of so many steps */
+
+/* What all sites of one part of an account do, which is a row. */
+struct sums {
+	uint64_t made_bytes, left_bytes, peak_bytes;
+	uint32_t most_steps; /* of a site */
+	size_t first, count; /* in maker.sites */
+};
+
+struct maker {
+	const struct gmt_step_parts *parts;
+	const struct gmt_replay *replay;
+	struct gmt_leak_search search;
+	GMT_VEC(struct sums) sums;   /* by row */
+	GMT_VEC(uint32_t) row_of;    /* by site */
+	GMT_VEC(uint32_t) sites;     /* those of a row next to each other */
+};
+
+/* Whether the first step counts: it does where it is the only one. */
+static bool has_one_step(const struct gmt_step_parts *parts)
+{
+	return parts->timeline->series[0].steps.count == 1;
+}
+
+/* The step of a series that the event lies in, + 1; 0: none. */
+static uint32_t step_of(struct gmt_step_parts *parts, size_t series, uint64_t stamp)
+{
+	return series < parts->timeline->series_count &&
+		gmt_series_find_next(&parts->timeline->series[series], stamp, &parts->cursors[series]) ? parts->cursors[series] + 1 : 0;
+}
+
+static bool make_room(struct gmt_step_parts *parts, size_t sites)
+{
+	/* What is new is zero. */
+	return parts->sites.count >= sites || (gmt_vec_reserve(&parts->sites, sites - parts->sites.count) &&
+		(parts->sites.count = sites, true));
+}
+
+static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
+{
+	struct gmt_step_parts *parts = user;
+	const struct gmt_books *books = &replay->books;
+	uint64_t live_bytes = books->accounts.items[books->sites.items[site].account].live_bytes;
+	uint32_t step = step_of(parts, 0, event->stamp), call = step_of(parts, 1, event->stamp);
+	struct gmt_step_parts_site *row;
+
+	if (!make_room(parts, books->sites.count))
+		return false;
+	row = &parts->sites.items[site];
+	row->allocs++;
+	row->evaluation_allocs += call != 0;
+	row->calls += call && row->last_call_plus_1 != call;
+	row->last_call_plus_1 = call;
+	if (!step || (step == 1 && !has_one_step(parts)))
+		return true;
+	row->made_bytes = gmt_books_sum_bytes(row->made_bytes, event->size_bytes);
+	row->left_bytes = gmt_books_sum_bytes(row->left_bytes, event->size_bytes);
+	row->peak_bytes = live_bytes > row->peak_bytes ? live_bytes : row->peak_bytes;
+	row->steps += row->last_plus_1 != step;
+	row->last_plus_1 = step;
+	return true;
+}
+
+static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_books_block *block)
+{
+	struct gmt_step_parts *parts = user;
+	uint32_t step = step_of(parts, 0, event->stamp);
+
+	(void)replay;
+	if (step && block->stamp > parts->timeline->series[0].steps.items[step - 1].begin &&
+		parts->sites.items[block->site].left_bytes >= block->size_bytes)
+		parts->sites.items[block->site].left_bytes -= block->size_bytes;
+	return true;
+}
+
+void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline *timeline, const struct gmt_traces *traces)
+{
+	parts->timeline = timeline;
+	parts->traces = traces;
+	if (timeline->series_count)
+		parts->observer = (struct gmt_replay_observer){ .began = began, .ended = ended, .user = parts };
+}
+
+/* The part of a site of which all is known. */
+static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_replay *replay, uint32_t site)
+{
+	const struct gmt_step_parts_site *row = &parts->sites.items[site];
+	enum gmt_part part = gmt_part_of(parts->traces->stack_landmarks.items[replay->site_stacks.items[site]]);
+	size_t steps = parts->timeline->series[0].steps.count;
+
+	/* The last call of an evaluation reaches to the end of the step: what happens behind it is none of evaluation's. */
+	if (row->evaluation_allocs * 2 > row->allocs &&
+		(part == GMT_PART_FORWARD || (uint64_t)row->calls * 2 > parts->timeline->series[1].steps.count))
+		return GMT_STEP_PARTS_EVALUATION;
+	return part == GMT_PART_OTHER && (uint64_t)row->steps * RARE < steps - 1 ? GMT_STEP_PARTS_EPOCH : part;
+}
+
+static void sum_up(struct maker *maker)
+{
+	const struct gmt_books *books = &maker->replay->books;
+	size_t first = 0;
+
+	for (uint32_t i = 0; i < books->sites.count; i++) {
+		const struct gmt_step_parts_site *site = &maker->parts->sites.items[i];
+		uint32_t row = (uint32_t)(books->sites.items[i].account * GMT_STEP_PARTS + part_of(maker->parts, maker->replay, i));
+		struct sums *of = &maker->sums.items[row];
+
+		maker->row_of.items[i] = row;
+		of->count++;
+		of->made_bytes = gmt_books_sum_bytes(of->made_bytes, site->made_bytes);
+		of->left_bytes = gmt_books_sum_bytes(of->left_bytes, site->left_bytes);
+		of->peak_bytes = site->peak_bytes > of->peak_bytes ? site->peak_bytes : of->peak_bytes;
+		of->most_steps = site->steps > of->most_steps ? site->steps : of->most_steps;
+	}
+	for (size_t row = 0; row < books->accounts.count * GMT_STEP_PARTS; row++) {
+		maker->sums.items[row].first = first;
+		first += maker->sums.items[row].count;
+		maker->sums.items[row].count = 0;
+	}
+	for (uint32_t i = 0; i < books->sites.count; i++) {
+		struct sums *of = &maker->sums.items[maker->row_of.items[i]];
+
+		maker->sites.items[of->first + of->count++] = i;
+	}
+}
+
+/* By how much what a row's sites hold rises from step to step. Below 0: too few steps. */
+static bool find_kept(struct maker *maker, const struct sums *sums, double *ret_bytes)
+{
+	const struct gmt_leak_span *span = &maker->search.span;
+	struct gmt_rise rise;
+
+	*ret_bytes = -1;
+	if (!gmt_leak_is_long_enough(span))
+		return true;
+	if (!gmt_leak_curve_begin(&maker->search))
+		return false;
+	for (size_t i = 0; i < sums->count; i++)
+		gmt_leak_curve_add(&maker->search, maker->sites.items[sums->first + i]);
+	if (!gmt_leak_curve_judge(&maker->search, UINT64_MAX, &rise))
+		return false;
+	*ret_bytes = rise.kind == GMT_RISE_GROWS ? rise.per_sample / (double)span->stride : 0;
+	return true;
+}
+
+static uint64_t times_of(const struct gmt_step_parts *parts, unsigned part, const struct sums *sums)
+{
+	if (part == GMT_STEP_PARTS_EVALUATION)
+		return parts->timeline->series[1].steps.count;
+	return part == GMT_STEP_PARTS_EPOCH ? sums->most_steps :
+		parts->timeline->series[0].steps.count - !has_one_step(parts);
+}
+
+static bool make_row(struct maker *maker, unsigned part, const struct sums *sums, struct gmt_step_parts_row *row)
+{
+	double kept_bytes;
+
+	if (!sums->made_bytes)
+		return true;
+	if (!find_kept(maker, sums, &kept_bytes))
+		return false;
+	row->times = times_of(maker->parts, part, sums);
+	row->times += !row->times;
+	row->made_bytes = sums->made_bytes / row->times;
+	row->kept_bytes = kept_bytes;
+	if (kept_bytes > 0 && part >= GMT_PARTS)
+		row->kept_bytes = kept_bytes * (double)maker->search.span.steps / (double)row->times;
+	row->carried_bytes = sums->left_bytes / row->times;
+	if (row->kept_bytes > 0)
+		row->carried_bytes -= row->kept_bytes < (double)row->carried_bytes ? (uint64_t)row->kept_bytes : row->carried_bytes;
+	row->peak_bytes = sums->peak_bytes;
+	return true;
+}
+
+bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay *replay, const struct gmt_history *history)
+{
+	static const struct gmt_leaks_options defaults = { .warmup_steps = UINT32_MAX };
+	struct gmt_leak_maker leaks = { .timeline = parts->timeline, .history = history, .replay = replay, .options = &defaults };
+	struct maker maker = { .parts = parts, .replay = replay, .search = { .maker = &leaks } };
+	size_t rows = replay->books.accounts.count * GMT_STEP_PARTS, sites = replay->books.sites.count;
+	bool done;
+
+	if (!parts->timeline->series_count || !history->series[0].step_count)
+		return true;
+	maker.search.span = gmt_leak_span_of(&leaks, 0);
+	/* Zeroed, and indexed: never pushed to. */
+	done = make_room(parts, sites) && gmt_vec_reserve(&maker.sums, rows + 1) && gmt_vec_reserve(&maker.row_of, sites + 1) &&
+		gmt_vec_reserve(&maker.sites, sites + 1) && gmt_vec_reserve(&parts->rows, rows + 1);
+	if (done)
+		sum_up(&maker);
+	for (size_t i = 0; done && i < rows; i++)
+		done = make_row(&maker, (unsigned)(i % GMT_STEP_PARTS), &maker.sums.items[i], &parts->rows.items[i]);
+	if (done)
+		parts->rows.count = rows;
+	gmt_vec_fini(&maker.sums);
+	gmt_vec_fini(&maker.row_of);
+	gmt_vec_fini(&maker.sites);
+	gmt_leak_search_fini(&maker.search);
+	return done;
+}
+
+const char *gmt_step_parts_name(unsigned part)
+{
+	if (part < GMT_PARTS)
+		return gmt_part_name((enum gmt_part)part);
+	return part == GMT_STEP_PARTS_EVALUATION ? "evaluation" : "epoch";
+}
+
+void gmt_step_parts_fini(struct gmt_step_parts *parts)
+{
+	gmt_vec_fini(&parts->sites);
+	gmt_vec_fini(&parts->rows);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/tables/stack_summary.h"
+
+#include <string.h>
+
+enum run { RUN_OWN, RUN_PACKAGE, RUN_NATIVE, RUN_START };
+
+/* How every C program and every thread begins: says nothing. */
+static bool is_start(const char *function)
+{
+	static const char *const names[] = {
+		"_start", "__libc_start_main", "__libc_start_call_main", "clone", "__clone", "__GI___clone",
+		"start_thread",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(function, names[i], strlen(names[i])) == 0 && !strchr(function, '('))
+			return true;
+	return false;
+}
+
+static enum run run_of(const struct gmt_traces *traces, const struct gmt_place *place)
+{
+	if (place->kind == GMT_PLACE_PYTHON)
+		return gmt_traces_is_own_file(gmt_traces_string(traces, place->file)) ? RUN_OWN : RUN_PACKAGE;
+	if (is_start(gmt_traces_string(traces, place->function)))
+		return RUN_START;
+	return gmt_traces_is_own_native(traces, place) ? RUN_OWN : RUN_NATIVE;
+}
+
+/*
+ * Which frame stands for a run of native ones. PyTorch enters its operators through
+ * at::_ops::NAME::call: the outermost of them is what the program called. In threads of the backward
+ * pass it is the step of that pass. Else the outermost frame of all.
+ */
+static unsigned weight(const struct gmt_traces *traces, const struct gmt_place *place)
+{
+	const char *function = gmt_traces_string(traces, place->function);
+
+	if (strncmp(function, "torch::autograd::generated::", 28) == 0 && strstr(function, "::apply"))
+		return 2;
+	return strncmp(function, "at::_ops::", 10) == 0;
+}
+
+static bool add_line(struct gmt_outline *outline, uint32_t index, uint32_t hidden)
+{
+	struct gmt_outline_line *line = gmt_vec_push(&outline->lines);
+
+	if (line)
+		*line = (struct gmt_outline_line){ index, hidden };
+	return line;
+}
+
+/* Behind the run that begins at `start`; *ret_shown is the frame that stands for it. */
+static uint32_t measure_run(const struct gmt_traces *traces, const uint32_t *places, uint32_t count,
+	uint32_t start, enum run run, uint32_t *ret_shown)
+{
+	unsigned heaviest = 0;
+	uint32_t end = start;
+
+	*ret_shown = start;
+	for (; end < count; end++) {
+		const struct gmt_place *place = gmt_traces_place(traces, places[end]);
+
+		if (run_of(traces, place) != run)
+			break;
+		if (run == RUN_NATIVE && weight(traces, place) >= heaviest) {
+			heaviest = weight(traces, place);
+			*ret_shown = end;
+		}
+	}
+	return end;
+}
+
+bool gmt_outline_make(struct gmt_outline *outline, const struct gmt_traces *traces, uint32_t stack)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	outline->lines.count = 0;
+	for (uint32_t at = 0, end; at < count; at = end) {
+		enum run run = run_of(traces, gmt_traces_place(traces, places[at]));
+		uint32_t shown = at;
+
+		end = run == RUN_PACKAGE || run == RUN_NATIVE ?
+			measure_run(traces, places, count, at, run, &shown) : at + 1;
+		if (run != RUN_START && !add_line(outline, shown, end - at - 1))
+			return false;
+	}
+	return true;
+}
+
+void gmt_outline_fini(struct gmt_outline *outline)
+{
+	gmt_vec_fini(&outline->lines);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/tables/tables.h"
+
+#include <stdlib.h>
+
+#include "analysis/history/categories.h"
+#include "analysis/tables/stack_names.h"
+
+enum { NAME_BYTES = 240 };
+
+struct builder {
+	struct gmt_table *table;
+	const struct gmt_traces *traces;
+	const struct gmt_replay *replay;
+	const struct gmt_history *history;
+	const struct gmt_where *where;
+	struct gmt_map row_ids; /* account and number to index */
+	GMT_VEC(uint32_t) numbers; /* by stack: what it is called by, + 1; 0: not asked yet */
+	struct gmt_intern functions; /* pairs of function and file */
+};
+
+static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_id, uint32_t number)
+{
+	const struct gmt_books_account *account = &builder->replay->books.accounts.items[account_id];
+	uint64_t key = (uint64_t)account_id << 32 | number, index;
+
+	if (!gmt_map_find(&builder->row_ids, key, &index)) {
+		struct gmt_table_row *row = gmt_vec_push(&builder->table->rows);
+
+		index = builder->table->rows.count - 1;
+		if (!row || !gmt_map_put(&builder->row_ids, key, index))
+			return NULL;
+		*row = (struct gmt_table_row){
+			.layer = account->layer, .device = account->device, .number = number,
+		};
+	}
+	return &builder->table->rows.items[index];
+}
+
+/* A number for a name of a stack; 0 for "". */
+static bool number_of_name(struct builder *builder, const char *name, uint32_t *ret_number)
+{
+	uint32_t id = 0;
+
+	if (*name && !gmt_intern_text(&builder->table->names, name, &id))
+		return false;
+	*ret_number = *name ? id + 1 : 0;
+	return true;
+}
+
+/* Lines are places; functions are their names and files, of whatever line. */
+static bool number_of_place(struct builder *builder, uint32_t stack, uint32_t own_line, uint32_t *ret_number)
+{
+	uint32_t count, id;
+	const uint32_t *places = gmt_traces_stack(builder->traces, stack, &count);
+
+	*ret_number = 0;
+	if (!count)
+		return true;
+	id = places[own_line];
+	if (builder->table->key == GMT_TABLE_FUNCTION) {
+		const struct gmt_place *place = gmt_traces_place(builder->traces, id);
+		const uint32_t pair[] = { place->function, place->file };
+
+		if (!gmt_intern(&builder->functions, pair, sizeof(pair), &id))
+			return false;
+	}
+	*ret_number = id + 1;
+	return true;
+}
+
+static bool number_of(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number)
+{
+	char name[NAME_BYTES];
+
+	switch (builder->table->key) {
+	case GMT_TABLE_OPERATOR:
+		gmt_stack_operator(builder->traces, site->stack, name, sizeof(name));
+		break;
+	case GMT_TABLE_MODULE:
+		gmt_stack_module(builder->traces, site->stack, name, sizeof(name));
+		break;
+	case GMT_TABLE_LIBRARY:
+		gmt_stack_library(builder->traces, site->stack, name, sizeof(name));
+		break;
+	case GMT_TABLE_OWNER:
+		*ret_number = 1 + site->owner;
+		return true;
+	case GMT_TABLE_CATEGORY:
+		*ret_number = 1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
+		return true;
+	case GMT_TABLE_PART:
+		*ret_number = 1 + gmt_part_of(builder->traces->stack_landmarks.items[site->stack]);
+		return true;
+	default:
+		return number_of_place(builder, site->stack, site->own_line, ret_number);
+	}
+	return number_of_name(builder, name, ret_number);
+}
+
+/*
+ * Many sites share a stack; not so for categories, which look at what became of the blocks, and for owners, which
+ * depend on the layer.
+ */
+static bool cached_number_of(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number)
+{
+	uint32_t *known = &builder->numbers.items[site->stack];
+
+	if (builder->table->key == GMT_TABLE_CATEGORY || builder->table->key == GMT_TABLE_OWNER)
+		return number_of(builder, site, ret_number);
+	if (!*known) {
+		if (!number_of(builder, site, ret_number))
+			return false;
+		*known = *ret_number + 1;
+	}
+	*ret_number = *known - 1;
+	return true;
+}
+
+static void name_row(struct builder *builder, struct gmt_table_row *row, const struct gmt_site *site)
+{
+	uint32_t count;
+	const uint32_t *places;
+
+	switch (builder->table->key) {
+	case GMT_TABLE_LINE:
+	case GMT_TABLE_FUNCTION:
+		places = gmt_traces_stack(builder->traces, site->stack, &count);
+		row->place_plus_1 = count ? places[site->own_line] + 1 : 0;
+		break;
+	case GMT_TABLE_OWNER:
+		row->name = gmt_owners_name(&builder->traces->owners, site->owner);
+		row->max_live_bytes = gmt_owner_peaks_find(&builder->where->owner_peaks,
+			builder->replay->books.sites.items[site->id].account, site->owner);
+		break;
+	case GMT_TABLE_CATEGORY:
+		row->name = gmt_category_name((enum gmt_category)(row->number - 1));
+		break;
+	case GMT_TABLE_PART:
+		row->name = gmt_part_name((enum gmt_part)(row->number - 1));
+		break;
+	default:
+		row->name = row->number ? gmt_intern_get(&builder->table->names, row->number - 1)->bytes : NULL;
+	}
+}
+
+static bool add_site(struct builder *builder, const struct gmt_site *site)
+{
+	uint32_t account = builder->replay->books.sites.items[site->id].account, number;
+	struct gmt_table_row *row;
+
+	if (!cached_number_of(builder, site, &number) || !(row = get_row(builder, account, number)))
+		return false;
+	if (!row->sites)
+		name_row(builder, row, site);
+	row->sites++;
+	row->peak_bytes += site->peak_bytes;
+	row->peak_blocks += site->peak_blocks;
+	row->live_bytes += site->live_bytes;
+	row->live_blocks += site->live_blocks;
+	row->total_bytes = gmt_books_sum_bytes(row->total_bytes, site->total_bytes);
+	row->allocs += site->alloc_count;
+	if (site->id < builder->where->largest_bytes.count &&
+		builder->where->largest_bytes.items[site->id] > row->largest_bytes)
+		row->largest_bytes = builder->where->largest_bytes.items[site->id];
+	return true;
+}
+
+static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
+{
+	/* Zeroed; indexed by stack, never pushed to. */
+	if (!gmt_vec_reserve(&builder->numbers, builder->traces->stacks.entries.count + 1))
+		return false;
+	for (size_t i = 0; i < sites->rows.count; i++)
+		if (!add_site(builder, &sites->rows.items[i]))
+			return false;
+	return true;
+}
+
+static bool add_births(struct builder *builder, const struct gmt_births_rows *births)
+{
+	bool is_step = builder->table->key == GMT_TABLE_STEP;
+
+	for (size_t i = 0; i < births->items.count; i++) {
+		const struct gmt_births_row *birth = &births->items.items[i];
+		const struct gmt_books_account *account =
+			&builder->replay->books.accounts.items[birth->account];
+		struct gmt_table_row *row = gmt_vec_push(&builder->table->rows);
+
+		if (!row)
+			return false;
+		*row = (struct gmt_table_row){
+			.layer = account->layer, .device = account->device, .number = birth->number,
+			.series = birth->series, .step = is_step ? birth->number : 0,
+			.name = is_step || !birth->number ? NULL :
+				gmt_intern_get(&builder->where->births.phase_names, birth->number - 1)->bytes,
+			.peak_bytes = birth->peak_bytes, .peak_blocks = birth->peak_blocks,
+			.live_bytes = birth->live_bytes, .live_blocks = birth->live_blocks,
+			.total_bytes = birth->total_bytes, .allocs = birth->allocs,
+			.largest_bytes = birth->largest_bytes,
+		};
+	}
+	return true;
+}
+
+static int compare(const struct gmt_table_row *a, const struct gmt_table_row *b, enum gmt_sites_key first)
+{
+	const uint64_t left[] = { a->peak_bytes, a->live_bytes, a->total_bytes };
+	const uint64_t right[] = { b->peak_bytes, b->live_bytes, b->total_bytes };
+	const size_t order[] = {
+		first == GMT_SITES_BY_PEAK ? 0 : first == GMT_SITES_BY_LIVE ? 1 : 2, 0, 1, 2,
+	};
+
+	if (a->layer != b->layer)
+		return a->layer > b->layer ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (left[order[i]] != right[order[i]])
+			return left[order[i]] > right[order[i]] ? -1 : 1;
+	if (a->series != b->series)
+		return a->series < b->series ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+#define COMPARE(name, key) \
+	static int name(const void *left, const void *right) \
+	{ \
+		return compare(left, right, key); \
+	}
+COMPARE(by_peak, GMT_SITES_BY_PEAK)
+COMPARE(by_live, GMT_SITES_BY_LIVE)
+COMPARE(by_total, GMT_SITES_BY_TOTAL)
+#undef COMPARE
+
+enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
+	const struct gmt_traces *traces, const struct gmt_replay *replay, const struct gmt_history *history,
+	const struct gmt_sites *sites, const struct gmt_where *where, enum gmt_sites_key sort,
+	struct gmt_error *error)
+{
+	struct builder builder = {
+		.table = ret_table, .traces = traces, .replay = replay, .history = history, .where = where,
+	};
+	bool done;
+
+	ret_table->key = key;
+	done = key == GMT_TABLE_STEP ? add_births(&builder, &where->births.steps) :
+		key == GMT_TABLE_PHASE ? add_births(&builder, &where->births.phases) :
+		add_sites(&builder, sites);
+	gmt_map_fini(&builder.row_ids);
+	gmt_vec_fini(&builder.numbers);
+	gmt_intern_fini(&builder.functions);
+	if (!done) {
+		gmt_table_fini(ret_table);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	if (ret_table->rows.count)
+		qsort(ret_table->rows.items, ret_table->rows.count, sizeof(*ret_table->rows.items),
+			sort == GMT_SITES_BY_LIVE ? by_live : sort == GMT_SITES_BY_TOTAL ? by_total : by_peak);
+	return GMT_OK;
+}
+
+const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer, int32_t device,
+	size_t *ret_count)
+{
+	const struct gmt_table_row *row = table->rows.items, *end = gmt_vec_at(&table->rows, table->rows.count), *first;
+
+	while (row < end && (row->layer != layer || row->device != device))
+		row++;
+	for (first = row; row < end && row->layer == layer && row->device == device;)
+		row++;
+	*ret_count = (size_t)(row - first);
+	return first;
+}
+
+void gmt_table_fini(struct gmt_table *table)
+{
+	gmt_intern_fini(&table->names);
+	gmt_vec_fini(&table->rows);
+}
+
+static const struct {
+	const char *name, *title, *none;
+} keys[] = {
+#define GMT_TABLE_KEY(NAME, name, title, none) { name, title, none },
+#include "analysis/tables/table_keys.def"
+#undef GMT_TABLE_KEY
+};
+
+const char *gmt_table_key_name(enum gmt_table_key key)
+{
+	return keys[key].name;
+}
+
+const char *gmt_table_key_title(enum gmt_table_key key)
+{
+	return keys[key].title;
+}
+
+const char *gmt_table_key_none(enum gmt_table_key key)
+{
+	return keys[key].none;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_TABLES_TABLES_H
+#define GMT_ANALYSIS_TABLES_TABLES_H
+
+/*
+ * Who holds how much, by line, function, operator, module, owner, category, step ...: the sites put together.
+ * The rows of a layer on a device sum to its peak, its live bytes and its total. A pure function.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/history/history.h"
+#include "analysis/history/sites.h"
+#include "analysis/allocator/allocator_state.h"
+#include "containers/intern.h"
+#include "containers/vec.h"
+
+enum gmt_table_key {
+#define GMT_TABLE_KEY(NAME, name, title, none) GMT_TABLE_##NAME,
+#include "analysis/tables/table_keys.def"
+#undef GMT_TABLE_KEY
+	GMT_TABLE_KEYS,
+};
+
+struct gmt_table_row {
+	uint32_t layer;
+	int32_t device;        /* GMT_DEVICE_HOST: host memory */
+	const char *name;      /* NULL: it has none; lines, functions and steps: see below */
+	uint32_t place_plus_1; /* lines, functions: a frame; 0: no stack */
+	uint32_t series, step; /* steps: in timeline->series; GMT_BIRTHS_NO_SERIES: outside of steps */
+	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
+	uint64_t live_bytes, live_blocks;
+	uint64_t total_bytes, allocs, largest_bytes;
+	uint64_t max_live_bytes; /* owners: the most that it held at any time; else 0 */
+	uint32_t sites;        /* steps, phases: 0 */
+	uint32_t number;       /* tells rows apart */
+};
+
+struct gmt_table {
+	enum gmt_table_key key;
+	struct gmt_intern names;
+	GMT_VEC(struct gmt_table_row) rows; /* layer torch first, by device, largest first */
+};
+
+/*
+ * `sites` is of `replay`, which `where` and `history` (may be NULL) are of too. Fails only for lack of
+ * memory. `ret_table` (zeroed) is the caller's and borrows from `where`; end it with gmt_table_fini.
+ */
+enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
+	const struct gmt_traces *traces, const struct gmt_replay *replay, const struct gmt_history *history,
+	const struct gmt_sites *sites, const struct gmt_where *where, enum gmt_sites_key sort,
+	struct gmt_error *error);
+
+/* The rows of one layer on one device: *ret_count, from the one that is returned on. */
+const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer, int32_t device,
+	size_t *ret_count);
+
+void gmt_table_fini(struct gmt_table *table);
+
+/* "line"; "part of a step"; "no stack". */
+const char *gmt_table_key_name(enum gmt_table_key key);
+const char *gmt_table_key_title(enum gmt_table_key key);
+const char *gmt_table_key_none(enum gmt_table_key key);
+
+#endif

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a fold keeps of growth: for each counter of steps what each site held at the ends of some steps, the least that it
+ * held at those between, and how much ended that was old. The samples are evenly spaced. When there are too many of them,
+ * each second one is put together with the next. So the reader judges growth as it judges that of a whole recording.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "compaction/compact_parts.h"
+
+enum {
+	MOST_SAMPLES = 256,   /* of a counter; the reader looks at no more */
+	LEAST_SAMPLES = 16,   /* fewer say too little */
+	MANY_ROWS = 32768,    /* of all counters that are followed; where there are more, there are fewer samples, ... */
+	MOST_ROWS = 131072,   /* ... and here a curve is given up */
+};
+
+static struct gmt_fold_curve_site *site_of(struct gmt_fold_curve *curve, uint32_t site)
+{
+	if (site >= curve->sites.count) {
+		/* What is new is zero. */
+		if (!gmt_vec_reserve(&curve->sites, site + 1 - curve->sites.count))
+			return NULL;
+		curve->sites.count = site + 1;
+	}
+	return &curve->sites.items[site];
+}
+
+static bool touch(struct gmt_fold_curve *curve, uint32_t site, uint64_t before_bytes)
+{
+	struct gmt_fold_curve_site *row = site_of(curve, site);
+	uint32_t *slot;
+
+	if (!row || row->is_touched)
+		return row;
+	slot = gmt_vec_push(&curve->touched);
+	if (!slot)
+		return false;
+	*slot = site;
+	row->is_touched = true;
+	row->low_bytes = curve->has_end ? before_bytes : UINT64_MAX;
+	row->ended_bytes = 0;
+	return true;
+}
+
+bool gmt_fold_touch(struct gmt_folder *folder, uint32_t site, uint64_t before_bytes, const struct gmt_books_block *ended)
+{
+	for (uint32_t i = 0; i < folder->followed_count; i++) {
+		struct gmt_fold_curve *curve = &folder->series.items[folder->followed[i]].curve;
+
+		if (!touch(curve, site, before_bytes))
+			return false;
+		if (ended && ended->stamp <= curve->before_stamp)
+			curve->sites.items[site].ended_bytes += ended->size_bytes;
+	}
+	return true;
+}
+
+/* --- putting samples together -------------------------------------------------------------------------- */
+
+/* A site while samples of an interval are put together. */
+struct merged {
+	struct gmt_past_curve row;
+	uint64_t before_bytes; /* what it held when the interval began */
+	bool is_in;
+};
+
+struct merger {
+	struct gmt_fold_curve *curve;
+	GMT_VEC(struct merged) sites; /* by site */
+	GMT_VEC(uint32_t) in;
+	size_t kept; /* rows of the curve that are made */
+};
+
+static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
+{
+	struct merged *merged = &merger->sites.items[row->site - 1];
+
+	if (!merged->is_in) {
+		uint32_t *slot = gmt_vec_push(&merger->in);
+
+		if (!slot)
+			return false;
+		*slot = row->site - 1;
+		*merged = (struct merged){ .row = *row, .before_bytes = merged->row.live_bytes, .is_in = true };
+		/* At the sample that is left out it held what it had held before. */
+		if (row->step && row->step % merger->curve->stride == 0 && merged->before_bytes < merged->row.low_bytes)
+			merged->row.low_bytes = merged->before_bytes;
+		return true;
+	}
+	merged->row.live_bytes = row->live_bytes;
+	merged->row.ended_bytes += row->ended_bytes;
+	if (row->low_bytes < merged->row.low_bytes)
+		merged->row.low_bytes = row->low_bytes;
+	return true;
+}
+
+/* The rows of an interval that ends with a sample that stays. */
+static void keep_interval(struct merger *merger, uint64_t step)
+{
+	for (size_t i = 0; i < merger->in.count; i++) {
+		struct merged *merged = &merger->sites.items[merger->in.items[i]];
+
+		merged->row.step = step;
+		merged->is_in = false;
+		merger->curve->rows.items[merger->kept++] = merged->row;
+	}
+	merger->in.count = 0;
+}
+
+/* The last interval's sample is still to come: its rows are open again. */
+static bool open_interval(struct merger *merger)
+{
+	struct gmt_fold_curve *curve = merger->curve;
+
+	curve->has_end |= merger->in.count != 0;
+	for (size_t i = 0; i < merger->in.count; i++) {
+		struct merged *merged = &merger->sites.items[merger->in.items[i]];
+		struct gmt_fold_curve_site *site = &curve->sites.items[merger->in.items[i]];
+
+		if (!touch(curve, merger->in.items[i], merged->row.low_bytes))
+			return false;
+		site->low_bytes = merged->row.low_bytes;
+		site->ended_bytes = merged->row.ended_bytes;
+		merged->row.live_bytes = merged->before_bytes;
+	}
+	for (size_t i = 0; i < merger->sites.count; i++)
+		if (curve->sites.items[i].has_row)
+			curve->sites.items[i].live_bytes = merger->sites.items[i].row.live_bytes;
+	return true;
+}
+
+/* Rows stand for twice as many marks from now on. Right behind a sample. */
+static bool thin(struct gmt_fold_curve *curve)
+{
+	struct merger merger = { .curve = curve };
+	uint64_t stride = curve->stride *= 2, step = 0;
+	bool done = gmt_vec_reserve(&merger.sites, curve->sites.count);
+
+	if (done)
+		merger.sites.count = curve->sites.count;
+	for (size_t i = 0; done && i < curve->rows.count; i++) {
+		/* What is kept was read: kept <= i. */
+		struct gmt_past_curve row = curve->rows.items[i];
+		uint64_t ends = (row.step + stride - 1) / stride * stride;
+
+		if (ends != step)
+			keep_interval(&merger, step);
+		step = ends;
+		done = merge_row(&merger, &row);
+	}
+	/* Where the last sample stays, so do its rows. */
+	if (step < curve->marks)
+		keep_interval(&merger, step);
+	curve->rows.count = merger.kept;
+	curve->has_end = (curve->marks - 1) % stride != 0;
+	done = done && open_interval(&merger);
+	gmt_vec_fini(&merger.sites);
+	gmt_vec_fini(&merger.in);
+	return done;
+}
+
+/* --- marks --------------------------------------------------------------------------------------------- */
+
+static bool add_row(struct gmt_fold_curve *curve, uint32_t site, uint64_t live_bytes)
+{
+	struct gmt_fold_curve_site *state = &curve->sites.items[site];
+	struct gmt_past_curve *row;
+
+	state->is_touched = false;
+	if (state->has_row && state->live_bytes == live_bytes && state->low_bytes == live_bytes && !state->ended_bytes)
+		return true;
+	row = gmt_vec_push(&curve->rows);
+	if (!row)
+		return false;
+	*row = (struct gmt_past_curve){
+		.step = curve->marks, .site = site + 1, .live_bytes = live_bytes, .low_bytes = state->low_bytes,
+		.ended_bytes = state->ended_bytes,
+	};
+	state->has_row = true;
+	state->live_bytes = live_bytes;
+	return true;
+}
+
+/* Each has its part. */
+static bool has_more(const struct gmt_folder *folder, const struct gmt_fold_curve *curve, size_t rows)
+{
+	return curve->rows.count * folder->followed_count > rows;
+}
+
+static bool is_to_be_thinned(const struct gmt_folder *folder, const struct gmt_fold_curve *curve)
+{
+	uint64_t samples = (curve->marks - 1) / curve->stride + 1;
+
+	return samples > MOST_SAMPLES || (has_more(folder, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
+}
+
+static void unfollow(struct gmt_folder *folder, uint32_t slot)
+{
+	struct gmt_fold_curve *curve = &folder->series.items[folder->followed[slot]].curve;
+
+	curve->is_followed = false;
+	folder->followed[slot] = folder->followed[--folder->followed_count];
+	gmt_vec_fini(&curve->touched);
+	gmt_vec_fini(&curve->sites);
+}
+
+static void give_up(struct gmt_folder *folder, struct gmt_fold_curve *curve)
+{
+	for (uint32_t i = 0; i < folder->followed_count; i++)
+		if (&folder->series.items[folder->followed[i]].curve == curve) {
+			unfollow(folder, i);
+			break;
+		}
+	curve->is_known = false;
+	gmt_vec_fini(&curve->rows);
+}
+
+/* Another one comes in place of the one that marked longest ago, which may be over: optimizers are made anew. */
+bool gmt_fold_follow(struct gmt_folder *folder, uint32_t series)
+{
+	struct gmt_fold_curve *curve = &folder->series.items[series].curve;
+	uint32_t oldest = 0;
+
+	if (folder->followed_count == GMT_FOLD_FOLLOWED) {
+		for (uint32_t i = 1; i < folder->followed_count; i++)
+			if (folder->series.items[folder->followed[i]].curve.last_stamp <
+					folder->series.items[folder->followed[oldest]].curve.last_stamp)
+				oldest = i;
+		unfollow(folder, oldest);
+	}
+	folder->followed[folder->followed_count++] = series;
+	*curve = (struct gmt_fold_curve){ .is_followed = true, .is_known = true, .stride = 1 };
+	/* What lives by now is new to it. */
+	for (uint32_t site = 0; site < folder->books.sites.count; site++)
+		if (!touch(curve, site, 0))
+			return false;
+	return true;
+}
+
+bool gmt_fold_mark_curve(struct gmt_folder *folder, struct gmt_fold_series *series, uint64_t stamp)
+{
+	struct gmt_fold_curve *curve = &series->curve;
+
+	if (!curve->is_followed) {
+		/* It had been taken for over. */
+		give_up(folder, curve);
+		return true;
+	}
+	for (size_t i = 0; i < curve->touched.count; i++) {
+		struct gmt_fold_curve_site *site = &curve->sites.items[curve->touched.items[i]];
+		uint64_t live_bytes = folder->books.sites.items[curve->touched.items[i]].live_bytes;
+
+		site->low_bytes = live_bytes < site->low_bytes ? live_bytes : site->low_bytes;
+	}
+	curve->has_end = true;
+	curve->before_stamp = curve->last_stamp;
+	curve->last_stamp = stamp;
+	if (curve->marks % curve->stride) {
+		curve->marks++;
+		return true;
+	}
+	for (size_t i = 0; i < curve->touched.count; i++)
+		if (!add_row(curve, curve->touched.items[i], folder->books.sites.items[curve->touched.items[i]].live_bytes))
+			return false;
+	curve->touched.count = 0;
+	curve->has_end = false;
+	curve->marks++;
+	while (is_to_be_thinned(folder, curve))
+		if (!thin(curve))
+			return false;
+	if (has_more(folder, curve, MOST_ROWS))
+		give_up(folder, curve);
+	return true;
+}
+
+/* --- writing, and a past that the input has ------------------------------------------------------------- */
+
+bool gmt_fold_write_counters(struct gmt_folder *folder)
+{
+	for (size_t i = 0; i < folder->series.count; i++) {
+		const struct gmt_fold_series *series = &folder->series.items[i];
+		const struct gmt_fold_curve *curve = &series->curve;
+		struct gmt_past_counter row = {
+			.source = series->source, .object = series->object, .thread = series->thread, .name = series->name,
+			.marks = curve->marks, .stride = curve->stride, .last_stamp = curve->last_stamp,
+			.before_stamp = curve->before_stamp, .is_followed = curve->is_followed,
+		};
+
+		if (curve->is_known && !folder->options.write(folder->options.user, GMT_RECORD_PAST_COUNTER, &row, 1))
+			return false;
+	}
+	return true;
+}
+
+static bool write_rows(struct gmt_folder *folder, struct gmt_past_curve *rows, uint32_t count)
+{
+	return !count || folder->options.write(folder->options.user, GMT_RECORD_PAST_CURVE, rows, count);
+}
+
+/* The rows of one counter; behind them those that are open. */
+static bool write_curve(struct gmt_folder *folder, const struct gmt_fold_curve *curve, uint32_t number)
+{
+	struct gmt_past_curve rows[GMT_FOLD_WRITE_ROWS];
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < curve->rows.count + curve->touched.count; i++) {
+		struct gmt_past_curve *row = &rows[count++];
+
+		if (i < curve->rows.count) {
+			*row = curve->rows.items[i];
+		} else {
+			uint32_t site = curve->touched.items[i - curve->rows.count];
+			const struct gmt_fold_curve_site *state = &curve->sites.items[site];
+			uint64_t live_bytes = folder->books.sites.items[site].live_bytes;
+
+			*row = (struct gmt_past_curve){
+				.step = curve->marks, .site = site + 1, .live_bytes = live_bytes,
+				.low_bytes = curve->has_end ? state->low_bytes : live_bytes, .ended_bytes = state->ended_bytes,
+			};
+		}
+		row->counter = number;
+		if (count == GMT_FOLD_WRITE_ROWS) {
+			if (!write_rows(folder, rows, count))
+				return false;
+			count = 0;
+		}
+	}
+	return write_rows(folder, rows, count);
+}
+
+bool gmt_fold_write_curves(struct gmt_folder *folder, bool *ret_done)
+{
+	uint32_t number = 0;
+
+	/* One counter at a time; list_cursor has how many are written. */
+	for (size_t i = 0; i < folder->series.count; i++) {
+		const struct gmt_fold_curve *curve = &folder->series.items[i].curve;
+
+		number += curve->is_known;
+		if (!curve->is_known || i < folder->list_cursor)
+			continue;
+		folder->list_cursor = i + 1;
+		*ret_done = false;
+		return write_curve(folder, curve, number);
+	}
+	*ret_done = true;
+	return true;
+}
+
+static struct gmt_fold_curve *find_curve(struct gmt_folder *folder, const struct gmt_past_counter *row, uint32_t *ret_series)
+{
+	for (size_t i = 0; i < folder->series.count; i++) {
+		const struct gmt_fold_series *series = &folder->series.items[i];
+
+		if (series->source == row->source && series->object == row->object && series->thread == row->thread &&
+			series->name == row->name) {
+			*ret_series = (uint32_t)i;
+			return &folder->series.items[i].curve;
+		}
+	}
+	return NULL;
+}
+
+/* A row of the input's past. What does not fit makes the curve worth nothing. */
+static bool take_row(struct gmt_folder *folder, struct gmt_fold_curve *curve, const struct gmt_past_curve *row)
+{
+	uint64_t last_step = curve->rows.count ? curve->rows.items[curve->rows.count - 1].step : 0;
+	bool is_open = row->step >= curve->marks;
+	struct gmt_fold_curve_site *site;
+	struct gmt_past_curve *slot;
+	uint32_t id;
+
+	if (!row->site || row->site > folder->past_sites.count || !folder->past_sites.items[row->site - 1] ||
+		row->step < last_step || row->step > curve->marks || (!is_open && row->step % curve->stride)) {
+		curve->is_known = false;
+		return true;
+	}
+	id = folder->past_sites.items[row->site - 1] - 1;
+	site = site_of(curve, id);
+	if (!site)
+		return false;
+	if (is_open) {
+		if (!touch(curve, id, row->low_bytes))
+			return false;
+		site = site_of(curve, id);
+		site->ended_bytes = row->ended_bytes;
+		return true;
+	}
+	site->has_row = true;
+	site->live_bytes = row->live_bytes;
+	slot = gmt_vec_push(&curve->rows);
+	if (!slot)
+		return false;
+	*slot = *row;
+	slot->site = id + 1;
+	return true;
+}
+
+bool gmt_fold_take_past_curves(struct gmt_folder *folder)
+{
+	const struct gmt_past *past = &folder->past;
+	GMT_VEC(uint32_t) series = { 0 }; /* by counter, from 1 */
+	bool done = gmt_vec_reserve(&series, past->counters.count + 1), fits = true;
+
+	folder->followed_count = 0;
+	for (size_t i = 0; i < folder->series.count; i++) {
+		gmt_fold_curve_fini(&folder->series.items[i].curve);
+		folder->series.items[i].curve = (struct gmt_fold_curve){ 0 };
+	}
+	for (size_t i = 0; done && i < past->counters.count; i++) {
+		const struct gmt_past_counter *row = &past->counters.items[i];
+		uint32_t number;
+		struct gmt_fold_curve *curve = find_curve(folder, row, &number);
+
+		if (!curve || curve->is_known || !row->marks || !row->stride)
+			continue;
+		*curve = (struct gmt_fold_curve){
+			.marks = row->marks, .stride = row->stride, .last_stamp = row->last_stamp, .before_stamp = row->before_stamp,
+			.is_known = true, .has_end = (row->marks - 1) % row->stride != 0,
+			.is_followed = row->is_followed && folder->followed_count < GMT_FOLD_FOLLOWED,
+		};
+		if (curve->is_followed)
+			folder->followed[folder->followed_count++] = number;
+		series.items[i] = number + 1;
+	}
+	for (size_t i = 0; done && i < past->curves.count; i++) {
+		const struct gmt_past_curve *row = &past->curves.items[i];
+		bool is_of_one = row->counter && row->counter <= past->counters.count;
+		uint32_t number = is_of_one ? series.items[row->counter - 1] : 0;
+
+		fits &= is_of_one;
+		done = !number || take_row(folder, &folder->series.items[number - 1].curve, row);
+	}
+	for (size_t i = 0; i < folder->series.count; i++)
+		if (!fits || !folder->series.items[i].curve.is_known)
+			give_up(folder, &folder->series.items[i].curve);
+	gmt_vec_fini(&series);
+	return done;
+}
+
+void gmt_fold_curve_fini(struct gmt_fold_curve *curve)
+{
+	gmt_vec_fini(&curve->sites);
+	gmt_vec_fini(&curve->touched);
+	gmt_vec_fini(&curve->rows);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "containers/intervals.h"
+
+#include <stddef.h>
+
+/* More than the height of any tree whose nodes 32 bits can number: 1.44 times 32. */
+enum { MAX_HEIGHT = 48 };
+
+static struct gmt_interval *node_of(const struct gmt_intervals *intervals, uint32_t node)
+{
+	return node ? &intervals->nodes.items[node - 1] : NULL;
+}
+
+static int32_t height_of(const struct gmt_intervals *intervals, uint32_t node)
+{
+	return node ? node_of(intervals, node)->height : 0;
+}
+
+static uint64_t furthest_of(const struct gmt_intervals *intervals, uint32_t node)
+{
+	return node ? node_of(intervals, node)->furthest_end : 0;
+}
+
+/* Sets what a node knows of those below it. */
+static void update(const struct gmt_intervals *intervals, uint32_t node)
+{
+	struct gmt_interval *at = node_of(intervals, node);
+	int32_t left = height_of(intervals, at->left), right = height_of(intervals, at->right);
+	uint64_t left_end = furthest_of(intervals, at->left), right_end = furthest_of(intervals, at->right);
+
+	at->height = 1 + (left > right ? left : right);
+	at->furthest_end = left_end > at->end ? left_end : at->end;
+	if (right_end > at->furthest_end)
+		at->furthest_end = right_end;
+}
+
+/* Lifts the left child above its parent, and returns it. */
+static uint32_t rotate_right(const struct gmt_intervals *intervals, uint32_t node)
+{
+	struct gmt_interval *at = node_of(intervals, node);
+	uint32_t top = at->left;
+
+	at->left = node_of(intervals, top)->right;
+	node_of(intervals, top)->right = node;
+	update(intervals, node);
+	update(intervals, top);
+	return top;
+}
+
+static uint32_t rotate_left(const struct gmt_intervals *intervals, uint32_t node)
+{
+	struct gmt_interval *at = node_of(intervals, node);
+	uint32_t top = at->right;
+
+	at->right = node_of(intervals, top)->left;
+	node_of(intervals, top)->left = node;
+	update(intervals, node);
+	update(intervals, top);
+	return top;
+}
+
+/* Updates a node below which one was added or removed. Returns the node that stands in its place now. */
+static uint32_t balance(const struct gmt_intervals *intervals, uint32_t node)
+{
+	struct gmt_interval *at = node_of(intervals, node);
+	int32_t lean = height_of(intervals, at->left) - height_of(intervals, at->right);
+
+	if (lean > 1) {
+		const struct gmt_interval *left = node_of(intervals, at->left);
+
+		if (height_of(intervals, left->left) < height_of(intervals, left->right))
+			at->left = rotate_left(intervals, at->left);
+		return rotate_right(intervals, node);
+	}
+	if (lean < -1) {
+		const struct gmt_interval *right = node_of(intervals, at->right);
+
+		if (height_of(intervals, right->right) < height_of(intervals, right->left))
+			at->right = rotate_right(intervals, at->right);
+		return rotate_left(intervals, node);
+	}
+	update(intervals, node);
+	return node;
+}
+
+/* The links from the root to a place in the tree. The last one is the place. */
+struct path {
+	uint32_t *links[MAX_HEIGHT];
+	unsigned count;
+};
+
+/* Follows the tree to where `first` is, or belongs. */
+static void find_path(struct gmt_intervals *intervals, uint64_t first, struct path *path)
+{
+	uint32_t *link = &intervals->root;
+
+	path->links[path->count++] = link;
+	while (*link && node_of(intervals, *link)->first != first) {
+		struct gmt_interval *at = node_of(intervals, *link);
+
+		link = first < at->first ? &at->left : &at->right;
+		path->links[path->count++] = link;
+	}
+}
+
+/* Balances the nodes of the path from its end up to the root. */
+static void balance_path(const struct gmt_intervals *intervals, struct path *path)
+{
+	while (path->count--)
+		if (*path->links[path->count])
+			*path->links[path->count] = balance(intervals, *path->links[path->count]);
+}
+
+bool gmt_intervals_put(struct gmt_intervals *intervals, uint64_t first, uint64_t end)
+{
+	struct path path = { .count = 0 };
+	uint32_t *place, node;
+
+	/* Nodes may move only before the path has their addresses. */
+	if (!gmt_vec_reserve(&intervals->nodes, 1) || intervals->nodes.count >= UINT32_MAX - 1)
+		return false;
+	find_path(intervals, first, &path);
+	place = path.links[path.count - 1];
+	node = *place;
+	if (!node) {
+		node = intervals->free_plus_1 ? intervals->free_plus_1 : (uint32_t)intervals->nodes.count + 1;
+		if (intervals->free_plus_1)
+			intervals->free_plus_1 = node_of(intervals, node)->left;
+		else
+			intervals->nodes.count++;
+		*node_of(intervals, node) = (struct gmt_interval){ .first = first };
+		*place = node;
+	}
+	node_of(intervals, node)->end = end;
+	balance_path(intervals, &path);
+	return true;
+}
+
+void gmt_intervals_remove(struct gmt_intervals *intervals, uint64_t first)
+{
+	struct path path = { .count = 0 };
+	uint32_t *place, node;
+
+	find_path(intervals, first, &path);
+	place = path.links[path.count - 1];
+	node = *place;
+	if (!node)
+		return;
+
+	struct gmt_interval *at = node_of(intervals, node);
+	if (at->left && at->right) {
+		/* The next range takes its place: the first one on the right. */
+		uint32_t *link = &at->right;
+
+		path.links[path.count++] = link;
+		while (node_of(intervals, *link)->left) {
+			link = &node_of(intervals, *link)->left;
+			path.links[path.count++] = link;
+		}
+
+		struct gmt_interval *next = node_of(intervals, *link);
+		uint32_t freed = *link;
+
+		at->first = next->first;
+		at->end = next->end;
+		*link = next->right;
+		node = freed;
+		at = next;
+	} else {
+		*place = at->left ? at->left : at->right;
+	}
+	at->left = intervals->free_plus_1;
+	intervals->free_plus_1 = node;
+	balance_path(intervals, &path);
+}
+
+bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first)
+{
+	uint32_t behind[MAX_HEIGHT]; /* nodes that begin at or before the address, whose left side is still to be seen */
+	unsigned count = 0;
+	uint32_t node = intervals->root;
+
+	for (;;) {
+		const struct gmt_interval *at;
+
+		/* Ranges further to the right begin later: they are seen first. */
+		while (node && furthest_of(intervals, node) > address) {
+			at = node_of(intervals, node);
+			if (at->first <= address) {
+				behind[count++] = node;
+				node = at->right;
+			} else {
+				node = at->left;
+			}
+		}
+		if (!count)
+			return false;
+		at = node_of(intervals, behind[--count]);
+		if (at->end > address) {
+			*ret_first = at->first;
+			return true;
+		}
+		node = at->left;
+	}
+}
+
+bool gmt_intervals_next(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first)
+{
+	bool found = false;
+
+	for (uint32_t node = intervals->root; node;) {
+		const struct gmt_interval *at = node_of(intervals, node);
+
+		if (at->first >= address) {
+			*ret_first = at->first;
+			found = true;
+			node = at->left;
+		} else {
+			node = at->right;
+		}
+	}
+	return found;
+}
+
+void gmt_intervals_fini(struct gmt_intervals *intervals)
+{
+	gmt_vec_fini(&intervals->nodes);
+	intervals->root = intervals->free_plus_1 = 0;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/encoding/columns.h"
+
+#include "format/encoding/decode_numbers.h"
+#include "format/encoding/event_totals.h"
+
+/* Of one byte each, which any cell can hold; of differences, whose sums have 64 bits. */
+static void get_short(const struct gmt_cursor *column, uint32_t count, char encoding, uint64_t *to)
+{
+	uint64_t before = 0;
+
+	if (encoding == 'U')
+		for (uint32_t i = 0; i < count; i++)
+			to[i] = column->at[i];
+	else if (encoding == 'I')
+		for (uint32_t i = 0; i < count; i++)
+			to[i] = gmt_unzigzag(column->at[i]);
+	else
+		for (uint32_t i = 0; i < count; i++)
+			to[i] = before += gmt_unzigzag(column->at[i]);
+}
+
+static inline __attribute__((always_inline)) bool get_long(struct gmt_cursor *column, uint32_t count, char encoding,
+	uint32_t size_bytes, uint64_t *to)
+{
+	uint64_t value, before = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!gmt_number_next(column, encoding, size_bytes, &before, &value))
+			return false;
+		to[i] = value;
+	}
+	return column->at == column->end;
+}
+
+static bool get_numbers(const struct gmt_field_info *field, struct gmt_cursor column, uint32_t count, uint64_t *to)
+{
+	bool is_whole = field->size_bytes == sizeof(uint64_t);
+
+	if ((is_whole || field->encoding != 'D') && gmt_numbers_are_short(&column, count)) {
+		get_short(&column, count, field->encoding, to);
+		return true;
+	}
+	switch (field->encoding) {
+	case 'I':
+		return get_long(&column, count, 'I', field->size_bytes, to);
+	case 'D':
+		return is_whole ? get_long(&column, count, 'D', sizeof(uint64_t), to) :
+			get_long(&column, count, 'D', field->size_bytes, to);
+	default:
+		return is_whole ? get_long(&column, count, 'U', sizeof(uint64_t), to) :
+			get_long(&column, count, 'U', field->size_bytes, to);
+	}
+}
+
+static bool decode_column(struct gmt_columns *columns, const struct gmt_field_info *field, uint32_t number,
+	struct gmt_cursor column)
+{
+	uint32_t count = columns->count;
+	uint64_t *to = columns->values.items + (size_t)number * count;
+
+	/* The differences of a 'D' that is the same in all rows are not, unless it is 0. */
+	if (gmt_numbers_are_one(&column, count, field->encoding == 'D' ? 1 : 0x80)) {
+		columns->same[number] = field->encoding == 'U' ? *column.at : gmt_unzigzag(*column.at);
+		return true;
+	}
+	columns->cells[number] = (struct gmt_cells){ .values = to, .step = 1 };
+	return get_numbers(field, column, count, to);
+}
+
+uint64_t *gmt_columns_spread(struct gmt_columns *columns, uint32_t field)
+{
+	struct gmt_cells *cells = &columns->cells[field];
+	uint64_t *to = columns->values.items + (size_t)field * columns->count, same = *cells->values;
+
+	if (cells->step)
+		return to;
+	for (uint32_t i = 0; i < columns->count; i++)
+		to[i] = same;
+	*cells = (struct gmt_cells){ .values = to, .step = 1 };
+	return to;
+}
+
+enum gmt_status gmt_columns_decode(struct gmt_columns *columns, const struct gmt_block *block, struct gmt_error *error)
+{
+	const struct gmt_record_info *record = gmt_record_info(block->kind);
+	struct gmt_cursor payload = { block->payload, block->payload + block->size_bytes };
+
+	columns->values.count = 0;
+	columns->count = block->rows;
+	if (!gmt_vec_reserve(&columns->values, (size_t)record->field_count * block->rows))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	for (uint32_t f = 0; f < record->field_count; f++) {
+		columns->same[f] = 0;
+		columns->cells[f] = (struct gmt_cells){ .values = &columns->same[f] };
+	}
+	for (uint32_t f = 0; f < record->field_count && payload.at < payload.end; f++) {
+		struct gmt_cursor column;
+
+		if (!gmt_column_cut(&payload, &column) || !decode_column(columns, &record->fields[f], f, column))
+			return gmt_column_refuse(record, f, error);
+	}
+	if (block->kind == GMT_RECORD_EVENT)
+		gmt_event_totals_in_columns(columns);
+	return GMT_OK;
+}
+
+void gmt_columns_fini(struct gmt_columns *columns)
+{
+	gmt_vec_fini(&columns->values);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_FORMAT_ENCODING_DECODE_NUMBERS_H
+#define GMT_FORMAT_ENCODING_DECODE_NUMBERS_H
+
+/*
+ * A payload's columns, and the numbers of one, for whatever they are decoded into. Part of format/encoding/decode.c, columns.c and
+ * column.c. Loops over numbers are compiled once for each encoding and size: a file is millions of these.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "format/format.h"
+#include "format/encoding/varint.h"
+
+struct gmt_cursor {
+	const uint8_t *at;
+	const uint8_t *end;
+};
+
+/* Cuts the next column off a payload; false when it is not whole. */
+static inline bool gmt_column_cut(struct gmt_cursor *payload, struct gmt_cursor *ret_column)
+{
+	uint64_t length;
+
+	if (!gmt_varint_get(&payload->at, payload->end, &length) || length > (uint64_t)(payload->end - payload->at))
+		return false;
+	*ret_column = (struct gmt_cursor){ payload->at, payload->at + length };
+	payload->at += length;
+	return true;
+}
+
+/* What is said of a column that is not whole, or breaks the rules. */
+static inline enum gmt_status gmt_column_refuse(const struct gmt_record_info *record, uint32_t field, struct gmt_error *error)
+{
+	return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded", record->fields[field].name,
+		record->name);
+}
+
+/* Whether a cell of this size can hold `value`: a number that is cut would be a wrong one. */
+static inline bool gmt_number_fits(uint32_t size_bytes, bool is_signed, uint64_t value)
+{
+	unsigned bits = size_bytes * 8;
+
+	if (bits == 64)
+		return true;
+	/* -2^(bits-1) ... 2^(bits-1)-1 becomes 0 ... 2^bits-1. */
+	if (is_signed)
+		value += (uint64_t)1 << (bits - 1);
+	return value >> bits == 0;
+}
+
+/* As it is written. Nearly all numbers of a file have one byte. */
+static inline bool gmt_number_get(struct gmt_cursor *cursor, uint64_t *ret_value)
+{
+	if (cursor->at < cursor->end && *cursor->at < 0x80) {
+		*ret_value = *cursor->at++;
+		return true;
+	}
+	return gmt_varint_get_long(&cursor->at, cursor->end, ret_value);
+}
+
+/*
+ * As it is meant, a negative one modulo 2^64: false when there is none, or no cell of this size can hold it. `*before`, 0 at
+ * first, is for the encoding 'D'.
+ */
+static inline __attribute__((always_inline)) bool gmt_number_next(struct gmt_cursor *column, char encoding,
+	uint32_t size_bytes, uint64_t *before, uint64_t *ret_value)
+{
+	uint64_t value;
+
+	if (!gmt_number_get(column, &value))
+		return false;
+	if (encoding == 'I')
+		value = gmt_unzigzag(value);
+	if (encoding == 'D')
+		value = *before += gmt_unzigzag(value);
+	*ret_value = value;
+	return gmt_number_fits(size_bytes, encoding == 'I', value);
+}
+
+/* Whether `count` (not 0) numbers have one byte each: in as many bytes they have no other choice but to be damaged. */
+static inline bool gmt_numbers_are_short(const struct gmt_cursor *column, uint32_t count)
+{
+	uint8_t bits = 0;
+
+	if ((size_t)(column->end - column->at) != count)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		bits |= column->at[i];
+	return bits < 0x80;
+}
+
+/* Whether `count` (not 0) numbers are the same byte, below `limit` (at most 0x80). */
+static inline bool gmt_numbers_are_one(const struct gmt_cursor *column, uint32_t count, uint8_t limit)
+{
+	return (size_t)(column->end - column->at) == count && *column->at < limit &&
+		memcmp(column->at, column->at + 1, count - 1) == 0;
+}
+
+#endif

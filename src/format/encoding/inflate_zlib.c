@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include <zlib.h>
+
+#include "format/encoding/inflate.h"
+#include "format/encoding/zlib_memory.h"
+
+enum { WINDOW_BITS = 15, GZIP_ONLY = 16 };
+
+/* Nothing is to be closed: all that zlib has is of the arena. */
+static void *open_zlib(struct gmt_arena *memory)
+{
+	z_stream *stream = gmt_arena_alloc(memory, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	gmt_zlib_use_arena(stream, memory);
+	return inflateInit2(stream, WINDOW_BITS + GZIP_ONLY) == Z_OK ? stream : NULL;
+}
+
+static void begin_zlib(void *state)
+{
+	inflateReset(state);
+}
+
+static enum gmt_inflate_answer run_zlib(void *state, struct gmt_inflate_bytes *bytes)
+{
+	z_stream *stream = state;
+	int answer;
+
+	stream->next_in = (Bytef *)(uintptr_t)bytes->in; /* it is only read */
+	stream->avail_in = (uInt)bytes->in_bytes;
+	stream->next_out = bytes->out;
+	stream->avail_out = (uInt)bytes->out_bytes;
+	answer = inflate(stream, Z_NO_FLUSH);
+	*bytes = (struct gmt_inflate_bytes){ stream->next_in, stream->avail_in, stream->next_out, stream->avail_out };
+	if (answer == Z_STREAM_END)
+		return GMT_INFLATE_ENDED;
+	/* Without room it says so again, when there is some. */
+	return answer == Z_OK || answer == Z_BUF_ERROR || !stream->avail_out ? GMT_INFLATE_MORE : GMT_INFLATE_DAMAGED;
+}
+
+static uint32_t checksum_zlib(uint32_t crc, const void *bytes, size_t size)
+{
+	return (uint32_t)crc32_z(crc, bytes, size);
+}
+
+const struct gmt_inflater gmt_inflater_zlib = { "zlib", open_zlib, begin_zlib, run_zlib, checksum_zlib };

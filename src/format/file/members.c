@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "format/file/members.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/encoding/little_endian.h"
+
+enum {
+	LOOK_BYTES = 1 << 16,
+	/* The last member is looked for so far from the end: recorders begin one every mebibyte or so. */
+	FARTHEST_BYTES = 16 << 20,
+};
+
+static bool read_at(int fd, uint64_t at, uint8_t *to, size_t length)
+{
+	while (length) {
+		ssize_t got = pread(fd, to, length, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		to += got;
+		at += (uint64_t)got;
+		length -= (size_t)got;
+	}
+	return true;
+}
+
+/*
+ * Whether at `at` a header begins that describes the member right before it: then it is `ret_member`. A file may have been put
+ * together anew, and what stood before a member is another one then: its trailer tells.
+ */
+static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
+{
+	uint8_t bytes[GMT_MEMBER_TRAILER_BYTES + GMT_MEMBER_HEADER_BYTES];
+	struct gmt_member_identity identity;
+
+	if (at < GMT_MEMBER_TRAILER_BYTES || !read_at(fd, at - GMT_MEMBER_TRAILER_BYTES, bytes, sizeof(bytes)) ||
+		!gmt_member_read(bytes + GMT_MEMBER_TRAILER_BYTES, &ret_member->about, &identity))
+		return false;
+	if (identity.checksum != gmt_get_u32(bytes) || identity.length != gmt_get_u32(bytes + 4) || identity.bytes > at ||
+		identity.bytes < GMT_MEMBER_FIXED_BYTES + GMT_MEMBER_TRAILER_BYTES)
+		return false;
+	ret_member->begin = at - identity.bytes;
+	ret_member->end = at;
+	return true;
+}
+
+/* The last header in the file that describes a member. */
+static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member)
+{
+	uint64_t least = file_bytes > FARTHEST_BYTES ? file_bytes - FARTHEST_BYTES : 0;
+	uint8_t bytes[LOOK_BYTES + 1];
+
+	for (uint64_t end = file_bytes; end > least;) {
+		uint64_t begin = end - least > LOOK_BYTES ? end - LOOK_BYTES : least;
+		size_t length = (size_t)(end - begin);
+
+		/* One more, so that no header's first two bytes lie in two pieces. */
+		length += end < file_bytes;
+		if (!read_at(fd, begin, bytes, length))
+			return false;
+		for (size_t i = length; i-- > 1;)
+			if (bytes[i] == 0x8b && bytes[i - 1] == 0x1f && is_described_at(fd, begin + i - 1, ret_member))
+				return true;
+		end = begin;
+	}
+	return false;
+}
+
+static void reverse(struct gmt_members *members)
+{
+	for (size_t i = 0; i < members->count / 2; i++) {
+		struct gmt_member *left = &members->items[i], *right = &members->items[members->count - 1 - i], kept = *left;
+
+		*left = *right;
+		*right = kept;
+	}
+}
+
+bool gmt_members_find(int fd, uint64_t file_bytes, struct gmt_members *ret_members)
+{
+	struct gmt_member member = { 0 };
+	bool is_there = find_last(fd, file_bytes, &member);
+
+	while (is_there) {
+		struct gmt_member *slot = gmt_vec_push(ret_members);
+
+		if (!slot)
+			return false;
+		*slot = member;
+		is_there = is_described_at(fd, member.begin, &member);
+	}
+	reverse(ret_members);
+	return true;
+}
+
+void gmt_members_fini(struct gmt_members *members)
+{
+	gmt_vec_fini(members);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/load/backward_stacks.h"
+
+#include "accounting/backward_attribution.h"
+
+enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
+
+struct adopter {
+	struct gmt_snapshot *snapshot;
+	struct gmt_adoption adoption;
+	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index of snapshot->frames */
+	struct gmt_map trace_ids;  /* trace and caller to the trace that has both */
+};
+
+static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames *frames)
+{
+	for (uint32_t i = 0; i < frames->items.count; i++) {
+		const struct gmt_frame *frame =
+			gmt_snapshot_frame(snapshot, (uint32_t)(frames->items.items[i] >> 1));
+		const struct gmt_code *code = frame ? gmt_snapshot_code(snapshot, frame->code) : NULL;
+
+		if (code && gmt_adoption_is_call(code->file, code->function))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a Python stack lies in a backward call; each is looked at once. */
+static bool lies_in_call(struct adopter *adopter, uint32_t frames_id)
+{
+	const struct gmt_snapshot *snapshot = adopter->snapshot;
+	const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, frames_id);
+
+	if (!frames)
+		return false;
+
+	uint8_t *kind = &adopter->stack_kinds.items[frames - snapshot->frames.items];
+	if (*kind == UNKNOWN_STACK)
+		*kind = is_call(snapshot, frames) ? CALL_STACK : ORDINARY_STACK;
+	return *kind == CALL_STACK;
+}
+
+static bool adopt(struct adopter *adopter, uint32_t of, uint32_t call, uint32_t *ret_trace)
+{
+	struct gmt_snapshot *snapshot = adopter->snapshot;
+	uint64_t key = (uint64_t)of << 32 | call;
+	uint64_t trace;
+
+	if (!gmt_map_find(&adopter->trace_ids, key, &trace)) {
+		struct gmt_snapshot_trace *slot = gmt_vec_push(&snapshot->traces);
+
+		trace = snapshot->traces.count - 1;
+		if (!slot || !gmt_map_put(&adopter->trace_ids, key, trace))
+			return false;
+		*slot = snapshot->traces.items[of];
+		slot->caller = call;
+	}
+	*ret_trace = (uint32_t)trace;
+	return true;
+}
+
+/* *ret_trace: as the event has it, or where it was for a call. */
+static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *event, uint32_t *ret_trace)
+{
+	const struct gmt_snapshot_trace *trace = &adopter->snapshot->traces.items[event->trace];
+	uint32_t call;
+
+	*ret_trace = event->trace;
+	/* Most frees have no stack and say nothing. */
+	if (!trace->frames && !trace->stack)
+		return true;
+	if (!gmt_adoption_has(&adopter->adoption, event->thread))
+		return !trace->frames || gmt_adoption_note(&adopter->adoption, event->thread, trace->frames,
+			lies_in_call(adopter, trace->frames));
+	call = gmt_adoption_caller(&adopter->adoption);
+	return !call || adopt(adopter, event->trace, call, ret_trace);
+}
+
+/* *ret_any: there is a thread of autograd's. */
+static bool know_threads(struct adopter *adopter, bool *ret_any)
+{
+	const struct gmt_snapshot *snapshot = adopter->snapshot;
+
+	*ret_any = false;
+	for (size_t i = 0; i < snapshot->threads.count; i++) {
+		bool is_autograd = gmt_adoption_is_autograd(snapshot->threads.items[i].name);
+
+		*ret_any |= is_autograd;
+		if (is_autograd && !gmt_adoption_know(&adopter->adoption, snapshot->threads.items[i].id, true))
+			return false;
+	}
+	return true;
+}
+
+static bool begin_calls(struct adopter *adopter)
+{
+	const struct gmt_past *past = &adopter->snapshot->past;
+
+	for (size_t i = 0; i + 1 < past->calls.count; i += 2)
+		if (!gmt_adoption_note(&adopter->adoption, (uint32_t)past->calls.items[i],
+			(uint32_t)past->calls.items[i + 1], true))
+			return false;
+	return true;
+}
+
+/* The events that the reader has, and are behind what was folded. */
+static bool look_at_rows(struct adopter *adopter, const struct gmt_events_reader *reader)
+{
+	struct gmt_snapshot *snapshot = adopter->snapshot;
+	uint32_t traces[GMT_EVENTS_CHUNK];
+	bool differ = false;
+
+	for (size_t i = 0; i < reader->count; i++) {
+		const struct gmt_snapshot_event *event = &reader->rows[i];
+
+		traces[i] = event->trace;
+		if (reader->first + i >= snapshot->past_events && !look_at(adopter, event, &traces[i]))
+			return false;
+		differ |= traces[i] != event->trace;
+	}
+	return !differ || gmt_events_set_traces(&snapshot->events, reader->first, traces);
+}
+
+static bool look_at_all(struct adopter *adopter)
+{
+	struct gmt_snapshot *snapshot = adopter->snapshot;
+	struct gmt_events_reader reader;
+	bool done = gmt_events_reader_init(&reader, &snapshot->events, GMT_EVENTS_TRACE);
+
+	for (size_t i = 0; done && i < snapshot->events.count; i += reader.count) {
+		gmt_events_unpack(&reader, i);
+		done = look_at_rows(adopter, &reader);
+	}
+	gmt_events_reader_fini(&reader);
+	return done;
+}
+
+bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
+{
+	struct adopter adopter = { .snapshot = snapshot };
+	bool done, any;
+
+	if (!know_threads(&adopter, &any) || !any) {
+		gmt_adoption_fini(&adopter.adoption);
+		return !any;
+	}
+	/* Zeroed; indexed by Python stack, never pushed to. */
+	done = gmt_vec_reserve(&adopter.stack_kinds, snapshot->frames.count + 1);
+	/* What survived a fold says itself for whom it was; the fold says which calls ran at its end. */
+	done = done && begin_calls(&adopter);
+	done = done && look_at_all(&adopter);
+	gmt_adoption_fini(&adopter.adoption);
+	gmt_map_fini(&adopter.trace_ids);
+	gmt_vec_fini(&adopter.stack_kinds);
+	return done;
+}

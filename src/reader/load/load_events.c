@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/load/load_events.h"
+
+#include "base/pages.h"
+#include "accounting/accounting.h"
+#include "reader/load/backward_stacks.h"
+
+bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames, uint32_t caller,
+	uint32_t *ret_trace)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_map *ids = &loader->trace_ids;
+	uint64_t index, key = (uint64_t)stack << 32 | frames;
+
+	if (caller) {
+		uint32_t pair;
+
+		if (!gmt_load_trace(loader, stack, frames, 0, &pair))
+			return false;
+		ids = &loader->caller_ids;
+		key = (uint64_t)pair << 32 | caller;
+	}
+	if (!gmt_map_find(ids, key, &index)) {
+		struct gmt_snapshot_trace *trace = gmt_vec_push(&snapshot->traces);
+
+		index = snapshot->traces.count - 1;
+		if (!trace || !gmt_map_put(ids, key, index))
+			return false;
+		*trace = (struct gmt_snapshot_trace){ .stack = stack, .frames = frames, .caller = caller };
+	}
+	*ret_trace = (uint32_t)index;
+	return true;
+}
+
+/* A thread's clock never goes back, whatever processor it moves to: position orders within it. */
+static inline bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, uint64_t *stamp)
+{
+	if (!loader->clamp_index_plus_1 || loader->clamp_thread != thread) {
+		uint64_t index;
+
+		if (!gmt_map_find(&loader->clamp_ids, thread, &index)) {
+			index = loader->clamps.count;
+			if (!gmt_vec_reserve(&loader->clamps, 1) ||
+				!gmt_map_put(&loader->clamp_ids, thread, index))
+				return false;
+			loader->clamps.items[loader->clamps.count++] = 0;
+		}
+		loader->clamp_thread = thread;
+		loader->clamp_index_plus_1 = index + 1;
+	}
+
+	uint64_t *last = &loader->clamps.items[loader->clamp_index_plus_1 - 1];
+	if (*stamp < *last)
+		*stamp = *last;
+	*last = *stamp;
+	return true;
+}
+
+/* Kinds that say an offset where others say a stream. */
+static bool has_offset(uint64_t kind)
+{
+	return kind == GMT_KIND_BIND || kind == GMT_KIND_BIND_ADDRESS || kind == GMT_KIND_UNBIND;
+}
+
+/* A bit of each kind and layer that this version knows. */
+enum {
+	KNOWN_KINDS = 0
+#define GMT_KIND(number, ...) | 1 << number
+#include "format/kinds.def"
+#undef GMT_KIND
+	,
+	KNOWN_LAYERS = 0
+#define GMT_LAYER(number, ...) | 1 << number
+#include "format/layers.def"
+#undef GMT_LAYER
+};
+
+static bool is_known(uint64_t kind, uint64_t layer)
+{
+	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_BOOKS_LAYERS && KNOWN_LAYERS >> layer & 1;
+}
+
+/* As gmt_load_trace; some hundreds of traces make up nearly all events of a stretch. */
+static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, uint64_t frames, uint64_t caller,
+	uint32_t *ret_trace)
+{
+	uint64_t stacks = stack << 32 | frames;
+	struct gmt_load_known_trace *known;
+
+	/* UINT32_MAX: a fold says that it was for nobody. */
+	caller = caller == UINT32_MAX ? 0 : caller;
+	known = &loader->known[gmt_hash_u64(stacks + caller) % GMT_LOAD_KNOWN_TRACES];
+	if (!known->trace_plus_1 || known->stacks != stacks || known->caller != caller) {
+		if (!gmt_load_trace(loader, (uint32_t)stack, (uint32_t)frames, (uint32_t)caller, ret_trace))
+			return false;
+		*known = (struct gmt_load_known_trace){ stacks, (uint32_t)caller, *ret_trace + 1 };
+	}
+	*ret_trace = known->trace_plus_1 - 1;
+	return true;
+}
+
+/* A column's bits, where a word of shapes has them. */
+static void add_to_words(uint64_t *words, uint32_t count, const uint64_t *values, uint64_t mask, unsigned shift)
+{
+	for (uint32_t i = 0; i < count; i++)
+		words[i] |= (values[i] & mask) << shift;
+}
+
+/* A word of the shapes of all rows; of those of unknown kinds and layers, rubbish. False when out of memory. */
+static bool list_words(struct gmt_load_events *loader, const struct gmt_columns *columns, unsigned word)
+{
+	static const struct { uint64_t mask; uint8_t field, word, shift; } parts[] = {
+		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD },
+		{ UINT32_MAX, GMT_COLUMN_event_result, 0, 0 },
+		{ UINT16_MAX, GMT_COLUMN_event_api, 1, GMT_SHAPE_API },
+		{ UINT16_MAX, GMT_COLUMN_event_context, 1, GMT_SHAPE_CONTEXT },
+		{ UINT16_MAX, GMT_COLUMN_event_device, 1, GMT_SHAPE_DEVICE },
+		{ UINT8_MAX, GMT_COLUMN_event_kind, 1, GMT_SHAPE_KIND },
+		{ UINT8_MAX, GMT_COLUMN_event_layer, 1, GMT_SHAPE_LAYER },
+		{ UINT8_MAX, GMT_COLUMN_event_space, 1, 0 },
+	};
+	enum { PARTS = sizeof(parts) / sizeof(*parts) };
+	uint64_t *words, same = 0;
+
+	if (!gmt_vec_reserve(&loader->words[word], columns->count))
+		return false;
+	words = loader->words[word].items;
+	for (size_t p = 0; p < PARTS; p++)
+		if (parts[p].word == word && !columns->cells[parts[p].field].step)
+			add_to_words(&same, 1, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
+	for (uint32_t i = 0; i < columns->count; i++)
+		words[i] = same;
+	for (size_t p = 0; p < PARTS; p++)
+		if (parts[p].word == word && columns->cells[parts[p].field].step)
+			add_to_words(words, columns->count, columns->cells[parts[p].field].values, parts[p].mask, parts[p].shift);
+	return true;
+}
+
+/* A column's numbers, of all rows. Most that are the same in all are 0: they share an array, which stays in the caches. */
+static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_columns *columns, uint32_t field)
+{
+	const struct gmt_cells *cells = &columns->cells[field];
+
+	return !cells->step && !*cells->values ? loader->zeros.items : gmt_columns_spread(columns, field);
+}
+
+/* What each row of a block is loaded from. */
+struct block {
+	const uint64_t *stamp, *thread, *kind, *layer, *address, *size_bytes, *stack, *frames, *stream, *allocated_bytes,
+		*reserved_bytes, *object, *context, *caller;
+	const uint64_t *words[2]; /* of shapes */
+};
+
+/* Row number `i`, of a kind and layer that this version knows. */
+static inline __attribute__((always_inline)) bool load_event(struct gmt_load_events *loader, const struct block *block,
+	uint32_t i)
+{
+	bool is_torch = block->layer[i] == GMT_LAYER_TORCH;
+	struct gmt_shape shape = { { block->words[0][i], block->words[1][i] } };
+	uint64_t stamp = block->stamp[i], kind = block->kind[i];
+	uint32_t trace, number;
+	struct gmt_events_row *row;
+
+	if (is_torch)
+		shape.words[1] &= ~((uint64_t)UINT16_MAX << GMT_SHAPE_CONTEXT);
+	if (!find_trace(loader, block->stack[i], block->frames[i], block->caller[i], &trace) ||
+		!clamp_stamp(loader, (uint32_t)block->thread[i], &stamp) ||
+		!gmt_shapes_find(loader->order.shapes, &shape, &number))
+		return false;
+	row = gmt_order_push(&loader->order, stamp);
+	if (!row)
+		return false;
+	row->stamp = stamp;
+	row->address = block->address[i];
+	row->size_bytes = block->size_bytes[i];
+	row->trace = trace;
+	row->shape = number;
+	if (is_torch) {
+		row->more[0] = block->allocated_bytes[i];
+		row->more[1] = block->reserved_bytes[i];
+	} else {
+		row->more[0] = block->object[i];
+		row->more[1] = block->object[i] || block->context[i] || has_offset(kind) ? block->stream[i] : 0;
+	}
+	gmt_load_see_stamp(loader->snapshot, stamp);
+	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
+		loader->snapshot->traces.items[trace].gets = true;
+	return true;
+}
+
+bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns)
+{
+#define VALUES(field) .field = values_of(loader, columns, GMT_COLUMN_event_##field)
+	loader->snapshot->seen_events += columns->count;
+	if (loader->count + columns->count >= UINT32_MAX || !gmt_vec_reserve(&loader->zeros, columns->count) ||
+		!list_words(loader, columns, 0) || !list_words(loader, columns, 1))
+		return false;
+
+	const struct block block = {
+		VALUES(stamp), VALUES(thread), VALUES(kind), VALUES(layer), VALUES(address), VALUES(size_bytes), VALUES(stack),
+		VALUES(frames), VALUES(stream), VALUES(allocated_bytes), VALUES(reserved_bytes), VALUES(object),
+		VALUES(context), VALUES(caller), .words = { loader->words[0].items, loader->words[1].items },
+	};
+
+	for (uint32_t i = 0; i < columns->count; i++) {
+		if (!is_known(block.kind[i], block.layer[i]))
+			loader->snapshot->unknown_events++;
+		else if (!load_event(loader, &block, i))
+			return false;
+		else
+			loader->count++;
+	}
+	return true;
+#undef VALUES
+}
+
+static void see_shapes(struct gmt_snapshot *snapshot)
+{
+	for (size_t i = 0; i < gmt_shapes_count(&snapshot->shapes); i++) {
+		struct gmt_snapshot_event event;
+
+		gmt_shape_set(&event, gmt_shapes_get(&snapshot->shapes, i));
+		snapshot->has_torch |= event.layer == GMT_LAYER_TORCH;
+		snapshot->has_pool |= event.space == GMT_SPACE_POOL;
+		snapshot->has_refusals |= event.kind == GMT_KIND_ALLOC_FAILED;
+	}
+}
+
+bool gmt_load_finish_events(struct gmt_load_events *loader)
+{
+	struct gmt_snapshot *snapshot = loader->snapshot;
+
+	see_shapes(snapshot);
+	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
+	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
+		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) && gmt_backward_adopt(snapshot);
+}
+
+bool gmt_load_end_past(struct gmt_load_events *loader)
+{
+	loader->snapshot->past_events = loader->count;
+	return gmt_order_part(&loader->order);
+}
+
+void gmt_load_events_fini(struct gmt_load_events *loader)
+{
+	gmt_map_fini(&loader->trace_ids);
+	gmt_map_fini(&loader->caller_ids);
+	gmt_map_fini(&loader->clamp_ids);
+	gmt_vec_fini(&loader->clamps);
+	gmt_vec_fini(&loader->words[0]);
+	gmt_vec_fini(&loader->words[1]);
+	gmt_vec_fini(&loader->zeros);
+	gmt_order_fini(&loader->order);
+}

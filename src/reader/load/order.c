@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/load/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pages.h"
+
+/* What threads had ready at one time; where that was more, there is more room from then on. */
+enum { FIRST_WINDOW_EVENTS = 1 << 13, MOST_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
+
+/* The least stamp of the window. */
+static uint64_t least_stamp(const struct gmt_order *order)
+{
+	const struct gmt_order_key *window = order->window.items;
+
+	if (!order->sorted)
+		return order->least_stamp;
+	return order->window.count > order->sorted && order->least_stamp < window->stamp ? order->least_stamp : window->stamp;
+}
+
+/* More places, and room for as many keys as there are places. None is free. */
+static bool make_places(struct gmt_order *order)
+{
+	size_t before = order->rows.count, count = before ? 2 * before : FIRST_PLACES;
+
+	if (count > UINT32_MAX || !gmt_vec_reserve(&order->rows, count - before) ||
+		!gmt_vec_reserve(&order->free, (count - before) / 64))
+		return false;
+	/* Keys may be more than places while some are made. */
+	if (count > order->window.count && !gmt_vec_reserve(&order->window, count - order->window.count))
+		return false;
+	memset(&order->free.items[before / 64], 0xff, (count - before) / 8);
+	order->rows.count = count;
+	order->free.count = count / 64;
+	order->free_places = count - before;
+	order->free_at = before / 64;
+	return true;
+}
+
+/* The last events of `run`, out of it, to the window at `at`, whose keys are made anew. */
+static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snapshot_event *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!order->free_places && !make_places(order))
+			return false;
+
+		uint32_t place = gmt_order_take_place(order);
+
+		if (!gmt_events_row_of(order->shapes, &rows[i], &order->rows.items[place]))
+			return false;
+		order->window.items[at + i] = (struct gmt_order_key){ .stamp = rows[i].stamp, .place = place };
+	}
+	return true;
+}
+
+/* Takes events of the run that are later than `least` to the window, in front of all that is there. */
+static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t least,
+	struct gmt_events_reader *reader)
+{
+	size_t room = order->window.count < MOST_WINDOW_EVENTS ? MOST_WINDOW_EVENTS - order->window.count : 0;
+	size_t at, count, before = order->window.count;
+
+	if (room > run->events.count)
+		room = run->events.count;
+	if (!gmt_vec_reserve(&order->window, room))
+		return false;
+	memmove(order->window.items + room, order->window.items, before * sizeof(*order->window.items));
+	order->window.count += room;
+	for (at = room; at && (at >= GMT_EVENTS_CHUNK || at == run->events.count) && run->last_stamp > least; at -= count) {
+		count = gmt_events_take_back(&run->events, reader);
+		if (!count)
+			break;
+		if (!take_rows(order, at - count, reader->rows, count))
+			return false;
+		run->last_stamp = run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
+	}
+	memmove(order->window.items, order->window.items + at, (room - at + before) * sizeof(*order->window.items));
+	order->window.count -= at;
+	order->sorted = 0;
+	order->least_stamp = least < order->window.items[0].stamp ? least : order->window.items[0].stamp;
+	order->is_disordered = true;
+	return true;
+}
+
+/*
+ * Events were given away that others belong in front of: takes them back, where that is not too many. Else a run of its
+ * own begins, and all events are packed a second time.
+ */
+static bool take_back(struct gmt_order *order)
+{
+	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
+	struct gmt_events_reader reader = { 0 };
+	uint64_t least = least_stamp(order);
+	bool done;
+
+	if (!last || order->is_new_part || last->last_stamp <= least)
+		return true;
+	if (order->window_events < MOST_WINDOW_EVENTS)
+		order->window_events *= 2;
+	done = gmt_events_reader_init(&reader, &last->events, GMT_EVENTS_ALL) && take_back_from(order, last, least, &reader);
+	gmt_events_reader_fini(&reader);
+	return done;
+}
+
+/* The run that events from `stamp` on can go on with. */
+static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
+{
+	struct gmt_order_run *last = order->runs.count ? &order->runs.items[order->runs.count - 1] : NULL;
+
+	if (last && !order->is_new_part && last->last_stamp <= stamp)
+		return last;
+	last = gmt_vec_push(&order->runs);
+	if (last) {
+		last->is_first_of_part = order->is_new_part;
+		last->events.shapes = order->shapes;
+	}
+	order->is_new_part = false;
+	return last;
+}
+
+/* Gives the first `count` events of the window away, which is in order; their places are free then. */
+static bool give(struct gmt_order *order, struct gmt_events *to, size_t count)
+{
+	const struct gmt_order_key *keys = order->window.items;
+	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
+
+	for (size_t done = 0, some; done < count; done += some) {
+		some = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
+		for (size_t i = 0; i < some; i++)
+			rows[i] = &order->rows.items[keys[done + i].place];
+		if (!gmt_events_push_rows(to, rows, some))
+			return false;
+	}
+	for (size_t i = 0; i < count; i++)
+		order->free.items[keys[i].place / 64] |= UINT64_C(1) << keys[i].place % 64;
+	order->free_places += count;
+	return true;
+}
+
+/* Gives the first half of the window away, or all of it, in order; nothing where it has room again. */
+static bool emit(struct gmt_order *order, bool all)
+{
+	size_t count;
+
+	if (!order->window.count)
+		return true;
+	if (!take_back(order))
+		return false;
+	if (!all && order->window.count < order->window_events)
+		return true;
+	count = all ? order->window.count : order->window.count / 2;
+	if (order->is_disordered && !gmt_order_sort(&order->sorter, order->window.items, order->window.count))
+		return false;
+
+	struct gmt_order_run *run = run_for(order, order->window.items[0].stamp);
+
+	if (!run || !give(order, &run->events, count))
+		return false;
+	run->last_stamp = order->window.items[count - 1].stamp;
+	order->window.count -= count;
+	memmove(order->window.items, order->window.items + count, order->window.count * sizeof(*order->window.items));
+	order->sorted = order->window.count;
+	order->is_disordered = false;
+	return true;
+}
+
+bool gmt_order_make_room(struct gmt_order *order)
+{
+	if (!order->window_events)
+		order->window_events = FIRST_WINDOW_EVENTS;
+	if (order->window.count >= order->window_events && !emit(order, false))
+		return false;
+	return order->free_places || make_places(order);
+}
+
+bool gmt_order_part(struct gmt_order *order)
+{
+	bool done = emit(order, true);
+
+	order->is_new_part = true;
+	return done;
+}
+
+/* A run that is merged, and how far. */
+struct source {
+	struct gmt_events_reader reader;
+	size_t place, count;
+	uint64_t stamp; /* of the event there */
+};
+
+/* Runs that are merged, as a heap by the stamp of their next event; equal stamps stand in the order of their runs. */
+struct merger {
+	GMT_VEC(struct source) sources;
+	GMT_VEC(size_t) heap; /* indices of sources that have more */
+};
+
+static bool comes_before(const struct merger *merger, size_t left, size_t right)
+{
+	const struct source *a = &merger->sources.items[left], *b = &merger->sources.items[right];
+
+	return a->stamp != b->stamp ? a->stamp < b->stamp : left < right;
+}
+
+/* Lets what stands at `at` sink to its place. */
+static void sink(struct merger *merger, size_t at)
+{
+	size_t *heap = merger->heap.items, moved = heap[at];
+
+	for (size_t child; (child = 2 * at + 1) < merger->heap.count; at = child) {
+		child += child + 1 < merger->heap.count && comes_before(merger, heap[child + 1], heap[child]);
+		if (!comes_before(merger, heap[child], moved))
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = moved;
+}
+
+static bool open_sources(struct merger *merger, const struct gmt_order *order, size_t first, size_t end)
+{
+	for (size_t run = first; run < end; run++) {
+		struct source *source = gmt_vec_push(&merger->sources);
+		size_t *slot = gmt_vec_push(&merger->heap);
+
+		if (!source || !slot ||
+			!gmt_events_reader_init(&source->reader, &order->runs.items[run].events, GMT_EVENTS_ALL))
+			return false;
+		source->count = order->runs.items[run].events.count;
+		source->stamp = gmt_events_at(&source->reader, 0)->stamp;
+		*slot = run - first;
+	}
+	for (size_t at = merger->heap.count; at-- > 0;)
+		sink(merger, at);
+	return true;
+}
+
+static bool merge_sources(struct merger *merger, struct gmt_events *to)
+{
+	while (merger->heap.count) {
+		struct source *source = &merger->sources.items[merger->heap.items[0]];
+
+		if (!gmt_events_push(to, gmt_events_at(&source->reader, source->place)))
+			return false;
+		if (++source->place < source->count)
+			source->stamp = gmt_events_at(&source->reader, source->place)->stamp;
+		else
+			merger->heap.items[0] = merger->heap.items[--merger->heap.count];
+		if (merger->heap.count)
+			sink(merger, 0);
+	}
+	return true;
+}
+
+/* Runs first to end are of one part. */
+static bool merge_runs(const struct gmt_order *order, size_t first, size_t end, struct gmt_events *to)
+{
+	struct merger merger = { 0 };
+	bool done = open_sources(&merger, order, first, end) && merge_sources(&merger, to);
+
+	for (size_t i = 0; i < merger.sources.count; i++)
+		gmt_events_reader_fini(&merger.sources.items[i].reader);
+	gmt_vec_fini(&merger.sources);
+	gmt_vec_fini(&merger.heap);
+	return done;
+}
+
+static bool merge_all(const struct gmt_order *order, struct gmt_events *to)
+{
+	bool done = true;
+
+	for (size_t first = 0, end; done && first < order->runs.count; first = end) {
+		for (end = first + 1; end < order->runs.count && !order->runs.items[end].is_first_of_part;)
+			end++;
+		done = merge_runs(order, first, end, to);
+	}
+	return done;
+}
+
+bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events)
+{
+	ret_events->shapes = order->shapes;
+	if (!emit(order, true))
+		return false;
+	if (order->runs.count > 1)
+		return merge_all(order, ret_events);
+	if (order->runs.count) {
+		*ret_events = order->runs.items[0].events;
+		order->runs.count = 0;
+	}
+	return true;
+}
+
+void gmt_order_fini(struct gmt_order *order)
+{
+	for (size_t i = 0; i < order->runs.count; i++)
+		gmt_events_fini(&order->runs.items[i].events);
+	gmt_vec_fini(&order->runs);
+	gmt_vec_fini(&order->window);
+	gmt_vec_fini(&order->rows);
+	gmt_vec_fini(&order->free);
+	gmt_order_sorter_fini(&order->sorter);
+}
+
+static int by_stamp(const void *left, const void *right)
+{
+	const struct gmt_snapshot_mark *a = left, *b = right;
+
+	if (a->stamp != b->stamp)
+		return a->stamp < b->stamp ? -1 : 1;
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+void gmt_order_marks(struct gmt_snapshot *snapshot)
+{
+	if (snapshot->marks.count)
+		qsort(snapshot->marks.items, snapshot->marks.count, sizeof(*snapshot->marks.items), by_stamp);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/load/order_keys.h"
+
+#include <string.h>
+
+/* For each run: one that fits none of them makes a new one, and a merge puts it where it belongs. */
+enum { LOOKED_AT_PILES = 32 };
+
+/* Where runs of keys begin that are in order, and behind the last one where it ends. */
+static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys, size_t count)
+{
+	sorter->starts.count = 0;
+	for (size_t i = 0; i <= count; i++) {
+		if (i && i < count && keys[i - 1].stamp <= keys[i].stamp)
+			continue;
+
+		uint32_t *start = gmt_vec_push(&sorter->starts);
+
+		if (!start)
+			return false;
+		*start = (uint32_t)i;
+	}
+	return true;
+}
+
+/* The pile that ends last of those that a run from `stamp` on can go on; a new one where none of the newest can. */
+static struct gmt_order_pile *pile_for(struct gmt_order_sorter *sorter, uint64_t stamp)
+{
+	size_t count = sorter->piles.count, first = count > LOOKED_AT_PILES ? count - LOOKED_AT_PILES : 0;
+	struct gmt_order_pile *best = NULL;
+
+	for (size_t i = first; i < count; i++) {
+		struct gmt_order_pile *pile = &sorter->piles.items[i];
+
+		if (pile->last_stamp <= stamp && (!best || pile->last_stamp > best->last_stamp))
+			best = pile;
+	}
+	if (!best && (best = gmt_vec_push(&sorter->piles)))
+		*best = (struct gmt_order_pile){ 0 };
+	return best;
+}
+
+static bool deal_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys)
+{
+	const uint32_t *starts = sorter->starts.items;
+
+	sorter->piles.count = sorter->dealt.count = 0;
+	for (size_t run = 0; run + 1 < sorter->starts.count; run++) {
+		struct gmt_order_pile *pile = pile_for(sorter, keys[starts[run]].stamp);
+		uint32_t *dealt = gmt_vec_push(&sorter->dealt);
+
+		if (!pile || !dealt)
+			return false;
+		*dealt = (uint32_t)(pile - sorter->piles.items);
+		pile->last_stamp = keys[starts[run + 1] - 1].stamp;
+		pile->count += starts[run + 1] - starts[run];
+	}
+	return true;
+}
+
+/* Puts the keys pile by pile into `from`; `starts` says then where each begins, and where the last one ends. */
+static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys)
+{
+	uint32_t end = 0;
+
+	for (size_t i = 0; i < sorter->piles.count; i++) {
+		sorter->piles.items[i].end = end;
+		end += sorter->piles.items[i].count;
+	}
+	for (size_t run = 0; run < sorter->dealt.count; run++) {
+		struct gmt_order_pile *pile = &sorter->piles.items[sorter->dealt.items[run]];
+		struct gmt_order_key *to = sorter->from.items + pile->end;
+		uint32_t first = sorter->starts.items[run], next = sorter->starts.items[run + 1];
+
+		for (uint32_t i = first; i < next; i++)
+			*to++ = (struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .place = keys[i].place };
+		pile->end += next - first;
+	}
+	/* Piles are no more than runs. */
+	for (size_t i = 0; i < sorter->piles.count; i++)
+		sorter->starts.items[i + 1] = sorter->piles.items[i].end;
+	sorter->starts.count = sorter->piles.count + 1;
+}
+
+/* Which of the two comes next is anybody's guess: no branch asks. */
+static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle, const struct gmt_order_key *end,
+	struct gmt_order_key *to)
+{
+	const struct gmt_order_key *right = middle;
+
+	while (left < middle && right < end) {
+		size_t is_right = (size_t)(right->stamp < left->stamp) |
+			((size_t)(right->stamp == left->stamp) & (size_t)(right->rank < left->rank));
+		const struct gmt_order_key *next = is_right ? right : left;
+
+		*to++ = *next;
+		right += is_right;
+		left += 1 - is_right;
+	}
+	memcpy(to, left, (size_t)(middle - left) * sizeof(*to));
+	memcpy(to + (middle - left), right, (size_t)(end - right) * sizeof(*to));
+}
+
+/* Neighbouring piles become one, pass by pass. Returns where they are then. */
+static const struct gmt_order_key *merge_piles(struct gmt_order_sorter *sorter)
+{
+	struct gmt_order_key *from = sorter->from.items, *to = sorter->to.items;
+	uint32_t *starts = sorter->starts.items;
+
+	for (size_t piles = sorter->starts.count - 1; piles > 1; piles = (piles + 1) / 2) {
+		uint32_t end = starts[piles];
+
+		for (size_t i = 0; i < piles; i += 2) {
+			uint32_t middle = starts[i + 1], last = i + 1 < piles ? starts[i + 2] : middle;
+
+			merge(from + starts[i], from + middle, from + last, to + starts[i]);
+			starts[i / 2] = starts[i];
+		}
+		starts[(piles + 1) / 2] = end;
+
+		struct gmt_order_key *merged = to;
+		to = from;
+		from = merged;
+	}
+	return from;
+}
+
+bool gmt_order_sort(struct gmt_order_sorter *sorter, struct gmt_order_key *keys, size_t count)
+{
+	/* Nothing of a sort before. */
+	sorter->from.count = sorter->to.count = 0;
+	if (!list_runs(sorter, keys, count) || !deal_runs(sorter, keys) || !gmt_vec_reserve(&sorter->from, count) ||
+		!gmt_vec_reserve(&sorter->to, count))
+		return false;
+	put_in_piles(sorter, keys);
+	memcpy(keys, merge_piles(sorter), count * sizeof(*keys));
+	return true;
+}
+
+void gmt_order_sorter_fini(struct gmt_order_sorter *sorter)
+{
+	gmt_vec_fini(&sorter->starts);
+	gmt_vec_fini(&sorter->dealt);
+	gmt_vec_fini(&sorter->piles);
+	gmt_vec_fini(&sorter->from);
+	gmt_vec_fini(&sorter->to);
+}

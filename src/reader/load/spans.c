@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/load/spans.h"
+
+bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot, enum gmt_mark_kind begins,
+	enum gmt_mark_kind ends)
+{
+	uint64_t open = 0;
+
+	for (size_t i = 0; i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		struct gmt_span *span;
+
+		if (mark->kind == ends && open) {
+			open--;
+			if (!open)
+				spans->items.items[spans->items.count - 1].end = mark->stamp;
+		}
+		if (mark->kind != begins || open++)
+			continue;
+		span = gmt_vec_push(&spans->items);
+		if (!span)
+			return false;
+		*span = (struct gmt_span){ .begin = mark->stamp, .end = UINT64_MAX };
+	}
+	return true;
+}
+
+bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp)
+{
+	size_t low = 0, high = spans->items.count;
+
+	/* The first that begins behind the stamp. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (spans->items.items[middle].begin <= stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && stamp <= spans->items.items[low - 1].end;
+}
+
+void gmt_spans_fini(struct gmt_spans *spans)
+{
+	gmt_vec_fini(&spans->items);
+}

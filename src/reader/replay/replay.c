@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/replay/replay.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "accounting/interpret.h"
+#include "reader/load/clock.h"
+#include "reader/steps/phases.h"
+#include "reader/replay/replay_end.h"
+
+/* Whom one function is told to: those that have it. */
+struct listeners {
+	const struct gmt_replay_observer *items[GMT_REPLAY_OBSERVERS];
+	size_t count;
+};
+
+/* Whether threads have one name, as it was last found out. */
+struct namesakes {
+	uint32_t a, b;
+	bool are;
+};
+
+enum { NAMESAKES = 64 };
+
+const uint64_t gmt_replay_quiet = UINT64_MAX;
+
+/* One replay while it runs. */
+struct session {
+	struct gmt_replay *replay;
+	const struct gmt_snapshot *snapshot;
+	const struct gmt_traces *traces;
+	const struct gmt_replay_options *options;
+	struct gmt_player player;
+	struct gmt_events_reader reader;
+	struct listeners before, ended, began, mapped, folded, finished;
+	uint64_t quiet_until;  /* up to this stamp, nobody wants to be told before an event, ... */
+	uint32_t before_kinds; /* ... but of these kinds */
+	uint64_t work_end;     /* the stamp of the end of the program's work; UINT64_MAX: it is not known, or noted down */
+	const struct gmt_snapshot_event *event; /* that is played, ... */
+	struct gmt_player_event played;         /* ... as the player has it ... */
+	size_t index;                           /* ... and where it is */
+	struct namesakes namesakes[NAMESAKES];
+	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
+	bool knows_heap_names;
+};
+
+/* Most events are nothing to anybody before they are booked: that is one look for all observers. */
+static void look_ahead(struct session *session)
+{
+	session->quiet_until = session->work_end;
+	session->before_kinds = 0;
+	for (size_t o = 0; o < session->before.count; o++) {
+		const struct gmt_replay_observer *observer = session->before.items[o];
+
+		session->before_kinds |= observer->quiet_until ? observer->before_kinds : UINT32_MAX;
+		if (observer->quiet_until && *observer->quiet_until < session->quiet_until)
+			session->quiet_until = *observer->quiet_until;
+	}
+}
+
+static void listen(struct session *session)
+{
+#define LISTEN(function) \
+	do { \
+		if (observer->function) \
+			session->function.items[session->function.count++] = observer; \
+	} while (0)
+	assert(session->options->observer_count <= GMT_REPLAY_OBSERVERS);
+	for (size_t i = 0; i < session->options->observer_count; i++) {
+		const struct gmt_replay_observer *observer = &session->options->observers[i];
+
+		LISTEN(before);
+		LISTEN(ended);
+		LISTEN(began);
+		LISTEN(mapped);
+		LISTEN(folded);
+		LISTEN(finished);
+	}
+#undef LISTEN
+	look_ahead(session);
+}
+
+/* Calls a function of every observer that has it. */
+#define TELL(session, function, ...) \
+	do { \
+		for (size_t o = 0; o < (session)->function.count; o++) { \
+			const struct gmt_replay_observer *observer = (session)->function.items[o]; \
+			if (!observer->function(observer->user, (session)->replay, ##__VA_ARGS__)) \
+				return false; \
+		} \
+	} while (0)
+
+/* The event that is played, as the player has made it speak of one block; in most cases it is of that one alone. */
+static const struct gmt_snapshot_event *of_block(const struct session *session, const struct gmt_player_event *event,
+	struct gmt_snapshot_event *room)
+{
+	if (event == &session->played)
+		return session->event;
+	*room = *session->event;
+	room->address = event->address;
+	room->size_bytes = event->size_bytes;
+	room->trace = event->tag;
+	room->device = event->device;
+	room->kind = event->kind;
+	room->layer = event->layer;
+	room->space = event->space;
+	return room;
+}
+
+static bool made_site(void *user, const struct gmt_player_event *event, uint32_t site)
+{
+	struct gmt_replay *replay = ((struct session *)user)->replay;
+	uint32_t *slot = gmt_vec_push(&replay->site_stacks);
+
+	(void)site;
+	if (!slot || !gmt_vec_reserve(&replay->site_makers, 1))
+		return false;
+	*slot = event->place;
+	replay->site_makers.count++; /* zeroed */
+	return true;
+}
+
+static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
+{
+	const struct gmt_thread *left = gmt_snapshot_thread(snapshot, a),
+		*right = gmt_snapshot_thread(snapshot, b);
+
+	return left && right && left->name.length == right->name.length &&
+		memcmp(left->name.text, right->name.text, left->name.length) == 0;
+}
+
+static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
+{
+	struct namesakes *pair = &session->namesakes[(a * 31 + b) % NAMESAKES];
+
+	if (pair->a != a || pair->b != b)
+		*pair = (struct namesakes){ a, b, have_one_name(session->snapshot, a, b) };
+	return pair->are;
+}
+
+static bool asked(void *user, const struct gmt_player_event *event, uint32_t site)
+{
+	struct session *session = user;
+	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
+
+	if (!maker->thread)
+		maker->thread = event->thread;
+	else if (maker->thread != event->thread && !maker->several)
+		maker->several = !are_namesakes(session, maker->thread, event->thread);
+	return true;
+}
+
+static bool began(void *user, const struct gmt_player_event *event, uint32_t site)
+{
+	const struct session *session = user;
+	struct gmt_snapshot_event room;
+
+	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+
+	TELL(session, began, of, site);
+	return true;
+}
+
+static bool ended(void *user, const struct gmt_player_event *event, const struct gmt_books_block *block)
+{
+	const struct session *session = user;
+	struct gmt_snapshot_event room;
+
+	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+
+	TELL(session, ended, of, block);
+	return true;
+}
+
+static bool mapped(void *user, const struct gmt_player_event *event, uint64_t number)
+{
+	const struct session *session = user;
+	struct gmt_snapshot_event room;
+
+	const struct gmt_snapshot_event *of = of_block(session, event, &room);
+
+	TELL(session, mapped, of, number);
+	return true;
+}
+
+static bool refused(void *user, const struct gmt_player_event *event, uint32_t site)
+{
+	const struct session *session = user;
+	struct gmt_replay_refusal *refusal = gmt_vec_push(&session->replay->refusals);
+
+	(void)event;
+	if (refusal)
+		*refusal = (struct gmt_replay_refusal){ .event = session->index, .site = site };
+	return refusal;
+}
+
+static bool refused_free(void *user, const struct gmt_player_event *event, bool is_live)
+{
+	const struct session *session = user;
+	struct gmt_replay_refused_free *row = gmt_vec_push(&session->replay->refused_frees);
+
+	(void)event;
+	/* What lived there when it was folded nobody knows: nothing is concluded from it. */
+	is_live |= session->index < session->snapshot->past_events;
+	if (row)
+		*row = (struct gmt_replay_refused_free){ .event = session->index, .is_live = is_live };
+	return row;
+}
+
+/* Marks name heaps, wherever in the file they stand. */
+static bool learn_heap_names(struct session *session)
+{
+	const struct gmt_snapshot *snapshot = session->snapshot;
+
+	session->knows_heap_names = true;
+	for (size_t i = 0; i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t before;
+
+		if (mark->kind == GMT_MARK_KIND_HEAP && !gmt_map_find(&session->heap_names, mark->object, &before) &&
+			!gmt_map_put(&session->heap_names, mark->object, i))
+			return false;
+	}
+	return true;
+}
+
+static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_t *ret_source)
+{
+	struct session *session = user;
+	uint64_t index;
+
+	if (!session->knows_heap_names && !learn_heap_names(session))
+		return false;
+	if (gmt_map_find(&session->heap_names, number, &index)) {
+		*ret_name = session->snapshot->marks.items[index].name;
+		*ret_source = session->snapshot->marks.items[index].source;
+	}
+	return true;
+}
+
+/* Field by field: a structure that is made elsewhere and copied is waited for. */
+static void set_played(struct session *session)
+{
+	const struct gmt_snapshot_event *event = session->event;
+	struct gmt_player_event *played = &session->played;
+	struct gmt_snapshot_object about = gmt_snapshot_object(event);
+	struct gmt_snapshot_totals totals = { 0 };
+
+	played->has_totals = gmt_snapshot_totals(event, &totals);
+	played->allocated_bytes = totals.allocated_bytes;
+	played->reserved_bytes = totals.reserved_bytes;
+	played->object = about.object;
+	played->offset = about.offset;
+	played->context = about.context;
+	played->place = session->traces->stack_of_trace[event->trace];
+	played->tag = event->trace;
+	played->stamp = event->stamp;
+	played->address = event->address;
+	played->size_bytes = event->size_bytes;
+	played->thread = event->thread;
+	played->result = event->result;
+	played->api = event->api;
+	played->device = event->device;
+	played->kind = event->kind;
+	played->layer = event->layer;
+	played->space = event->space;
+}
+
+static bool tell_before(struct session *session)
+{
+	const struct gmt_snapshot_event *event = session->event;
+
+	/* Survivors of a fold are played before the books are whole. */
+	if (event->stamp > session->work_end && session->index >= session->snapshot->past_events) {
+		if (!gmt_replay_end_take(session->replay, session->work_end))
+			return false;
+		session->work_end = UINT64_MAX;
+	}
+	for (size_t o = 0; o < session->before.count; o++) {
+		const struct gmt_replay_observer *observer = session->before.items[o];
+
+		if (observer->quiet_until && event->stamp <= *observer->quiet_until &&
+			!(observer->before_kinds >> event->kind & 1))
+			continue;
+		if (!observer->before(observer->user, session->replay, event, session->index))
+			return false;
+	}
+	look_ahead(session);
+	return true;
+}
+
+static bool play(struct session *session, size_t index)
+{
+	const struct gmt_snapshot_event *event = gmt_events_at(&session->reader, index);
+
+	session->index = index;
+	session->event = event;
+	set_played(session);
+	if ((event->stamp > session->quiet_until || session->before_kinds >> event->kind & 1) && !tell_before(session))
+		return false;
+	return gmt_player_play(&session->player, &session->played);
+}
+
+static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
+{
+	const struct session *session = user;
+	uint32_t trace = session->snapshot->past_traces.items[row - session->snapshot->past.sites.items];
+
+	*ret_place = session->traces->stack_of_trace[trace];
+	return true;
+}
+
+static const char *past_name(void *user, uint32_t name)
+{
+	const struct session *session = user;
+	uint64_t index;
+
+	return gmt_map_find(&session->snapshot->name_ids, name, &index) ?
+		session->snapshot->names.items[index].text.text : "";
+}
+
+static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t site)
+{
+	const struct session *session = user;
+	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
+
+	if (maker->thread && maker->thread != row->thread)
+		maker->several |= !have_one_name(session->snapshot, maker->thread, row->thread);
+	maker->thread = row->thread;
+	maker->several |= row->several;
+	session->replay->past_sites.items[row - session->snapshot->past.sites.items] = site + 1;
+	return true;
+}
+
+static struct gmt_past_names past_names(struct session *session)
+{
+	return (struct gmt_past_names){ past_place, past_name, past_maker, session };
+}
+
+/* The survivors are played: the books become those of the whole recording. */
+static bool set_past(struct session *session)
+{
+	struct gmt_past_names names = past_names(session);
+
+	/* Zeroed. */
+	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->past.sites.count))
+		return false;
+	session->replay->past_sites.count = session->snapshot->past.sites.count;
+	if (!gmt_past_set_books(&session->snapshot->past, &session->player, &names, &session->replay->past_misfits))
+		return false;
+	TELL(session, folded);
+	look_ahead(session);
+	return true;
+}
+
+static bool play_all(struct session *session, size_t count)
+{
+	const struct gmt_snapshot *snapshot = session->snapshot;
+	bool has_past = snapshot->past.has_fold && (count > snapshot->past_events ||
+		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->past.fold.stamp));
+	struct gmt_past_names names = past_names(session);
+
+	/* Accounts and sites in the order in which the whole recording made them. */
+	if (has_past && !gmt_past_prepare(&snapshot->past, &session->player, &names))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if ((has_past && i == snapshot->past_events && !set_past(session)) || !play(session, i))
+			return false;
+	if (has_past && count <= snapshot->past_events && !set_past(session))
+		return false;
+	session->replay->events = count;
+	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END ? session->options->until_ns :
+		gmt_snapshot_duration_ns(session->snapshot);
+	if (!session->replay->end.is_taken && !gmt_replay_end_take(session->replay, UINT64_MAX))
+		return false;
+	TELL(session, finished);
+	return true;
+}
+
+size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
+{
+	size_t low = 0, high = snapshot->events.count;
+
+	if (until_ns == GMT_REPLAY_TO_END)
+		return high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, middle).stamp) <= until_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error)
+{
+	struct session session = {
+		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
+		.work_end = gmt_phases_work_end(snapshot),
+		.player = { .books = &ret_replay->books, .heaps = &ret_replay->heaps, .owner = {
+			.made_site = made_site, .asked = asked, .began = began, .ended = ended, .mapped = mapped,
+			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
+		} },
+	};
+	bool done;
+
+	listen(&session);
+	done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
+		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
+
+	gmt_player_finish(&session.player);
+	gmt_player_fini(&session.player);
+	gmt_map_fini(&session.heap_names);
+	gmt_events_reader_fini(&session.reader);
+	if (!done) {
+		gmt_replay_fini(ret_replay);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	if (gmt_events_failed(&snapshot->events)) {
+		gmt_replay_fini(ret_replay);
+		return gmt_error_set(error, GMT_NO_FILE, "%s: the temporary file with its events cannot be read back",
+			snapshot->path);
+	}
+	return GMT_OK;
+}
+
+void gmt_replay_fini(struct gmt_replay *replay)
+{
+	gmt_books_fini(&replay->books);
+	gmt_replay_end_fini(&replay->end);
+	gmt_vec_fini(&replay->site_stacks);
+	gmt_vec_fini(&replay->site_makers);
+	gmt_vec_fini(&replay->past_sites);
+	gmt_vec_fini(&replay->refusals);
+	gmt_vec_fini(&replay->refused_frees);
+	gmt_vec_fini(&replay->heaps);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/replay/replay_end.h"
+
+/* Notes down the live bytes and blocks of all rows of the books; `lives` is empty. False when out of memory. */
+#define NOTE(lives, rows) \
+	do { \
+		if (!gmt_vec_reserve((lives), (rows)->count)) \
+			return false; \
+		for (size_t i = 0; i < (rows)->count; i++) \
+			*gmt_vec_push(lives) = (struct gmt_replay_live){ (rows)->items[i].live_bytes, (rows)->items[i].live_blocks }; \
+	} while (0)
+
+bool gmt_replay_end_take(struct gmt_replay *replay, uint64_t stamp)
+{
+	struct gmt_replay_end *end = &replay->end;
+	const struct gmt_books *books = &replay->books;
+
+	end->is_taken = true;
+	end->stamp = stamp;
+	if (!gmt_vec_reserve(&end->accounts, books->accounts.count))
+		return false;
+	for (size_t i = 0; i < books->accounts.count; i++)
+		*gmt_vec_push(&end->accounts) = books->accounts.items[i];
+	NOTE(&end->spaces, &books->spaces);
+	NOTE(&end->sites, &books->sites);
+	NOTE(&end->heaps, &books->heaps);
+	return true;
+}
+
+struct gmt_books_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account)
+{
+	return account < replay->end.accounts.count ? replay->end.accounts.items[account] : (struct gmt_books_account){ 0 };
+}
+
+struct gmt_replay_live gmt_replay_end_space(const struct gmt_replay *replay, size_t space)
+{
+	return space < replay->end.spaces.count ? replay->end.spaces.items[space] : (struct gmt_replay_live){ 0 };
+}
+
+struct gmt_replay_live gmt_replay_end_site(const struct gmt_replay *replay, size_t site)
+{
+	return site < replay->end.sites.count ? replay->end.sites.items[site] : (struct gmt_replay_live){ 0 };
+}
+
+struct gmt_replay_live gmt_replay_end_heap(const struct gmt_replay *replay, size_t heap)
+{
+	return heap < replay->end.heaps.count ? replay->end.heaps.items[heap] : (struct gmt_replay_live){ 0 };
+}
+
+void gmt_replay_end_fini(struct gmt_replay_end *end)
+{
+	gmt_vec_fini(&end->accounts);
+	gmt_vec_fini(&end->spaces);
+	gmt_vec_fini(&end->sites);
+	gmt_vec_fini(&end->heaps);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/safe.h"
+#include "reader/stacks/owner_rules.h"
+
+static const char *const actions[] = { "skip", "own", "lend", "arena" };
+static const char *const kinds[GMT_OWNER_KINDS] = { "library", "function", "file", "package" };
+
+static const char defaults[] =
+#include "reader/owners_text.inc"
+	;
+
+struct word {
+	const char *text;
+	size_t length;
+};
+
+/* A line at hand: what is said when it is wrong needs its place. */
+struct line {
+	const char *at, *end;
+	const char *path;
+	unsigned number;
+	struct gmt_error *error;
+};
+
+/* What stands in the file may be anything, a recording too: a terminal is to show it. */
+static void quote(const struct word *word, char *ret_text, size_t size)
+{
+	const unsigned char *at = (const unsigned char *)word->text, *end = at + word->length;
+	size_t length = 0;
+
+	while (at < end && length + 8 < size) {
+		size_t skip, bytes = gmt_safe_length(at, (size_t)(end - at), &skip);
+
+		if (!bytes) {
+			ret_text[length++] = '?';
+			at += skip;
+			continue;
+		}
+		memcpy(ret_text + length, at, bytes);
+		length += bytes;
+		at += bytes;
+	}
+	ret_text[length] = '\0';
+}
+
+static enum gmt_status complain(const struct line *line, const char *what, const struct word *word)
+{
+	char text[100] = "";
+
+	if (word)
+		quote(word, text, sizeof(text));
+	return gmt_error_set(line->error, GMT_USAGE,
+		"%s:%u: %s%s%s%s: write ACTION OWNER KIND PATTERN, as in `own cuBLAS library libcublas*`", line->path,
+		line->number, what, word ? " `" : "", text, word ? "`" : "");
+}
+
+static void pass_blanks(struct line *line)
+{
+	while (line->at < line->end && isspace((unsigned char)*line->at))
+		line->at++;
+}
+
+/* False at the end of the line, and for quotes that do not close: ret_word->text is NULL at the end. */
+static bool next_word(struct line *line, struct word *ret_word)
+{
+	bool quoted;
+
+	pass_blanks(line);
+	*ret_word = (struct word){ 0 };
+	if (line->at == line->end)
+		return false;
+	quoted = *line->at == '"';
+	line->at += quoted;
+	ret_word->text = line->at;
+	while (line->at < line->end && (quoted ? *line->at != '"' : !isspace((unsigned char)*line->at)))
+		line->at++;
+	ret_word->length = (size_t)(line->at - ret_word->text);
+	if (!quoted)
+		return true;
+	if (line->at == line->end)
+		return false;
+	line->at++;
+	return true;
+}
+
+/* The index of a word among `names`; `count` when it is none. */
+static size_t index_of(const struct word *word, const char *const *names, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && (strlen(names[i]) != word->length || memcmp(names[i], word->text, word->length) != 0))
+		i++;
+	return i;
+}
+
+static bool is_dash(const struct word *word)
+{
+	return word->length == 1 && *word->text == '-';
+}
+
+static enum gmt_status copy(struct gmt_owner_rules *rules, const struct word *word, const char **ret_text,
+	struct gmt_error *error)
+{
+	*ret_text = gmt_arena_copy(&rules->arena, word->text, word->length);
+	return *ret_text ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line *line, struct gmt_owner_rule *rule)
+{
+	struct word word;
+	enum gmt_status status;
+	unsigned count = 0;
+
+	for (; next_word(line, &word); count++) {
+		size_t kind = index_of(&word, kinds, GMT_OWNER_KINDS);
+
+		if (kind == GMT_OWNER_KINDS)
+			return complain(line, "there is library, function, file and package, but no", &word);
+		if (rule->patterns[kind])
+			return complain(line, "there are two patterns of", &word);
+		if (!next_word(line, &word) || !word.length)
+			return complain(line, word.text && word.length ? "the quotes do not close" : "a pattern is missing",
+				NULL);
+		if ((status = copy(rules, &word, &rule->patterns[kind], line->error)))
+			return status;
+	}
+	if (word.text)
+		return complain(line, "the quotes do not close", NULL);
+	if (!count)
+		return complain(line, "a pattern is missing", NULL);
+	/* Frames of Python and native ones are different ones. */
+	if (rule->patterns[GMT_OWNER_LIBRARY] && rule->patterns[GMT_OWNER_FILE])
+		return complain(line, "no frame is both of a library and of a Python file", NULL);
+	return GMT_OK;
+}
+
+static enum gmt_status parse_line(struct gmt_owner_rules *rules, struct line *line)
+{
+	struct gmt_owner_rule rule = { 0 };
+	struct word action, name;
+	enum gmt_status status;
+	size_t index;
+
+	pass_blanks(line);
+	if (line->at == line->end || *line->at == '#')
+		return GMT_OK;
+	if (!next_word(line, &action))
+		return complain(line, "the quotes do not close", NULL);
+	index = index_of(&action, actions, sizeof(actions) / sizeof(*actions));
+	if (index == sizeof(actions) / sizeof(*actions))
+		return complain(line, "there is skip, own, lend and arena, but no", &action);
+	rule.action = (enum gmt_owner_action)index;
+	if (!next_word(line, &name) || !name.length)
+		return complain(line, name.text && name.length ? "the quotes do not close" : "an owner is missing", NULL);
+	if (is_dash(&name) && rule.action != GMT_OWNER_SKIP && rule.action != GMT_OWNER_ARENA)
+		return complain(line, "only what is skipped, and an arena, can be nobody's", NULL);
+	if (is_dash(&name))
+		name.length = 0;
+	if ((status = copy(rules, &name, &rule.name, line->error)) || (status = parse_patterns(rules, line, &rule)))
+		return status;
+
+	struct gmt_owner_rule *row = gmt_vec_push(&rules->rows);
+	if (!row)
+		return gmt_error_set(line->error, GMT_NO_MEMORY, "out of memory");
+	*row = rule;
+	return GMT_OK;
+}
+
+enum gmt_status gmt_owner_rules_parse(struct gmt_owner_rules *rules, const char *text, const char *path,
+	struct gmt_error *error)
+{
+	enum gmt_status status = GMT_OK;
+	unsigned number = 1;
+
+	for (const char *at = text; !status && *at; number++) {
+		struct line line = { .at = at, .end = at + strcspn(at, "\n"), .path = path, .number = number,
+			.error = error };
+
+		at = line.end + (*line.end == '\n');
+		status = parse_line(rules, &line);
+	}
+	return status;
+}
+
+enum gmt_status gmt_owner_rules_add_defaults(struct gmt_owner_rules *rules, struct gmt_error *error)
+{
+	return gmt_owner_rules_parse(rules, defaults, "owners.rules", error);
+}
+
+/* Where text that begins as `pattern` does may begin first, behind a `*`; NULL when nowhere. */
+static const char *find_first(const char *pattern, const char *text, const char *end)
+{
+	if (!*pattern || *pattern == '*' || *pattern == '?')
+		return text;
+	return memchr(text, *pattern, (size_t)(end - text));
+}
+
+/* Whether all of `length` bytes fit: `*` is anything, `?` one byte. */
+static bool fits(const char *pattern, const char *text, size_t length)
+{
+	const char *star = NULL, *end = text + length, *after_star = NULL;
+
+	while (text < end) {
+		if (*pattern != '*' && (*pattern == '?' || (*pattern && *pattern == *text))) {
+			pattern++;
+			text++;
+			continue;
+		}
+		if (*pattern == '*') {
+			star = ++pattern;
+			if (!*star)
+				return true;
+			after_star = text;
+		} else if (star) {
+			pattern = star;
+			after_star++;
+		} else {
+			return false;
+		}
+		after_star = find_first(pattern, after_star, end);
+		if (!after_star)
+			return false;
+		text = after_star;
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+/*
+ * What is looked at of names that a recording may have made as long as it likes: no file system has longer paths, and
+ * nobody's pattern is about the hundredth parameter. Each part of a name is compared, so it would be quadratic.
+ */
+enum { PATH_MOST_BYTES = 4096, MOST_PARTS = 100 };
+
+static const char *end_of_path(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > PATH_MOST_BYTES ? path + length - PATH_MOST_BYTES : path;
+}
+
+/* The file's name, or with a `/` in the pattern the path, from its beginning or from behind any `/` of it. */
+static bool fits_path(const char *pattern, const char *path)
+{
+	const char *slash;
+
+	if (!*path)
+		return false;
+	path = end_of_path(path);
+	slash = strrchr(path, '/');
+	if (!strchr(pattern, '/'))
+		return fits(pattern, slash ? slash + 1 : path, strlen(slash ? slash + 1 : path));
+	for (const char *at = path;; at = slash + 1) {
+		if (fits(pattern, at, strlen(at)))
+			return true;
+		slash = strchr(at, '/');
+		if (!slash)
+			return false;
+	}
+}
+
+/* The whole name, or as far as its template's arguments, or its parameters. */
+static bool fits_function(const char *pattern, const char *function, size_t length)
+{
+	size_t parts = 0;
+
+	/* Most are of other functions, which their first byte tells. */
+	if (*pattern != *function && *pattern != '*' && *pattern != '?')
+		return false;
+	if (fits(pattern, function, length))
+		return true;
+	/* What ends in anything fits a name as soon as it fits its beginning. */
+	if (pattern[strlen(pattern) - 1] == '*')
+		return false;
+	for (const char *at = function; parts < MOST_PARTS && (at = strpbrk(at, "(<")); at++, parts++)
+		if (at > function && fits(pattern, function, (size_t)(at - function)))
+			return true;
+	return false;
+}
+
+const char *gmt_owner_package_of(const char *path)
+{
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
+	const char *package = NULL;
+
+	/* Environments lie in environments: the innermost one counts. */
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		for (const char *at = path; (at = strstr(at, folders[i]));) {
+			at += strlen(folders[i]);
+			package = at > package ? at : package;
+		}
+	return package;
+}
+
+/* `package` is what lies below site-packages; the pattern is of its first folders, or of the file itself. */
+static bool fits_package(const char *pattern, const char *package)
+{
+	size_t parts = 0;
+
+	for (const char *at = package; at && *at && parts < MOST_PARTS; at++, parts++) {
+		at = strpbrk(at, "/.");
+		if (fits(pattern, package, at ? (size_t)(at - package) : strlen(package)))
+			return true;
+		if (!at)
+			return false;
+	}
+	return false;
+}
+
+/* Whether the rule may fit a frame of this file or module: which only its function's name can still tell. */
+static bool fits_place(const struct gmt_owner_rule *rule, const struct gmt_owner_frame *frame, const char *package)
+{
+	const char *const *patterns = rule->patterns;
+
+	if (patterns[GMT_OWNER_LIBRARY] &&
+		(frame->is_python || !fits_path(patterns[GMT_OWNER_LIBRARY], frame->module)))
+		return false;
+	if (patterns[GMT_OWNER_FILE] && (!frame->is_python || !fits_path(patterns[GMT_OWNER_FILE], frame->file)))
+		return false;
+	if (patterns[GMT_OWNER_FUNCTION] && frame->is_python && !patterns[GMT_OWNER_FILE])
+		return false;
+	return !patterns[GMT_OWNER_PACKAGE] || (package && fits_package(patterns[GMT_OWNER_PACKAGE], package));
+}
+
+/* Lists the rules that may fit a frame of this file or module, up to one that surely does. False when out of memory. */
+static bool sift(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve, const struct gmt_owner_frame *frame,
+	struct gmt_owner_span *ret_span)
+{
+	const char *package = gmt_owner_package_of(frame->is_python ? frame->file : frame->module);
+
+	*ret_span = (struct gmt_owner_span){ .first = (uint32_t)sieve->rows.count };
+	for (uint32_t i = 0; i < rules->rows.count; i++) {
+		uint32_t *row;
+
+		if (!fits_place(&rules->rows.items[i], frame, package))
+			continue;
+		row = gmt_vec_push(&sieve->rows);
+		if (!row)
+			return false;
+		*row = i;
+		ret_span->count++;
+		if (!rules->rows.items[i].patterns[GMT_OWNER_FUNCTION])
+			break;
+	}
+	return true;
+}
+
+bool gmt_owner_rules_find(const struct gmt_owner_rules *rules, struct gmt_owner_sieve *sieve,
+	const struct gmt_owner_frame *frame, const struct gmt_owner_rule **ret_rule)
+{
+	int kind = frame->is_python;
+	gmt_owner_spans *spans = &sieve->spans[kind];
+	size_t length = strlen(frame->function);
+	struct gmt_owner_span *span;
+	uint32_t id;
+
+	*ret_rule = NULL;
+	/* Room first: a path that is known has its span. */
+	if (!gmt_vec_reserve(spans, 1) || !gmt_intern_text(&sieve->paths[kind], frame->is_python ? frame->file : frame->module, &id))
+		return false;
+	span = &spans->items[id];
+	if (id == spans->count) {
+		spans->count++;
+		if (!sift(rules, sieve, frame, span))
+			return false;
+	}
+	for (uint32_t i = 0; i < span->count && !*ret_rule; i++) {
+		const struct gmt_owner_rule *rule = &rules->rows.items[sieve->rows.items[span->first + i]];
+		const char *pattern = rule->patterns[GMT_OWNER_FUNCTION];
+
+		if (!pattern || fits_function(pattern, frame->function, length))
+			*ret_rule = rule;
+	}
+	return true;
+}
+
+void gmt_owner_sieve_fini(struct gmt_owner_sieve *sieve)
+{
+	for (int i = 0; i < 2; i++) {
+		gmt_intern_fini(&sieve->paths[i]);
+		gmt_vec_fini(&sieve->spans[i]);
+	}
+	gmt_vec_fini(&sieve->rows);
+}
+
+void gmt_owner_rules_fini(struct gmt_owner_rules *rules)
+{
+	gmt_vec_fini(&rules->rows);
+	gmt_arena_fini(&rules->arena);
+}

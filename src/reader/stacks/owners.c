@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "containers/map.h"
+#include "reader/stacks/owners.h"
+#include "reader/stacks/traces.h"
+
+/* What a thread got from the driver last. */
+struct last_got {
+	uint64_t address, size_bytes;
+	uint32_t trace;
+	bool is_segment; /* PyTorch put a block into it */
+};
+
+/* Looks for segments among what has no native stack. */
+struct search {
+	struct gmt_owners *owners;
+	const struct gmt_snapshot *snapshot;
+	struct gmt_map threads; /* id to index in got */
+	GMT_VEC(struct last_got) got;
+	GMT_VEC(bool) others; /* by trace: it got something else too */
+};
+
+static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
+{
+	return trace < snapshot->traces.count && !snapshot->traces.items[trace].stack;
+}
+
+/* Whether the event gets memory that could be a segment; physical memory is one when it is mapped. */
+static bool could_be_segment(const struct gmt_snapshot_event *event)
+{
+	return event->kind == GMT_KIND_MAP ||
+		(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_CUDA && event->space != GMT_SPACE_VMM &&
+			gmt_space_side(event->space) != GMT_SIDE_HOST);
+}
+
+static void judge_got(struct search *search, const struct last_got *got)
+{
+	if (!got->size_bytes || !lacks_native(search->snapshot, got->trace))
+		return;
+	if (got->is_segment)
+		search->owners->segment_traces.items[got->trace] = true;
+	else
+		search->others.items[got->trace] = true;
+}
+
+/* A block that an expandable segment grew for may begin in front of what was mapped for it. */
+static bool overlaps(const struct last_got *got, const struct gmt_snapshot_event *event)
+{
+	return event->address >= got->address ? event->address - got->address < got->size_bytes :
+		got->address - event->address < event->size_bytes;
+}
+
+/* Maps of one request follow each other: expandable segments grow by pages. */
+static void note_got(struct search *search, struct last_got *got, const struct gmt_snapshot_event *event)
+{
+	if (event->kind == GMT_KIND_MAP && event->trace == got->trace &&
+		got->address + got->size_bytes == event->address) {
+		got->size_bytes += event->size_bytes;
+		return;
+	}
+	judge_got(search, got);
+	*got = (struct last_got){ .address = event->address, .size_bytes = event->size_bytes, .trace = event->trace };
+}
+
+/* False when out of memory. */
+static bool look_at_event(struct search *search, const struct gmt_snapshot_event *event)
+{
+	bool gets = could_be_segment(event);
+	struct last_got *got;
+	uint64_t index;
+
+	if (!gets && !(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_TORCH))
+		return true;
+	if (!gmt_map_find(&search->threads, event->thread, &index)) {
+		if (!gets)
+			return true;
+		got = gmt_vec_push(&search->got);
+		index = search->got.count - 1;
+		if (!got || !gmt_map_put(&search->threads, event->thread, index))
+			return false;
+	}
+	got = &search->got.items[index];
+	if (gets)
+		note_got(search, got, event);
+	else
+		got->is_segment |= overlaps(got, event);
+	return true;
+}
+
+/*
+ * Without native frames a segment looks like any memory that the line asked for. But PyTorch gets none
+ * without putting a block into it at once, in the same thread.
+ */
+static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *snapshot)
+{
+	struct search search = { .owners = owners, .snapshot = snapshot };
+	struct gmt_events_reader reader;
+	bool done, asks = false;
+
+	/* Zeroed; indexed by trace, never pushed to. */
+	done = gmt_events_reader_init(&reader, &snapshot->events,
+		GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
+		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
+		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
+	for (uint32_t i = 0; i < snapshot->traces.count; i++)
+		asks |= lacks_native(snapshot, i) && snapshot->traces.items[i].gets;
+	for (size_t i = 0; asks && done && i < snapshot->events.count; i++)
+		done = look_at_event(&search, gmt_events_at(&reader, i));
+	for (size_t i = 0; i < search.got.count; i++)
+		judge_got(&search, &search.got.items[i]);
+	/* What has no stack at all may be of many places: it must all be segments. */
+	for (size_t i = 0; done && i < snapshot->traces.count; i++)
+		if (!snapshot->traces.items[i].frames && search.others.items[i])
+			owners->segment_traces.items[i] = false;
+	gmt_events_reader_fini(&reader);
+	gmt_map_fini(&search.threads);
+	gmt_vec_fini(&search.got);
+	gmt_vec_fini(&search.others);
+	return done;
+}
+
+enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
+	const struct gmt_snapshot *snapshot, struct gmt_error *error)
+{
+	static const char *const fixed[] = { "unknown", "program", "PyTorch" }; /* in the order of GMT_OWNER_... */
+	enum gmt_status status = rules ? GMT_OK : gmt_owner_rules_add_defaults(&owners->defaults, error);
+	uint32_t id;
+
+	if (status)
+		return status;
+	owners->rules = rules ? rules : &owners->defaults;
+	owners->executable = snapshot->executable;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+		if (!gmt_intern_text(&owners->names, fixed[i], &id))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return find_segments(owners, snapshot) ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+static bool intern(struct gmt_owners *owners, const char *name, size_t length, uint32_t *ret_id)
+{
+	return gmt_intern(&owners->names, name, length, ret_id);
+}
+
+/* No rule knows this native frame. */
+static bool judge_native(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
+	struct gmt_owner_verdict *verdict)
+{
+	const char *slash = strrchr(frame->module, '/'), *name = slash ? slash + 1 : frame->module;
+	const char *package = gmt_owner_package_of(frame->module);
+
+	/* Code that was made at run time, say. */
+	if (!*name)
+		return true;
+	verdict->action = GMT_OWNER_OWN;
+	verdict->name = GMT_OWNER_PROGRAM;
+	if (*owners->executable && strcmp(frame->module, owners->executable) == 0)
+		return true;
+	verdict->borrows = true;
+	/* In packages, many are called _C.so. */
+	if (package && strchr(package, '/') && strncmp(name, "lib", 3) != 0)
+		return intern(owners, package, strcspn(package, "/"), &verdict->name);
+	return intern(owners, name, strlen(name), &verdict->name);
+}
+
+/* Nor this one of Python. */
+static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
+	struct gmt_owner_verdict *verdict)
+{
+	const char *package = gmt_owner_package_of(frame->file);
+
+	if (package) {
+		verdict->action = GMT_OWNER_OWN;
+		return intern(owners, package, strcspn(package, "/."), &verdict->name);
+	}
+	if (!gmt_traces_is_own_file(frame->file))
+		return true;
+	verdict->name = GMT_OWNER_PROGRAM;
+	/* `python -c`, but libraries too make functions without a file. */
+	verdict->action = *frame->file == '<' && strncmp(frame->file, "<stdin", 6) != 0 &&
+		strncmp(frame->file, "<ipython", 8) != 0 ? GMT_OWNER_SKIP : GMT_OWNER_OWN;
+	return true;
+}
+
+/* A package says who asked, not how: native frames of it are no evidence. */
+static uint8_t arena_of(const struct gmt_owner_rule *rule, bool is_python)
+{
+	if (!is_python && rule->patterns[GMT_OWNER_FUNCTION])
+		return GMT_ARENA_YES;
+	return is_python || rule->patterns[GMT_OWNER_LIBRARY] ? GMT_ARENA_LIKELY : GMT_ARENA_NO;
+}
+
+bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame)
+{
+	const struct gmt_owner_rule *rule;
+	struct gmt_owner_verdict *verdict = gmt_vec_push(&owners->places);
+
+	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->sieve, frame, &rule))
+		return false;
+	*verdict = (struct gmt_owner_verdict){
+		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python };
+	if (!rule)
+		return frame->is_python ? judge_python(owners, frame, verdict) : judge_native(owners, frame, verdict);
+	verdict->action = (uint8_t)rule->action;
+	if (rule->action == GMT_OWNER_ARENA) {
+		verdict->arena = arena_of(rule, frame->is_python);
+		verdict->action = *rule->name ? GMT_OWNER_OWN : GMT_OWNER_SKIP;
+	}
+	verdict->borrows = verdict->action == GMT_OWNER_OWN;
+	return !*rule->name || intern(owners, rule->name, strlen(rule->name), &verdict->name);
+}
+
+void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place)
+{
+	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
+
+	uint8_t *arena = verdict->is_native ? &walk->arena : &walk->python_arena;
+
+	walk->has_native |= verdict->is_native;
+	if (verdict->arena > *arena)
+		*arena = verdict->arena;
+	if (verdict->action == GMT_OWNER_SKIP) {
+		/* The outermost of those that were looked past says most. */
+		if (verdict->name)
+			walk->skipped = verdict->name;
+		return;
+	}
+	if (!walk->has_owner) {
+		walk->has_owner = true;
+		walk->owner = verdict->name;
+	}
+	if (!walk->has_asker && verdict->action == GMT_OWNER_OWN) {
+		walk->has_asker = true;
+		walk->asker = verdict->borrows ? verdict->name : GMT_OWNER_PYTORCH;
+	}
+}
+
+bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace, uint32_t stack,
+	bool in_cache)
+{
+	bool is_segment = owners->segment_traces.items[trace];
+	struct gmt_owner_answer *answer;
+	uint8_t arena;
+
+	if (stack == owners->stacks.count) {
+		answer = gmt_vec_push(&owners->stacks);
+		if (!answer)
+			return false;
+		*answer = (struct gmt_owner_answer){
+			.owner = walk->has_owner ? walk->owner : walk->skipped,
+			.segment_owner = walk->has_owner ? walk->owner : walk->skipped,
+			.asker = walk->has_asker ? walk->asker : GMT_OWNER_PYTORCH,
+		};
+	}
+	answer = &owners->stacks.items[stack];
+	answer->is_segment |= in_cache || is_segment;
+	if (is_segment)
+		answer->segment_owner = GMT_OWNER_PYTORCH;
+	/* Native frames that name no arena say that there is none. */
+	arena = walk->has_native ? walk->arena : walk->python_arena;
+	if (arena > answer->arena)
+		answer->arena = arena;
+	return true;
+}
+
+uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer, int32_t device)
+{
+	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
+
+	if (layer == GMT_LAYER_TORCH)
+		return answer->asker;
+	return device == GMT_DEVICE_HOST ? answer->owner : answer->segment_owner;
+}
+
+bool gmt_owners_is_segment(const struct gmt_owners *owners, uint32_t stack)
+{
+	return owners->stacks.items[stack].is_segment;
+}
+
+enum gmt_owner_arena gmt_owners_arena(const struct gmt_owners *owners, uint32_t stack)
+{
+	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
+
+	return answer->is_segment ? GMT_ARENA_NO : (enum gmt_owner_arena)answer->arena;
+}
+
+const char *gmt_owners_name(const struct gmt_owners *owners, uint32_t owner)
+{
+	return gmt_intern_get(&owners->names, owner)->bytes;
+}
+
+void gmt_owners_fini(struct gmt_owners *owners)
+{
+	gmt_owner_rules_fini(&owners->defaults);
+	gmt_owner_sieve_fini(&owners->sieve);
+	gmt_intern_fini(&owners->names);
+	gmt_vec_fini(&owners->places);
+	gmt_vec_fini(&owners->stacks);
+	gmt_vec_fini(&owners->segment_traces);
+}

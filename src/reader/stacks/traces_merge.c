@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/stacks/traces_parts.h"
+
+#include <string.h>
+
+#include "base/pages.h"
+
+/* In place of Python frames that are not there, as one of them. */
+static bool list_mark(struct gmt_traces_merger *merger)
+{
+	struct gmt_traces_python *slot = gmt_vec_push(&merger->python);
+
+	if (!slot || !gmt_traces_mark_place(merger, GMT_TRACES_LEFT_OUT, &slot->place))
+		return false;
+	slot->is_entry = false;
+	return true;
+}
+
+/* Whether a stack with these landmarks, from its leaf up to a frame of an optimizer, is that of a closure. */
+static bool is_in_closure(uint32_t landmarks)
+{
+	return landmarks & (GMT_LANDMARK_BIT(MODULE_CALL) | GMT_LANDMARK_BIT(BACKWARD_CALL) | GMT_LANDMARK_BIT(LOSS));
+}
+
+/* Adds the landmarks of the Python frame that was listed last. What an optimizer calls back is no step of it. */
+static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
+{
+	size_t at = merger->python.count - 1;
+	uint32_t landmarks = merger->traces->place_landmarks.items[merger->python.items[at].place];
+
+	/* The innermost optimizer decides: others call it. */
+	if (landmarks & GMT_LANDMARK_BIT(OPTIMIZER)) {
+		bool is_inner = *has_optimizer || is_in_closure(merger->landmarks);
+
+		if (is_inner || !gmt_traces_is_by_optimizer(merger, at))
+			landmarks = (landmarks & ~GMT_LANDMARK_BIT(OPTIMIZER)) | (is_inner ? 0 : GMT_LANDMARK_BIT(CLOSURE));
+		*has_optimizer = true;
+	}
+	merger->landmarks |= landmarks;
+}
+
+/* Fills merger->python. */
+static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
+{
+	bool has_optimizer = false;
+
+	merger->python.count = 0;
+	merger->outer_at = SIZE_MAX;
+	merger->outer_runs = 0;
+	for (uint32_t i = 0; frames && i < gmt_traces_depth(&frames->items); i++) {
+		uint64_t item = frames->items.items[i];
+		struct gmt_traces_python *slot;
+
+		if (!item) {
+			if (!list_mark(merger))
+				return false;
+			merger->outer_at = merger->python.count;
+			merger->outer_runs = 0;
+			continue;
+		}
+		slot = gmt_vec_push(&merger->python);
+		if (!slot || !gmt_traces_python_place(merger, (uint32_t)(item >> 1), &slot->place))
+			return false;
+		slot->is_entry = item & 1;
+		add_landmarks(merger, &has_optimizer);
+		merger->outer_runs += slot->is_entry;
+	}
+	return !frames || !frames->truncated || list_mark(merger);
+}
+
+/* Whether Python frames were left out in the middle. */
+static bool has_gap(const struct gmt_traces_merger *merger)
+{
+	return merger->outer_at <= merger->python.count;
+}
+
+static void pass_owners(struct gmt_traces_merger *merger, const uint32_t *places, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		gmt_owners_pass(&merger->traces->owners, &merger->owner, places[i]);
+}
+
+static bool append(struct gmt_traces_merger *merger, const uint32_t *places, size_t count)
+{
+	if (!gmt_vec_reserve(&merger->merged, count))
+		return false;
+	pass_owners(merger, places, count);
+	if (count)
+		memcpy(merger->merged.items + merger->merged.count, places, count * sizeof(*places));
+	merger->merged.count += count;
+	return true;
+}
+
+/* How many runs of the interpreter's loop the Python frames from number `at` on are. */
+static size_t count_runs(const struct gmt_traces_merger *merger, size_t at)
+{
+	size_t runs = 0;
+
+	for (; at < merger->python.count; at++)
+		runs += merger->python.items[at].is_entry;
+	return runs;
+}
+
+/* Appends the Python frames from number `*at` up to `end`, or up to and including the next entry. */
+static bool append_python(struct gmt_traces_merger *merger, size_t *at, size_t end, bool to_end)
+{
+	bool is_entry = false;
+
+	while (*at < end && (to_end || !is_entry)) {
+		const struct gmt_traces_python *frame = &merger->python.items[(*at)++];
+
+		is_entry = frame->is_entry;
+		if (!append(merger, &frame->place, 1))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Appends what one native frame of the interpreter's loop ran, of which `evals` are left with it, or UINT64_MAX when that is
+ * not known. Behind a gap the Python frames belong to the outermost ones: what others ran is left out.
+ */
+static bool append_run(struct gmt_traces_merger *merger, size_t *at, uint64_t evals)
+{
+	size_t end = merger->python.count;
+
+	if (!has_gap(merger))
+		return append_python(merger, at, end, false);
+	if (*at < merger->outer_at) {
+		/* With the mark of the gap, when it comes to that; the run may go on behind it. */
+		if (!append_python(merger, at, merger->outer_at, false))
+			return false;
+		if (*at < merger->outer_at)
+			return true;
+	}
+	if (evals > merger->outer_runs)
+		return true;
+	merger->outer_runs -= merger->outer_runs != 0;
+	return append_python(merger, at, end, false);
+}
+
+static bool is_internal(const struct gmt_traces_merger *merger, const struct gmt_traces_resolved *resolved)
+{
+	if (resolved->is_python || resolved->is_eval)
+		return true;
+	if (!resolved->module_plus_1 || !merger->module_has_eval.items[resolved->module_plus_1 - 1])
+		return false;
+
+	/* A program that has the interpreter linked in: only the interpreter's own names are hidden. */
+	uint32_t outer = merger->resolved_places.items[resolved->first + resolved->count - 1];
+	const struct gmt_place *place = gmt_traces_place(merger->traces, outer);
+	const char *function = gmt_traces_string(merger->traces, place->function);
+	return strncmp(function, "_Py", 3) == 0 || strncmp(function, "Py", 2) == 0;
+}
+
+/* Native frames are not there: at the place of them, and of Python ones that are not there either. */
+static bool append_mark(struct gmt_traces_merger *merger, const char *text)
+{
+	size_t count = merger->merged.count;
+	uint32_t place;
+
+	if (merger->python.count && merger->native == GMT_TRACES_NONE)
+		return true;
+	return gmt_traces_mark_place(merger, text, &place) &&
+		((count && merger->merged.items[count - 1] == place) || append(merger, &place, 1));
+}
+
+/* How many frames of the interpreter's loop are from number `at` on; UINT64_MAX when not all that come there are known. */
+static bool count_evals(struct gmt_traces_merger *merger, const struct gmt_stack *stack, uint32_t at, uint64_t *ret_count)
+{
+	uint32_t id;
+
+	*ret_count = stack && stack->truncated ? UINT64_MAX : 0;
+	for (uint32_t i = at; stack && !stack->truncated && i < gmt_traces_depth(&stack->items); i++) {
+		if (!stack->items.items[i]) {
+			*ret_count = UINT64_MAX;
+			return true;
+		}
+		if (!gmt_traces_resolve(merger, stack->generation, stack->items.items[i], &id))
+			return false;
+		*ret_count += merger->resolved.items[id].is_eval;
+	}
+	return true;
+}
+
+/*
+ * Native frames were left out, and `evals` of the interpreter's loop come behind. The Python frames that these ran are known
+ * by their number, from the outermost one inward; all others belong here.
+ */
+static bool append_gap(struct gmt_traces_merger *merger, uint64_t evals, const struct gmt_frames *frames, size_t *python_at)
+{
+	size_t end = merger->python.count;
+
+	/* Of a Python stack that was cut, the outermost frames are not there. */
+	if (frames && frames->truncated)
+		return append_python(merger, python_at, end, true) && append_mark(merger, GMT_TRACES_LEFT_OUT);
+	if (has_gap(merger) && !append_python(merger, python_at, merger->outer_at, true))
+		return false;
+	for (size_t runs = count_runs(merger, *python_at); runs > evals; runs--)
+		if (!append_python(merger, python_at, end, false))
+			return false;
+	return append_mark(merger, GMT_TRACES_LEFT_OUT);
+}
+
+/* Fills merger->merged. `frames` may be NULL, `stack` too. */
+static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames)
+{
+	bool has_python = merger->python.count != 0;
+	bool trims = has_python && merger->native != GMT_TRACES_ALL;
+	size_t python_at = 0;
+	uint64_t unmatched = 0, evals = 0, evals_left = 0;
+
+	merger->merged.count = 0;
+	if (has_gap(merger) && !count_evals(merger, stack, 0, &evals_left))
+		return false;
+	for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++) {
+		uint32_t id;
+
+		if (!stack->items.items[i]) {
+			if (!count_evals(merger, stack, i + 1, &evals_left) ||
+				!append_gap(merger, evals_left, frames, &python_at))
+				return false;
+			continue;
+		}
+		if (!gmt_traces_resolve(merger, stack->generation, stack->items.items[i], &id))
+			return false;
+
+		const struct gmt_traces_resolved *resolved = &merger->resolved.items[id];
+		for (uint32_t place = 0; place < resolved->count; place++)
+			merger->landmarks |= merger->traces->place_landmarks.items[
+				merger->resolved_places.items[resolved->first + place]];
+		evals += resolved->is_eval;
+		if (has_python && resolved->is_eval && python_at < merger->python.count) {
+			if (!append_run(merger, &python_at, evals_left))
+				return false;
+			evals_left -= evals_left != UINT64_MAX;
+			continue;
+		}
+		if (has_python && resolved->is_eval && !frames->truncated)
+			unmatched++;
+		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved))) {
+			pass_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count);
+			continue;
+		}
+		if (!append(merger, gmt_vec_at(&merger->resolved_places, resolved->first), resolved->count))
+			return false;
+	}
+	/*
+	 * Frames below a native stack that was cut are where they belong, and without symbols of the
+	 * interpreter nothing better can be done; others are a riddle.
+	 */
+	if (stack && !stack->truncated && evals)
+		unmatched += merger->python.count - python_at;
+	merger->traces->mismatches += unmatched != 0;
+	if (!append_python(merger, &python_at, merger->python.count, true))
+		return false;
+	return !stack || !stack->truncated ||
+		append_mark(merger, stack->truncated == GMT_STACK_STOPPED ? GMT_TRACES_STOPPED : GMT_TRACES_LEFT_OUT);
+}
+
+/*
+ * Appends the Python frames of the thread that called the backward pass, from that call on: what is
+ * above it only prepared the call.
+ */
+static bool append_caller(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
+{
+	size_t from = 0;
+
+	if (!frames)
+		return true;
+
+	uint32_t own = merger->landmarks;
+	if (!list_python(merger, frames))
+		return false;
+	/* The caller's module is not this stack's, but it says what this one is about. */
+	merger->landmarks = own | GMT_LANDMARK_BIT(BACKWARD);
+	for (size_t i = 0; i < merger->python.count; i++)
+		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &
+			GMT_LANDMARK_BIT(BACKWARD_CALL))
+			from = i;
+	return append_python(merger, &from, merger->python.count, true);
+}
+
+bool gmt_traces_merge(struct gmt_traces_merger *merger, const struct gmt_stack *stack, const struct gmt_frames *frames,
+	const struct gmt_frames *caller)
+{
+	return list_python(merger, frames) && merge(merger, stack, frames) && append_caller(merger, caller);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/steps/compacted_steps.h"
+
+#include <string.h>
+
+#include "base/budget.h"
+
+enum { MOST_STEPS = 1 << 20 }; /* that were put together; a series of more has no curve */
+
+/* An optimizer steps in any thread; a program's counters are told apart by thread and name. */
+static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thread, const char *name)
+{
+	return source == GMT_MARK_SOURCE_OPTIMIZER ? gmt_hash_u64(object) :
+		gmt_hash_u64(thread) ^ gmt_hash_bytes(name, strlen(name));
+}
+
+static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
+{
+	uint64_t name;
+
+	return gmt_map_find(&snapshot->name_ids, id, &name) ? snapshot->names.items[name].text.text : "";
+}
+
+/* Each mark has a row for each account. */
+static bool find_counts(struct gmt_step_pasts *pasts, enum gmt_mark_source source)
+{
+	const struct gmt_past *past = &pasts->snapshot->past;
+	uint64_t sum = 0, before = 0;
+
+	for (size_t i = 0; i < past->steps.count; i++) {
+		const struct gmt_past_step *row = &past->steps.items[i];
+		uint64_t id = id_of(source, row->object, row->thread, name_of(pasts->snapshot, row->name)) ^ gmt_hash_u64(row->stamp);
+
+		if (row->source != source || row->steps < 2 || id == before)
+			continue;
+		before = id;
+		if (row->steps > MOST_STEPS || (sum += row->steps) > MOST_STEPS || !gmt_budget_spend(row->steps, GMT_BUDGET_ROWS)) {
+			gmt_map_fini(&pasts->counts);
+			return true;
+		}
+		if (!gmt_map_put(&pasts->counts, id, row->steps))
+			return false;
+	}
+	return true;
+}
+
+uint32_t gmt_step_pasts_count(const struct gmt_step_pasts *pasts, const struct gmt_snapshot_mark *mark)
+{
+	uint64_t count;
+
+	if (!pasts->counts.count || mark->stamp > pasts->snapshot->past.fold.stamp || !gmt_map_find(&pasts->counts,
+		id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^ gmt_hash_u64(mark->stamp), &count))
+		return 1;
+	return (uint32_t)count;
+}
+
+bool gmt_step_pasts_init(struct gmt_step_pasts *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
+{
+	pasts->snapshot = snapshot;
+	for (size_t i = 0; i < snapshot->past.counters.count; i++) {
+		const struct gmt_past_counter *row = &snapshot->past.counters.items[i];
+		uint64_t index, name;
+
+		if (row->source != source)
+			continue;
+		index = id_of(source, row->object, row->thread, name_of(snapshot, row->name));
+		if (!gmt_map_find(&pasts->ids, index, &name) && !gmt_map_put(&pasts->ids, index, i))
+			return false;
+	}
+	return find_counts(pasts, source);
+}
+
+bool gmt_step_pasts_note(struct gmt_step_pasts *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
+{
+	const struct gmt_snapshot *snapshot = pasts->snapshot;
+	struct gmt_step_past *row;
+	uint32_t count = gmt_step_pasts_count(pasts, mark);
+	uint64_t counter, index;
+
+	if (!snapshot->past.has_fold || mark->stamp > snapshot->past.fold.stamp)
+		return true;
+	/* A mark without a step, because it stands where the one before does. */
+	pasts->misfits |= !series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
+	if (!gmt_map_find(&pasts->ids, id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name),
+			&counter)) {
+		pasts->misfits = true;
+		return true;
+	}
+	if (!gmt_map_find(&pasts->rows, counter, &index)) {
+		row = gmt_vec_push(&series->past);
+		if (!row || !gmt_map_put(&pasts->rows, counter, series->past.count - 1))
+			return false;
+		*row = (struct gmt_step_past){ .counter = (uint32_t)counter, .first_step = (uint32_t)series->steps.count - count };
+		index = series->past.count - 1;
+	}
+	row = &series->past.items[index];
+	pasts->misfits |= row->first_step + row->steps + count != series->steps.count;
+	row->steps += count;
+	return true;
+}
+
+void gmt_step_pasts_end(struct gmt_step_pasts *pasts, struct gmt_step_series *series)
+{
+	const struct gmt_snapshot *snapshot = pasts->snapshot;
+
+	series->lacks_past = pasts->misfits;
+	for (size_t i = 0; i < series->past.count; i++)
+		series->lacks_past |= snapshot->past.counters.items[series->past.items[i].counter].marks != series->past.items[i].steps;
+	gmt_map_fini(&pasts->ids);
+	gmt_map_fini(&pasts->counts);
+	gmt_map_fini(&pasts->rows);
+}

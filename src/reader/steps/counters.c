@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/steps/counters.h"
+
+#include <string.h>
+
+/* A sequence of things used one after the other. */
+struct chain {
+	uint64_t class;
+	uint64_t last;
+	uint64_t count, late;
+	bool in_rows; /* all of them count several times in a row */
+};
+
+/* Counting in a row: so many times or more, on the average. */
+enum { IN_A_ROW = 3 };
+
+static uint64_t class_of(const char *class)
+{
+	return gmt_hash_bytes(class, strlen(class));
+}
+
+static uint64_t id_of(uint64_t key, const char *class)
+{
+	return gmt_hash_u64(key) ^ class_of(class);
+}
+
+bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class, uint64_t stamp)
+{
+	uint64_t index;
+
+	if (!gmt_map_find(&counters->ids, id_of(key, class), &index)) {
+		struct gmt_counter *row = gmt_vec_push(&counters->rows);
+
+		index = counters->rows.count - 1;
+		if (!row || !gmt_map_put(&counters->ids, id_of(key, class), index))
+			return false;
+		*row = (struct gmt_counter){ .class = class_of(class), .first = stamp };
+	}
+	counters->rows.items[index].last = stamp;
+	counters->rows.items[index].runs += counters->last_plus_1 != index + 1;
+	counters->last_plus_1 = index + 1;
+	counters->rows.items[index].count++;
+	counters->rows.items[index].late += counters->is_late;
+	return true;
+}
+
+void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more)
+{
+	counters->rows.items[counters->last_plus_1 - 1].count += more;
+}
+
+/* How many chains a thing is compared with: a hostile file must not make this quadratic. */
+enum { MAX_CHAINS = 256 };
+
+static bool may_follow(const struct chain *chain, const struct gmt_counter *row,
+	enum gmt_counters_chaining chaining)
+{
+	if (chaining == GMT_COUNTERS_OF_A_CLASS && chain->class != row->class)
+		return false;
+	return chain->last < row->first || (chaining == GMT_COUNTERS_IN_ROWS && chain->in_rows &&
+		row->count >= IN_A_ROW * row->runs);
+}
+
+bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining)
+{
+	GMT_VEC(struct chain) chains = { 0 };
+	bool done = true;
+
+	/* Rows are in the order in which they began. */
+	for (size_t i = 0; done && i < counters->rows.count; i++) {
+		struct gmt_counter *row = &counters->rows.items[i];
+		size_t c = 0;
+
+		while (c < chains.count && !may_follow(&chains.items[c], row, chaining))
+			c++;
+		if (c == chains.count && c < MAX_CHAINS) {
+			struct chain *chain = gmt_vec_push(&chains);
+
+			done = chain;
+			if (done)
+				*chain = (struct chain){ .class = row->class, .in_rows = true };
+		}
+		row->chain = (uint32_t)c;
+		if (done && c < chains.count) {
+			chains.items[c].last = row->last > chains.items[c].last ? row->last : chains.items[c].last;
+			chains.items[c].in_rows &= row->count >= IN_A_ROW * row->runs;
+			chains.items[c].count += row->count;
+			chains.items[c].late += row->late;
+		}
+	}
+	for (size_t c = 0; c < chains.count; c++)
+		if (counters->is_late ? chains.items[c].late > chains.items[counters->winner].late :
+			chains.items[c].count > chains.items[counters->winner].count)
+			counters->winner = (uint32_t)c;
+	gmt_vec_fini(&chains);
+	return done;
+}
+
+bool gmt_counters_counts(const struct gmt_counters *counters, uint64_t key, const char *class)
+{
+	uint64_t index;
+
+	return gmt_map_find(&counters->ids, id_of(key, class), &index) &&
+		counters->rows.items[index].chain == counters->winner;
+}
+
+void gmt_counters_fini(struct gmt_counters *counters)
+{
+	gmt_map_fini(&counters->ids);
+	gmt_vec_fini(&counters->rows);
+}

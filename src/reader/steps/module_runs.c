@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/steps/module_runs.h"
+
+/* What a stack says about calls of modules. */
+enum { NOT_LOOKED_AT = 0, NEUTRAL, OUTSIDE, FIRST_CONTEXT };
+
+static uint32_t landmarks_of(const struct gmt_forward_runs *of, uint32_t place)
+{
+	return of->traces->place_landmarks.items[place];
+}
+
+/* The outermost call of a module in a stack; false when there is none, or it is a loss that is called. */
+static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places, uint32_t count, uint32_t *ret_at)
+{
+	uint32_t at = count;
+
+	while (at && !(landmarks_of(of, places[at - 1]) & GMT_LANDMARK_BIT(MODULE_CALL)))
+		at--;
+	if (!at)
+		return false;
+	*ret_at = at; /* the first frame outside of it */
+	for (at--; at && landmarks_of(of, places[at]) & GMT_LANDMARK_BIT(MODULE_CALL); at--)
+		;
+	return !(landmarks_of(of, places[at]) & GMT_LANDMARK_BIT(LOSS));
+}
+
+/* The Python frames outside of a call: of native ones there are more or fewer, as deep stacks are cut. */
+static bool context_of(struct gmt_forward_runs *of, const uint32_t *outside, uint32_t count, uint32_t *ret_context)
+{
+	uint64_t hash = 0, index;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (gmt_traces_place(of->traces, outside[i])->kind == GMT_PLACE_PYTHON)
+			hash = gmt_hash_u64(hash ^ outside[i]);
+	if (!gmt_map_find(&of->context_ids, hash, &index)) {
+		struct gmt_forward_context *context = gmt_vec_push(&of->contexts);
+
+		index = of->contexts.count - 1;
+		if (!context || !gmt_map_put(&of->context_ids, hash, index))
+			return false;
+		*context = (struct gmt_forward_context){ .hash = hash };
+	}
+	*ret_context = (uint32_t)index;
+	return true;
+}
+
+static bool kind_of(struct gmt_forward_runs *of, uint32_t stack, uint32_t *ret_kind)
+{
+	uint32_t *kind = &of->stack_kinds.items[stack];
+	uint32_t landmarks = of->traces->stack_landmarks.items[stack];
+	uint32_t count, at, context;
+	const uint32_t *places;
+
+	if (*kind == NOT_LOOKED_AT) {
+		places = gmt_traces_stack(of->traces, stack, &count);
+		if (landmarks & GMT_LANDMARK_BIT(BACKWARD) || !gmt_traces_has_python(of->traces, stack)) {
+			*kind = NEUTRAL;
+		} else if (landmarks & (GMT_LANDMARK_BIT(OPTIMIZER) | GMT_LANDMARK_BIT(CLOSURE) |
+				GMT_LANDMARK_BIT(BACKWARD_CALL)) ||
+			!find_call(of, places, count, &at)) {
+			*kind = OUTSIDE;
+		} else {
+			if (!context_of(of, places + at, count - at, &context) ||
+				!gmt_loop_paths_get(&of->paths, stack, &of->contexts.items[context].path_plus_1))
+				return false;
+			*kind = FIRST_CONTEXT + context;
+		}
+	}
+	*ret_kind = *kind;
+	return true;
+}
+
+/*
+ * The events that count, before the end of the work: of PyTorch's blocks; with its backend cudaMallocAsync these are the
+ * driver's.
+ */
+static const struct gmt_snapshot_event *counting_event(struct gmt_forward_runs *of, size_t index, bool with_frees)
+{
+	const struct gmt_snapshot_event *event = gmt_events_at(&of->reader, index);
+
+	return (event->kind == GMT_KIND_ALLOC || (with_frees && event->kind == GMT_KIND_FREE)) &&
+		(event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL) &&
+		event->stamp <= of->work_end ? event : NULL;
+}
+
+/* An event in a step of `main`: a call, or the backward pass of the call before it. */
+static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t landmarks, uint32_t step,
+	uint32_t *last_context_plus_1)
+{
+	struct gmt_forward_context *context;
+
+	if (kind >= FIRST_CONTEXT) {
+		*last_context_plus_1 = kind - FIRST_CONTEXT + 1;
+		context = &of->contexts.items[kind - FIRST_CONTEXT];
+		context->step_count += context->last_step != step + 1;
+		context->last_step = step + 1;
+	} else if (*last_context_plus_1 &&
+		landmarks & (GMT_LANDMARK_BIT(BACKWARD) | GMT_LANDMARK_BIT(BACKWARD_CALL))) {
+		context = &of->contexts.items[*last_context_plus_1 - 1];
+		context->backward_count += context->last_backward != step + 1;
+		context->last_backward = step + 1;
+	}
+}
+
+/* In how many steps of `main` each context shows up, and is followed by a backward pass. */
+static bool count_contexts(struct gmt_forward_runs *of)
+{
+	uint32_t step = 0, kind, last_context_plus_1 = 0;
+
+	for (size_t i = 0; i < of->snapshot->events.count; i++) {
+		const struct gmt_snapshot_event *event = counting_event(of, i, false);
+
+		if (!event)
+			continue;
+
+		uint32_t stack = of->traces->stack_of_trace[event->trace];
+		if (!kind_of(of, stack, &kind))
+			return false;
+		if (of->main && gmt_series_find_next(of->main, event->stamp, &step))
+			count_in_step(of, kind, of->traces->stack_landmarks.items[stack], step,
+				&last_context_plus_1);
+	}
+	for (size_t i = 0; i < of->contexts.count; i++) {
+		struct gmt_forward_context *context = &of->contexts.items[i];
+
+		context->is_evaluation = !of->main ||
+			(context->step_count < (of->main->steps.count + 1) / 2 &&
+				context->backward_count * 2 <= context->step_count);
+	}
+	return true;
+}
+
+static bool open_run(struct gmt_forward_runs *of, uint32_t thread, uint32_t context, uint64_t *ret_run)
+{
+	struct gmt_forward_run *run = gmt_vec_push(&of->runs);
+	uint64_t *frees = gmt_vec_push(&of->frees_of);
+
+	if (!run || !frees)
+		return false;
+	*run = (struct gmt_forward_run){ .context = context };
+	*frees = 0;
+	of->contexts.items[context].run_count++;
+	*ret_run = of->runs.count;
+	return gmt_map_put(&of->open_runs, thread, *ret_run);
+}
+
+/* The run that a thread is in, + 1; 0: none. */
+static uint64_t run_of_thread(const struct gmt_forward_runs *of, uint32_t thread)
+{
+	uint64_t run = 0;
+
+	gmt_map_find(&of->open_runs, thread, &run);
+	return run;
+}
+
+static bool add_to_run(struct gmt_forward_runs *of, const struct gmt_snapshot_event *event, uint32_t context)
+{
+	uint64_t run = run_of_thread(of, event->thread);
+
+	if ((!run || of->runs.items[run - 1].context != context) && !open_run(of, event->thread, context, &run))
+		return false;
+
+	struct gmt_forward_token *token = gmt_vec_push(&of->tokens);
+	uint32_t *owner = gmt_vec_push(&of->run_of), *number = gmt_vec_push(&of->number_of);
+	if (!token || !owner || !number)
+		return false;
+	*token = (struct gmt_forward_token){
+		.stamp = event->stamp, .size_bytes = event->size_bytes, .frees = of->frees_of.items[run - 1],
+		.stack = of->traces->stack_of_trace[event->trace],
+	};
+	of->frees_of.items[run - 1] = 0;
+	*owner = (uint32_t)run - 1;
+	*number = (uint32_t)of->runs.items[run - 1].count++;
+	return gmt_map_put(&of->live, event->address, of->tokens.count - 1);
+}
+
+/*
+ * Which of its own blocks a run frees tells where calls end: equal layers free each other's, a call frees the result of
+ * the one before.
+ */
+static void note_free(struct gmt_forward_runs *of, const struct gmt_snapshot_event *event)
+{
+	uint64_t token, run = run_of_thread(of, event->thread);
+
+	if (!gmt_map_remove(&of->live, event->address, &token) || !run || of->run_of.items[token] != run - 1)
+		return;
+	/* In whatever order. */
+	of->frees_of.items[run - 1] += gmt_hash_u64(of->runs.items[run - 1].count - of->number_of.items[token]);
+}
+
+/*
+ * Whether a stack goes through the function that calls the modules of a context: the same call of it, or another one
+ * from its line.
+ */
+static bool is_of_caller(struct gmt_forward_runs *of, uint32_t path_plus_1, const struct gmt_forward_context *context)
+{
+	const struct gmt_loop_path *path, *caller;
+
+	if (!context->path_plus_1 || !path_plus_1)
+		return false;
+	path = &of->paths.paths.items[path_plus_1 - 1];
+	caller = &of->paths.paths.items[context->path_plus_1 - 1];
+	return path->count >= caller->count && of->paths.levels.items[path->first + caller->count - 1].node ==
+		of->paths.levels.items[caller->first + caller->count - 1].node;
+}
+
+static bool close_run(struct gmt_forward_runs *of, uint32_t thread, uint32_t stack)
+{
+	uint64_t run = run_of_thread(of, thread);
+	uint32_t path_plus_1;
+
+	if (!run)
+		return true;
+	if (!gmt_loop_paths_get(&of->paths, stack, &path_plus_1))
+		return false;
+
+	struct gmt_forward_context *context = &of->contexts.items[of->runs.items[run - 1].context];
+	context->parted_count += is_of_caller(of, path_plus_1, context);
+	return gmt_map_put(&of->open_runs, thread, 0);
+}
+
+static bool collect_event(struct gmt_forward_runs *of, const struct gmt_snapshot_event *event)
+{
+	uint32_t stack, kind;
+
+	if (event->kind == GMT_KIND_FREE) {
+		note_free(of, event);
+		return true;
+	}
+	stack = of->traces->stack_of_trace[event->trace];
+	if (!kind_of(of, stack, &kind))
+		return false;
+	if (kind == NEUTRAL)
+		return true;
+	if (kind == OUTSIDE || !of->contexts.items[kind - FIRST_CONTEXT].is_evaluation)
+		return close_run(of, event->thread, stack);
+	return add_to_run(of, event, kind - FIRST_CONTEXT);
+}
+
+static bool collect_runs(struct gmt_forward_runs *of)
+{
+	uint32_t evaluations = 0;
+
+	for (size_t i = 0; i < of->contexts.count; i++)
+		evaluations += of->contexts.items[i].is_evaluation;
+	/* Nothing to collect, as in most training loops. */
+	for (size_t i = 0; evaluations && i < of->snapshot->events.count; i++) {
+		const struct gmt_snapshot_event *event = counting_event(of, i, true);
+
+		if (event && !collect_event(of, event))
+			return false;
+	}
+	return true;
+}
+
+/* Lays the tokens of each run next to each other, in order. */
+static bool sort_tokens(struct gmt_forward_runs *of)
+{
+	GMT_VEC(struct gmt_forward_token) sorted = { 0 };
+	size_t first = 0;
+
+	if (!gmt_vec_reserve(&sorted, of->tokens.count))
+		return false;
+	for (size_t r = 0; r < of->runs.count; r++) {
+		of->runs.items[r].first = first;
+		first += of->runs.items[r].count;
+		of->runs.items[r].count = 0;
+	}
+	for (size_t t = 0; t < of->tokens.count; t++) {
+		struct gmt_forward_run *run = &of->runs.items[of->run_of.items[t]];
+
+		sorted.items[run->first + run->count++] = of->tokens.items[t];
+	}
+	gmt_vec_fini(&of->tokens);
+	of->tokens.items = sorted.items;
+	of->tokens.count = first;
+	of->tokens.capacity = sorted.capacity;
+	return true;
+}
+
+/* Whether there can be calls at all: events of that kind, and a stack with a module's call. */
+static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces)
+{
+	if (!snapshot->has_torch && !snapshot->has_pool)
+		return false;
+	for (size_t i = 0; i < traces->stacks.entries.count; i++)
+		if (traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(MODULE_CALL))
+			return true;
+	return false;
+}
+
+bool gmt_forward_runs_collect(struct gmt_forward_runs *runs)
+{
+	if (!has_calls(runs->snapshot, runs->traces))
+		return true;
+	/* stack_kinds is zeroed, and indexed by stack: never pushed to. */
+	return gmt_events_reader_init(&runs->reader, &runs->snapshot->events,
+			GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
+		gmt_loop_paths_init(&runs->paths, runs->traces) &&
+		gmt_vec_reserve(&runs->stack_kinds, runs->traces->stacks.entries.count + 1) &&
+		count_contexts(runs) && collect_runs(runs) && sort_tokens(runs);
+}
+
+void gmt_forward_runs_fini(struct gmt_forward_runs *runs)
+{
+	gmt_events_reader_fini(&runs->reader);
+	gmt_loop_paths_fini(&runs->paths);
+	gmt_vec_fini(&runs->stack_kinds);
+	gmt_map_fini(&runs->context_ids);
+	gmt_vec_fini(&runs->contexts);
+	gmt_map_fini(&runs->open_runs);
+	gmt_map_fini(&runs->live);
+	gmt_vec_fini(&runs->runs);
+	gmt_vec_fini(&runs->tokens);
+	gmt_vec_fini(&runs->run_of);
+	gmt_vec_fini(&runs->number_of);
+	gmt_vec_fini(&runs->frees_of);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/steps/period.h"
+
+#include "containers/vec.h"
+
+bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length)
+{
+	/* borders[m]: the longest proper border of the last m tokens, read backwards (Knuth, Morris, Pratt). */
+	GMT_VEC(size_t) borders = { 0 };
+	const uint64_t *last;
+
+	*ret_period = *ret_length = 0;
+	if (count < 3)
+		return true;
+	last = tokens + count - 1;
+	if (!gmt_vec_reserve(&borders, count + 1))
+		return false;
+	for (size_t m = 2, border = 0; m <= count; m++) {
+		while (border && *(last - border) != *(last - (m - 1)))
+			border = borders.items[border];
+		border += *(last - border) == *(last - (m - 1));
+		borders.items[m] = border;
+	}
+	for (size_t m = count; !*ret_period && m >= 3 && 2 * m >= count; m--) {
+		size_t period = m - borders.items[m];
+
+		if (m >= 3 * period) {
+			*ret_period = period;
+			*ret_length = m;
+		}
+	}
+	gmt_vec_fini(&borders);
+	return true;
+}

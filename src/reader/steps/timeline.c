@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/steps/timeline.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "containers/map.h"
+#include "reader/steps/counters.h"
+#include "reader/steps/inference_steps.h"
+#include "reader/steps/loops.h"
+#include "reader/steps/phases.h"
+#include "reader/steps/repeats.h"
+#include "reader/steps/compacted_steps.h"
+
+const char *gmt_step_source_name(enum gmt_step_source source)
+{
+	static const char *const names[GMT_STEPS_SOURCES] = {
+		[GMT_STEPS_PROGRAM] = "program",
+		[GMT_STEPS_NVTX] = "nvtx",
+		[GMT_STEPS_OPTIMIZER] = "optimizer",
+		[GMT_STEPS_FORWARD] = "forward",
+		[GMT_STEPS_LOOP] = "loop",
+		[GMT_STEPS_PATTERN] = "pattern",
+		[GMT_STEPS_ALLOCATIONS] = "allocations",
+	};
+
+	return source < GMT_STEPS_SOURCES ? names[source] : "?";
+}
+
+bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step)
+{
+	size_t low = 0, high = series->steps.count;
+
+	/* The first step that ends at or behind the stamp. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (series->steps.items[middle].end < stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*ret_step = (uint32_t)low;
+	return low < series->steps.count && series->steps.items[low].begin < stamp;
+}
+
+bool gmt_series_find_next(const struct gmt_step_series *series, uint64_t stamp, uint32_t *step)
+{
+	const struct gmt_step *steps = series->steps.items;
+	size_t at = *step;
+
+	if ((at && steps[at - 1].end >= stamp) || (at < series->steps.count && steps[at].end < stamp))
+		return gmt_series_find(series, stamp, step);
+	return at < series->steps.count && steps[at].begin < stamp;
+}
+
+const struct gmt_phase *gmt_timeline_phase(const struct gmt_timeline *timeline, uint64_t stamp, bool own)
+{
+	const struct gmt_phase_segment *segments = own ? timeline->own_segments.items : timeline->segments.items;
+	size_t low = 0, high = own ? timeline->own_segments.count : timeline->segments.count;
+
+	/* The first segment that begins at or behind the stamp; the one before holds it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (segments[middle].begin < stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !segments[low - 1].phase_plus_1)
+		return NULL;
+	return &timeline->phases.items[segments[low - 1].phase_plus_1 - 1];
+}
+
+static bool add_step(struct gmt_step_series *series, uint64_t begin, uint64_t end)
+{
+	struct gmt_step *step;
+
+	if (end <= begin)
+		return true;
+	step = gmt_vec_push(&series->steps);
+	if (step)
+		*step = (struct gmt_step){ .begin = begin, .end = end };
+	return step;
+}
+
+/* Steps up to a mark: several, where a fold put some together. */
+static bool add_steps(struct gmt_step_series *series, uint64_t begin, uint64_t end, uint32_t count)
+{
+	uint64_t length = end > begin ? end - begin : 0;
+
+	if (length < count)
+		return add_step(series, begin, end);
+	for (uint64_t i = 0; i < count; i++) {
+		if (!add_step(series, begin + length / count * i, i + 1 < count ? begin + length / count * (i + 1) : end))
+			return false;
+		series->steps.items[series->steps.count - 1].is_inner = i + 1 < count;
+	}
+	return true;
+}
+
+/* Steps that end at marks: those of `source`, of the counter that counts most often. */
+static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
+	enum gmt_mark_source mark_source, enum gmt_step_source source)
+{
+	struct gmt_step_series *series = &timeline->series[0];
+	struct gmt_counters counters = { 0 };
+	struct gmt_step_pasts pasts = { 0 };
+	uint64_t begin = 0;
+	bool done;
+
+	done = gmt_step_pasts_init(&pasts, snapshot, mark_source);
+	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+
+		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source)
+			continue;
+		done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
+			mark->object : mark->thread, mark->name, mark->stamp);
+		if (done)
+			gmt_counters_add_more(&counters, gmt_step_pasts_count(&pasts, mark) - 1);
+	}
+	done = done && gmt_counters_chain(&counters,
+		mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY : GMT_COUNTERS_OF_A_CLASS);
+	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+
+		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source ||
+			!gmt_counters_counts(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
+				mark->object : mark->thread, mark->name))
+			continue;
+		done = add_steps(series, begin, mark->stamp, gmt_step_pasts_count(&pasts, mark)) &&
+			gmt_step_pasts_note(&pasts, series, mark);
+		begin = mark->stamp;
+		series->name = mark->name;
+		series->source = source;
+	}
+	gmt_step_pasts_end(&pasts, series);
+	gmt_counters_fini(&counters);
+	return done;
+}
+
+/* Whether the fold told calls of modules, and where the first one begins. */
+static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
+{
+	for (size_t i = 0; snapshot->past.has_fold && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+
+		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
+			continue;
+		*ret_begin = mark->stamp;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Calls of modules as the fold told them, by their ends. One begins where the one before ends, or where the program's own
+ * step that it lies in begins, if that is later (reader/steps/inference_steps.c).
+ */
+static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
+	struct gmt_step_series *series)
+{
+	struct gmt_step_pasts pasts = { 0 };
+	bool done = gmt_step_pasts_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
+	uint32_t step;
+
+	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
+		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+		uint64_t begins = begin;
+
+		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != GMT_MARK_SOURCE_READER)
+			continue;
+		if (main && gmt_series_find(main, mark->stamp, &step) && main->steps.items[step].begin > begin)
+			begins = main->steps.items[step].begin;
+		else if (main && step && step == main->steps.count && main->steps.items[step - 1].end > begin)
+			begins = main->steps.items[step - 1].end;
+		done = add_steps(series, begins, mark->stamp, gmt_step_pasts_count(&pasts, mark)) &&
+			gmt_step_pasts_note(&pasts, series, mark);
+		begin = mark->stamp;
+	}
+	series->source = GMT_STEPS_FORWARD;
+	series->name = main ? "calls of a module" : "calls of a module or passes of a loop, as the fold tells them";
+	gmt_step_pasts_end(&pasts, series);
+	return done;
+}
+
+/* "train_step 3", "ProfilerStep#3"; but no "Batched", and no layer that is called BatchNorm. */
+static bool is_own_word(const char *name, size_t at, size_t length)
+{
+	const char *behind = name + at + length;
+	bool begins = !at || !isalpha((unsigned char)name[at - 1]) ||
+		(islower((unsigned char)name[at - 1]) && isupper((unsigned char)name[at]));
+
+	if (!begins || islower((unsigned char)*behind))
+		return false;
+	return strncasecmp(behind + strspn(behind, " _-"), "norm", 4) != 0;
+}
+
+/* "Training Step 12" is a step. A loader's next batch is none: there may be several of them in one. */
+static bool is_called_step(const char *name)
+{
+	static const char *const words[] = { "step", "iter", "iteration", "batch", "minibatch" };
+
+	if (strcasestr(name, "dataloader"))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
+			if (is_own_word(name, (size_t)(at - name), strlen(words[i])))
+				return true;
+	return false;
+}
+
+struct kind {
+	char text[256];
+};
+
+/* A name without its numbers, so that "step 1" and "step 2" count together. */
+static struct kind kind_of(const char *name)
+{
+	struct kind kind;
+	size_t length = 0;
+
+	for (; *name && length + 1 < sizeof(kind.text); name++)
+		if (!isdigit((unsigned char)*name))
+			kind.text[length++] = *name;
+	kind.text[length] = 0;
+	return kind;
+}
+
+/* Steps that are NVTX ranges: from one's begin to the next one's; the last to its own end. */
+static bool steps_of_ranges(struct gmt_timeline *timeline)
+{
+	struct gmt_step_series *series = &timeline->series[0];
+	struct gmt_counters counters = { 0 };
+	const struct gmt_phase *before = NULL;
+	bool done = true;
+
+	for (size_t i = 0; done && i < timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &timeline->phases.items[i];
+
+		if (phase->source == GMT_MARK_SOURCE_NVTX && is_called_step(phase->name))
+			done = gmt_counters_add(&counters, phase->thread, kind_of(phase->name).text, phase->begin);
+	}
+	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_OF_A_CLASS);
+	for (size_t i = 0; done && i < timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &timeline->phases.items[i];
+
+		if (phase->source != GMT_MARK_SOURCE_NVTX || !is_called_step(phase->name) ||
+			!gmt_counters_counts(&counters, phase->thread, kind_of(phase->name).text))
+			continue;
+		if (before)
+			done = add_step(series, before->begin, phase->begin);
+		else
+			series->name = phase->name;
+		before = phase;
+	}
+	if (done && before)
+		done = add_step(series, before->begin, before->end);
+	series->source = GMT_STEPS_NVTX;
+	gmt_counters_fini(&counters);
+	/* One range is no sequence of steps. */
+	if (series->steps.count < 2) {
+		series->steps.count = 0;
+		series->name = "";
+	}
+	return done;
+}
+
+static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_folded)
+{
+	if (!snapshot->has_torch)
+		return "the program sets no marks and no NVTX ranges that are called a step, and PyTorch's "
+			"allocator was not used";
+	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)
+		return "automatic steps were switched off (steps=off), and the program sets no marks";
+	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
+		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
+		return "no optimizer made a step, the program sets no marks, and without Python stacks calls "
+			"of modules cannot be told";
+	if (may_be_folded)
+		return "no optimizer made a step, the program sets no marks, and calls of modules cannot be told from events "
+			"that are in totals only";
+	return "no optimizer made a step, no module was called, and the program sets no marks";
+}
+
+static void say_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot, const char *why_no_repeats)
+{
+	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s", no_steps(snapshot, timeline->may_be_folded), why_no_repeats ? "; " : "",
+		why_no_repeats ? why_no_repeats : "");
+	timeline->why_none = timeline->name_text;
+}
+
+enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, struct gmt_error *error)
+{
+	struct gmt_timeline *timeline = ret_timeline;
+	struct gmt_step_series *first = &timeline->series[0];
+	bool done;
+
+	timeline->work_end = UINT64_MAX;
+	first->name = "";
+	done = gmt_phases_read(timeline, snapshot) &&
+		steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_PROGRAM, GMT_STEPS_PROGRAM);
+	if (done && !first->steps.count)
+		done = steps_of_ranges(timeline);
+	if (done && !first->steps.count)
+		done = steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
+	/* Of what was folded nothing tells where passes began. */
+	if (done && !first->steps.count && !snapshot->past.has_fold)
+		done = gmt_loops_steps(snapshot, traces, timeline, first);
+	timeline->series_count = first->steps.count != 0;
+	/* Marks that the program sets itself mean what it wants counted: nothing else is. */
+	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
+		struct gmt_step_series *forward = &timeline->series[timeline->series_count];
+		const struct gmt_step_series *main = timeline->series_count ? first : NULL;
+		uint64_t begin;
+
+		if (find_told_calls(snapshot, &begin)) {
+			done = steps_to_told_calls(main, snapshot, begin, forward);
+		} else {
+			done = gmt_forward_steps(snapshot, traces, main, timeline->work_end, forward);
+			forward->lacks_past = timeline->may_be_folded = gmt_snapshot_folded(snapshot);
+		}
+		timeline->series_count += forward->steps.count != 0;
+	}
+	if (done && !timeline->series_count) {
+		const char *why = snapshot->past.has_fold ?
+			"what its first events repeat is not known, as they are in totals only" : NULL;
+
+		if (!snapshot->past.has_fold)
+			done = gmt_repeats_steps(snapshot, traces, timeline, first, &why);
+		timeline->series_count = first->steps.count != 0;
+		if (!timeline->series_count)
+			say_why_none(timeline, snapshot, why);
+	}
+	if (done)
+		return GMT_OK;
+	gmt_timeline_fini(timeline);
+	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+void gmt_timeline_fini(struct gmt_timeline *timeline)
+{
+	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++) {
+		gmt_vec_fini(&timeline->series[i].steps);
+		gmt_vec_fini(&timeline->series[i].past);
+	}
+	gmt_vec_fini(&timeline->phases);
+	gmt_vec_fini(&timeline->segments);
+	gmt_vec_fini(&timeline->own_segments);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_READER_SYMBOLS_DEMANGLE_H
+#define GMT_READER_SYMBOLS_DEMANGLE_H
+
+#include <stdbool.h>
+
+#include "containers/intern.h"
+
+/*
+ * Interns the readable form of a symbol: C++ names demangled, with the parameters; a version behind
+ * '@' and a compiler's suffix (".cold", ".part.0", ".constprop.1", ".lto_priv.3") left off; others as
+ * they are. False when out of memory.
+ */
+bool gmt_demangle(struct gmt_intern *strings, const char *symbol, uint32_t *ret_string);
+
+#endif

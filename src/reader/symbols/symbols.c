@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/symbols/symbols.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pages.h"
+#include "reader/symbols/symbols_cache.h"
+#include "reader/symbols/symbols_dwarf.h"
+#include "reader/symbols/symbols_elf.h"
+#include "reader/symbols/symbols_files.h"
+
+/* What is open for one module. */
+struct opened {
+	enum gmt_symbols_state state;
+	struct gmt_elf *functions;  /* the file with the best symbol table */
+	struct gmt_elf *lines_file; /* the file with lines; may be the same one */
+	struct gmt_dwarf *lines;
+	bool lines_tried;
+	struct gmt_symbols_answers *answers; /* what is known of these files; NULL: nothing is kept of them */
+};
+
+/* Modules sorted by start. */
+struct place {
+	uint64_t start;
+	uint32_t module; /* index in the snapshot */
+};
+
+/*
+ * Of a piece of the places: a half of its parent's, in a heap from 1 on. Where thousands of libraries came and went
+ * at the same addresses, most pieces need no look.
+ */
+struct piece {
+	uint64_t max_end;
+	uint64_t max_rank; /* of rank_of */
+	uint32_t min_generation;
+};
+
+struct gmt_symbols {
+	struct gmt_symbols_pool *pool;   /* NULL: none */
+	struct gmt_symbols_cache *cache; /* likewise */
+	const struct gmt_snapshot *snapshot;
+	struct gmt_symbol_files *files;
+	size_t module_count;
+	struct opened *opened; /* one for each module of the snapshot */
+	struct place *places;
+	struct piece *pieces;
+	size_t leaf_count; /* a power of two, not below module_count; leaf i is pieces[leaf_count + i] */
+};
+
+static int by_start(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->module > b->module) - (a->module < b->module);
+}
+
+/* The newer of two modules has the higher one. 0 is none's. */
+static uint64_t rank_of(const struct gmt_module *modules, uint32_t module)
+{
+	return (uint64_t)modules[module].generation << 32 | (module + 1);
+}
+
+static void sort_places(struct gmt_symbols *symbols)
+{
+	const struct gmt_module *modules = symbols->snapshot->modules.items;
+
+	for (size_t i = 0; i < symbols->module_count; i++)
+		symbols->places[i] = (struct place){
+			.start = modules[i].start, .module = (uint32_t)i,
+		};
+	qsort(symbols->places, symbols->module_count, sizeof(*symbols->places), by_start);
+	for (size_t i = 0; i < symbols->leaf_count; i++) {
+		uint32_t module = i < symbols->module_count ? symbols->places[i].module : 0;
+
+		symbols->pieces[symbols->leaf_count + i] = i < symbols->module_count ?
+			(struct piece){ modules[module].end, rank_of(modules, module), modules[module].generation } :
+			(struct piece){ .min_generation = UINT32_MAX };
+	}
+	for (size_t i = symbols->leaf_count - 1; i; i--) {
+		const struct piece *left = &symbols->pieces[2 * i], *right = left + 1;
+
+		symbols->pieces[i] = (struct piece){
+			left->max_end > right->max_end ? left->max_end : right->max_end,
+			left->max_rank > right->max_rank ? left->max_rank : right->max_rank,
+			left->min_generation < right->min_generation ? left->min_generation : right->min_generation,
+		};
+	}
+}
+
+struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const char *const *directories,
+	size_t directory_count, struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache)
+{
+	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->snapshot = snapshot;
+	symbols->pool = pool;
+	symbols->cache = cache;
+	symbols->module_count = snapshot->modules.count;
+	symbols->files = gmt_symbol_files_open(directories, directory_count);
+	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	symbols->places = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->places));
+	for (symbols->leaf_count = 1; symbols->leaf_count < symbols->module_count;)
+		symbols->leaf_count *= 2;
+	symbols->pieces = gmt_pages_grow(NULL, 0, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
+	if (!symbols->files || !symbols->opened || !symbols->places || !symbols->pieces) {
+		gmt_symbols_close(symbols);
+		return NULL;
+	}
+	sort_places(symbols);
+	return symbols;
+}
+
+/*
+ * The highest rank among modules that hold the address, in a piece of `leaves` leaves from `first` on, as far as they
+ * lie before `end`; `best` when that is higher. The piece that promises more goes first.
+ */
+static uint64_t search(const struct gmt_symbols *symbols, size_t piece, size_t first, size_t leaves, size_t end,
+	uint32_t generation, uint64_t address, uint64_t best)
+{
+	const struct piece *at = &symbols->pieces[piece];
+	size_t half = leaves / 2;
+	bool right_first;
+
+	if (first >= end || at->max_end <= address || at->min_generation > generation || at->max_rank <= best)
+		return best;
+	if (leaves == 1)
+		return at->max_rank;
+	right_first = symbols->pieces[2 * piece + 1].max_rank > symbols->pieces[2 * piece].max_rank;
+	for (int i = 0; i < 2; i++) {
+		bool right = (i == 0) == right_first;
+
+		best = search(symbols, 2 * piece + right, first + (right ? half : 0), half, end, generation, address, best);
+	}
+	return best;
+}
+
+/*
+ * The module that holds `address` for stacks of `generation`: of those that were there by then the
+ * newest, for it took the place of the others.
+ */
+static const struct gmt_module *find_module(const struct gmt_symbols *symbols, uint32_t generation,
+	uint64_t address)
+{
+	size_t low = 0, high = symbols->module_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->places[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, low, generation, address, 0);
+	return best ? &symbols->snapshot->modules.items[(uint32_t)best - 1] : NULL;
+}
+
+struct candidate {
+	struct opened *opened;
+	const char *build_id;
+	struct gmt_symbols_pool *pool;
+};
+
+/* Keeps what a file is good for, or gives it back; false when nothing better can come. */
+static bool take_file(struct candidate *candidate, struct gmt_elf *elf)
+{
+	struct opened *opened = candidate->opened;
+	bool used = false;
+
+	if (strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
+		gmt_symbols_pool_put(candidate->pool, elf);
+		return true;
+	}
+	if (!opened->functions ||
+		(!gmt_elf_has_all_functions(opened->functions) && gmt_elf_has_all_functions(elf))) {
+		if (opened->functions != opened->lines_file)
+			gmt_symbols_pool_put(candidate->pool, opened->functions);
+		opened->functions = elf;
+		used = true;
+	}
+	if (!opened->lines_file && gmt_elf_has_lines(elf)) {
+		opened->lines_file = elf;
+		used = true;
+	}
+	if (!used)
+		gmt_symbols_pool_put(candidate->pool, elf);
+	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
+}
+
+static bool try_file(void *user, const char *path)
+{
+	struct candidate *candidate = user;
+	struct gmt_elf *elf = gmt_symbols_pool_get(candidate->pool, path);
+
+	return !elf || take_file(candidate, elf);
+}
+
+/* The module's path on this machine. */
+static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_module *module,
+	char ret_path[PATH_MAX])
+{
+	const char *path = module->path.text;
+	const char *directory = *path == '/' ? "" : snapshot->directory;
+
+	if (snprintf(ret_path, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path) >= PATH_MAX)
+		ret_path[0] = 0;
+}
+
+static void open_module(struct gmt_symbols *symbols, const struct gmt_module *module, struct opened *opened)
+{
+	struct candidate candidate = { opened, module->build_id.text, symbols->pool };
+	char path[PATH_MAX];
+
+	full_path(symbols->snapshot, module, path);
+
+	struct gmt_elf *elf = *path ? gmt_symbols_pool_get(symbols->pool, path) : NULL;
+	bool is_other = elf && strcmp(gmt_elf_build_id(elf), candidate.build_id) != 0;
+	bool is_verified = *candidate.build_id;
+
+	if (elf)
+		take_file(&candidate, elf);
+	/* Asks also when the file itself was found: another one may have more symbols, or lines. */
+	if (is_verified && !(opened->lines_file && gmt_elf_has_all_functions(opened->functions)))
+		gmt_symbol_files_find(symbols->files, candidate.build_id, try_file, &candidate);
+	if (opened->functions)
+		opened->state = is_verified ? GMT_SYMBOLS_FOUND : GMT_SYMBOLS_UNVERIFIED;
+	else
+		opened->state = is_other ? GMT_SYMBOLS_OTHER_FILE : GMT_SYMBOLS_NO_FILE;
+	if (opened->functions)
+		opened->answers = gmt_symbols_cache_get(symbols->cache, opened->functions, opened->lines_file);
+}
+
+static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answer)
+{
+	struct gmt_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
+	size_t count = 0;
+
+	if (opened->lines_file && !opened->lines_tried) {
+		opened->lines_tried = true;
+		opened->lines = gmt_dwarf_open(gmt_elf_handle(opened->lines_file));
+	}
+	if (opened->lines)
+		count = gmt_dwarf_find(opened->lines, answer->file_address, lines, GMT_SYMBOLS_MAX_FRAMES);
+	for (size_t i = 0; i < count; i++)
+		answer->frames[i] = (struct gmt_symbols_frame){
+			lines[i].function, lines[i].file, lines[i].line,
+		};
+	answer->count = count ? count : 1;
+
+	/* The symbol table knows the real function's full name; DWARF often only "operator()". */
+	const char *function = opened->functions ?
+		gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
+	if (function)
+		answer->frames[answer->count - 1].function = function;
+}
+
+/* What is known of the address from before; 0: nothing. */
+static size_t find_known(const struct opened *opened, uint64_t file_address, struct gmt_symbols_frame *ret_frames)
+{
+	return opened->answers ? gmt_symbols_answers_find(opened->answers, file_address, ret_frames) : 0;
+}
+
+static void find_in_module(struct opened *opened, struct gmt_symbols_answer *answer)
+{
+	size_t known = find_known(opened, answer->file_address, answer->frames);
+
+	if (known) {
+		answer->count = known;
+		return;
+	}
+	find_in_files(opened, answer);
+	/* Where there is no memory for it, the next run looks again. */
+	if (opened->answers)
+		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames, answer->count);
+}
+
+/*
+ * Where the call is that returns to `address`: its module, with its files open, and its address in them. The return
+ * address may already belong to the next line, or, after a call that never returns, to the next function.
+ */
+static struct opened *locate(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
+	const struct gmt_module **ret_module, uint64_t *ret_file_address)
+{
+	uint64_t call = address ? address - 1 : 0;
+	const struct gmt_module *module = find_module(symbols, generation, call);
+	struct opened *opened;
+
+	*ret_module = module;
+	*ret_file_address = module ? call - module->bias : call;
+	if (!module)
+		return NULL;
+	opened = &symbols->opened[module - symbols->snapshot->modules.items];
+	if (opened->state == GMT_SYMBOLS_UNUSED)
+		open_module(symbols, module, opened);
+	return opened;
+}
+
+void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64_t address)
+{
+	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES];
+	const struct gmt_module *module;
+	uint64_t file_address;
+	struct opened *opened = locate(symbols, generation, address, &module, &file_address);
+
+	if (opened && opened->functions && !find_known(opened, file_address, frames))
+		gmt_elf_expect(opened->functions, file_address);
+}
+
+void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
+	struct gmt_symbols_answer *ret_answer)
+{
+	struct opened *opened;
+
+	*ret_answer = (struct gmt_symbols_answer){ .count = 1 };
+	opened = locate(symbols, generation, address, &ret_answer->module, &ret_answer->file_address);
+	if (opened)
+		find_in_module(opened, ret_answer);
+}
+
+enum gmt_symbols_state gmt_symbols_state(const struct gmt_symbols *symbols, size_t index)
+{
+	return symbols->opened[index].state;
+}
+
+void gmt_symbols_close(struct gmt_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; symbols->opened && i < symbols->module_count; i++) {
+		struct opened *opened = &symbols->opened[i];
+
+		gmt_dwarf_close(opened->lines);
+		if (opened->lines_file != opened->functions)
+			gmt_symbols_pool_put(symbols->pool, opened->lines_file);
+		gmt_symbols_pool_put(symbols->pool, opened->functions);
+	}
+	gmt_symbol_files_close(symbols->files);
+	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	gmt_pages_free(symbols->places, (symbols->module_count + 1) * sizeof(*symbols->places));
+	gmt_pages_free(symbols->pieces, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
+	gmt_pages_free(symbols, sizeof(*symbols));
+}

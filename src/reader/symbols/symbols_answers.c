@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/symbols/symbols_answers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of another order, or of another form of this, have another one. */
+static const uint64_t magic = 0x3173626d79735347;
+
+struct header {
+	uint64_t magic;
+	uint64_t hash; /* of all behind it */
+	uint32_t address_count, frame_count, text_bytes;
+	uint32_t zero;
+};
+
+static uint64_t hash_of(const uint8_t *bytes, size_t size)
+{
+	size_t from = offsetof(struct header, address_count);
+
+	return gmt_hash_bytes(bytes + from, size - from);
+}
+
+/* Whether each number in the table leads to something in it. */
+static bool is_sound(const struct gmt_symbols_answers_table *table)
+{
+	for (uint32_t i = 0; i < table->address_count; i++) {
+		const struct gmt_symbols_answers_address *at = &table->addresses[i];
+
+		if ((i && at->address <= at[-1].address) || !at->count || at->count > GMT_SYMBOLS_MAX_FRAMES ||
+			at->first > table->frame_count || at->count > table->frame_count - at->first)
+			return false;
+	}
+	for (uint32_t i = 0; i < table->frame_count; i++)
+		if (table->frames[i].function >= table->text_bytes || table->frames[i].file >= table->text_bytes)
+			return false;
+	return true;
+}
+
+bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size, const char *key)
+{
+	const struct header *header = bytes;
+
+	if (size < sizeof(*header) || size > GMT_SYMBOLS_ANSWERS_MAX_BYTES || header->magic != magic)
+		return false;
+
+	struct gmt_symbols_answers_table table = {
+		.address_count = header->address_count, .frame_count = header->frame_count, .text_bytes = header->text_bytes,
+	};
+	size_t addresses = (size_t)table.address_count * sizeof(*table.addresses);
+	size_t frames = (size_t)table.frame_count * sizeof(*table.frames);
+
+	if (sizeof(*header) + addresses + frames + table.text_bytes != size || !table.text_bytes || header->zero ||
+		header->hash != hash_of(bytes, size))
+		return false;
+	table.addresses = (const void *)((const uint8_t *)bytes + sizeof(*header));
+	table.frames = (const void *)((const uint8_t *)table.addresses + addresses);
+	table.texts = (const char *)table.frames + frames;
+	if (table.texts[table.text_bytes - 1] || strcmp(table.texts, key) != 0 || !is_sound(&table))
+		return false;
+	answers->kept = table;
+	return true;
+}
+
+static const struct gmt_symbols_answers_address *find_kept(const struct gmt_symbols_answers_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->address_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->addresses[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < table->address_count && table->addresses[low].address == address ? &table->addresses[low] : NULL;
+}
+
+/* Of `texts`, as a frame that was added names it. */
+static const char *added_text(const struct gmt_symbols_answers *answers, uint32_t id_plus_1)
+{
+	return id_plus_1 ? gmt_intern_get(&answers->texts, id_plus_1 - 1)->bytes : NULL;
+}
+
+static const char *kept_text(const struct gmt_symbols_answers *answers, uint32_t start)
+{
+	return start ? answers->kept.texts + start : NULL;
+}
+
+size_t gmt_symbols_answers_find(const struct gmt_symbols_answers *answers, uint64_t address,
+	struct gmt_symbols_frame ret_frames[GMT_SYMBOLS_MAX_FRAMES])
+{
+	const struct gmt_symbols_answers_address *at = find_kept(&answers->kept, address);
+	const struct gmt_symbols_answers_frame *frames = answers->kept.frames;
+	const char *(*text)(const struct gmt_symbols_answers *answers, uint32_t number) = kept_text;
+	uint64_t place;
+
+	if (!at) {
+		if (!gmt_map_find(&answers->places, address, &place))
+			return 0;
+		at = &answers->addresses.items[place];
+		frames = answers->frames.items;
+		text = added_text;
+	}
+	for (uint32_t i = 0; i < at->count; i++) {
+		const struct gmt_symbols_answers_frame *frame = &frames[at->first + i];
+
+		ret_frames[i] = (struct gmt_symbols_frame){
+			.function = text(answers, frame->function), .file = text(answers, frame->file), .line = frame->line,
+		};
+	}
+	return at->count;
+}
+
+static bool intern(struct gmt_intern *texts, const char *text, uint32_t *ret_id_plus_1)
+{
+	uint32_t id;
+
+	*ret_id_plus_1 = 0;
+	if (!text)
+		return true;
+	if (!gmt_intern_text(texts, text, &id))
+		return false;
+	*ret_id_plus_1 = id + 1;
+	return true;
+}
+
+bool gmt_symbols_answers_add(struct gmt_symbols_answers *answers, uint64_t address,
+	const struct gmt_symbols_frame *frames, size_t count)
+{
+	struct gmt_symbols_answers_address added = {
+		.address = address, .first = (uint32_t)answers->frames.count, .count = (uint32_t)count,
+	};
+
+	if (!gmt_vec_reserve(&answers->addresses, 1) || !gmt_vec_reserve(&answers->frames, count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct gmt_symbols_answers_frame *frame = &answers->frames.items[added.first + i];
+
+		*frame = (struct gmt_symbols_answers_frame){ .line = frames[i].line };
+		if (!intern(&answers->texts, frames[i].function, &frame->function) ||
+			!intern(&answers->texts, frames[i].file, &frame->file))
+			return false;
+	}
+	if (!gmt_map_put(&answers->places, address, answers->addresses.count))
+		return false;
+	answers->addresses.items[answers->addresses.count++] = added;
+	answers->frames.count += count;
+	return true;
+}
+
+bool gmt_symbols_answers_is_new(const struct gmt_symbols_answers *answers)
+{
+	return answers->addresses.count;
+}
+
+/* What becomes bytes. Texts are ids of `texts`, as in what was added, until the end. */
+struct maker {
+	const char *key;
+	struct gmt_intern texts;
+	GMT_VEC(struct gmt_symbols_answers_address) addresses;
+	GMT_VEC(struct gmt_symbols_answers_frame) frames;
+	GMT_VEC(uint32_t) starts; /* of texts, by id */
+};
+
+static bool append(struct maker *maker, const struct gmt_symbols_answers *answers, uint64_t address)
+{
+	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES];
+	size_t count = gmt_symbols_answers_find(answers, address, frames);
+	struct gmt_symbols_answers_address *at = gmt_vec_push(&maker->addresses);
+
+	if (!at)
+		return false;
+	*at = (struct gmt_symbols_answers_address){ address, (uint32_t)maker->frames.count, (uint32_t)count };
+	for (size_t i = 0; i < count; i++) {
+		struct gmt_symbols_answers_frame *frame = gmt_vec_push(&maker->frames);
+
+		if (!frame || !intern(&maker->texts, frames[i].function, &frame->function) ||
+			!intern(&maker->texts, frames[i].file, &frame->file))
+			return false;
+		frame->line = frames[i].line;
+	}
+	return true;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct gmt_symbols_answers_address *a = left, *b = right;
+
+	return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Where each text will start, and how long all are; 0 when that is too much. */
+static size_t lay_texts(struct maker *maker)
+{
+	/* The key is in front, whatever names there are, so that no name starts at 0: that means none. */
+	size_t bytes = strlen(maker->key) + 1, count = maker->texts.entries.count;
+
+	if (!gmt_vec_reserve(&maker->starts, count))
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		maker->starts.items[i] = (uint32_t)bytes;
+		bytes += (size_t)gmt_intern_get(&maker->texts, i)->length + 1;
+		if (bytes > GMT_SYMBOLS_ANSWERS_MAX_BYTES)
+			return 0;
+	}
+	return bytes;
+}
+
+/* Returns the place behind; `bytes` may be NULL where there are none. */
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+{
+	return size ? (uint8_t *)mempcpy(at, bytes, size) : at;
+}
+
+static bool write_bytes(struct maker *maker, gmt_symbols_answers_bytes *bytes)
+{
+	size_t text_bytes = lay_texts(maker);
+	size_t addresses = maker->addresses.count * sizeof(*maker->addresses.items);
+	size_t frames = maker->frames.count * sizeof(*maker->frames.items);
+	size_t size = sizeof(struct header) + addresses + frames + text_bytes;
+
+	if (!text_bytes || size > GMT_SYMBOLS_ANSWERS_MAX_BYTES || !gmt_vec_reserve(bytes, size))
+		return false;
+	for (size_t i = 0; i < maker->frames.count; i++) {
+		struct gmt_symbols_answers_frame *frame = &maker->frames.items[i];
+
+		frame->function = frame->function ? maker->starts.items[frame->function - 1] : 0;
+		frame->file = frame->file ? maker->starts.items[frame->file - 1] : 0;
+	}
+
+	struct header *header = (void *)bytes->items;
+	uint8_t *at = bytes->items + sizeof(*header);
+
+	*header = (struct header){
+		.magic = magic, .address_count = (uint32_t)maker->addresses.count,
+		.frame_count = (uint32_t)maker->frames.count, .text_bytes = (uint32_t)text_bytes,
+	};
+	at = put(at, maker->addresses.items, addresses);
+	at = put(at, maker->frames.items, frames);
+	at = put(at, maker->key, strlen(maker->key) + 1);
+	for (uint32_t i = 0; i < maker->texts.entries.count; i++) {
+		const struct gmt_interned *text = gmt_intern_get(&maker->texts, i);
+
+		at = put(at, text->bytes, text->length + 1);
+	}
+	bytes->count = size;
+	header->hash = hash_of(bytes->items, size);
+	return true;
+}
+
+static bool make(const struct gmt_symbols_answers *answers, const char *key, bool with_kept,
+	gmt_symbols_answers_bytes *bytes)
+{
+	struct maker maker = { .key = key };
+	bool done = true;
+
+	for (uint32_t i = 0; done && with_kept && i < answers->kept.address_count; i++)
+		done = append(&maker, answers, answers->kept.addresses[i].address);
+	for (size_t i = 0; done && i < answers->addresses.count; i++)
+		done = append(&maker, answers, answers->addresses.items[i].address);
+	if (done && maker.addresses.count)
+		qsort(maker.addresses.items, maker.addresses.count, sizeof(*maker.addresses.items), by_address);
+	done = done && write_bytes(&maker, bytes);
+	gmt_intern_fini(&maker.texts);
+	gmt_vec_fini(&maker.addresses);
+	gmt_vec_fini(&maker.frames);
+	gmt_vec_fini(&maker.starts);
+	return done;
+}
+
+bool gmt_symbols_answers_make(const struct gmt_symbols_answers *answers, const char *key,
+	gmt_symbols_answers_bytes *ret_bytes)
+{
+	return make(answers, key, true, ret_bytes) || make(answers, key, false, ret_bytes);
+}
+
+void gmt_symbols_answers_fini(struct gmt_symbols_answers *answers)
+{
+	gmt_vec_fini(&answers->addresses);
+	gmt_vec_fini(&answers->frames);
+	gmt_intern_fini(&answers->texts);
+	gmt_map_fini(&answers->places);
+	answers->kept = (struct gmt_symbols_answers_table){ 0 };
+}

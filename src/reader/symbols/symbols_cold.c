@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/symbols/symbols_cold.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+
+#include "format/encoding/little_endian.h"
+
+enum {
+	MOST_LOOP_BYTES = 1 << 20,
+	/* Bytes of other instructions can look like a jump, but not to one and the same part. */
+	LEAST_JUMPS = 2,
+	HEADER_BYTES = 4, /* of .eh_frame_hdr: its version, and how three numbers are written */
+	ROW_BYTES = 8,    /* of its table: where a part begins, and its description */
+};
+
+/* A piece of the file, at the address where it is loaded. */
+struct piece {
+	const uint8_t *bytes;
+	uint64_t address;
+	size_t size;
+};
+
+/* Where parts of functions begin: a table that the linker made for unwinders, in order. */
+struct parts {
+	const uint8_t *rows;
+	size_t count;
+	uint64_t base;
+};
+
+static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GElf_Sym *ret_symbol)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+
+	for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, ret_symbol))
+			return false;
+		if (GELF_ST_TYPE(ret_symbol->st_info) != STT_FUNC)
+			continue;
+		name = elf_strptr(elf, header->sh_link, ret_symbol->st_name);
+		if (name && strcmp(name, GMT_SYMBOLS_LOOP) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool find_loop(Elf *elf, GElf_Sym *ret_symbol)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNSYM)
+			return find_symbol(elf, section, &header, ret_symbol);
+	return false;
+}
+
+static bool has_name(Elf *elf, const GElf_Shdr *header, const char *name)
+{
+	size_t names;
+	const char *found = elf_getshdrstrndx(elf, &names) ? NULL : elf_strptr(elf, names, header->sh_name);
+
+	return found && strcmp(found, name) == 0;
+}
+
+/* The section of that name; with `name` NULL, the one that is loaded at `address`. */
+static bool find_section(Elf *elf, const char *name, uint64_t address, struct piece *ret_piece)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
+			(name ? !has_name(elf, &header, name) : address - header.sh_addr >= header.sh_size))
+			continue;
+		data = elf_rawdata(section, NULL);
+		if (!data || !data->d_buf)
+			return false;
+		*ret_piece = (struct piece){ data->d_buf, header.sh_addr, data->d_size };
+		return true;
+	}
+	return false;
+}
+
+static bool find_parts(Elf *elf, struct parts *ret_parts)
+{
+	struct piece table;
+	size_t at = HEADER_BYTES + sizeof(uint32_t); /* behind the address of .eh_frame */
+
+	if (!find_section(elf, ".eh_frame_hdr", 0, &table) || table.size < at + sizeof(uint32_t))
+		return false;
+	/* As all linkers write it. */
+	if (table.bytes[0] != 1 || table.bytes[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || table.bytes[2] != DW_EH_PE_udata4 ||
+		table.bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+		return false;
+	*ret_parts = (struct parts){
+		table.bytes + at + sizeof(uint32_t), gmt_get_u32(table.bytes + at), table.address,
+	};
+	return ret_parts->count <= (table.size - at - sizeof(uint32_t)) / ROW_BYTES;
+}
+
+static uint64_t part_start(const struct parts *parts, size_t number)
+{
+	return parts->base + (uint64_t)(int64_t)(int32_t)gmt_get_u32(parts->rows + number * ROW_BYTES);
+}
+
+/* The part that an address lies in, up to where the next one begins. False: there is none, or it ends nowhere. */
+static bool find_part(const struct parts *parts, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+{
+	size_t low = 0, high = parts->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (part_start(parts, middle) <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || low == parts->count)
+		return false;
+	*ret_start = part_start(parts, low - 1);
+	*ret_end = part_start(parts, low);
+	return true;
+}
+
+/* Bytes of a jump, with or without a condition, in front of how far it goes; 0: it is none. */
+static size_t jump_bytes(const uint8_t *at)
+{
+	return at[0] == 0xe9 ? 1 : at[0] == 0x0f && (at[1] & 0xf0) == 0x80 ? 2 : 0;
+}
+
+static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts, const struct piece *loop)
+{
+	unsigned jumps = 0;
+
+	for (size_t i = 0; i + 6 <= loop->size; i++) {
+		size_t front = jump_bytes(loop->bytes + i);
+		uint64_t target, start, end;
+
+		if (!front)
+			continue;
+		target = loop->address + i + front + 4 + (uint64_t)(int64_t)(int32_t)gmt_get_u32(loop->bytes + i + front);
+		if (target - loop->address < loop->size || !find_part(parts, target, &start, &end) || target == start)
+			continue;
+		if (start != cold->start) {
+			/* Who has most of all, where one has. */
+			if (jumps && jumps--)
+				continue;
+			cold->start = start;
+			cold->end = end;
+		}
+		jumps++;
+	}
+	if (jumps < LEAST_JUMPS)
+		cold->end = cold->start;
+}
+
+static void read_file(struct gmt_symbols_cold *cold, Elf *elf)
+{
+	struct parts parts;
+	struct piece section;
+	GElf_Ehdr header;
+	GElf_Sym symbol;
+	uint64_t offset;
+
+	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 || !find_loop(elf, &symbol) ||
+		symbol.st_size > MOST_LOOP_BYTES || !find_section(elf, NULL, symbol.st_value, &section) ||
+		!find_parts(elf, &parts))
+		return;
+	offset = symbol.st_value - section.address;
+	if (offset > section.size || symbol.st_size > section.size - offset)
+		return;
+	find_cold(cold, &parts, &(struct piece){ section.bytes + offset, symbol.st_value, symbol.st_size });
+}
+
+const char *gmt_symbols_cold_find(struct gmt_symbols_cold *cold, struct Elf *elf, uint64_t address)
+{
+	if (!cold->is_read) {
+		cold->is_read = true;
+		read_file(cold, elf);
+	}
+	return address - cold->start < cold->end - cold->start ? GMT_SYMBOLS_LOOP ".cold" : NULL;
+}

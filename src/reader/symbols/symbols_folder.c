@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/symbols/symbols_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/file_bytes.h"
+#include "base/pages.h"
+#include "containers/vec.h"
+
+enum {
+	DAY_SECONDS = 24 * 60 * 60,
+	HALF_WRITTEN_SECONDS = 60 * 60, /* older ones are of readers that were killed */
+	MOST_SEEN = 100000,
+};
+
+static const char half_written[] = ".new";
+
+static bool is_owner(const struct stat *about)
+{
+	return about->st_uid == geteuid();
+}
+
+/* Opens a folder in `at`, which must be this user's and closed to `others`. -1 when it is not, or is not there. */
+static int open_folder(int at, const char *name, mode_t others, bool makes)
+{
+	struct stat about;
+	int fd;
+
+	if (makes)
+		mkdirat(at, name, 0700);
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &about) || !is_owner(&about) || (about.st_mode & others)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Makes the base, in a folder of this user's: root in another's home would leave folders there that the other cannot use. */
+static void make_base(const struct gmt_symbols_folder *folder)
+{
+	char parent[PATH_MAX];
+	struct stat about;
+
+	snprintf(parent, sizeof(parent), "%.*s/", (int)(strrchr(folder->base, '/') - folder->base), folder->base);
+	if (!stat(parent, &about) && is_owner(&about))
+		mkdir(folder->base, 0700);
+}
+
+static void open_all(struct gmt_symbols_folder *folder, bool makes)
+{
+	struct stat about;
+	int base, ours, symbols;
+
+	if (makes)
+		make_base(folder);
+	/* What is below it is looked at; itself it may be a link to a larger disk. */
+	base = open(folder->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (base < 0)
+		return;
+	makes = makes && !fstat(base, &about) && is_owner(&about);
+	ours = open_folder(base, "gpumemtrace", 022, makes);
+	close(base);
+	if (ours < 0)
+		return;
+	symbols = open_folder(ours, "symbols", 077, makes);
+	close(ours);
+	folder->fd_plus_1 = symbols + 1;
+}
+
+bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	bool is_xdg = xdg && *xdg;
+	const char *base = is_xdg ? xdg : home;
+	int length;
+
+	*ret_folder = (struct gmt_symbols_folder){ 0 };
+	/* A path that is not absolute would be another one in each folder. */
+	if (!base || *base != '/')
+		return false;
+	length = snprintf(ret_folder->base, sizeof(ret_folder->base), "%s%s", base, is_xdg ? "" : "/.cache");
+	if (length >= (int)sizeof(ret_folder->base))
+		return false;
+	open_all(ret_folder, false);
+	return true;
+}
+
+/* A plain file that is this user's alone. */
+static bool is_own(const struct stat *about)
+{
+	return S_ISREG(about->st_mode) && is_owner(about) && !(about->st_mode & 077);
+}
+
+/* Once a day is enough to know which were used least lately. A moment in the future is nobody's. */
+static void note_use(int fd, const struct stat *about)
+{
+	time_t now = time(NULL);
+
+	if (about->st_mtime + DAY_SECONDS < now || about->st_mtime > now)
+		futimens(fd, NULL);
+}
+
+uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name, size_t max_bytes,
+	size_t *ret_size)
+{
+	struct stat about;
+	uint8_t *bytes = NULL;
+	int fd = folder->fd_plus_1 ? openat(folder->fd_plus_1 - 1, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &about) && is_own(&about) && about.st_size > 0 && (uint64_t)about.st_size <= max_bytes)
+		bytes = gmt_pages_grow(NULL, 0, (size_t)about.st_size);
+	if (bytes) {
+		*ret_size = (size_t)about.st_size;
+		/* What became shorter meanwhile ends in zeros, and is not whole. */
+		gmt_file_read_at(fd, 0, bytes, *ret_size);
+		note_use(fd, &about);
+	}
+	close(fd);
+	return bytes;
+}
+
+/* A file that may not become so large would end the process, by a signal. */
+static bool may_be(size_t size)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) && (limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
+}
+
+void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name, const void *bytes, size_t size)
+{
+	char beside[GMT_SYMBOLS_FOLDER_NAME_BYTES + 32];
+	int at, fd;
+
+	if (!folder->fd_plus_1 && !folder->was_made) {
+		folder->was_made = true;
+		open_all(folder, true);
+	}
+	if (!folder->fd_plus_1 || !may_be(size))
+		return;
+	at = folder->fd_plus_1 - 1;
+	snprintf(beside, sizeof(beside), "%s.%ld%s", name, (long)getpid(), half_written);
+	fd = openat(at, beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	if (!gmt_file_write_at(fd, 0, bytes, size) || renameat(at, beside, at, name))
+		unlinkat(at, beside, 0);
+	else
+		folder->is_changed = true;
+	close(fd);
+}
+
+/* A file that is there. */
+struct seen {
+	time_t used;
+	uint64_t bytes;
+	char name[GMT_SYMBOLS_FOLDER_NAME_BYTES];
+};
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct seen *a = left, *b = right;
+
+	return (a->used < b->used) - (a->used > b->used);
+}
+
+/* As gmt_symbols_cache names them: nothing else in the folder is ours to remove. */
+static bool is_kept_name(const char *name)
+{
+	size_t id = strspn(name, "0123456789abcdef");
+
+	return id && name[id] == '-' && strspn(name + id + 1, "0123456789abcdef") == 16 && !name[id + 17] &&
+		id + 17 < GMT_SYMBOLS_FOLDER_NAME_BYTES;
+}
+
+static bool is_half_written(const char *name)
+{
+	size_t length = strlen(name), end = strlen(half_written);
+
+	return length > end && strcmp(name + length - end, half_written) == 0;
+}
+
+static void make_room(int at)
+{
+	GMT_VEC(struct seen) files = { 0 };
+	time_t now = time(NULL);
+	/* `at` itself goes on being read by nobody: the stream has a place of its own. */
+	int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	uint64_t bytes = 0;
+
+	if (!stream && fd >= 0)
+		close(fd);
+	for (size_t i = 0; stream && i < MOST_SEEN && (entry = readdir(stream)); i++) {
+		struct stat about;
+		struct seen *seen;
+
+		if (fstatat(at, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode))
+			continue;
+		if (is_half_written(entry->d_name) && about.st_mtime + HALF_WRITTEN_SECONDS < now)
+			unlinkat(at, entry->d_name, 0);
+		if (!is_kept_name(entry->d_name) || !(seen = gmt_vec_push(&files)))
+			continue;
+		*seen = (struct seen){ .used = about.st_mtime, .bytes = (uint64_t)about.st_size };
+		snprintf(seen->name, sizeof(seen->name), "%s", entry->d_name);
+	}
+	if (stream)
+		closedir(stream);
+	if (files.count)
+		qsort(files.items, files.count, sizeof(*files.items), newest_first);
+	for (size_t i = 0; i < files.count; i++) {
+		bytes += files.items[i].bytes;
+		if (i >= GMT_SYMBOLS_FOLDER_MAX_FILES || bytes > GMT_SYMBOLS_FOLDER_MAX_BYTES)
+			unlinkat(at, files.items[i].name, 0);
+	}
+	gmt_vec_fini(&files);
+}
+
+void gmt_symbols_folder_close(struct gmt_symbols_folder *folder)
+{
+	if (!folder->fd_plus_1)
+		return;
+	if (folder->is_changed)
+		make_room(folder->fd_plus_1 - 1);
+	close(folder->fd_plus_1 - 1);
+}

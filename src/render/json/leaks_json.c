@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/leaks.h"
+
+#include "analysis/history/categories.h"
+#include "reader/load/clock.h"
+#include "render/space.h"
+#include "render/stack_json.h"
+
+static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_key(json, "births");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < leak->births.count; i++) {
+		const struct gmt_leak_birth *birth = &leak->births.items[i];
+
+		if (!birth->blocks)
+			continue;
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "first_step", birth->first_step);
+		gmt_json_key_u64(json, "last_step", birth->last_step);
+		gmt_json_key_u64(json, "bytes", birth->bytes);
+		gmt_json_key_u64(json, "blocks", birth->blocks);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+/* Lines, and by how much each rose. */
+static void write_lines(const struct gmt_traces *traces, const struct gmt_leak_line *lines, size_t count,
+	const char *key, struct gmt_json *json)
+{
+	gmt_json_key(json, key);
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t places_count;
+		const uint32_t *places = gmt_traces_stack(traces, lines[i].stack, &places_count);
+		const struct gmt_place *place = places_count ? gmt_traces_place(traces, places[lines[i].own_line]) : NULL;
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "layer", gmt_layer_name(lines[i].layer));
+		gmt_json_key_text(json, "space", gmt_space_text(lines[i].space).text);
+		gmt_json_key_device(json, lines[i].device);
+		gmt_json_key_text(json, "function", place ? gmt_traces_string(traces, place->function) : NULL);
+		gmt_json_key_text(json, "file", place && place->file ? gmt_traces_string(traces, place->file) : NULL);
+		gmt_json_key_known(json, "line", place && place->line, place ? place->line : 0);
+		gmt_json_key_u64(json, "bytes", lines[i].bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+/* What only growth and unexplained have. */
+static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	bool is_growth = 1u << leak->definition & GMT_LEAK_BY_STEPS;
+
+	gmt_json_key_double(json, "bytes_per_step", leak->bytes_per_step);
+	gmt_json_key_double(json, "confidence", leak->confidence);
+	gmt_json_key_text(json, "ground", is_growth ? gmt_leak_ground_name(leak->ground) : NULL);
+	gmt_json_key_text(json, "source", is_growth ?
+		gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
+	gmt_json_key_known(json, "steps", is_growth, leak->steps);
+	gmt_json_key_known(json, "first_step", is_growth, leak->first_step);
+	gmt_json_key_known(json, "steps_to_oom", leak->steps_to_oom != UINT64_MAX, leak->steps_to_oom);
+	write_births(leak, json);
+	write_lines(view->traces, leak->rose_most.items, leak->rose_most.count, "rose_most", json);
+}
+
+/* An empty list where no one line stands for the finding. */
+static void write_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	if (leak->stack == GMT_LEAK_NO_STACK) {
+		gmt_json_key_text(json, "category", NULL);
+		gmt_json_key_text(json, "owner", NULL);
+		gmt_json_key_text(json, "hint", NULL);
+		gmt_json_key_text(json, "own_frame", NULL);
+		gmt_json_key(json, "stack");
+		gmt_json_begin_array(json);
+		gmt_json_end_array(json);
+		return;
+	}
+	gmt_json_key_text(json, "category", gmt_category_name((enum gmt_category)leak->category));
+	gmt_owner_json(view->traces, leak->stack, leak->layer, leak->device, json);
+	gmt_json_key_text(json, "hint", leak->hint);
+	gmt_json_key_u64(json, "own_frame", leak->own_line);
+	gmt_stack_json(view->traces, leak->stack, json);
+}
+
+static void write_stacks(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_key(json, "stacks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; leak->stacks.count > 1 && i < leak->stacks.count; i++) {
+		const struct gmt_leak_stack *row = &leak->stacks.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "bytes", row->bytes);
+		gmt_json_key_u64(json, "blocks", row->blocks);
+		gmt_json_key_u64(json, "own_frame", row->own_line);
+		gmt_stack_json(view->traces, row->stack, json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+static void write_freed_stack(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_key(json, "freed");
+	if (!leak->freed_stack_plus_1) {
+		gmt_json_null(json);
+		return;
+	}
+	gmt_json_begin_object(json);
+	gmt_stack_json(view->traces, leak->freed_stack_plus_1 - 1, json);
+	gmt_json_end_object(json);
+}
+
+static void write_leak(const struct gmt_leaks_view *view, const struct gmt_leak *leak, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "definition", gmt_leak_definition_name(leak->definition));
+	gmt_json_key_text(json, "layer", gmt_layer_name(leak->layer));
+	gmt_json_key_device(json, leak->device);
+	gmt_json_key_text(json, "space", gmt_space_text(leak->space).text);
+	gmt_json_key_u64(json, "bytes", leak->bytes);
+	gmt_json_key_known(json, "blocks", leak->definition != GMT_LEAK_UNEXPLAINED, leak->blocks);
+	write_steps(view, leak, json);
+	gmt_json_key_text(json, "phase", leak->phase);
+	gmt_json_key_text(json, "heap", leak->heap);
+	write_stack(view, leak, json);
+	write_stacks(view, leak, json);
+	write_freed_stack(view, leak, json);
+	gmt_json_end_object(json);
+}
+
+static void write_arenas(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	gmt_json_key(json, "arenas");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->leaks->arenas.rows.count; i++) {
+		const struct gmt_arena_row *row = &view->leaks->arenas.rows.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "owner", row->name);
+		gmt_json_key_device(json, row->device);
+		gmt_json_key_u64(json, "live_bytes", row->live_bytes);
+		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
+		gmt_json_key_u64(json, "allocs", row->alloc_count);
+		gmt_json_key(json, "certain");
+		gmt_json_bool(json, row->is_certain);
+		gmt_json_key(json, "blocks_are_seen");
+		gmt_json_bool(json, row->is_seen);
+		gmt_json_key_text(json, "setting", row->setting);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	gmt_json_key(json, "leaks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->leaks->rows.count; i++)
+		write_leak(view, &view->leaks->rows.items[i], json);
+	gmt_json_end_array(json);
+	gmt_json_key(json, "cached");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->leaks->cached.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_device(json, view->leaks->cached.items[i].device);
+		gmt_json_key_u64(json, "bytes", view->leaks->cached.items[i].bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	write_arenas(view, json);
+	write_lines(view->traces, view->leaks->given_back.items, view->leaks->given_back.count, "given_back", json);
+	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count, "levels_off", json);
+	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);
+	gmt_json_key_text(json, "phases_not_judged", view->leaks->no_phases);
+	gmt_json_key_text(json, "end_not_judged", view->leaks->no_end);
+}
+
+static void write_step(const struct gmt_leaks_view *view, size_t series, size_t step, struct gmt_json *json)
+{
+	const struct gmt_step_series *steps = &view->timeline->series[series];
+	const struct gmt_history_series *history = &view->history->series[series];
+
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "index", step);
+	gmt_json_key_text(json, "source", gmt_step_source_name(steps->source));
+	gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].begin));
+	gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
+	gmt_json_key(json, "devices");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < view->replay->books.accounts.count && i < GMT_HISTORY_ACCOUNTS; i++) {
+		struct gmt_history_step row = gmt_history_step_of(history, step, i);
+
+		gmt_json_begin_object(json);
+		gmt_json_key_device(json, view->replay->books.accounts.items[i].device);
+		gmt_json_key_text(json, "layer", gmt_layer_name(view->replay->books.accounts.items[i].layer));
+		gmt_json_key_u64(json, "peak_bytes", row.peak_bytes);
+		gmt_json_key_u64(json, "end_live_bytes", row.end_live_bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	const struct gmt_step_parts *parts = view->step_parts;
+
+	gmt_json_key(json, "step_parts");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < parts->rows.count; i++) {
+		const struct gmt_books_account *account = &view->replay->books.accounts.items[i / GMT_STEP_PARTS];
+		const struct gmt_step_parts_row *row = &parts->rows.items[i];
+
+		if (!row->times || !gmt_layer_is_got(account->layer))
+			continue;
+		gmt_json_begin_object(json);
+		gmt_json_key_device(json, account->device);
+		gmt_json_key_text(json, "layer", gmt_layer_name(account->layer));
+		gmt_json_key_text(json, "part", gmt_step_parts_name((unsigned)(i % GMT_STEP_PARTS)));
+		gmt_json_key_u64(json, "times", row->times);
+		gmt_json_key_u64(json, "made_bytes", row->made_bytes);
+		gmt_json_key_u64(json, "carried_bytes", row->carried_bytes);
+		gmt_json_key_known(json, "kept_bytes", row->kept_bytes >= 0, row->kept_bytes >= 0 ? (uint64_t)(row->kept_bytes + 0.5) : 0);
+		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
+{
+	const struct gmt_timeline *timeline = view->timeline;
+
+	gmt_json_key(json, "steps");
+	gmt_json_begin_array(json);
+	for (size_t series = 0; series < timeline->series_count; series++)
+		for (size_t step = 0; step < view->history->series[series].step_count; step++)
+			write_step(view, series, step, json);
+	gmt_json_end_array(json);
+	gmt_json_key_text(json, "no_steps", timeline->why_none);
+	if (view->step_parts)
+		write_parts(view, json);
+	gmt_json_key(json, "phases");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		const struct gmt_phase *phase = &timeline->phases.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "name", phase->name);
+		gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->snapshot, phase->begin));
+		gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, phase->end));
+		gmt_json_key_u64(json, "thread", phase->thread);
+		gmt_json_key_text(json, "source", gmt_mark_source_name(phase->source));
+		gmt_json_key_u64(json, "depth", phase->depth);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/report.h"
+
+#include "analysis/history/categories.h"
+#include "reader/load/clock.h"
+#include "render/head.h"
+#include "render/custom_heaps.h"
+#include "render/ledger.h"
+#include "render/ooms.h"
+#include "render/space.h"
+#include "render/stack_json.h"
+
+static void render_events(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = report->snapshot;
+
+	gmt_json_key(json, "events");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "recorded", snapshot->seen_events);
+	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
+	gmt_json_key_u64(json, "replayed", report->replay->events);
+	gmt_json_key(json, "drops");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < snapshot->drops.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "thread", snapshot->drops.items[i].thread);
+		gmt_json_key_text(json, "reason", snapshot->drops.items[i].reason);
+		gmt_json_key_u64(json, "count", snapshot->drops.items[i].count);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+static void render_folded(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = report->snapshot;
+
+	gmt_json_key(json, "folded");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->past.fold.stamp));
+	gmt_json_key_u64(json, "events", gmt_snapshot_folded(snapshot));
+	gmt_json_key_u64(json, "survivors", snapshot->past_events);
+	gmt_json_key_u64(json, "merged_sites", snapshot->past.fold.merged_sites);
+	gmt_json_key_text(json, "why", snapshot->fold_why);
+	gmt_json_end_object(json);
+}
+
+static void render_process(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_snapshot *snapshot = report->snapshot;
+	const struct gmt_process *process = &snapshot->process;
+
+	gmt_json_key(json, "process");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "pid", process->pid);
+	gmt_json_key_text(json, "host", snapshot->host);
+	gmt_json_key_known(json, "rank", process->rank >= 0, (uint32_t)process->rank);
+	gmt_json_key_known(json, "local_rank", process->local_rank >= 0, (uint32_t)process->local_rank);
+	gmt_json_key_texts(json, "command", snapshot->command.items, snapshot->command.count);
+	gmt_json_key_text(json, "executable", snapshot->executable);
+	gmt_json_key_text(json, "directory", snapshot->directory);
+	gmt_json_key_text(json, "machine", snapshot->machine);
+	gmt_json_key_u64(json, "parent_pid", process->parent_pid);
+	gmt_json_key_u64(json, "start_time_ns", process->start_time_ns);
+	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
+	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
+	gmt_json_end_object(json);
+}
+
+static void render_space(const struct gmt_summary_space *space, struct gmt_json *json)
+{
+	struct gmt_space_text name = gmt_space_text(space->space);
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "space", name.text);
+	gmt_json_key_u64(json, "live_bytes", space->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", space->live_blocks);
+	gmt_json_key_u64(json, "peak_bytes", space->peak_bytes);
+	gmt_json_key_u64(json, "peak_time_ns", space->peak_time_ns);
+	gmt_json_end_object(json);
+}
+
+static void render_account(const struct gmt_summary_layer *layer, struct gmt_json *json)
+{
+	const struct gmt_books_account *account = &layer->account;
+
+	gmt_json_key_u64(json, "live_bytes", account->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", account->live_blocks);
+	gmt_json_key_u64(json, "left_bytes", layer->left_bytes);
+	gmt_json_key_u64(json, "left_blocks", layer->left_blocks);
+	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
+	gmt_json_key_u64(json, "peak_time_ns", layer->peak_time_ns);
+	gmt_json_key_u64(json, "alloc_count", account->alloc_count);
+	gmt_json_key_u64(json, "free_count", account->free_count);
+	gmt_json_key_u64(json, "refused_count", account->refused_count);
+	gmt_json_key_u64(json, "total_alloc_bytes", account->total_bytes);
+	if (account->has_totals) {
+		gmt_json_key(json, "reported");
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "allocated_bytes", account->told_allocated_bytes);
+		gmt_json_key_u64(json, "allocated_peak_bytes", account->told_allocated_peak_bytes);
+		gmt_json_key_u64(json, "reserved_bytes", account->told_reserved_bytes);
+		gmt_json_key_u64(json, "reserved_peak_bytes", account->told_reserved_peak_bytes);
+		gmt_json_key(json, "unseen_bytes");
+		gmt_json_i64(json, account->unseen_bytes);
+		gmt_json_key_u64(json, "disagreements", account->told_disagreements);
+		gmt_json_end_object(json);
+	}
+	gmt_json_key(json, "spaces");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < layer->spaces.count; i++)
+		render_space(&layer->spaces.items[i], json);
+	gmt_json_end_array(json);
+}
+
+static void render_device(const struct gmt_summary_device *device, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	gmt_json_key(json, "device");
+	gmt_json_i64(json, device->device);
+	gmt_json_key_text(json, "name", device->info ? device->info->name.text : NULL);
+	gmt_json_key_text(json, "uuid", device->info ? device->info->uuid.text : NULL);
+	gmt_json_key_known(json, "total_bytes", device->info, device->info ? device->info->total_bytes : 0);
+	gmt_json_key(json, "layers");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < device->layers.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "layer", gmt_layer_name(device->layers.items[i].layer));
+		render_account(&device->layers.items[i], json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+}
+
+static void render_where(uint32_t layer, int32_t device, uint32_t space, struct gmt_json *json)
+{
+	struct gmt_space_text name = gmt_space_text(space);
+
+	gmt_json_key_text(json, "layer", gmt_layer_name(layer));
+	gmt_json_key_device(json, device);
+	gmt_json_key_text(json, "space", name.text);
+}
+
+/* Name of the thread that made a site's blocks; null when several did, or none is known. */
+static void render_thread(const struct gmt_report *report, uint32_t id, struct gmt_json *json)
+{
+	const struct gmt_thread *thread = gmt_snapshot_thread(report->snapshot, id);
+
+	gmt_json_key(json, "thread");
+	if (thread)
+		gmt_json_bytes(json, thread->name.text, thread->name.length);
+	else
+		gmt_json_null(json);
+}
+
+static void render_site(const struct gmt_report *report, const struct gmt_site *site, struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	render_where(site->layer, site->device, site->space, json);
+	gmt_json_key_u64(json, "live_bytes", site->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", site->live_blocks);
+	gmt_json_key_u64(json, "left_bytes", site->left_bytes);
+	gmt_json_key_u64(json, "left_blocks", site->left_blocks);
+	gmt_json_key_u64(json, "peak_bytes", site->peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", site->peak_blocks);
+	gmt_json_key_u64(json, "max_live_bytes", site->max_live_bytes);
+	gmt_json_key_u64(json, "total_bytes", site->total_bytes);
+	gmt_json_key_u64(json, "allocs", site->alloc_count);
+	gmt_json_key_u64(json, "frees", site->free_count);
+	gmt_json_key_text(json, "category", gmt_category_name(gmt_category_of(report->replay, report->traces,
+		report->leaks->history, site->id)));
+	gmt_owner_json(report->traces, site->stack, site->layer, site->device, json);
+	render_thread(report, site->thread, json);
+	gmt_json_key_u64(json, "own_frame", site->own_line);
+	gmt_stack_json(report->traces, site->stack, json);
+	gmt_json_end_object(json);
+}
+
+/* The refused requests: why a program ran out of memory. */
+static void render_refusals(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_replay *replay = report->replay;
+
+	gmt_json_key(json, "refused");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < replay->refusals.count; i++) {
+		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		bool is_host = gmt_space_side(event.space) == GMT_SIDE_HOST;
+		int32_t device = is_host ? GMT_DEVICE_HOST : event.device;
+
+		gmt_json_begin_object(json);
+		render_where(event.layer, device, event.space, json);
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
+		gmt_json_key_u64(json, "size_bytes", event.size_bytes);
+		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
+		gmt_json_key_u64(json, "result", event.result);
+		gmt_owner_json(report->traces, replay->site_stacks.items[refusal->site], event.layer, device, json);
+		gmt_stack_json(report->traces, replay->site_stacks.items[refusal->site], json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+static void render_refused_frees(const struct gmt_report *report, struct gmt_json *json)
+{
+	const struct gmt_replay *replay = report->replay;
+
+	gmt_json_key(json, "refused_frees");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < replay->refused_frees.count; i++) {
+		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		uint32_t stack = report->traces->stack_of_trace[event.trace];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
+		gmt_json_key_u64(json, "address", event.address);
+		gmt_json_key(json, "live");
+		gmt_json_bool(json, row->is_live);
+		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
+		gmt_json_key_u64(json, "result", event.result);
+		gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, stack));
+		gmt_stack_json(report->traces, stack, json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
+static void render_doubts(const struct gmt_report *report, struct gmt_json *json)
+{
+	gmt_json_key(json, "anomalies");
+	gmt_json_begin_object(json);
+#define GMT_ANOMALY(name, meaning) gmt_json_key_u64(json, #name, report->replay->books.anomalies.name);
+#include "accounting/anomalies.def"
+#undef GMT_ANOMALY
+	gmt_json_key_u64(json, "unmatched_stacks", report->traces->mismatches);
+	gmt_json_key_u64(json, "missing_definitions", report->traces->missing);
+	gmt_json_end_object(json);
+
+	gmt_json_key(json, "symbols");
+	gmt_json_begin_object(json);
+	gmt_json_key_u64(json, "addresses", report->traces->addresses);
+	gmt_json_key_u64(json, "named", report->traces->named);
+	gmt_json_key_u64(json, "with_line", report->traces->lined);
+	gmt_json_key(json, "missing");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->traces->problems.count; i++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "module", report->traces->problems.items[i].module);
+		gmt_json_key_text(json, "why", report->traces->problems.items[i].why);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+	gmt_json_end_object(json);
+
+	gmt_head_remarks(json, report->caveats);
+	gmt_json_key_texts(json, "notes", report->snapshot->notes.items, report->snapshot->notes.count);
+}
+
+void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
+{
+	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.report/1");
+	gmt_json_key_text(json, "file", report->snapshot->path);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
+	gmt_head_in_progress(json, report->snapshot);
+	render_events(report, json);
+	if (report->snapshot->past.has_fold)
+		render_folded(report, json);
+	render_process(report, json);
+	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
+
+	gmt_json_key(json, "devices");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->summary->devices.count; i++)
+		render_device(&report->summary->devices.items[i], json);
+	gmt_json_end_array(json);
+	gmt_ledger_json(report->ledger, json);
+	gmt_heaps_json(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, json);
+	gmt_json_key(json, "host");
+	gmt_json_begin_object(json);
+	render_account(&report->summary->host, json);
+	gmt_json_end_object(json);
+
+	gmt_sites_sort(report->sites, report->key);
+	gmt_json_key(json, "sites");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < report->sites->rows.count && i < report->limit; i++)
+		render_site(report, &report->sites->rows.items[i], json);
+	gmt_json_end_array(json);
+
+	render_refusals(report, json);
+	render_refused_frees(report, json);
+	gmt_steps_json(report->leaks, json);
+	gmt_ooms_json(report, &steps, json);
+	gmt_leaks_json(report->leaks, json);
+	if (report->where)
+		gmt_where_json(report->where, json);
+	render_doubts(report, json);
+	gmt_json_end_object(json);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/load/clock.h"
+#include "render/stack_json.h"
+#include "render/space.h"
+#include "render/allocator_state.h"
+
+enum { ACCOUNTS_TAKEN_APART = GMT_WHERE_ACCOUNTS };
+
+static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
+{
+	gmt_json_key_text(json, "layer", gmt_layer_name(layer));
+	gmt_json_key_device(json, device);
+}
+
+/* What tells a row from the others: a frame, a step, or a name. */
+static void render_name(const struct gmt_where_view *view, enum gmt_table_key key,
+	const struct gmt_table_row *row, struct gmt_json *json)
+{
+	bool in_step = row->series < GMT_TIMELINE_SERIES;
+
+	switch (key) {
+	case GMT_TABLE_LINE:
+	case GMT_TABLE_FUNCTION:
+		gmt_json_key(json, "frame");
+		if (row->place_plus_1)
+			gmt_frame_json(view->traces, row->place_plus_1 - 1, json);
+		else
+			gmt_json_null(json);
+		break;
+	case GMT_TABLE_STEP:
+		gmt_json_key_text(json, "series",
+			in_step ? gmt_step_source_name(view->timeline->series[row->series].source) : NULL);
+		gmt_json_key_known(json, "step", in_step, row->step);
+		break;
+	default:
+		gmt_json_key_text(json, "name", row->name);
+	}
+}
+
+static void render_peak(const struct gmt_where_view *view, const struct gmt_books_account *account,
+	struct gmt_json *json)
+{
+	static const char *const keys[] = { "by_owner", "by_category", "by_part", "by_phase", "by_step" };
+	size_t count;
+
+	gmt_json_begin_object(json);
+	render_place(account->layer, account->device, json);
+	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
+	gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->snapshot, account->peak_stamp));
+	for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
+		const struct gmt_table *table = &view->peaks[i];
+		const struct gmt_table_row *row =
+			gmt_table_of(table, account->layer, account->device, &count);
+
+		gmt_json_key(json, keys[i]);
+		gmt_json_begin_array(json);
+		for (; count && row->peak_blocks; count--, row++) {
+			gmt_json_begin_object(json);
+			render_name(view, table->key, row, json);
+			gmt_json_key_u64(json, "bytes", row->peak_bytes);
+			gmt_json_key_u64(json, "blocks", row->peak_blocks);
+			gmt_json_end_object(json);
+		}
+		gmt_json_end_array(json);
+	}
+	gmt_json_end_object(json);
+}
+
+void gmt_peaks_json(const struct gmt_where_view *view, struct gmt_json *json)
+{
+	const struct gmt_books *books = &view->replay->books;
+
+	gmt_json_key(json, "peaks");
+	gmt_json_begin_array(json);
+	for (size_t i = 0; i < books->accounts.count && i < ACCOUNTS_TAKEN_APART; i++)
+		if (books->accounts.items[i].epoch)
+			render_peak(view, &books->accounts.items[i], json);
+	gmt_json_end_array(json);
+}
+
+static void render_row(const struct gmt_where_view *view, const struct gmt_table_row *row,
+	struct gmt_json *json)
+{
+	gmt_json_begin_object(json);
+	render_place(row->layer, row->device, json);
+	render_name(view, view->by->key, row, json);
+	gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", row->peak_blocks);
+	gmt_json_key_u64(json, "live_bytes", row->live_bytes);
+	gmt_json_key_u64(json, "live_blocks", row->live_blocks);
+	gmt_json_key_u64(json, "total_bytes", row->total_bytes);
+	gmt_json_key_u64(json, "allocs", row->allocs);
+	gmt_json_key_u64(json, "largest_bytes", row->largest_bytes);
+	if (view->by->key == GMT_TABLE_OWNER)
+		gmt_json_key_u64(json, "max_live_bytes", row->max_live_bytes);
+	gmt_json_key_u64(json, "sites", row->sites);
+	gmt_json_end_object(json);
+}
+
+void gmt_tables_json(const struct gmt_where_view *view, struct gmt_json *json)
+{
+	gmt_json_key(json, "tables");
+	gmt_json_begin_array(json);
+	if (view->by) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "by", gmt_table_key_name(view->by->key));
+		gmt_json_key(json, "rows");
+		gmt_json_begin_array(json);
+		for (size_t i = 0; i < view->by->rows.count && i < view->limit; i++)
+			render_row(view, &view->by->rows.items[i], json);
+		gmt_json_end_array(json);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}

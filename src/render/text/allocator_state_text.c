@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/allocator_state.h"
+
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "reader/load/clock.h"
+#include "render/plain.h"
+
+enum { SHORT_LINES = 3, LINES = 20 };
+
+struct writer {
+	const struct gmt_where_view *view;
+	struct gmt_plain plain;
+	FILE *file;
+	uint64_t limit; /* lines of a list */
+	bool is_short;
+};
+
+static void write_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
+{
+	const struct gmt_where_view *view = writer->view;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
+
+	if (count)
+		gmt_plain_place(&writer->plain, view->snapshot, view->traces, places[own_line]);
+	else
+		fputs("(no stack)", writer->file);
+}
+
+/* The moments side by side; `at` in bytes from the beginning of a struct gmt_segments. */
+static void write_number(const struct writer *writer, const char *title, const struct gmt_segments *of,
+	size_t count, size_t at, bool in_bytes)
+{
+	fprintf(writer->file, "  %-38s", title);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value = *(const uint64_t *)(const void *)((const char *)&of[i] + at);
+
+		fprintf(writer->file, " %11s",
+			in_bytes ? gmt_text_size(value).text : gmt_text_count(value).text);
+	}
+	fputc('\n', writer->file);
+}
+
+#define BYTES(title, field) \
+	write_number(writer, title, of, count, offsetof(struct gmt_segments, field), true)
+#define COUNT(title, field) \
+	write_number(writer, title, of, count, offsetof(struct gmt_segments, field), false)
+
+static void write_ratio(const struct writer *writer, const struct gmt_segments *of, size_t count)
+{
+	const struct gmt_segments *flagged = NULL;
+
+	fprintf(writer->file, "  %-38s", "reserved / allocated");
+	for (size_t i = 0; i < count; i++) {
+		double ratio = of[i].allocated_bytes ?
+			(double)of[i].reserved_bytes / (double)of[i].allocated_bytes : 0;
+
+		if (!of[i].allocated_bytes || ratio > 99)
+			fprintf(writer->file, " %11s", of[i].allocated_bytes ? "> 99!" : "- ");
+		else
+			fprintf(writer->file, " %10.2f%s", ratio, of[i].fragmented ? "!" : " ");
+		flagged = of[i].fragmented ? &of[i] : flagged;
+	}
+	if (flagged)
+		fprintf(writer->file, "   ! above 1.5: %s", flagged->hole_bytes > flagged->empty_bytes ?
+			"most of the rest lies beside blocks" : "most of the rest is empty segments");
+	fputc('\n', writer->file);
+}
+
+static void write_holes(const struct writer *writer, const struct gmt_segments *of, size_t count)
+{
+	for (size_t class = 0; class < GMT_HOLE_CLASSES; class++) {
+		uint64_t below = of->holes[class].below_bytes;
+		bool any = false;
+		char title[64];
+
+		for (size_t i = 0; i < count; i++)
+			any |= of[i].holes[class].holes != 0;
+		if (!any)
+			continue;
+		if (below == UINT64_MAX)
+			snprintf(title, sizeof(title), "    larger holes");
+		else
+			snprintf(title, sizeof(title), "    in holes below %s", gmt_text_size(below).text);
+		fprintf(writer->file, "  %-38s", title);
+		for (size_t i = 0; i < count; i++)
+			fprintf(writer->file, " %11s", gmt_text_size(of[i].holes[class].bytes).text);
+		for (size_t i = 0; i < count; i++)
+			fprintf(writer->file, "%s%s", i ? " and " : "   ",
+				gmt_text_count(of[i].holes[class].holes).text);
+		fputs(" holes\n", writer->file);
+	}
+}
+
+static void write_pins(const struct writer *writer, const struct gmt_segments *of)
+{
+	for (size_t i = 0; i < of->pins.count && i < writer->limit; i++) {
+		const struct gmt_segments_pin *pin = &of->pins.items[i];
+
+		/* Half full is common; in short only what is nearly empty. */
+		if (writer->is_short && pin->block_bytes >= (pin->free_bytes + pin->block_bytes) / 10)
+			continue;
+		fprintf(writer->file, "  pinned at the %s: %s of %s, of which blocks fill %s, by ",
+			gmt_segments_moment_name(of->moment), pin->segments == 1 ? "a segment" : "segments",
+			gmt_text_size(pin->free_bytes + pin->block_bytes).text,
+			gmt_text_size(pin->block_bytes).text);
+		write_line(writer, pin->stack, pin->own_line);
+		if (pin->segments > 1)
+			fprintf(writer->file, " (%s segments)", gmt_text_count(pin->segments).text);
+		fputc('\n', writer->file);
+	}
+}
+
+static void write_others(const struct writer *writer, const struct gmt_segments *of)
+{
+	const struct gmt_traces *traces = writer->view->traces;
+
+	for (size_t i = 0; i < of->others.count && i < writer->limit; i++) {
+		const struct gmt_segments_other *other = &of->others.items[i];
+
+		fprintf(writer->file, "  besides, at the %s: %s in %s by ", gmt_segments_moment_name(of->moment),
+			gmt_text_size(other->bytes).text,
+			other->blocks == 1 ? "a block" : "blocks");
+		write_line(writer, other->stack, other->own_line);
+		fputs(" (of ", writer->file);
+		gmt_plain_text(&writer->plain, gmt_owners_name(&traces->owners,
+			gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, of->device)));
+		fputs(")\n", writer->file);
+	}
+}
+
+static void write_give_backs(const struct writer *writer, const struct gmt_allocator_device *device)
+{
+	uint64_t refused = 0;
+
+	if (!device || !device->give_back_count)
+		return;
+	for (size_t i = 0; i < device->give_backs.count; i++)
+		refused += device->give_backs.items[i].after_refusal;
+	fprintf(writer->file, "  given back to the driver %s%s: %s, of which %s was taken again",
+		device->give_back_count == 1 ? "once" : gmt_text_count(device->give_back_count).text,
+		device->give_back_count == 1 ? "" : " times", gmt_text_size(device->given_bytes).text,
+		gmt_text_size(device->again_bytes).text);
+	if (writer->view->timeline->series_count)
+		fprintf(writer->file, " within %d steps", GMT_AGAIN_STEPS);
+	if (refused)
+		fprintf(writer->file, "; %s after a refused request", gmt_text_count(refused).text);
+	fputc('\n', writer->file);
+	for (size_t i = 0; !writer->is_short && i < device->give_backs.count && i < writer->limit; i++) {
+		const struct gmt_give_back *row = &device->give_backs.items[i];
+
+		fprintf(writer->file, "    at %-11s %10s in %s segments, %s taken again\n",
+			gmt_text_duration(gmt_clock_time_ns(writer->view->snapshot, row->stamp)).text,
+			gmt_text_size(row->bytes).text, gmt_text_count(row->segments).text,
+			gmt_text_size(row->again_bytes).text);
+	}
+}
+
+static bool has_graphs(const struct gmt_segments *of, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (of[i].graph_bytes)
+			return true;
+	return false;
+}
+
+/* The moments of one device: `count` from `of` on. */
+static void write_segments(const struct writer *writer, const struct gmt_segments *of, size_t count)
+{
+	const struct gmt_segments *last = &of[count - 1];
+	char title[80];
+
+	snprintf(title, sizeof(title), "PyTorch's segments on %s", gmt_where_device(of->device).text);
+	gmt_plain_heading(&writer->plain, title);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	fprintf(writer->file, "  %-38s", "");
+	for (size_t i = 0; i < count; i++)
+		fprintf(writer->file, " %11s", of[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
+	fputc('\n', writer->file);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	BYTES("from the driver, in all (layer cuda)", driver_bytes);
+	BYTES("reserved, in segments", reserved_bytes);
+	if (!writer->is_short)
+		COUNT("segments", segments);
+	BYTES("allocated, in blocks", allocated_bytes);
+	write_ratio(writer, of, count);
+	/* Those of graphs stay as long as their graph does. */
+	BYTES(has_graphs(of, count) ? "in empty segments" : "in empty segments (empty_cache() frees)", empty_bytes);
+	BYTES("free beside blocks", hole_bytes);
+	if (!writer->is_short)
+		write_holes(writer, of, count);
+	BYTES("largest hole", largest_hole_bytes);
+	if (has_graphs(of, count)) {
+		BYTES("in private pools of CUDA graphs", graph_bytes);
+		BYTES("  free there, and of no use to others", graph_free_bytes);
+	}
+	if (!writer->is_short) {
+		COUNT("segments with less than 10 % used", pinned_segments);
+		BYTES("  their size", pinned_bytes);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (of[i].outside_blocks)
+			fprintf(writer->file, "  not known at the %s: the segments of %s blocks (%s)\n",
+				gmt_segments_moment_name(of[i].moment), gmt_text_count(of[i].outside_blocks).text,
+				gmt_text_size(of[i].outside_bytes).text);
+	for (size_t i = writer->is_short ? count - 1 : 0; i < count; i++)
+		write_pins(writer, &of[i]);
+	if (writer->is_short)
+		write_others(writer, last);
+	for (size_t i = 0; !writer->is_short && i < count; i++)
+		write_others(writer, &of[i]);
+	write_give_backs(writer, gmt_allocator_find(&writer->view->where->allocator, of->device));
+	if (!writer->is_short)
+		fputs("  rounding inside of blocks is not known: only rounded sizes are recorded\n", writer->file);
+}
+
+static void write_all_segments(const struct writer *writer)
+{
+	const struct gmt_where *where = writer->view->where;
+	size_t count;
+
+	for (size_t i = 0; i < where->segments.count; i += count) {
+		const struct gmt_segments *of = &where->segments.items[i];
+
+		for (count = 1; i + count < where->segments.count && of[count].device == of->device;)
+			count++;
+		write_segments(writer, of, count);
+	}
+}
+
+static void write_stat(const struct writer *writer, const struct gmt_allocator_device *device,
+	enum gmt_allocator_row row, enum gmt_allocator_pool pool)
+{
+	const struct gmt_allocator_stat *stat = &device->stats[row][pool];
+	const uint64_t values[] = { stat->current, stat->peak, stat->allocated, stat->freed };
+	static const char *const from[] = { "", "      from large pool", "      from small pool" };
+
+	fprintf(writer->file, "  %-24s", pool == GMT_POOL_ALL ? gmt_allocator_title(row) : from[pool]);
+	for (size_t i = 0; i < 4; i++)
+		fprintf(writer->file, " %12s", gmt_allocator_in_bytes(row) ? gmt_text_size(values[i]).text :
+			gmt_text_count(values[i]).text);
+	fputc('\n', writer->file);
+}
+
+static void write_allocator(const struct writer *writer, const struct gmt_allocator_device *device)
+{
+	bool knows = gmt_allocator_knows_segments(device);
+	char title[100];
+
+	snprintf(title, sizeof(title), "PyTorch's allocator on %s, as torch.cuda.memory_summary() has it",
+		gmt_where_device(device->device).text);
+	gmt_plain_heading(&writer->plain, title);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage", "Tot Alloc",
+		"Tot Freed");
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
+		bool of_blocks = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
+
+		for (enum gmt_allocator_pool pool = 0; pool < GMT_ALLOCATOR_POOLS; pool++)
+			if (knows || (of_blocks && pool == GMT_POOL_ALL))
+				write_stat(writer, device, row, pool);
+	}
+	if (!knows)
+		fputs("  segments and pools are left out: some blocks lie in segments that are not recorded\n",
+			writer->file);
+	fputs("  active and requested memory and oversize blocks are left out: a recording does not tell them\n"
+		"  non-releasable memory is PyTorch's unless Tensor.record_stream is used\n", writer->file);
+}
+
+static void write_temporaries(const struct writer *writer, const struct gmt_temporary_rows *rows, bool giants)
+{
+	for (size_t i = 0; i < rows->count && i < writer->limit; i++) {
+		const struct gmt_temporary *row = &rows->items[i];
+
+		fprintf(writer->file, "  largest %10s, %9s x, %10s in all  ",
+			gmt_text_size(row->largest_bytes).text, gmt_text_count(row->count).text,
+			gmt_text_size(row->bytes).text);
+		write_line(writer, row->stack, row->own_line);
+		fprintf(writer->file, "  (%s, %s)%s\n", gmt_layer_name(row->layer),
+			gmt_where_device(row->device).text,
+			giants && row->at_peak_bytes ? ", in the peak" : "");
+	}
+	if (rows->count > writer->limit)
+		fprintf(writer->file, "  and %s more lines: --section temporaries\n",
+			gmt_text_count(rows->count - writer->limit).text);
+}
+
+static void write_all_temporaries(const struct writer *writer)
+{
+	const struct gmt_temporaries *temporaries = writer->view->temporaries;
+	char title[160];
+
+	if (temporaries->giants.count) {
+		snprintf(title, sizeof(title), "Short-lived giants: blocks of %d %% of the peak or more, freed "
+			"within %d allocations and %d %% of the time", GMT_GIANT_PERCENT, GMT_GIANT_ALLOCATIONS,
+			GMT_GIANT_LIFE_PERCENT);
+		gmt_plain_heading(&writer->plain, title);
+		write_temporaries(writer, &temporaries->giants, true);
+	}
+	if (writer->is_short)
+		return;
+	gmt_plain_heading(&writer->plain, "Temporaries: made and freed in one step, by line");
+	if (temporaries->no_steps)
+		fprintf(writer->file, "  not known: %s\n", temporaries->no_steps);
+	write_temporaries(writer, &temporaries->in_step, false);
+}
+
+void gmt_where_text(const struct gmt_where_view *view, enum gmt_where_section section, FILE *file)
+{
+	const struct gmt_allocator *allocator = &view->where->allocator;
+	bool is_short = section == GMT_WHERE_SHORT;
+	const struct writer writer = {
+		.view = view, .plain = { file, view->color }, .file = file, .is_short = is_short,
+		.limit = is_short ? SHORT_LINES : view->limit == UINT64_MAX ? LINES : view->limit,
+	};
+
+	if (is_short || section == GMT_WHERE_PEAK)
+		gmt_peaks_text(view, is_short, file);
+	if (is_short || section == GMT_WHERE_SEGMENTS)
+		write_all_segments(&writer);
+	if (section == GMT_WHERE_ALLOCATOR)
+		for (size_t i = 0; i < allocator->devices.count; i++)
+			if (allocator->devices.items[i].stats[GMT_ALLOCATOR_BLOCKS][GMT_POOL_ALL].allocated)
+				write_allocator(&writer, &allocator->devices.items[i]);
+	if (is_short || section == GMT_WHERE_TEMPORARIES)
+		write_all_temporaries(&writer);
+	if (section == GMT_WHERE_TABLE)
+		gmt_table_text(view, file);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/custom_heaps.h"
+
+#include "base/text.h"
+
+enum { HEAPS_SHOWN = 12, SITES_SHOWN = 3, FRAMES_SHOWN = 3 };
+
+static void write_name(const struct gmt_plain *plain, const struct gmt_player_heap *heap)
+{
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	gmt_plain_text(plain, heap->name[0] ? heap->name : "(no name)");
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	if (heap->device == GMT_DEVICE_HOST)
+		fputs(", host", plain->file);
+	else if (heap->device < 0)
+		fputs(", GPU not known", plain->file);
+	else
+		fprintf(plain->file, ", GPU %d", heap->device);
+	if (heap->heaps > 1)
+		fprintf(plain->file, ": %s heaps of this name, %s at the end", gmt_text_count(heap->heaps).text,
+			gmt_text_count(heap->live_heaps).text);
+	if (heap->swept_blocks)
+		fprintf(plain->file, "; %s blocks (%s) ended with their heap", gmt_text_count(heap->swept_blocks).text,
+			gmt_text_size(heap->swept_bytes).text);
+	fputc('\n', plain->file);
+}
+
+static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain *plain,
+	const struct gmt_heap_row *row, const struct gmt_heap_site *site)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(view->traces, site->stack, &count);
+
+	fprintf(plain->file, "    %10s %5.1f %%  %9s x  ", gmt_text_size(site->peak_bytes).text,
+		100.0 * (double)site->peak_bytes / (double)row->books.peak_bytes,
+		gmt_text_count(site->peak_blocks).text);
+	/* The own line may be the pool's: who called it says more. */
+	for (uint32_t i = site->own_line; i < count && i < site->own_line + FRAMES_SHOWN; i++) {
+		fputs(i > site->own_line ? " < " : "", plain->file);
+		gmt_plain_place(plain, view->snapshot, view->traces, places[i]);
+	}
+	if (!count)
+		fputs("(no stack)", plain->file);
+	fputc('\n', plain->file);
+}
+
+static void write_heap(const struct gmt_heaps_view *view, const struct gmt_plain *plain, const struct gmt_heap_row *row)
+{
+	const struct gmt_books_heap *books = &row->books;
+
+	fprintf(plain->file, "  %10s ", row->has_size ? gmt_text_size(row->heap->size_bytes).text : "-");
+	fprintf(plain->file, "%10s %10s ", gmt_text_size(books->live_bytes).text,
+		row->has_size ? gmt_text_size(row->free_bytes).text : "-");
+	fprintf(plain->file, "%9s %10s %11s  ", gmt_text_count(books->live_blocks).text,
+		gmt_text_size(books->peak_bytes).text, books->epoch ? gmt_text_duration(row->peak_time_ns).text : "-");
+	write_name(plain, row->heap);
+	for (size_t i = 0; i < row->sites.count && i < SITES_SHOWN && row->sites.items[i].peak_bytes; i++)
+		write_site(view, plain, row, &row->sites.items[i]);
+}
+
+void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *plain)
+{
+	size_t count = view->heaps->rows.count;
+
+	if (!count)
+		return;
+	fputc('\n', plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	fputs("The program's own heaps (layer custom: inside of what is counted above), and who held them at their peak\n",
+		plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_DIM);
+	fprintf(plain->file, "  %10s %10s %10s %9s %10s %11s  %s\n", "size", "used", "free", "blocks", "peak", "at", "heap");
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	for (size_t i = 0; i < count && i < HEAPS_SHOWN; i++)
+		write_heap(view, plain, &view->heaps->rows.items[i]);
+	if (count > HEAPS_SHOWN)
+		fprintf(plain->file, "  and %s more: see --json\n", gmt_text_count(count - HEAPS_SHOWN).text);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/leaks.h"
+
+#include <string.h>
+
+#include "analysis/history/categories.h"
+#include "analysis/tables/stack_summary.h"
+#include "base/text.h"
+#include "render/space.h"
+
+enum { BRIEF_LEAKS = 3, BRIEF_FRAMES = 4, LINES = 3 };
+
+static void bold(const struct gmt_plain *plain, const char *text)
+{
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	fputs(text, plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+}
+
+static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain *plain, uint32_t stack, uint32_t own_line)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
+
+	if (count)
+		gmt_plain_place(plain, view->snapshot, view->traces, places[own_line]);
+	else
+		fputs("(no stack)", plain->file);
+}
+
+static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	gmt_plain_style(plain, GMT_PLAIN_BOLD);
+	if (leak->stack == GMT_LEAK_NO_STACK)
+		fputs("no one line", plain->file);
+	else
+		write_line(view, plain, leak->stack, leak->own_line);
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	fprintf(plain->file, "  [%s, ", gmt_layer_name(leak->layer));
+	if (leak->device == GMT_DEVICE_HOST)
+		fprintf(plain->file, "host, %s", gmt_space_text(leak->space).text);
+	else if (leak->device < 0)
+		fputs("GPU not known", plain->file);
+	else
+		fprintf(plain->file, "GPU %d", leak->device);
+	if (leak->layer == GMT_LAYER_TORCH && leak->stack != GMT_LEAK_NO_STACK)
+		fprintf(plain->file, ", %s", gmt_category_name((enum gmt_category)leak->category));
+	if (leak->heap && leak->heap[0]) {
+		fputs(", heap ", plain->file);
+		gmt_plain_text(plain, leak->heap);
+	}
+	fputc(']', plain->file);
+}
+
+static void write_growth(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	fprintf(plain->file, "            %s in %s block%s after %s steps (%s), from step %u on\n",
+		gmt_text_size(leak->bytes).text, gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s",
+		gmt_text_count(view->history->series[leak->series].step_count).text,
+		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
+	fprintf(plain->file, "            %s; confidence %.0f %%\n", gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
+	if (leak->steps_to_oom != UINT64_MAX)
+		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
+			gmt_text_count(leak->steps_to_oom).text);
+}
+
+static void write_unexplained(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	fprintf(plain->file, "            %s in %s steps (%s), from step %u on\n", gmt_text_size(leak->bytes).text,
+		gmt_text_count(view->history->series[leak->series].step_count).text,
+		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
+	if (leak->steps_to_oom != UINT64_MAX)
+		fprintf(plain->file, "            at this rate the GPU is full in %s steps\n",
+			gmt_text_count(leak->steps_to_oom).text);
+	fprintf(plain->file, "            %s; confidence %.0f %%; rose most:\n", gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
+	for (size_t i = 0; i < leak->rose_most.count; i++) {
+		fputs("              ", plain->file);
+		write_line(view, plain, leak->rose_most.items[i].stack, leak->rose_most.items[i].own_line);
+		fprintf(plain->file, "  +%s\n", gmt_text_size(leak->rose_most.items[i].bytes).text);
+	}
+}
+
+/* "steps 0-2: 3 blocks, 1.50 KiB; ..." in stretches that are alike taken together. */
+static void write_births(const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	const struct gmt_leak_birth *births = leak->births.items;
+	size_t shown = 0;
+
+	fputs("            made in", plain->file);
+	for (size_t i = 0; i < leak->births.count && shown < 4;) {
+		struct gmt_leak_birth run = births[i];
+		uint64_t a_step = run.bytes / (run.last_step - run.first_step + 1);
+
+		for (i++; i < leak->births.count &&
+			births[i].bytes / (births[i].last_step - births[i].first_step + 1) == a_step; i++) {
+			run.last_step = births[i].last_step;
+			run.bytes += births[i].bytes;
+			run.blocks += births[i].blocks;
+		}
+		if (!run.blocks)
+			continue;
+		fprintf(plain->file, "%s steps %u to %u: %s in %s block%s", shown++ ? ";" : "", run.first_step,
+			run.last_step, gmt_text_size(run.bytes).text, gmt_text_count(run.blocks).text,
+			run.blocks == 1 ? "" : "s");
+	}
+	fputs(shown >= 4 ? "; ...\n" : "\n", plain->file);
+}
+
+static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const char *title,
+	uint32_t stack, uint32_t own_line)
+{
+	struct gmt_outline outline = { 0 };
+	uint64_t limit = view->brief && view->frames > BRIEF_FRAMES ? BRIEF_FRAMES : view->frames;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
+	bool done = gmt_outline_make(&outline, view->traces, stack);
+
+	gmt_plain_style(plain, GMT_PLAIN_DIM);
+	if (done && outline.lines.count && limit)
+		fprintf(plain->file, "            %s:\n", title);
+	for (size_t i = 0; done && i < outline.lines.count && i < limit; i++) {
+		const struct gmt_outline_line *line = &outline.lines.items[i];
+
+		fputs(line->frame == own_line ? "            > " : "              ", plain->file);
+		gmt_plain_place(plain, view->snapshot, view->traces, places[line->frame]);
+		if (line->hidden)
+			fprintf(plain->file, " (+%u)", line->hidden);
+		fputc('\n', plain->file);
+	}
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	gmt_outline_fini(&outline);
+	return done;
+}
+
+/* Several leaks may meet in one line: each stack with what it made. */
+static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	size_t shown = view->brief || leak->stacks.count < 2 ? 0 : leak->stacks.count;
+
+	if (!shown && !write_stack(view, plain, "allocated here", leak->stack, leak->own_line))
+		return false;
+	for (size_t i = 0; i < shown; i++) {
+		const struct gmt_leak_stack *row = &leak->stacks.items[i];
+		char title[128];
+
+		snprintf(title, sizeof(title), "%s in %s block%s allocated here", gmt_text_size(row->bytes).text,
+			gmt_text_count(row->blocks).text, row->blocks == 1 ? "" : "s");
+		if (!write_stack(view, plain, title, row->stack, row->own_line))
+			return false;
+	}
+	if (shown && leak->sites > shown)
+		fprintf(plain->file, "            the rest from %s other stack%s through this line\n",
+			gmt_text_count(leak->sites - shown).text, leak->sites - shown == 1 ? "" : "s");
+	return true;
+}
+
+static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_leak *leak)
+{
+	char amount[64];
+
+	if (1u << leak->definition & GMT_LEAK_BY_STEPS)
+		snprintf(amount, sizeof(amount), "+%s a step",
+			gmt_text_size((uint64_t)(leak->bytes_per_step + 0.5)).text);
+	else
+		snprintf(amount, sizeof(amount), "%s", gmt_text_size(leak->bytes).text);
+	fputs("  ", plain->file);
+	gmt_plain_style(plain, GMT_PLAIN_WARN);
+	fprintf(plain->file, "%-8s", gmt_leak_definition_name(leak->definition));
+	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
+	fprintf(plain->file, "  %s  ", amount);
+	write_place(view, plain, leak);
+	fputc('\n', plain->file);
+	if (leak->definition == GMT_LEAK_GROWTH) {
+		write_growth(view, plain, leak);
+		if (!view->brief)
+			write_births(plain, leak);
+	} else if (leak->definition == GMT_LEAK_UNEXPLAINED) {
+		write_unexplained(view, plain, leak);
+		return true;
+	} else {
+		fprintf(plain->file, "            %s block%s%s", gmt_text_count(leak->blocks).text,
+			leak->blocks == 1 ? "" : "s", leak->phase ? ", made in the phase " : "");
+		if (leak->phase)
+			gmt_plain_text(plain, leak->phase);
+		fputc('\n', plain->file);
+	}
+	if (leak->hint)
+		fprintf(plain->file, "            %s\n", leak->hint);
+	if (!write_stacks(view, plain, leak))
+		return false;
+	return view->brief || !leak->freed_stack_plus_1 ||
+		write_stack(view, plain, "others of these are freed here", leak->freed_stack_plus_1 - 1, UINT32_MAX);
+}
+
+static void write_counters(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	const struct gmt_timeline *timeline = view->timeline;
+
+	for (size_t i = 0; i < timeline->series_count; i++) {
+		const struct gmt_step_series *series = &timeline->series[i];
+
+		fprintf(plain->file, "%s%s steps by %s", i ? ", " : "",
+			gmt_text_count(view->history->series[i].step_count).text,
+			gmt_step_source_name(series->source));
+		if (*series->name) {
+			fputs(" (", plain->file);
+			gmt_plain_text(plain, series->name);
+			fputc(')', plain->file);
+		}
+	}
+}
+
+/* The largest arena on a GPU whose blocks nobody reports; NULL when there is none. */
+static const struct gmt_arena_row *any_unseen(const struct gmt_arenas *arenas)
+{
+	for (size_t i = 0; i < arenas->rows.count; i++)
+		if (!arenas->rows.items[i].is_seen && arenas->rows.items[i].device != GMT_DEVICE_HOST)
+			return &arenas->rows.items[i];
+	return NULL;
+}
+
+static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const struct gmt_arena_row *row)
+{
+	uint64_t most_bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
+	bool is_host = row->device == GMT_DEVICE_HOST;
+
+	if (view->brief && (is_host || row->is_seen))
+		return;
+	fprintf(plain->file, "  arena     %s ", gmt_text_size(most_bytes).text);
+	if (is_host)
+		fputs("of pinned host memory", plain->file);
+	else
+		fprintf(plain->file, "on GPU %d", row->device);
+	fputs(" are the arena of ", plain->file);
+	gmt_plain_text(plain, row->name);
+	fputs(row->is_seen ? ": no leak; its blocks are judged as those of the heap of that name\n" :
+		is_host ? ": not judged\n" : ": blocks inside are not seen, leaks in it cannot be found\n", plain->file);
+	if (!row->is_seen && !is_host && row->setting)
+		fprintf(plain->file, "            to see them, %s\n", row->setting);
+}
+
+static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	const struct gmt_arena_row *unseen = any_unseen(&view->leaks->arenas);
+	size_t count = view->leaks->rows.count;
+	char title[64];
+
+	fputc('\n', plain->file);
+	if (count) {
+		snprintf(title, sizeof(title), "Leaks: %s finding%s", gmt_text_count(count).text, count == 1 ? "" : "s");
+		bold(plain, title);
+	} else if (unseen) {
+		bold(plain, "Leaks: none found outside of ");
+		gmt_plain_text(plain, unseen->name);
+		fputs("'s arena", plain->file);
+	} else {
+		bold(plain, view->leaks->is_folded_away ? "Leaks: none found in what could be judged" : "Leaks: none found");
+	}
+	if (view->timeline->series_count) {
+		fputs(" over ", plain->file);
+		write_counters(view, plain);
+	}
+	fputc('\n', plain->file);
+	if (view->leaks->no_growth)
+		fprintf(plain->file, "  growth was not judged: %s\n", view->leaks->no_growth);
+	if (view->leaks->no_phases)
+		fprintf(plain->file, "  what phases left was not judged: %s\n", view->leaks->no_phases);
+	if (view->leaks->no_end)
+		fprintf(plain->file, "  age, exit and cached memory were not judged: %s\n", view->leaks->no_end);
+}
+
+/* The largest of both lists; each has its largest first. */
+static void write_bounded(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	const struct gmt_leaks *leaks = view->leaks;
+	size_t back = 0, off = 0;
+
+	for (int shown = 0; shown < LINES && (back < leaks->given_back.count || off < leaks->levels_off.count); shown++) {
+		bool is_back = back < leaks->given_back.count && (off == leaks->levels_off.count ||
+			leaks->given_back.items[back].bytes >= leaks->levels_off.items[off].bytes);
+		const struct gmt_leak_line *line = is_back ? &leaks->given_back.items[back++] : &leaks->levels_off.items[off++];
+
+		fputs(is_back ? "  no leak   rises and is given back: " : "  no leak   rises and levels off: ", plain->file);
+		write_line(view, plain, line->stack, line->own_line);
+		fprintf(plain->file, ", up to %s\n", gmt_text_size(line->bytes).text);
+	}
+}
+
+static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	for (size_t i = 0; i < view->leaks->arenas.rows.count; i++)
+		write_arena(view, plain, &view->leaks->arenas.rows.items[i]);
+	for (size_t i = 0; i < view->leaks->cached.count && !view->brief; i++)
+		fprintf(plain->file, "  cached    %s on GPU %d are held by PyTorch for reuse, with no live block in them: "
+			"no leak\n", gmt_text_size(view->leaks->cached.items[i].bytes).text,
+			view->leaks->cached.items[i].device);
+	if (!view->brief && view->leaks->rows.count &&
+		strcmp(gmt_snapshot_option(view->snapshot, "free_stacks"), "on") != 0)
+		fputs("  Where blocks are freed was not recorded: record with free_stacks=on to see it.\n", plain->file);
+}
+
+static void write_next(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	fputs("\nnext: gpumemtrace report ", plain->file);
+	gmt_plain_argument(plain, view->snapshot->path);
+	fputs("   # what a step does, what the peak is made of\n      gpumemtrace check ", plain->file);
+	gmt_plain_argument(plain, view->snapshot->path);
+	fputs("   # the same as a gate for CI\n", plain->file);
+}
+
+bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+{
+	uint64_t limit = view->limit != UINT64_MAX ? view->limit : view->brief ? BRIEF_LEAKS : UINT64_MAX;
+	size_t count = view->leaks->rows.count;
+
+	write_verdict(view, plain);
+	for (size_t i = 0; i < count && i < limit; i++)
+		if (!write_leak(view, plain, &view->leaks->rows.items[i]))
+			return false;
+	if (count > limit)
+		fprintf(plain->file, "  and %s more\n", gmt_text_count(count - limit).text);
+	write_bounded(view, plain);
+	write_rest(view, plain);
+	if (!view->brief)
+		write_next(view, plain);
+	return true;
+}

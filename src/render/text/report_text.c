@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader/load/clock.h"
+#include "render/head.h"
+#include "render/custom_heaps.h"
+#include "render/ledger.h"
+#include "render/ooms.h"
+#include "render/plain.h"
+#include "render/space.h"
+
+/* How many of the refused requests are shown: the last ones, for they ended the program. */
+enum { REFUSALS_SHOWN = 5 };
+
+/* No machine has more; a file may say so. */
+enum { DEVICES_SHOWN = 64 };
+
+enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
+
+struct writer {
+	const struct gmt_report *report;
+	struct gmt_plain plain;
+	FILE *file;
+	GMT_VEC(uint32_t) numbers; /* by site id: what it was called when it was shown; 0: not yet */
+	uint32_t last_number;
+	unsigned lists;
+	struct gmt_outline outline;
+};
+
+static void write_layer(const struct writer *writer, const struct gmt_summary_layer *layer)
+{
+	const struct gmt_books_account *account = &layer->account;
+
+	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", gmt_layer_name(layer->layer),
+		gmt_text_size(account->live_bytes).text, gmt_text_count(account->live_blocks).text,
+		gmt_text_size(account->peak_bytes).text,
+		account->epoch ? gmt_text_duration(layer->peak_time_ns).text : "-",
+		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
+		gmt_text_size(account->total_bytes).text);
+	if (layer->left_bytes != account->live_bytes)
+		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left", gmt_text_size(layer->left_bytes).text,
+			gmt_text_count(layer->left_blocks).text);
+	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
+		const struct gmt_summary_space *space = &layer->spaces.items[i];
+
+		fprintf(writer->file, "    %-6.12s %10s %9s %10s %11s\n", gmt_space_text(space->space).text,
+			gmt_text_size(space->live_bytes).text, gmt_text_count(space->live_blocks).text,
+			gmt_text_size(space->peak_bytes).text, gmt_text_duration(space->peak_time_ns).text);
+	}
+}
+
+static void write_columns(const struct writer *writer)
+{
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", "layer", "live", "blocks", "peak",
+		"at", "allocs", "frees", "in all");
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+static void write_reserved(const struct writer *writer, const struct gmt_books_account *account)
+{
+	uint64_t reserved = account->told_reserved_bytes, allocated = account->told_allocated_bytes;
+
+	if (!account->has_totals)
+		return;
+	fprintf(writer->file, "  PyTorch has %s reserved from CUDA (at most %s): %s allocated, %s cached\n",
+		gmt_text_size(reserved).text, gmt_text_size(account->told_reserved_peak_bytes).text,
+		gmt_text_size(allocated).text,
+		gmt_text_size(reserved > allocated ? reserved - allocated : 0).text);
+}
+
+static void write_device(const struct writer *writer, const struct gmt_summary_device *device)
+{
+	char title[200];
+
+	if (device->info)
+		snprintf(title, sizeof(title), "GPU %d: %.100s, %s", device->device, device->info->name.text,
+			gmt_text_size(device->info->total_bytes).text);
+	else if (device->device < 0)
+		snprintf(title, sizeof(title), "GPU not known");
+	else
+		snprintf(title, sizeof(title), "GPU %d", device->device);
+	gmt_plain_heading(&writer->plain, title);
+	write_columns(writer);
+	/* PyTorch's blocks first: they are what its user knows. */
+	for (size_t i = device->layers.count; i-- > 0;) {
+		/* The ledger tells of the others. */
+		if (!gmt_layer_is_got(device->layers.items[i].layer))
+			continue;
+		write_layer(writer, &device->layers.items[i]);
+		write_reserved(writer, &device->layers.items[i].account);
+	}
+}
+
+static void write_host(const struct writer *writer)
+{
+	if (!writer->report->summary->host.account.alloc_count)
+		return;
+	gmt_plain_heading(&writer->plain, "Host memory (pinned)");
+	write_columns(writer);
+	write_layer(writer, &writer->report->summary->host);
+}
+
+static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(writer->report->traces, stack, &count);
+
+	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
+	if (count)
+		gmt_plain_place(&writer->plain, writer->report->snapshot, writer->report->traces,
+			places[own_line]);
+	else
+		fputs("(no stack)", writer->file);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+}
+
+/* Leaf first; the user's own line, which stands above already, is left out as a leaf and else marked. */
+static bool write_stack(struct writer *writer, const struct gmt_site *site)
+{
+	const struct gmt_report *report = writer->report;
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(report->traces, site->stack, &count);
+
+	if (!gmt_outline_make(&writer->outline, report->traces, site->stack))
+		return false;
+
+	const struct gmt_outline_line *line = writer->outline.lines.items;
+	size_t lines = writer->outline.lines.count;
+	if (lines && line->frame == site->own_line && (!line->hidden || lines == 1)) {
+		line++;
+		lines--;
+	}
+	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	for (size_t i = 0; i < lines && i < report->frames; i++, line++) {
+		fputs(line->frame == site->own_line ? "        > " : "          ", writer->file);
+		gmt_plain_place(&writer->plain, report->snapshot, report->traces, places[line->frame]);
+		if (line->hidden)
+			fprintf(writer->file, " (+%u)", line->hidden);
+		fputc('\n', writer->file);
+	}
+	if (lines > report->frames && report->frames)
+		fprintf(writer->file, "          ... %zu more lines\n", lines - report->frames);
+	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	return true;
+}
+
+static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
+{
+	struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot,
+		report->replay->refusals.items[refusal].event);
+
+	return gmt_oom_is_one(&event);
+}
+
+/* Those that made no sense; those for lack of memory have paragraphs. */
+static void write_refusals(const struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_replay *replay = report->replay;
+	size_t count = 0, number = 0;
+	char title[100];
+
+	for (size_t i = 0; i < replay->refusals.count; i++)
+		count += !is_lack_of_memory(report, i);
+	if (!count)
+		return;
+	snprintf(title, sizeof(title), "Refused requests: %s%s", gmt_text_count(count).text,
+		count > REFUSALS_SHOWN ? "; the last of them" : "");
+	gmt_plain_heading(&writer->plain, title);
+	for (size_t i = 0; i < replay->refusals.count; i++) {
+		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
+		uint32_t stack = replay->site_stacks.items[refusal->site];
+
+		if (is_lack_of_memory(report, i) || number++ + REFUSALS_SHOWN < count)
+			continue;
+		fprintf(writer->file, "  %10s  %s, ", gmt_text_size(event.size_bytes).text,
+			gmt_layer_name(event.layer));
+		if (gmt_space_side(event.space) == GMT_SIDE_HOST)
+			fputs("host", writer->file);
+		else
+			fprintf(writer->file, "GPU %d", event.device);
+		fprintf(writer->file, ", at %s  ",
+			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
+		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
+		fputc('\n', writer->file);
+	}
+}
+
+/* Of an address that nothing lives at they are a mistake of the program, which the driver let pass. */
+static void write_refused_frees(const struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_replay *replay = report->replay;
+	size_t count = replay->refused_frees.count;
+	char title[100];
+
+	if (!count)
+		return;
+	snprintf(title, sizeof(title), "Refused frees: %s%s", gmt_text_count(count).text,
+		count > REFUSALS_SHOWN ? "; the last of them" : "");
+	gmt_plain_heading(&writer->plain, title);
+	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
+		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
+		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
+		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		uint32_t stack = report->traces->stack_of_trace[event.trace];
+
+		fprintf(writer->file, "  0x%" PRIx64 ", %s, by ", event.address,
+			row->is_live ? "which is live" : "where nothing lives");
+		gmt_plain_text(&writer->plain, api ? api->name.text : "an unknown function");
+		fprintf(writer->file, ", error %u, at %s  ", event.result,
+			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
+		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
+		fputc('\n', writer->file);
+	}
+}
+
+/* The main thread goes without saying. */
+static void write_thread(const struct writer *writer, const struct gmt_site *site)
+{
+	const struct gmt_snapshot *snapshot = writer->report->snapshot;
+	const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, site->thread);
+	char name[64];
+
+	if (!thread || !thread->name.length || thread->tid == snapshot->process.pid)
+		return;
+	snprintf(name, sizeof(name), "%.*s", (int)thread->name.length, thread->name.text);
+	fputs(" (thread ", writer->file);
+	gmt_plain_text(&writer->plain, name);
+	fputc(')', writer->file);
+}
+
+/* That PyTorch asked for its own blocks, and the program for what it got, goes without saying. */
+static void write_owner(const struct writer *writer, const struct gmt_site *site)
+{
+	if (site->owner == GMT_OWNER_UNKNOWN || site->owner == GMT_OWNER_PROGRAM ||
+		(site->owner == GMT_OWNER_PYTORCH && site->layer == GMT_LAYER_TORCH))
+		return;
+	fputs(" (of ", writer->file);
+	gmt_plain_text(&writer->plain, gmt_owners_name(&writer->report->traces->owners, site->owner));
+	fputc(')', writer->file);
+}
+
+/* One line of a list, and the stack when this site is shown for the first time. */
+static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key,
+	uint64_t whole)
+{
+	uint64_t bytes = gmt_sites_value(site, key);
+	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks :
+		key == GMT_SITES_BY_LIVE ? site->live_blocks : site->alloc_count;
+	uint32_t *number = &writer->numbers.items[site->id];
+	bool is_new = !*number;
+
+	if (is_new)
+		*number = ++writer->last_number;
+	fprintf(writer->file, "  %10s %5.1f %%  %9s x  #%u ", gmt_text_size(bytes).text,
+		whole ? 100.0 * (double)bytes / (double)whole : 0.0, gmt_text_count(count).text, *number);
+	write_own_line(writer, site->stack, site->own_line);
+	write_thread(writer, site);
+	write_owner(writer, site);
+	if (strcmp(gmt_space_text(site->space).text, "device") != 0)
+		fprintf(writer->file, " [%s]", gmt_space_text(site->space).text);
+	if (!is_new)
+		fputs("  (above)", writer->file);
+	fputc('\n', writer->file);
+	return !is_new || write_stack(writer, site);
+}
+
+/* The first list is what most people came for; the later ones are shorter unless they said a number. */
+static uint64_t list_limit(struct writer *writer)
+{
+	bool is_first = !writer->lists++;
+
+	if (writer->report->limit != UINT64_MAX)
+		return writer->report->limit;
+	return is_first ? FIRST_LIST_SITES : OTHER_LIST_SITES;
+}
+
+static bool write_list(struct writer *writer, const struct gmt_books_account *account, enum gmt_sites_key key,
+	const char *title, uint64_t whole)
+{
+	const struct gmt_report *report = writer->report;
+	uint64_t shown = 0, left = 0, left_bytes = 0, limit;
+	size_t count;
+
+	if (!whole)
+		return true;
+	limit = list_limit(writer);
+	gmt_plain_heading(&writer->plain, title);
+
+	const struct gmt_site *sites = gmt_sites_of(report->sites, account->layer, account->device, key, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = gmt_sites_value(&sites[i], key);
+
+		if (!bytes)
+			break;
+		if (shown < limit) {
+			shown++;
+			if (!write_site(writer, &sites[i], key, whole))
+				return false;
+		} else {
+			left++;
+			left_bytes += bytes;
+		}
+	}
+	if (left)
+		fprintf(writer->file, "  %10s %5.1f %%  in %s more sites\n", gmt_text_size(left_bytes).text,
+			100.0 * (double)left_bytes / (double)whole, gmt_text_count(left).text);
+	return true;
+}
+
+static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer, const char *where)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_books_account *account = &layer->account;
+	const char *name = gmt_layer_name(layer->layer);
+	const char *end = report->has_until ? "that moment" : "the end";
+	char peak[160], live[160], total[160];
+
+	snprintf(peak, sizeof(peak), "Peak of %s on %s: %s at %s, held by", name, where,
+		gmt_text_size(account->peak_bytes).text, gmt_text_duration(layer->peak_time_ns).text);
+	snprintf(live, sizeof(live), "Live %s blocks on %s at %s: %s, held by", name, where, end,
+		gmt_text_size(account->live_bytes).text);
+	snprintf(total, sizeof(total), "All %s allocations on %s: %s, asked for by", name, where,
+		gmt_text_size(account->total_bytes).text);
+
+	bool all = report->all_lists;
+	return (!(all || report->key == GMT_SITES_BY_PEAK) ||
+			write_list(writer, account, GMT_SITES_BY_PEAK, peak, account->peak_bytes)) &&
+		(!(all || report->key == GMT_SITES_BY_LIVE) ||
+			write_list(writer, account, GMT_SITES_BY_LIVE, live, account->live_bytes)) &&
+		(!(all || report->key == GMT_SITES_BY_TOTAL) ||
+			write_list(writer, account, GMT_SITES_BY_TOTAL, total, account->total_bytes));
+}
+
+static bool write_all_lists(struct writer *writer)
+{
+	const struct gmt_summary *summary = writer->report->summary;
+
+	for (size_t i = 0; i < summary->devices.count && i < DEVICES_SHOWN; i++) {
+		const struct gmt_summary_device *device = &summary->devices.items[i];
+		char where[24];
+
+		snprintf(where, sizeof(where), device->device < 0 ? "an unknown GPU" : "GPU %d",
+			device->device);
+		for (size_t layer = device->layers.count; layer-- > 0;)
+			if (!write_lists(writer, &device->layers.items[layer], where))
+				return false;
+	}
+	return write_lists(writer, &summary->host, "the host");
+}
+
+static void write_next(const struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	const struct gmt_traces *traces = report->traces;
+
+	fputs("\nnext: gpumemtrace report --json ", writer->file);
+	gmt_plain_argument(&writer->plain, report->snapshot->path);
+	fputs("   # every site with its whole stack\n", writer->file);
+	if (report->leaks->leaks->rows.count) {
+		fputs("      gpumemtrace leaks ", writer->file);
+		gmt_plain_argument(&writer->plain, report->snapshot->path);
+		fputs("   # what leaks, in full\n", writer->file);
+	}
+	if (traces->problems.count) {
+		fputs("      gpumemtrace report --symbol-path DIR ", writer->file);
+		gmt_plain_argument(&writer->plain, report->snapshot->path);
+		fputs("   # names from files in DIR\n", writer->file);
+	}
+}
+
+bool gmt_report_text(const struct gmt_report *report, FILE *file)
+{
+	struct writer writer = { .report = report, .plain = { file, report->color }, .file = file };
+	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
+	/* Zeroed; indexed by site, never pushed to. */
+	bool done = gmt_vec_reserve(&writer.numbers, report->replay->books.sites.count + 1);
+
+	if (done) {
+		gmt_head_text(&writer.plain, report->snapshot, report->caveats);
+		if (report->has_until)
+			fprintf(file, "  until     %s after the start: %s of %s events\n",
+				gmt_text_duration(report->replay->end_time_ns).text,
+				gmt_text_count(report->replay->events).text,
+				gmt_text_count(report->snapshot->events.count).text);
+		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
+			write_device(&writer, &report->summary->devices.items[i]);
+		if (report->summary->devices.count > DEVICES_SHOWN)
+			fprintf(file, "\nand %zu more GPUs: see --json\n",
+				report->summary->devices.count - DEVICES_SHOWN);
+		write_host(&writer);
+		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
+			gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer.plain);
+		gmt_heaps_text(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps }, &writer.plain);
+		done = gmt_ooms_text(report, &steps, file);
+		write_refusals(&writer);
+		write_refused_frees(&writer);
+		if (report->section == GMT_WHERE_SHORT) {
+			done = done && gmt_leaks_text(report->leaks, &writer.plain);
+			gmt_steps_text(report->leaks, &writer.plain);
+		}
+		if (report->where)
+			gmt_where_text(report->where, report->section, file);
+		done = done && (report->section != GMT_WHERE_SHORT || write_all_lists(&writer));
+		write_next(&writer);
+	}
+	gmt_vec_fini(&writer.numbers);
+	gmt_outline_fini(&writer.outline);
+	return done;
+}

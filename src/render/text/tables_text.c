@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/allocator_state.h"
+
+#include <inttypes.h>
+
+#include "analysis/tables/names.h"
+#include "base/text.h"
+#include "reader/load/clock.h"
+#include "render/plain.h"
+
+enum { ROWS_SHOWN = 30, PEAK_ROWS_SHOWN = 12, SHORT_ROWS_SHOWN = 3, ACCOUNTS_SHOWN = 64 };
+
+struct gmt_where_name gmt_where_device(int32_t device)
+{
+	struct gmt_where_name name;
+
+	if (device == GMT_DEVICE_HOST)
+		snprintf(name.text, sizeof(name.text), "the host");
+	else if (device < 0)
+		snprintf(name.text, sizeof(name.text), "an unknown GPU");
+	else
+		snprintf(name.text, sizeof(name.text), "GPU %" PRId32, device);
+	return name;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void write_name(const struct gmt_plain *plain, const struct gmt_where_view *view,
+	const struct gmt_table *table, const struct gmt_table_row *row)
+{
+	const struct gmt_place *place;
+
+	if (table->key == GMT_TABLE_STEP && row->series < GMT_TIMELINE_SERIES)
+		fprintf(plain->file, "step %" PRIu32 "%s", row->step,
+			view->timeline->series[row->series].source == GMT_STEPS_FORWARD ?
+				" (a forward call)" : "");
+	else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
+		place = gmt_traces_place(view->traces, row->place_plus_1 - 1);
+		gmt_plain_text(plain, gmt_traces_string(view->traces, place->function));
+		if (place->file) {
+			fputs("  ", plain->file);
+			gmt_plain_text(plain, gmt_names_file(view->snapshot,
+				gmt_traces_string(view->traces, place->file)));
+		}
+	} else if (row->place_plus_1)
+		gmt_plain_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
+	else if (row->name)
+		gmt_plain_text(plain, row->name);
+	else
+		fprintf(plain->file, "(%s)", gmt_table_key_none(table->key));
+}
+
+static void write_row(const struct gmt_plain *plain, const struct gmt_where_view *view,
+	const struct gmt_table_row *row, uint64_t peak_bytes)
+{
+	fprintf(plain->file, "  %10s %5.1f %% %10s %10s %11s", gmt_text_size(row->peak_bytes).text,
+		percent(row->peak_bytes, peak_bytes), gmt_text_size(row->live_bytes).text,
+		gmt_text_size(row->total_bytes).text, gmt_text_count(row->allocs).text);
+	if (row->peak_bytes)
+		fprintf(plain->file, " %8.1f", (double)row->total_bytes / (double)row->peak_bytes);
+	else
+		fprintf(plain->file, " %8s", "-");
+	fprintf(plain->file, " %10s", gmt_text_size(row->largest_bytes).text);
+	if (view->by->key == GMT_TABLE_OWNER)
+		fprintf(plain->file, " %10s", gmt_text_size(row->max_live_bytes).text);
+	fputs("  ", plain->file);
+	write_name(plain, view, view->by, row);
+	fputc('\n', plain->file);
+}
+
+void gmt_table_text(const struct gmt_where_view *view, FILE *file)
+{
+	static const char *const sorted[] = { "peak", "live bytes", "all bytes" };
+	const struct gmt_plain plain = { file, view->color };
+	const struct gmt_books *books = &view->replay->books;
+	const struct gmt_table_row *row = view->by->rows.items;
+	uint64_t limit = view->limit == UINT64_MAX ? ROWS_SHOWN : view->limit;
+	size_t left = view->by->rows.count, count;
+
+	while (left) {
+		const struct gmt_books_account *account =
+			gmt_books_find_account(books, (uint8_t)row->layer, (int16_t)row->device);
+		char title[160];
+
+		row = gmt_table_of(view->by, row->layer, row->device, &count);
+		snprintf(title, sizeof(title), "%s on %s by %s, sorted by %s", gmt_layer_name(row->layer),
+			gmt_where_device(row->device).text, gmt_table_key_title(view->by->key),
+			sorted[view->key]);
+		gmt_plain_heading(&plain, title);
+		gmt_plain_style(&plain, GMT_PLAIN_DIM);
+		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "in all", "allocs",
+			"all/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
+		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
+		for (size_t i = 0; i < count && i < limit; i++)
+			write_row(&plain, view, &row[i], account ? account->peak_bytes : 0);
+		if (count > limit)
+			fprintf(file, "  and %s more: --limit\n", gmt_text_count(count - limit).text);
+		row += count;
+		left -= count;
+	}
+}
+
+/* "activations 61 %, parameters 20 %, ..."; a table of one row says nothing. */
+static void write_shares(const struct gmt_plain *plain, const struct gmt_where_view *view,
+	const struct gmt_table *table, const struct gmt_books_account *account)
+{
+	size_t count, shown = 0;
+	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
+
+	if (count < 2 || !row->peak_bytes)
+		return;
+	fprintf(plain->file, "  by %-15s ", gmt_table_key_title(table->key));
+	for (; shown < count && shown < SHORT_ROWS_SHOWN && row[shown].peak_bytes; shown++) {
+		fputs(shown ? ", " : "", plain->file);
+		write_name(plain, view, table, &row[shown]);
+		fprintf(plain->file, " %.0f %%", percent(row[shown].peak_bytes, account->peak_bytes));
+	}
+	if (shown < count && row[shown].peak_bytes)
+		fputs(", ...", plain->file);
+	fputc('\n', plain->file);
+}
+
+/* Whether more than one library had a part in a peak. The first of `peaks` is by owner. */
+static bool has_owners(const struct gmt_where_view *view, const struct gmt_books_account *account)
+{
+	size_t count;
+	const struct gmt_table_row *row = gmt_table_of(&view->peaks[0], account->layer, account->device, &count);
+
+	return count > 1 && row[1].peak_bytes;
+}
+
+static void write_rows(const struct gmt_plain *plain, const struct gmt_where_view *view,
+	const struct gmt_table *table, const struct gmt_books_account *account)
+{
+	uint64_t limit = view->limit == UINT64_MAX ? PEAK_ROWS_SHOWN : view->limit, rest = 0;
+	size_t count, left = 0;
+	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
+
+	fprintf(plain->file, "  by %s\n", gmt_table_key_title(table->key));
+	for (size_t i = 0; i < count && row[i].peak_bytes; i++)
+		if (i < limit) {
+			fprintf(plain->file, "  %12s %5.1f %% %9s x  ", gmt_text_size(row[i].peak_bytes).text,
+				percent(row[i].peak_bytes, account->peak_bytes),
+				gmt_text_count(row[i].peak_blocks).text);
+			write_name(plain, view, table, &row[i]);
+			fputc('\n', plain->file);
+		} else {
+			left++;
+			rest += row[i].peak_bytes;
+		}
+	if (left)
+		fprintf(plain->file, "  %12s %5.1f %%  in %s more\n", gmt_text_size(rest).text,
+			percent(rest, account->peak_bytes), gmt_text_count(left).text);
+}
+
+void gmt_peaks_text(const struct gmt_where_view *view, bool is_short, FILE *file)
+{
+	const struct gmt_plain plain = { file, view->color };
+	const struct gmt_books *books = &view->replay->books;
+
+	for (uint8_t layer = GMT_BOOKS_LAYERS; layer-- > 0;)
+		for (size_t a = 0; a < books->accounts.count && a < ACCOUNTS_SHOWN; a++) {
+			const struct gmt_books_account *account = &books->accounts.items[a];
+			char title[160];
+
+			/* Of the driver's memory the short form says only whose it is: its sites are few. */
+			bool is_driver = is_short && layer != GMT_LAYER_TORCH;
+			if (account->layer != layer || !account->peak_bytes || (is_driver && !has_owners(view, account)))
+				continue;
+			snprintf(title, sizeof(title), "What the peak of %s on %s is made of: %s at %s",
+				gmt_layer_name(layer), gmt_where_device(account->device).text,
+				gmt_text_size(account->peak_bytes).text,
+				gmt_text_duration(gmt_clock_time_ns(view->snapshot, account->peak_stamp)).text);
+			gmt_plain_heading(&plain, title);
+			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_KEYS); i++)
+				(is_short ? write_shares : write_rows)(&plain, view, &view->peaks[i], account);
+		}
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/feed.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/pages.h"
+#include "format/encoding/decode.h"
+
+enum {
+	PLACES = 4,
+	/* Smaller files are read before a thread would be there. */
+	THREAD_FROM_BYTES = 256 << 10,
+	/* No more lies ready in front of a block, and nothing keeps more: blocks that no recorder makes come one at a time. */
+	MOST_BYTES = 8 << 20,
+};
+
+/* One block on its way: decoded, or as it is in the file. */
+struct place {
+	GMT_VEC(uint8_t) payload; /* the source's own is good until its next block */
+	struct gmt_columns columns;
+	struct gmt_block block;
+	bool is_decoded; /* to columns */
+	struct gmt_source_progress progress;
+	enum gmt_status status;
+	struct gmt_error error;
+};
+
+struct gmt_feed {
+	struct gmt_source *source;
+	struct gmt_decoder decoder; /* of the caller's thread */
+	struct gmt_columns columns; /* likewise, of what no place has */
+	size_t decoded_bytes;       /* that it keeps */
+	struct place places[PLACES]; /* number n is at n % PLACES */
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* Under the lock. */
+	uint64_t made, taken; /* numbers of the next ones */
+	size_t ready_bytes;   /* of those between */
+	bool is_closing;
+};
+
+static bool keep_payload(struct place *place)
+{
+	place->payload.count = 0;
+	/* An empty one too has a place. */
+	if (!gmt_vec_reserve(&place->payload, (size_t)place->block.size_bytes + 1))
+		return false;
+	if (place->block.size_bytes)
+		memcpy(place->payload.items, place->block.payload, place->block.size_bytes);
+	place->block.payload = place->payload.items;
+	return true;
+}
+
+/* What events become when they are decoded. */
+static size_t columns_bytes(const struct gmt_block *block)
+{
+	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
+}
+
+static enum gmt_status keep(struct place *place)
+{
+	if (place->block.kind == GMT_RECORD_EVENT && columns_bytes(&place->block) <= MOST_BYTES) {
+		place->is_decoded = true;
+		return gmt_columns_decode(&place->columns, &place->block, &place->error);
+	}
+	return keep_payload(place) ? GMT_OK : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
+}
+
+/* What a filled place holds. */
+static size_t place_bytes(const struct place *place)
+{
+	return place->is_decoded ? columns_bytes(&place->block) : place->block.size_bytes;
+}
+
+/* `is_ahead`: what was read is kept, as the next block may be made before this one is looked at. */
+static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
+{
+	/* Blocks that no recorder makes leave no room behind. */
+	if (place->block.size_bytes > MOST_BYTES)
+		gmt_vec_fini(&place->payload);
+	place->error = (struct gmt_error){ 0 };
+	place->block = (struct gmt_block){ 0 };
+	place->status = gmt_source_next(feed->source, &place->block, &place->error);
+	place->progress = gmt_source_progress(feed->source);
+	place->is_decoded = false;
+	if (!place->status && is_ahead)
+		place->status = keep(place);
+}
+
+/* Whether the thread may go on: there is a place, and little enough lies ready. */
+static bool has_room(const struct gmt_feed *feed)
+{
+	/* The last one taken is in use until the next is. */
+	return feed->made - feed->taken < PLACES - 1 && (feed->made == feed->taken || feed->ready_bytes < MOST_BYTES);
+}
+
+static void *work(void *argument)
+{
+	struct gmt_feed *feed = argument;
+	enum gmt_status status = GMT_OK;
+
+	pthread_mutex_lock(&feed->lock);
+	while (!status && !feed->is_closing) {
+		struct place *place = &feed->places[feed->made % PLACES];
+
+		if (!has_room(feed)) {
+			pthread_cond_wait(&feed->changed, &feed->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&feed->lock);
+		make(feed, place, true);
+		status = place->status;
+		pthread_mutex_lock(&feed->lock);
+		feed->made++;
+		feed->ready_bytes += place_bytes(place);
+		pthread_cond_broadcast(&feed->changed);
+	}
+	pthread_mutex_unlock(&feed->lock);
+	return NULL;
+}
+
+/* Without a thread, where there can be none, it goes on as well. */
+static void start(struct gmt_feed *feed)
+{
+	sigset_t all, before;
+
+	/* Signals are the program's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	feed->has_thread = !pthread_create(&feed->thread, NULL, work, feed);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+struct gmt_feed *gmt_feed_open(struct gmt_source *source)
+{
+	struct gmt_feed *feed = gmt_pages_grow(NULL, 0, sizeof(*feed));
+
+	if (!feed)
+		return NULL;
+	feed->source = source;
+	pthread_mutex_init(&feed->lock, NULL);
+	pthread_cond_init(&feed->changed, NULL);
+	if (gmt_source_progress(source).file_bytes >= THREAD_FROM_BYTES)
+		start(feed);
+	return feed;
+}
+
+/* The next place, once it is filled. */
+static struct place *take(struct gmt_feed *feed)
+{
+	struct place *place = &feed->places[feed->taken % PLACES];
+
+	if (!feed->has_thread) {
+		make(feed, place, false);
+		return place;
+	}
+	pthread_mutex_lock(&feed->lock);
+	while (feed->made == feed->taken)
+		pthread_cond_wait(&feed->changed, &feed->lock);
+	feed->taken++;
+	feed->ready_bytes -= place_bytes(place);
+	pthread_cond_broadcast(&feed->changed);
+	pthread_mutex_unlock(&feed->lock);
+	return place;
+}
+
+enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error)
+{
+	struct place *place = take(feed);
+	const struct gmt_record_info *record = gmt_record_info(place->block.kind);
+
+	*ret_block = (struct gmt_feed_block){ .record = record, .count = place->block.rows,
+		.payload_bytes = place->block.size_bytes, .progress = place->progress };
+	if (place->status && error)
+		*error = place->error;
+	if (place->status || !record)
+		return place->status;
+	if (feed->decoded_bytes > MOST_BYTES) {
+		gmt_decoder_fini(&feed->decoder);
+		gmt_columns_fini(&feed->columns);
+		feed->decoded_bytes = 0;
+	}
+	if (place->is_decoded) {
+		ret_block->columns = &place->columns;
+		return GMT_OK;
+	}
+	if (record->number == GMT_RECORD_EVENT) {
+		feed->decoded_bytes = columns_bytes(&place->block);
+		ret_block->columns = &feed->columns;
+		return gmt_columns_decode(&feed->columns, &place->block, error);
+	}
+	/* Rows, and lists. */
+	feed->decoded_bytes = (size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
+	return gmt_decode_rows(&feed->decoder, &place->block, &ret_block->rows, error);
+}
+
+void gmt_feed_close(struct gmt_feed *feed)
+{
+	if (!feed)
+		return;
+	if (feed->has_thread) {
+		pthread_mutex_lock(&feed->lock);
+		feed->is_closing = true;
+		pthread_cond_broadcast(&feed->changed);
+		pthread_mutex_unlock(&feed->lock);
+		pthread_join(feed->thread, NULL);
+	}
+	for (size_t i = 0; i < PLACES; i++) {
+		gmt_vec_fini(&feed->places[i].payload);
+		gmt_columns_fini(&feed->places[i].columns);
+	}
+	gmt_decoder_fini(&feed->decoder);
+	gmt_columns_fini(&feed->columns);
+	pthread_cond_destroy(&feed->changed);
+	pthread_mutex_destroy(&feed->lock);
+	gmt_pages_free(feed, sizeof(*feed));
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/recovery_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/pages.h"
+
+static uint64_t id_key(uint32_t kind, uint32_t id)
+{
+	return (uint64_t)kind << 32 | id;
+}
+
+bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind, uint32_t id)
+{
+	uint64_t unused;
+
+	return gmt_map_find(&recovery->ids, id_key(kind, id), &unused);
+}
+
+/* Kinds whose rows have an id first that others name. */
+static bool has_ids(uint32_t kind)
+{
+	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_CODE || kind == GMT_RECORD_FRAME ||
+		kind == GMT_RECORD_FRAMES || kind == GMT_RECORD_STACK || kind == GMT_RECORD_NAME;
+}
+
+static void watch_row(struct gmt_recovery *recovery, uint32_t kind, const void *row)
+{
+	if (has_ids(kind)) {
+		uint32_t id = *(const uint32_t *)row;
+
+		if (!gmt_map_put(&recovery->ids, id_key(kind, id), 0))
+			recovery->no_memory = true;
+		if (id > recovery->last_ids[kind])
+			recovery->last_ids[kind] = id;
+	} else if (kind == GMT_RECORD_SYNC) {
+		const struct gmt_sync *sync = row;
+
+		recovery->sync_stamp = recovery->last_stamp = sync->stamp;
+		recovery->events = sync->events;
+	}
+}
+
+enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct gmt_block *block, struct gmt_error *error)
+{
+	const struct gmt_record_info *record = gmt_record_info(block->kind);
+	const void *rows;
+
+	recovery->has_process |= block->kind == GMT_RECORD_PROCESS;
+	recovery->has_end |= block->kind == GMT_RECORD_END;
+	if (block->kind == GMT_RECORD_EVENT)
+		recovery->events += block->rows;
+	recovery->blocks_since_sync = block->kind == GMT_RECORD_SYNC ? 0 : recovery->blocks_since_sync + 1;
+	/* One that cannot be decoded is for the reader of the file to say. */
+	if ((has_ids(block->kind) || block->kind == GMT_RECORD_SYNC) &&
+		!gmt_decode_rows(&recovery->decoder, block, &rows, error))
+		for (uint32_t i = 0; i < block->rows; i++)
+			watch_row(recovery, block->kind, (const char *)rows + (size_t)i * record->row_bytes);
+	return recovery->no_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
+}
+
+bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_block *block)
+{
+	struct gmt_error error;
+	const void *rows;
+
+	return !gmt_record_info(block->kind) || !gmt_decode_rows(&recovery->decoder, block, &rows, &error);
+}
+
+void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length)
+{
+	if (!gmt_vec_reserve(&recovery->made, length)) {
+		recovery->no_memory = true;
+		return;
+	}
+	memcpy(recovery->made.items + recovery->made.count, bytes, length);
+	recovery->made.count += length;
+}
+
+/* A row that does not fit into a block is left out: no recorder makes one. */
+void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct gmt_recovery *recovery = context;
+	const struct gmt_record_info *record = gmt_record_info(kind);
+	struct gmt_error error;
+
+	if (gmt_encode_rows(&recovery->encoder, kind, rows, count, &error)) {
+		recovery->no_memory |= error.status == GMT_NO_MEMORY;
+		return;
+	}
+	gmt_recovery_add_bytes(recovery, recovery->encoder.block.items, recovery->encoder.block.count);
+	for (uint32_t i = 0; has_ids(kind) && i < count; i++)
+		watch_row(recovery, kind, (const char *)rows + (size_t)i * record->row_bytes);
+}
+
+/*
+ * The recorder notes an id down before the definition is written: killed in between, it is an id of nothing. So
+ * it counts only where the file or the journal define it. `reserved` is ours: the entry was looked at.
+ */
+static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_depot_kind kind)
+{
+	struct gmt_recovery *recovery = context;
+	struct gmt_depot_entry *entry = gmt_leftover_entry(recovery->leftover, id, kind);
+
+	if (entry && !entry->reserved[0]) {
+		entry->reserved[0] = 1;
+		if (!gmt_recovery_is_defined(recovery, gmt_recovery_record_of(kind), atomic_load(&entry->file_id)))
+			atomic_store(&entry->file_id, 0);
+	}
+	return entry;
+}
+
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
+	const uint8_t **ret_bytes)
+{
+	size_t left = recovery->journal_bytes - *at;
+
+	if (left < sizeof(*ret_entry))
+		return false;
+	memcpy(ret_entry, recovery->journal + *at, sizeof(*ret_entry));
+	left -= sizeof(*ret_entry);
+	*ret_bytes = recovery->journal + *at + sizeof(*ret_entry);
+
+	uint64_t padded = ((uint64_t)ret_entry->length + 7) & ~(uint64_t)7;
+	/* No entry is empty; a block of no bytes would be taken for one that was read. */
+	if (!padded || padded > left)
+		return false;
+	*at += sizeof(*ret_entry) + padded;
+	return true;
+}
+
+/* How far the rings were emptied into the journal, and what it defines. */
+static void look_at_journal(struct gmt_recovery *recovery)
+{
+	struct gmt_journal_position position;
+	struct gmt_journal_entry entry;
+	struct gmt_block block;
+	struct gmt_error error;
+	const uint8_t *bytes;
+
+	recovery->journal = gmt_leftover_journal(recovery->leftover, &recovery->journal_bytes, &recovery->base_stamp);
+	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);) {
+		if (entry.kind != GMT_JOURNAL_POSITION || entry.length != sizeof(position))
+			continue;
+		memcpy(&position, bytes, sizeof(position));
+		if (position.slot < GMT_LEFTOVER_RINGS)
+			recovery->positions[position.slot] = (struct gmt_recovery_position){ position.thread, position.consumed };
+	}
+	recovery->result.is_gap = recovery->base_stamp > recovery->sync_stamp;
+	recovery->to_skip = recovery->result.is_gap ? 0 : recovery->blocks_since_sync;
+	for (size_t at = 0; recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
+		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
+			gmt_recovery_watch(recovery, &block, &error);
+	/* In the file already, all of it. */
+	if (recovery->base_stamp < recovery->sync_stamp)
+		recovery->journal_bytes = 0;
+}
+
+/* Hands on one block of the journal. False at its end. */
+static bool make_from_journal(struct gmt_recovery *recovery)
+{
+	struct gmt_journal_entry entry;
+	struct gmt_block block;
+	struct gmt_error error;
+	const uint8_t *bytes;
+
+	while (gmt_recovery_next_entry(recovery, &recovery->at, &entry, &bytes)) {
+		if (entry.kind != GMT_JOURNAL_BLOCK)
+			continue;
+		if (recovery->to_skip) {
+			recovery->to_skip--;
+			continue;
+		}
+		if (gmt_block_read(bytes, entry.length, &block) != entry.length || !gmt_recovery_is_readable(recovery, &block)) {
+			recovery->damaged_blocks++;
+			continue;
+		}
+		gmt_recovery_add_bytes(recovery, bytes, entry.length);
+		if (block.kind == GMT_RECORD_EVENT)
+			recovery->result.events += block.rows;
+		gmt_recovery_watch(recovery, &block, &error);
+		return true;
+	}
+	return false;
+}
+
+/* New ids go behind all that are known. */
+static void begin_rings(struct gmt_recovery *recovery)
+{
+	recovery->definitions.last_stack = recovery->last_ids[GMT_RECORD_STACK];
+	recovery->definitions.last_frames = recovery->last_ids[GMT_RECORD_FRAMES];
+	recovery->definitions.last_frame = recovery->last_ids[GMT_RECORD_FRAME];
+	recovery->definitions.last_code = recovery->last_ids[GMT_RECORD_CODE];
+	recovery->definitions.last_name = recovery->last_ids[GMT_RECORD_NAME];
+	recovery->events_left = gmt_leftover_allocated_bytes(recovery->leftover) / sizeof(struct gmt_ring_event);
+}
+
+static void make_thread(struct gmt_recovery *recovery, const struct gmt_ring *ring)
+{
+	struct gmt_thread row = {
+		.id = ring->thread,
+		.tid = ring->tid,
+		.name = { ring->thread_name, (uint32_t)strnlen(ring->thread_name, sizeof(ring->thread_name)) },
+	};
+
+	if (!gmt_recovery_is_defined(recovery, GMT_RECORD_THREAD, ring->thread))
+		gmt_recovery_add_rows(recovery, GMT_RECORD_THREAD, &row, 1);
+}
+
+static void make_drop(struct gmt_recovery *recovery, uint32_t thread, const char *reason, uint64_t count)
+{
+	struct gmt_drop row = { .thread = thread, .reason = { reason, (uint32_t)strlen(reason) }, .count = count };
+
+	if (count)
+		gmt_recovery_add_rows(recovery, GMT_RECORD_DROP, &row, 1);
+}
+
+/* Also those that the file has already: the last record of a thread and reason counts. */
+static void make_drops(struct gmt_recovery *recovery, const struct gmt_ring *ring)
+{
+	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
+		uint64_t count = atomic_load(&ring->dropped[drop]);
+
+		if (!count && !recovery->result.is_gap)
+			continue;
+		make_thread(recovery, ring);
+		make_drop(recovery, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count);
+	}
+}
+
+static void make_batch(struct gmt_recovery *recovery, const struct gmt_ring *ring, uint32_t count)
+{
+	make_thread(recovery, ring);
+	for (uint32_t i = 0; i < count; i++) {
+		if (recovery->batch[i].stamp > recovery->last_stamp)
+			recovery->last_stamp = recovery->batch[i].stamp;
+		if (recovery->batch[i].kind < GMT_RING_MARK)
+			gmt_recovery_add_api(recovery, recovery->batch[i].api);
+	}
+	gmt_ring_rows_fill(&recovery->rows, &recovery->definitions, recovery->batch, count, ring->thread);
+	gmt_definitions_flush(&recovery->definitions, gmt_recovery_add_rows, recovery);
+	gmt_ring_rows_write(&recovery->rows, gmt_recovery_add_rows, recovery);
+	recovery->events += recovery->rows.event_count;
+	recovery->result.events += recovery->rows.event_count;
+}
+
+/* Reads the head of the slot's ring. The journal may hold more of the ring than the ring itself says. */
+static bool begin_ring(struct gmt_recovery *recovery)
+{
+	const struct gmt_recovery_position *position = &recovery->positions[recovery->slot];
+	struct gmt_ring *ring = &recovery->ring;
+
+	if (!gmt_leftover_ring(recovery->leftover, recovery->slot, ring))
+		return false;
+
+	uint64_t published = atomic_load(&ring->published), consumed = atomic_load(&ring->consumed);
+	bool is_further = position->thread == ring->thread && position->consumed > consumed && position->consumed <= published;
+
+	recovery->next_event = is_further ? position->consumed : consumed;
+	recovery->slot_begun = true;
+	return true;
+}
+
+/* Makes at most a batch of the ring that is at hand. False when there are no more rings. */
+static bool make_from_rings(struct gmt_recovery *recovery)
+{
+	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
+	const struct gmt_ring *ring = &recovery->ring;
+
+	if (recovery->slot >= header->slots || recovery->slot >= atomic_load(&header->slots_used))
+		return false;
+	if (!recovery->slot_begun && !begin_ring(recovery)) {
+		recovery->slot++;
+		return true;
+	}
+
+	uint64_t left = atomic_load(&ring->published) - recovery->next_event;
+	uint32_t count = left < GMT_RING_ROWS_MAX ? (uint32_t)left : GMT_RING_ROWS_MAX;
+	if (count && count <= recovery->events_left &&
+		gmt_leftover_events(recovery->leftover, recovery->slot, ring, recovery->next_event, count, recovery->batch)) {
+		make_batch(recovery, ring, count);
+		recovery->events_left -= count;
+		recovery->next_event += count;
+		return true;
+	}
+	make_drops(recovery, ring);
+	recovery->slot_begun = false;
+	recovery->slot++;
+	return true;
+}
+
+static void make_losses(struct gmt_recovery *recovery)
+{
+	static const char *const reasons[] = {
+#define GMT_LOSS(name, reason) reason,
+#include "format/losses.def"
+#undef GMT_LOSS
+	};
+	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i])
+			make_drop(recovery, 0, reasons[i], atomic_load(&header->losses[i]));
+}
+
+static void make_note(struct gmt_recovery *recovery, const char *text)
+{
+	struct gmt_note row = { .text = { text, (uint32_t)strlen(text) } };
+
+	gmt_recovery_add_rows(recovery, GMT_RECORD_NOTE, &row, 1);
+}
+
+static void make_end(struct gmt_recovery *recovery)
+{
+	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
+	struct gmt_end row = { .stamp = recovery->last_stamp, .events = recovery->events };
+	char text[256];
+	int why = (int)atomic_load(&header->write_errno);
+
+	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end in order%s%s%s", header->owner.pid,
+		why ? ", and its file could not be written (" : "", why ? strerror(why) : "", why ? ")" : "");
+
+	if (recovery->result.events && length > 0 && (size_t)length < sizeof(text))
+		snprintf(text + length, sizeof(text) - (size_t)length, "; its last %" PRIu64
+			" events come from the recorder's memory", recovery->result.events);
+	make_note(recovery, text);
+	if (recovery->damaged_blocks) {
+		snprintf(text, sizeof(text), "the recorder's memory was written over: %" PRIu64
+			" of its blocks cannot be read, and are left out", recovery->damaged_blocks);
+		make_note(recovery, text);
+	}
+	if (recovery->result.is_gap)
+		make_note(recovery, "a part of the file before those was lost: there is no telling how many events it had");
+	else
+		gmt_recovery_add_rows(recovery, GMT_RECORD_END, &row, 1);
+}
+
+/* Makes some blocks, or none; false at the end. */
+static bool make_some(struct gmt_recovery *recovery)
+{
+	bool is_over = true;
+
+	switch (recovery->phase) {
+	case GMT_RECOVER_BEGINNING:
+		recovery->result.was_whole = recovery->has_end;
+		if (recovery->has_end) {
+			recovery->phase = GMT_RECOVER_DONE;
+			return false;
+		}
+		look_at_journal(recovery);
+		gmt_recovery_add_beginning(recovery);
+		break;
+	case GMT_RECOVER_LOST:
+		is_over = !recovery->result.is_gap || !gmt_recovery_add_lost(recovery);
+		break;
+	case GMT_RECOVER_JOURNAL:
+		is_over = !make_from_journal(recovery);
+		if (is_over)
+			begin_rings(recovery);
+		break;
+	case GMT_RECOVER_RINGS:
+		is_over = !make_from_rings(recovery);
+		break;
+	case GMT_RECOVER_LOSSES:
+		make_losses(recovery);
+		break;
+	case GMT_RECOVER_END:
+		make_end(recovery);
+		break;
+	case GMT_RECOVER_DONE:
+		return false;
+	}
+	recovery->phase += is_over;
+	return true;
+}
+
+enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_block *ret_block, struct gmt_error *error)
+{
+	while (recovery->handed == recovery->made.count && !recovery->no_memory) {
+		recovery->handed = recovery->made.count = 0;
+		if (!make_some(recovery))
+			return GMT_END;
+	}
+	if (recovery->no_memory)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+
+	size_t length = gmt_block_read(recovery->made.items + recovery->handed, recovery->made.count - recovery->handed,
+		ret_block);
+	recovery->handed += length;
+	return length ? GMT_OK : GMT_END;
+}
+
+struct gmt_source_recovered gmt_recovery_result(const struct gmt_recovery *recovery)
+{
+	return recovery->result;
+}
+
+struct gmt_recovery *gmt_recovery_new(struct gmt_leftover *leftover)
+{
+	struct gmt_recovery *recovery = gmt_pages_grow(NULL, 0, sizeof(*recovery));
+
+	if (!recovery)
+		return NULL;
+	recovery->leftover = leftover;
+	recovery->definitions.find = find_entry;
+	recovery->definitions.depot = recovery;
+	return recovery;
+}
+
+void gmt_recovery_free(struct gmt_recovery *recovery)
+{
+	if (!recovery)
+		return;
+	gmt_map_fini(&recovery->ids);
+	gmt_map_fini(&recovery->api_ids);
+	gmt_vec_fini(&recovery->apis);
+	gmt_vec_fini(&recovery->made);
+	gmt_decoder_fini(&recovery->decoder);
+	gmt_decoder_fini(&recovery->preamble_decoder);
+	gmt_encoder_fini(&recovery->encoder);
+	gmt_definitions_fini(&recovery->definitions);
+	gmt_pages_free(recovery, sizeof(*recovery));
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "containers/arena.h"
+#include "base/pages.h"
+#include "containers/vec.h"
+#include "format/format.h"
+#include "format/encoding/inflate.h"
+#include "format/encoding/little_endian.h"
+#include "source/recovery.h"
+
+enum { IN_BYTES = 64 << 10 };
+
+struct gmt_source {
+	int fd;
+	bool is_part;        /* the descriptor is the caller's */
+	uint64_t part_bytes;
+	bool in_member;      /* inside a gzip member, not between two */
+	bool is_cut;         /* it ended inside a member */
+	bool failed;         /* a read or inflate error: nothing more can come */
+	struct gmt_recovery *recovery; /* NULL: the file is all there is */
+	bool file_is_over;   /* its blocks have all been handed out */
+	struct gmt_source_progress progress;
+	const struct gmt_members *members; /* NULL: all are read */
+	size_t next_member;                /* of those that begin at or behind where the last one did */
+	const struct gmt_inflater *inflater;
+	void *inflating;     /* its state, in the arena */
+	struct gmt_inflate_bytes bytes; /* of `in`, and of what is asked for */
+	struct gmt_arena memory;
+	GMT_VEC(uint8_t) payload;
+	const char *path;    /* the copy behind this structure's own fields */
+	char failure[160];   /* why `failed` */
+	uint8_t in[IN_BYTES];
+	char path_copy[4096];
+};
+
+static void fail(struct gmt_source *source, const char *why)
+{
+	source->failed = true;
+	strncpy(source->failure, why, sizeof(source->failure) - 1);
+}
+
+/* Reads more of the file; false at its end or on an error. */
+static bool fill_input(struct gmt_source *source)
+{
+	uint64_t left = source->part_bytes - source->progress.read_bytes; /* of a part */
+	ssize_t got;
+
+	do
+		got = source->is_part
+			? pread(source->fd, source->in, left < IN_BYTES ? left : IN_BYTES, (off_t)source->progress.read_bytes)
+			: read(source->fd, source->in, IN_BYTES);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		fail(source, strerror(errno));
+		return false;
+	}
+	if (!got)
+		return false;
+	source->progress.read_bytes += (uint64_t)got;
+	source->bytes.in = source->in;
+	source->bytes.in_bytes = (size_t)got;
+	return true;
+}
+
+/* Goes on behind members that are not wanted, where one begins. */
+static void leave_out(struct gmt_source *source)
+{
+	const struct gmt_members *members = source->members;
+	uint64_t at = source->progress.read_bytes - source->bytes.in_bytes, end = at;
+
+	for (; members && source->next_member < members->count; source->next_member++) {
+		const struct gmt_member *member = &members->items[source->next_member];
+
+		if (member->begin > end || (member->begin == end && !member->is_left_out))
+			break;
+		if (member->begin == end)
+			end = member->end;
+	}
+	if (end == at || (!source->is_part && lseek(source->fd, (off_t)end, SEEK_SET) < 0))
+		return;
+	source->progress.read_bytes = end;
+	source->bytes.in_bytes = 0;
+}
+
+void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *members)
+{
+	source->members = members;
+}
+
+/* Several gzip members behind each other are one stream, as gzip itself reads them. */
+static bool begin_member(struct gmt_source *source)
+{
+	if (source->is_cut)
+		return false;
+	leave_out(source);
+	if (!source->bytes.in_bytes && !fill_input(source))
+		return false;
+	source->inflater->begin(source->inflating);
+	source->in_member = true;
+	return true;
+}
+
+/*
+ * The file ended inside a member. An inflater that looks at several symbols at a time keeps the last ones back for want of
+ * bits behind them: so it gets some. What it makes of those means nothing, and does no harm: from here on, a block
+ * counts whose checksum is right, and all else is what was cut.
+ */
+static void end_input(struct gmt_source *source)
+{
+	static const uint8_t nothing[8];
+
+	source->is_cut = true;
+	source->bytes.in = nothing;
+	source->bytes.in_bytes = sizeof(nothing);
+}
+
+/* Inflates up to `length` bytes to `to`; fewer at the end of the file or of what is whole. */
+static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length)
+{
+	struct gmt_inflate_bytes *bytes = &source->bytes;
+
+	bytes->out = to;
+	bytes->out_bytes = length;
+	while (bytes->out_bytes && !source->failed) {
+		if (!source->in_member && !begin_member(source))
+			break;
+		/* Without input too: there may be something left of what it took before. */
+		switch (source->inflater->run(source->inflating, bytes)) {
+		case GMT_INFLATE_ENDED:
+			source->in_member = false;
+			break;
+		case GMT_INFLATE_DAMAGED:
+			fail(source, "its compressed data is damaged");
+			break;
+		default:
+			if (!bytes->out_bytes || bytes->in_bytes)
+				break;
+			if (source->is_cut)
+				return length - bytes->out_bytes;
+			if (!fill_input(source) && !source->failed)
+				end_input(source);
+		}
+	}
+	return length - bytes->out_bytes;
+}
+
+static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *error)
+{
+	struct stat about;
+
+	if (source->fd < 0)
+		source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
+	if (source->fd < 0)
+		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
+	if (fstat(source->fd, &about))
+		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
+	if (S_ISDIR(about.st_mode))
+		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a snapshot", source->path);
+	if (S_ISREG(about.st_mode) && !about.st_size)
+		return gmt_error_set(error, GMT_FORMAT,
+			"%s: is empty: the recording ended before anything was written", source->path);
+	source->progress.file_bytes = (uint64_t)about.st_size;
+	return GMT_OK;
+}
+
+static enum gmt_status check_header(struct gmt_source *source, struct gmt_error *error)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	bool is_all, is_ours, is_whole;
+
+	if (!fill_input(source))
+		return gmt_error_set(error, GMT_FORMAT, "%s: %s", source->path,
+			source->failed ? source->failure : "is empty");
+	if (source->bytes.in_bytes < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
+		return gmt_error_set(error, GMT_FORMAT,
+			"%s: is not a gzip file, so not a gpumemtrace snapshot",
+			source->path);
+	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
+	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
+	is_whole = is_all && gmt_get_u32(header + 16) == source->inflater->checksum(0, header, 16);
+	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
+		return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read: %s", source->path,
+			source->failed && !source->is_cut ? source->failure : "it is cut within its first bytes");
+	if (!is_ours)
+		return gmt_error_set(error, GMT_FORMAT,
+			"%s: is gzip, but not a gpumemtrace snapshot", source->path);
+	if (!is_whole)
+		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
+	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR || (gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
+		return gmt_error_set(error, GMT_VERSION,
+			"%s: is format %u.%u (features %#x), newer than this gpumemtrace reads (%d.x): "
+			"use the newer program",
+			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10), gmt_get_u32(header + 12),
+			GMT_FORMAT_MAJOR);
+	return GMT_OK;
+}
+
+/* All but the file and what belongs to it. */
+static enum gmt_status make(const struct gmt_inflater *inflater, const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error)
+{
+	struct gmt_source *source;
+
+	*ret_source = NULL;
+	if (path && strlen(path) >= sizeof(source->path_copy))
+		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
+	source = gmt_pages_grow(NULL, 0, sizeof(*source));
+	if (!source)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	source->path = strcpy(source->path_copy, path ? path : "");
+	source->fd = -1;
+	source->in_member = true;
+	source->inflater = inflater;
+	source->inflating = inflater->open(&source->memory);
+	if (!source->inflating) {
+		gmt_source_close(source);
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	}
+	inflater->begin(source->inflating);
+	*ret_source = source;
+	return GMT_OK;
+}
+
+enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error)
+{
+	struct gmt_source *source;
+	enum gmt_status status = make(&gmt_inflater_zlib, path, &source, error);
+
+	*ret_source = NULL;
+	if (status)
+		return status;
+	source->is_part = true;
+	source->fd = fd;
+	source->part_bytes = source->progress.file_bytes = end_bytes;
+	status = check_header(source, error);
+	if (status)
+		gmt_source_close(source);
+	else
+		*ret_source = source;
+	return status;
+}
+
+/* The file, to its first block. */
+static enum gmt_status begin(struct gmt_source *source, const char *path, struct gmt_error *error)
+{
+	enum gmt_status status;
+
+	if (!path) {
+		source->file_is_over = true;
+		return GMT_OK;
+	}
+	status = open_file(source, error);
+	if (!status)
+		status = check_header(source, error);
+	/* A recorder that was killed in its first second may have written nothing at all. */
+	if (source->recovery && (status == GMT_FORMAT || status == GMT_NO_FILE)) {
+		source->file_is_over = true;
+		return GMT_OK;
+	}
+	return status;
+}
+
+enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
+	struct gmt_source **ret_source, struct gmt_error *error)
+{
+	return gmt_source_open_file(inflater, -1, path, leftover, ret_source, error);
+}
+
+enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
+	struct gmt_leftover *leftover, struct gmt_source **ret_source, struct gmt_error *error)
+{
+	struct gmt_source *source;
+	enum gmt_status status = make(inflater, path, &source, error);
+
+	*ret_source = NULL;
+	if (status)
+		return status;
+	/* The copy shares its position with the caller's descriptor. */
+	if (fd >= 0 && ((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
+		gmt_error_set(error, GMT_NO_FILE, "%s: %s", path, strerror(errno));
+		gmt_source_close(source);
+		return GMT_NO_FILE;
+	}
+	source->recovery = leftover ? gmt_recovery_new(leftover) : NULL;
+	if (leftover && !source->recovery)
+		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	else
+		status = begin(source, path, error);
+	if (status) {
+		gmt_source_close(source);
+		return status;
+	}
+	*ret_source = source;
+	return GMT_OK;
+}
+
+bool gmt_source_is_hardly_begun(int fd)
+{
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	struct gmt_source *source;
+	struct stat about;
+	size_t got;
+	bool is_begun;
+
+	if (fstat(fd, &about) || !S_ISREG(about.st_mode))
+		return false;
+	if (!about.st_size)
+		return true;
+	if (make(&gmt_inflater_zlib, NULL, &source, NULL))
+		return false;
+	source->fd = fd;
+	source->is_part = true;
+	source->part_bytes = (uint64_t)about.st_size;
+	is_begun = fill_input(source) && source->in[0] == 0x1f && (source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
+	got = is_begun ? inflate_some(source, header, sizeof(header)) : 0;
+	is_begun = is_begun && got < sizeof(header) && source->is_cut &&
+		!memcmp(header, GMT_FORMAT_MAGIC, got < 8 ? got : 8);
+	gmt_source_close(source);
+	return is_begun;
+}
+
+bool gmt_source_is_cut(const struct gmt_source *source)
+{
+	return source->is_cut;
+}
+
+#define CUT "it ends in the middle: the process was killed, or the file was cut"
+
+static enum gmt_status damaged(const struct gmt_source *source, const char *what, struct gmt_error *error)
+{
+	return gmt_error_set(error, GMT_DAMAGED, "%s", source->is_cut ? CUT : source->failed ? source->failure : what);
+}
+
+/* Into source->payload, as far as it is there: a few bytes that promise much cost no memory. */
+static enum gmt_status read_payload(struct gmt_source *source, size_t length, struct gmt_error *error)
+{
+	size_t got, want;
+
+	source->payload.count = 0;
+	do {
+		size_t done = source->payload.count;
+
+		want = done < IN_BYTES ? IN_BYTES : done;
+		if (want > length - done)
+			want = length - done;
+		if (!gmt_vec_reserve(&source->payload, want + 1))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		got = inflate_some(source, source->payload.items + done, want);
+		source->payload.count += got;
+	} while (got == want && source->payload.count < length);
+	return got == want ? GMT_OK : damaged(source, CUT, error);
+}
+
+static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block *ret_block, struct gmt_error *error)
+{
+	uint8_t header[GMT_BLOCK_HEADER_BYTES];
+	size_t got = inflate_some(source, header, sizeof(header));
+
+	if (!got && !source->failed && !source->in_member && !source->is_cut)
+		return GMT_END;
+	if (got < sizeof(header))
+		return damaged(source, CUT, error);
+
+	struct gmt_block block;
+	if (!gmt_block_read_header(header, &block))
+		return damaged(source, "a block in it has an impossible size", error);
+
+	enum gmt_status status = read_payload(source, block.size_bytes, error);
+	if (status)
+		return status;
+	block.payload = source->payload.items;
+	if (!gmt_block_is_whole(header, &block, source->inflater->checksum))
+		return damaged(source, "a block in it has a wrong checksum", error);
+	*ret_block = block;
+	return GMT_OK;
+}
+
+enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
+	struct gmt_error *error)
+{
+	enum gmt_status status;
+
+	if (!source->recovery)
+		return next_of_file(source, ret_block, error);
+	if (!source->file_is_over) {
+		status = next_of_file(source, ret_block, error);
+		if (!status)
+			return gmt_recovery_watch(source->recovery, ret_block, error);
+		if (status != GMT_END && status != GMT_DAMAGED)
+			return status;
+		source->file_is_over = true;
+	}
+	return gmt_recovery_next(source->recovery, ret_block, error);
+}
+
+struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source)
+{
+	return source->recovery ? gmt_recovery_result(source->recovery) : (struct gmt_source_recovered){ 0 };
+}
+
+struct gmt_source_progress gmt_source_progress(const struct gmt_source *source)
+{
+	return source->progress;
+}
+
+void gmt_source_close(struct gmt_source *source)
+{
+	if (!source)
+		return;
+	if (source->fd >= 0 && !source->is_part)
+		close(source->fd);
+	gmt_recovery_free(source->recovery);
+	gmt_arena_fini(&source->memory);
+	gmt_vec_fini(&source->payload);
+	gmt_pages_free(source, sizeof(*source));
+}

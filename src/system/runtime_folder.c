@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#include "system/runtime_folder.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool gmt_runtime_is_own(const char *path)
+{
+	struct stat about;
+
+	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+		(about.st_mode & 077) == 0;
+}
+
+bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make, char *ret_path, size_t path_bytes)
+{
+	int length;
+
+	if (place == GMT_RUNTIME_XDG && (!xdg || xdg[0] != '/'))
+		return false;
+	if (place == GMT_RUNTIME_XDG)
+		length = snprintf(ret_path, path_bytes, "%s/gpumemtrace", xdg);
+	else
+		length = snprintf(ret_path, path_bytes, "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
+	if (length < 0 || (size_t)length >= path_bytes)
+		return false;
+	/* Whatever the umask is. */
+	if (make && !mkdir(ret_path, 0700))
+		chmod(ret_path, 0700);
+	return gmt_runtime_is_own(ret_path);
+}

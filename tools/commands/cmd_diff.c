@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "render/diff.h"
+#include "tools/options/command.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/newer.h"
+#include "tools/output/output.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/symbols.h"
+#include "tools/pipeline/work.h"
+
+struct diff_options {
+	bool json, strict, exit_code, no_symbol_cache, force;
+	uint64_t limit, frames;
+	int by, sort, color;
+	const char *threshold, *output;
+	struct gmt_option_texts symbol_paths;
+};
+
+enum { EXIT_DIFFERENT = 1 };
+
+#define AT(field) offsetof(struct diff_options, field)
+const struct gmt_option_row gmt_table_diff[] = {
+	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part", AT(by),
+	  "compare by the function of your own line (default), by whole stack, by the line itself, or by what else the blocks have in common" },
+	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", AT(sort),
+	  "compare what was held at the peak (default), at the end, or asked for in all" },
+	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", AT(threshold),
+	  "hide what differs by less: 512, 64K, 1MiB; one line says how much is hidden" },
+	{ "exit-code", 0, GMT_OPTION_FLAG, NULL, AT(exit_code),
+	  "exit with 1 when something differs by the threshold or more" },
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "rows of each list (default: 20; JSON: all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
+	  "lines of stack below each row (default: 6 by stack, else none)" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with every row" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when a recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ 0 },
+};
+#undef AT
+
+/* What is made from one recording. */
+struct side {
+	struct gmt_snapshot *snapshot;
+	struct gmt_traces traces;
+	struct gmt_timeline timeline;
+	struct gmt_history history;
+	bool has_history; /* by category */
+	struct gmt_replay replay;
+	struct gmt_sites sites;
+	struct gmt_caveats caveats;
+};
+
+static void free_side(struct side *side)
+{
+	gmt_caveats_fini(&side->caveats);
+	gmt_sites_fini(&side->sites);
+	gmt_replay_fini(&side->replay);
+	gmt_history_fini(&side->history);
+	gmt_timeline_fini(&side->timeline);
+	gmt_traces_fini(&side->traces);
+	gmt_snapshot_free(side->snapshot);
+}
+
+/* Categories look at what became of blocks. */
+static enum gmt_status add_history(struct side *side, struct gmt_replay_options *replay, struct gmt_error *error)
+{
+	enum gmt_status status = gmt_timeline_init(&side->timeline, side->snapshot, &side->traces, error);
+
+	if (!status)
+		status = gmt_history_init(&side->history, side->snapshot, &side->traces, &side->timeline, GMT_REPLAY_TO_END, error);
+	replay->observers = &side->history.observer;
+	replay->observer_count = 1;
+	return status;
+}
+
+/* Returns the exit code; 0 when the side is made. */
+static int make_side(struct side *side, const char *path, const struct diff_options *options,
+	struct gmt_symbols_cache *symbols_cache)
+{
+	struct gmt_traces_options traces = {
+		.symbol_directories = options->symbol_paths.items,
+		.symbol_directory_count = options->symbol_paths.count,
+		.symbols_cache = symbols_cache,
+	};
+	struct gmt_replay_options replay = { .until_ns = GMT_REPLAY_TO_END };
+	struct gmt_error error = { 0 };
+	int code = gmt_input_load(path, &side->snapshot);
+
+	if (code)
+		return code;
+	side->has_history = options->by == GMT_DIFF_BY_CATEGORY;
+	if (gmt_traces_init(&side->traces, side->snapshot, &traces, &error) ||
+		(side->has_history && add_history(side, &replay, &error)) ||
+		gmt_replay_init(&side->replay, side->snapshot, &side->traces, &replay, &error) ||
+		gmt_sites_init(&side->sites, &side->replay, &side->traces, &error) ||
+		gmt_caveats_init(&side->caveats, side->snapshot, &side->replay, &side->traces, &error))
+		return gmt_say_failure(&error);
+	return 0;
+}
+
+static struct gmt_diff_side borrow(const struct side *side)
+{
+	return (struct gmt_diff_side){
+		side->snapshot, &side->traces, &side->replay, &side->sites, &side->caveats,
+		side->has_history ? &side->history : NULL,
+	};
+}
+
+static enum gmt_status render(const struct gmt_diff *diff, const struct diff_options *options, FILE *file,
+	struct gmt_error *error)
+{
+	struct gmt_diff_style style = {
+		.limit = options->limit,
+		.frames = options->frames != UINT64_MAX ? options->frames :
+			options->by == GMT_DIFF_BY_STACK ? 6 : 0,
+		.color = gmt_output_color(file, (enum gmt_color)options->color),
+	};
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = 5 };
+
+	if (!options->json)
+		return gmt_diff_text(diff, &style, file) ? GMT_OK :
+			gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	gmt_diff_json(diff, &style, &json);
+	fputc('\n', file);
+	return GMT_OK;
+}
+
+/* Returns the exit code. */
+static int compare(const struct side *sides, const struct diff_options *options, uint64_t threshold,
+	struct gmt_output *output)
+{
+	static const enum gmt_sites_key keys[] = { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
+	struct gmt_diff_options how = {
+		.by = (enum gmt_diff_by)options->by, .key = keys[options->sort], .threshold_bytes = threshold,
+	};
+	struct gmt_diff_side base = borrow(&sides[GMT_DIFF_BASE]), now = borrow(&sides[GMT_DIFF_NEW]);
+	struct gmt_diff diff = { 0 };
+	struct gmt_error error = { 0 };
+	int code = 0;
+
+	if (gmt_diff_init(&diff, &base, &now, &how, &error))
+		return gmt_say_failure(&error);
+
+	if (render(&diff, options, gmt_output_file(output), &error))
+		code = gmt_say_failure(&error);
+	else if (options->strict && !(gmt_snapshot_complete(base.snapshot) && gmt_snapshot_complete(now.snapshot)))
+		code = GMT_EXIT_INCOMPLETE;
+	else if (options->exit_code && diff.differs)
+		code = EXIT_DIFFERENT;
+	gmt_diff_fini(&diff);
+	return code;
+}
+
+static bool is_one_file(const char *left, const char *right)
+{
+	struct stat a, b;
+
+	return stat(left, &a) == 0 && stat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int check(const struct diff_options *options, int argc, char **argv, uint64_t *ret_threshold)
+{
+	if (argc != GMT_DIFF_SIDES) {
+		gmt_say_error("diff: it takes two recordings, the base and the new one; these are %d", argc);
+		gmt_say_hint("gpumemtrace diff before.gmt.gz after.gmt.gz");
+		return GMT_EXIT_USAGE;
+	}
+	if (options->threshold && !gmt_text_parse_size(options->threshold, ret_threshold)) {
+		gmt_say_error("diff: --threshold cannot be `%s`: it takes a size, as 512, 64K or 1MiB",
+			options->threshold);
+		return GMT_EXIT_USAGE;
+	}
+	if (is_one_file(argv[GMT_DIFF_BASE], argv[GMT_DIFF_NEW])) {
+		gmt_say_error("diff: %s and %s are one file: there is nothing to compare", argv[GMT_DIFF_BASE],
+			argv[GMT_DIFF_NEW]);
+		return GMT_EXIT_USAGE;
+	}
+	return 0;
+}
+
+int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
+{
+	struct diff_options options = { .limit = UINT64_MAX, .frames = UINT64_MAX };
+	struct side sides[GMT_DIFF_SIDES] = { 0 };
+	struct gmt_output *output = NULL;
+	uint64_t threshold = 0;
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	code = check(&options, argc, argv, &threshold);
+	if (!code) {
+		const struct gmt_output_rules rules = {
+			.inputs = { { (const char *const *)argv, GMT_DIFF_SIDES } }, .force = options.force,
+		};
+
+		gmt_newer_say(argv, GMT_DIFF_SIDES);
+		output = gmt_output_open(options.output, &rules);
+		code = output ? 0 : GMT_EXIT_UNREADABLE;
+	}
+
+	struct gmt_symbols_cache *symbols_cache = code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
+	for (int side = 0; !code && side < GMT_DIFF_SIDES; side++)
+		code = make_side(&sides[side], argv[side], &options, symbols_cache);
+	gmt_symbols_cache_close(symbols_cache);
+	if (!code)
+		code = compare(sides, &options, threshold, output);
+	for (int side = 0; side < GMT_DIFF_SIDES; side++)
+		free_side(&sides[side]);
+	gmt_work_say("diff");
+	/* What ended with an error may be a part. */
+	if (code && code != EXIT_DIFFERENT && code != GMT_EXIT_INCOMPLETE) {
+		gmt_output_discard(output);
+		return code;
+	}
+	return gmt_output_close(output, code);
+}

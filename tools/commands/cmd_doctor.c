@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/options/command.h"
+#include "tools/doctor/doctor.h"
+#include "tools/output/output.h"
+
+struct doctor_options {
+	bool run, json;
+	int color;
+};
+
+#define AT(field) offsetof(struct doctor_options, field)
+const struct gmt_option_row gmt_table_doctor[] = {
+	{ "run", 0, GMT_OPTION_FLAG, NULL, AT(run),
+	  "run the command too, recorded into a folder that is removed again, and say what was recorded" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ 0 },
+};
+#undef AT
+
+enum {
+	CANNOT_BE_RECORDED = 1,
+	CHECKS = 0
+#define GMT_CHECK(section, id, question, remedy) + 1
+#include "tools/doctor/doctor_checks.def"
+#undef GMT_CHECK
+};
+
+static void (*const checks[])(const struct gmt_doctor *doctor, struct gmt_finding *finding) = {
+#define GMT_CHECK(section, id, question, remedy) gmt_doctor_##id,
+#include "tools/doctor/doctor_checks.def"
+#undef GMT_CHECK
+};
+
+void gmt_find(struct gmt_finding *finding, enum gmt_verdict verdict, const char *format, ...)
+{
+	va_list arguments;
+
+	finding->verdict = verdict;
+	va_start(arguments, format);
+	vsnprintf(finding->text, sizeof(finding->text), format, arguments);
+	va_end(arguments);
+}
+
+void gmt_advise(struct gmt_finding *finding, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(finding->remedy, sizeof(finding->remedy), format, arguments);
+	va_end(arguments);
+}
+
+int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)
+{
+	static struct gmt_doctor doctor;
+	static struct gmt_finding findings[CHECKS];
+	struct gmt_doctor_result result = { .doctor = &doctor, .findings = findings };
+	struct doctor_options options = { 0 };
+	const char *probe = getenv(GMT_DOCTOR_PROBE);
+
+	if (probe)
+		return gmt_doctor_probe(probe);
+
+	int code = gmt_options_parse(command, &options, true, &argc, argv);
+	if (code >= 0)
+		return code;
+	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
+	argv[argc] = NULL;
+	doctor.command = argc ? argv : NULL;
+	doctor.run = options.run;
+
+	gmt_doctor_gather_recorder(&doctor);
+	gmt_doctor_gather_command(&doctor);
+	gmt_doctor_gather_python(&doctor);
+	gmt_doctor_gather_driver(&doctor);
+	for (size_t i = 0; i < CHECKS; i++) {
+		checks[i](&doctor, &findings[i]);
+		result.counts[findings[i].verdict]++;
+	}
+	result.can_be_recorded = !result.counts[GMT_VERDICT_PROBLEM];
+	if (options.json)
+		gmt_doctor_json(&result, stdout);
+	else
+		gmt_doctor_text(&result, stdout, gmt_output_color(stdout, (enum gmt_color)options.color));
+	return result.can_be_recorded ? 0 : CANNOT_BE_RECORDED;
+}

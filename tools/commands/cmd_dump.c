@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "render/dump.h"
+#include "tools/options/command.h"
+#include "tools/pipeline/dump_choice.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/newer.h"
+#include "tools/output/message.h"
+#include "base/suggest.h"
+#include "format/encoding/decode.h"
+#include "source/source.h"
+
+struct dump_options {
+	bool json, strict;
+	struct gmt_option_texts records;
+	struct gmt_dump_choice choice;
+};
+
+#define AT(field) offsetof(struct dump_options, field)
+const struct gmt_option_row gmt_table_dump[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
+	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records), "only records of this kind; may be repeated" },
+	{ "from", 0, GMT_OPTION_NUMBER, "NS", AT(choice.from),
+	  "leave out what was before this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until), "leave out what was after this moment" },
+	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device), "leave out what is of another device or of the host" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the file is cut or damaged" },
+	{ 0 },
+};
+#undef AT
+
+static bool is_record(const char *name)
+{
+	for (uint32_t number = 0; number < gmt_record_end(); number++) {
+		const struct gmt_record_info *record = gmt_record_info(number);
+
+		if (record && strcmp(name, record->name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int unknown_record(const char *name)
+{
+	struct gmt_suggestion suggestion = { 0 };
+
+	for (uint32_t number = 0; number < gmt_record_end(); number++)
+		if (gmt_record_info(number))
+			gmt_suggest(&suggestion, name, gmt_record_info(number)->name);
+	gmt_say_error("dump: unknown record `%s`%s%s%s", name, suggestion.best ? "; did you mean `" : "",
+		suggestion.best ? suggestion.best : "", suggestion.best ? "`?" : "");
+	return GMT_EXIT_USAGE;
+}
+
+static bool is_wanted(const struct dump_options *options, const struct gmt_record_info *record)
+{
+	for (size_t i = 0; i < options->records.count; i++)
+		if (strcmp(options->records.items[i], record->name) == 0)
+			return true;
+	return !options->records.count;
+}
+
+static uint64_t wanted_kinds(const struct dump_options *options)
+{
+	uint64_t kinds = 0;
+
+	for (uint32_t number = 0; number < gmt_record_end(); number++)
+		if (gmt_record_info(number) && is_wanted(options, gmt_record_info(number)))
+			kinds |= gmt_member_bit(number);
+	return kinds;
+}
+
+static enum gmt_status dump_block(const struct dump_options *options, struct gmt_decoder *decoder,
+	const struct gmt_block *block, struct gmt_error *error)
+{
+	const struct gmt_record_info *record = gmt_record_info(block->kind);
+	const void *rows;
+	enum gmt_status status;
+
+	if (!record || !is_wanted(options, record) || !gmt_dump_choice_may_be_in(&options->choice, block, record))
+		return GMT_OK;
+	status = gmt_decode_rows(decoder, block, &rows, error);
+	for (uint32_t i = 0; !status && i < block->rows; i++) {
+		const char *row = (const char *)rows + (size_t)i * record->row_bytes;
+
+		if (!gmt_dump_choice_wants(&options->choice, record, row))
+			continue;
+		if (options->json)
+			gmt_dump_json(stdout, record, row);
+		else
+			gmt_dump_text(stdout, record, row);
+	}
+	return status;
+}
+
+static int dump_file(const char *path, const struct dump_options *options)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_error error = { 0 };
+	struct gmt_source *source;
+	struct gmt_block block;
+	uint32_t recording_pid;
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, &recording_pid);
+	enum gmt_status status = gmt_source_open_with(path, leftover, &source, &error);
+	uint64_t blocks = 0;
+
+	if (status) {
+		gmt_leftover_close(leftover);
+		return gmt_say_failure(&error);
+	}
+	if (!leftover)
+		gmt_source_leave_out(source, &options->choice.members);
+	/* A reader of stdout that went away ends the work. */
+	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
+		status = dump_block(options, &decoder, &block, &error);
+		if (status)
+			break;
+		blocks++;
+	}
+	bool is_in_progress = recording_pid && gmt_source_is_cut(source);
+
+	gmt_decoder_fini(&decoder);
+	gmt_source_close(source);
+	gmt_leftover_close(leftover);
+	if (!status || (status == GMT_END && blocks))
+		return 0;
+	if (status == GMT_END || (status == GMT_DAMAGED && !blocks)) {
+		gmt_say_error("%s: nothing in it can be read: %s", path,
+			status == GMT_END ? "it holds no recording" : error.text);
+		return gmt_status_exit_code(GMT_FORMAT);
+	}
+	if (status != GMT_DAMAGED)
+		return gmt_say_failure(&error);
+	if (is_in_progress)
+		gmt_say_hint("%s: in progress: process %u still records; all that the file has so far was printed", path, recording_pid);
+	else
+		gmt_say_warning("%s: %s; all before that was printed", path, error.text);
+	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
+}
+
+int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
+{
+	struct dump_options options = { .choice = { .from = UINT64_MAX, .until = UINT64_MAX, .device = UINT64_MAX } };
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (argc != 1) {
+		gmt_say_error(argc ? "dump: one file at a time" : "dump: which file?");
+		return GMT_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < options.records.count; i++)
+		if (!is_record(options.records.items[i]))
+			return unknown_record(options.records.items[i]);
+	gmt_newer_say(argv, 1);
+	options.choice.kinds = wanted_kinds(&options);
+	options.choice.needs_all = options.strict;
+	code = gmt_dump_choice_init(&options.choice, argv[0]);
+	if (!code)
+		code = dump_file(argv[0], &options);
+	gmt_dump_choice_fini(&options.choice);
+	return code;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/budget.h"
+#include "base/text.h"
+#include "compaction/compact.h"
+#include "tools/options/command.h"
+#include "tools/pipeline/compact_calls.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/newer.h"
+#include "tools/output/output.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/work.h"
+#include "format/encoding/decode.h"
+#include "format/encoding/encode.h"
+#include "format/file/sink.h"
+#include "source/source.h"
+
+enum { SLICE = 65536, LEVEL = 6, MOST_END_EVENTS = 65536 };
+
+struct fold_options {
+	const char *output;
+	bool force;
+	uint64_t events, seconds, steps, sites;
+};
+
+#define AT(field) offsetof(struct fold_options, field)
+const struct gmt_option_row gmt_table_fold[] = {
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the smaller recording here" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events as they are" },
+	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds" },
+	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps" },
+	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", AT(sites), "put sites beyond the first N together, without a stack" },
+	{ 0 },
+};
+#undef AT
+
+/* The output while it is written. */
+struct output {
+	struct gmt_encoder encoder;
+	struct gmt_sink *sink;
+	struct gmt_error error;
+};
+
+static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct output *output = user;
+
+	return !gmt_encode_rows(&output->encoder, kind, rows, count, &output->error) &&
+		!gmt_sink_push(output->sink, output->encoder.block.items, output->encoder.block.count, &output->error);
+}
+
+/* Called for each block that can be read; false ends it. */
+typedef bool take_rows(void *user, uint32_t kind, const void *rows, uint32_t count);
+
+/* GMT_OK when all was read, or all up to damage, which is said when `says`. */
+static enum gmt_status read_all(const char *path, take_rows *take, void *user, bool says, struct gmt_error *error)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_source *source;
+	struct gmt_block block;
+	const void *rows;
+	uint64_t blocks = 0;
+	enum gmt_status status = gmt_source_open(path, &source, error);
+
+	gmt_budget_begin();
+	if (status)
+		return status;
+	while (!(status = gmt_source_next(source, &block, error))) {
+		gmt_budget_add(block.size_bytes);
+		/* What this version does not know cannot be summed up. */
+		if (!gmt_record_info(block.kind))
+			continue;
+		status = gmt_decode_rows(&decoder, &block, &rows, error);
+		if (status || !take(user, block.kind, rows, block.rows))
+			break;
+		blocks++;
+	}
+	gmt_decoder_fini(&decoder);
+	gmt_source_close(source);
+	if (status == GMT_END || status == GMT_DAMAGED) {
+		if (!blocks)
+			return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read", path);
+		if (status == GMT_DAMAGED && says)
+			gmt_say_warning("%s: %s; what is behind that is left out", path, error->text);
+		return GMT_OK;
+	}
+	return status;
+}
+
+static bool plan_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	gmt_fold_plan_rows(user, kind, rows, count);
+	return true;
+}
+
+static bool fold_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct gmt_folder *folder = user;
+
+	gmt_fold_rows(folder, kind, rows, count);
+	while (gmt_fold_work(folder, SLICE))
+		;
+	return !gmt_fold_failed(folder);
+}
+
+/* The stamp up to which to fold. */
+static enum gmt_status find_cut(const char *path, const struct fold_options *options, uint64_t *ret_cut,
+	struct gmt_error *error)
+{
+	struct gmt_fold_keep keep = {
+		options->events, options->seconds > UINT64_MAX / 1000000000 ? UINT64_MAX / 2 : options->seconds * 1000000000,
+		options->steps,
+	};
+	struct gmt_fold_plan plan;
+	enum gmt_status status;
+
+	*ret_cut = UINT64_MAX;
+	if (!keep.events && !keep.time_ns && !keep.steps)
+		return GMT_OK;
+	gmt_fold_plan_init(&plan, &keep);
+	status = read_all(path, plan_rows, &plan, false, error);
+	if (!status && plan.failed)
+		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	*ret_cut = gmt_fold_plan_cut(&plan);
+	gmt_fold_plan_fini(&plan);
+	return status;
+}
+
+/* Reads `path` into an open sink. */
+static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut,
+	const struct gmt_fold_calls *calls, struct output *output, struct gmt_error *error)
+{
+	struct gmt_fold_options fold = {
+		.cut_stamp = cut, .most_end_events = MOST_END_EVENTS, .why = "gpumemtrace fold", .write = write_rows, .user = output,
+		.marks = calls->marks.items, .mark_count = calls->marks.count,
+		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
+	};
+	struct gmt_folder *folder;
+	uint8_t header[GMT_FILE_HEADER_BYTES];
+	enum gmt_status status = gmt_fold_open(&fold, &folder, error);
+
+	if (status)
+		return status;
+	gmt_encode_file_header(header);
+	status = gmt_sink_push(output->sink, header, sizeof(header), error);
+	if (!status)
+		status = read_all(path, fold_rows, folder, true, error);
+	gmt_fold_finish(folder);
+	while (!status && gmt_fold_work(folder, SLICE))
+		;
+	if (!status && gmt_fold_failed(folder)) {
+		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
+		gmt_error_set(error, status, "%s", output->error.status ? output->error.text : "out of memory");
+	}
+	/* A fold without a part of the totals would be believed. */
+	if (!status && gmt_budget_has_cut())
+		status = gmt_error_set(error, GMT_WORK, "%s: it is not written", options->output);
+	if (!status)
+		gmt_say_hint("%s events are in totals only", gmt_text_count(gmt_fold_folded_events(folder)).text);
+	gmt_fold_close(folder);
+	return status;
+}
+
+/* Returns the exit code. */
+static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
+{
+	struct output output = { 0 };
+	struct gmt_fold_calls calls = { 0 };
+	struct gmt_error error = { 0 };
+	enum gmt_status status, closed;
+	uint64_t cut;
+
+	status = find_cut(path, options, &cut, &error);
+	if (!status)
+		status = gmt_sink_open(gmt_output_descriptor(to), LEVEL, &output.sink, &error);
+	if (!status) {
+		gmt_fold_calls_tell(&calls, path);
+		status = fold_into(path, options, cut, &calls, &output, &error);
+		gmt_fold_calls_fini(&calls);
+		closed = gmt_sink_close(output.sink, status ? NULL : &error);
+		status = status ? status : closed;
+	}
+	gmt_encoder_fini(&output.encoder);
+	if (status == GMT_WRITE)
+		gmt_say_error("%s: %s", options->output, error.text);
+	return !status ? 0 : status == GMT_WRITE ? gmt_status_exit_code(status) : gmt_say_failure(&error);
+}
+
+int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
+{
+	struct fold_options options = { 0 };
+	struct gmt_output_rules rules = { .inputs = { { (const char *const *)argv, 1 } } };
+	struct gmt_output *output;
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (argc != 1 || !options.output) {
+		gmt_say_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
+		return GMT_EXIT_USAGE;
+	}
+	gmt_newer_say(argv, 1);
+	rules.force = options.force;
+	output = gmt_output_open_bytes(options.output, &rules);
+	if (!output)
+		return GMT_EXIT_UNREADABLE;
+	code = write_output(argv[0], &options, output);
+	if (code) {
+		gmt_work_say(argv[0]);
+		gmt_output_discard(output);
+		return code;
+	}
+	return gmt_output_close(output, 0);
+}

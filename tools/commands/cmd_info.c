@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "render/info.h"
+#include "tools/options/command.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/newer.h"
+#include "tools/output/output.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/work.h"
+
+struct info_options {
+	bool json, coverage, strict;
+	int color;
+};
+
+#define AT(field) offsetof(struct info_options, field)
+const struct gmt_option_row gmt_table_info[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, one object for each file" },
+	{ "coverage", 0, GMT_OPTION_FLAG, NULL, AT(coverage),
+		"which functions were called, which never, and which were looked up and are not hooked" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ 0 },
+};
+#undef AT
+
+static int info_file(const char *path, const struct info_options *options, bool *ret_incomplete)
+{
+	struct gmt_snapshot *snapshot;
+	struct gmt_census census = { 0 };
+	struct gmt_caveats caveats = { 0 };
+	struct gmt_coverage coverage = { 0 };
+	struct gmt_error error = { 0 };
+	int code = gmt_input_load(path, &snapshot);
+
+	if (code)
+		return code;
+	*ret_incomplete |= !gmt_snapshot_complete(snapshot);
+	if (gmt_census_init(&census, snapshot, &error) ||
+		gmt_caveats_init(&caveats, snapshot, NULL, NULL, &error) ||
+		(options->coverage && gmt_coverage_init(&coverage, snapshot, &error))) {
+		code = gmt_say_failure(&error);
+	} else {
+		struct gmt_info info = {
+			.snapshot = snapshot, .census = &census, .caveats = &caveats,
+			.overhead = gmt_overhead_estimate(snapshot),
+			.coverage = options->coverage ? &coverage : NULL,
+			.color = gmt_output_color(stdout, (enum gmt_color)options->color),
+		};
+		struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
+
+		if (options->json) {
+			gmt_info_json(&info, &json);
+			putchar('\n');
+		} else {
+			gmt_info_text(&info, stdout);
+		}
+	}
+	gmt_coverage_fini(&coverage);
+	gmt_caveats_fini(&caveats);
+	gmt_census_fini(&census);
+	gmt_snapshot_free(snapshot);
+	gmt_work_say(path);
+	return code;
+}
+
+int gmt_cmd_info(const struct gmt_command *command, int argc, char **argv)
+{
+	struct info_options options = { 0 };
+	bool incomplete = false;
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (!argc) {
+		gmt_say_error("info: which file?");
+		return GMT_EXIT_USAGE;
+	}
+	gmt_newer_say(argv, (size_t)argc);
+	code = 0;
+	for (int i = 0; i < argc; i++) {
+		int answer;
+
+		if (i && !options.json)
+			putchar('\n');
+		answer = info_file(argv[i], &options, &incomplete);
+		code = answer ? answer : code;
+	}
+	return !code && incomplete && options.strict ? GMT_EXIT_INCOMPLETE : code;
+}

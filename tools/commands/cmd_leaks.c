@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "render/head.h"
+#include "render/leaks.h"
+#include "tools/options/command.h"
+#include "tools/pipeline/files.h"
+#include "tools/recordings/input.h"
+#include "tools/output/output.h"
+#include "tools/pipeline/owners.h"
+#include "tools/pipeline/pipeline.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/symbols.h"
+#include "tools/pipeline/work.h"
+
+struct leaks_options {
+	bool json, strict, no_symbol_cache, force;
+	uint64_t warmup, age_steps, age_seconds, until, limit, frames;
+	int color;
+	const char *output;
+	struct gmt_option_texts definitions, symbol_paths, owners;
+};
+
+#define AT(field) offsetof(struct leaks_options, field)
+const struct gmt_option_row gmt_table_leaks[] = {
+	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
+	  "judge by growth, unexplained, phase, age, exit or all (default: PyTorch's blocks by growth, unexplained "
+	  "and phase, everything else by these and exit)" },
+	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
+	  "steps at the start that say nothing about growth (default: a fifth of them, 1 to 10)" },
+	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
+	  "definition age: what lives for more steps than this is one" },
+	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", AT(age_seconds),
+	  "definition age: what lives for longer than this is one" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with whole stacks" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
+	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
+	GMT_OWNERS_OPTION(AT(owners)),
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ 0 },
+};
+#undef AT
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* The bits of one name; 0 when it is none. */
+static uint32_t bits_of(const char *name, size_t length)
+{
+	uint32_t bits = 0;
+
+	for (int d = 0; d < GMT_LEAK_DEFINITIONS; d++)
+		if (is_word(name, length, gmt_leak_definition_name((enum gmt_leak_definition)d)) ||
+			is_word(name, length, "all"))
+			bits |= UINT32_C(1) << d;
+	return bits;
+}
+
+/* The bits of "growth,phase"; 0, and said, when a name is none. */
+static uint32_t parse_definitions(const char *text)
+{
+	uint32_t bits = 0;
+
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		uint32_t more = bits_of(text, length);
+
+		if (!more) {
+			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
+				(int)(length < 60 ? length : 60), text);
+			return 0;
+		}
+		bits |= more;
+		if (!text[length])
+			return bits;
+		text += length + 1;
+	}
+}
+
+/* What the analysis is asked; false, and said, when that makes no sense. */
+static bool take_options(const struct leaks_options *options, struct gmt_leaks_options *ret_leaks)
+{
+	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE, all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
+	bool has_age = options->age_steps != UINT64_MAX || options->age_seconds != UINT64_MAX;
+
+	*ret_leaks = gmt_parts_default_leaks;
+	for (size_t i = 0; i < options->definitions.count; i++) {
+		uint32_t bits = parse_definitions(options->definitions.items[i]);
+
+		if (!bits)
+			return false;
+		ret_leaks->definitions |= bits;
+	}
+	if (options->warmup != UINT64_MAX)
+		ret_leaks->warmup_steps = options->warmup < UINT32_MAX ? (uint32_t)options->warmup : UINT32_MAX - 1;
+	if (options->age_steps != UINT64_MAX)
+		ret_leaks->age_steps = options->age_steps < UINT32_MAX ? (uint32_t)options->age_steps : UINT32_MAX - 1;
+	if (options->age_seconds != UINT64_MAX)
+		ret_leaks->age_ns = options->age_seconds < UINT64_MAX / 1000000000 ?
+			options->age_seconds * 1000000000 : UINT64_MAX - 1;
+	/* Of `all`, age is what is left out without a number. */
+	if (ret_leaks->definitions & age && ret_leaks->definitions != all && !has_age) {
+		gmt_say_error("leaks: definition age needs --age-steps or --age-seconds");
+		return false;
+	}
+	if (has_age && !(ret_leaks->definitions & age)) {
+		if (ret_leaks->definitions) {
+			gmt_say_error("leaks: an age is given, but definition age is not asked for");
+			return false;
+		}
+		ret_leaks->definitions = age;
+	}
+	return true;
+}
+
+static bool render(struct gmt_parts *parts, const struct leaks_options *options, struct gmt_files_output *output)
+{
+	struct gmt_leaks_view view = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks,
+		.limit = options->limit, .frames = options->frames,
+	};
+	struct gmt_plain plain = { output->file, output->color };
+	struct gmt_json *json = &output->json;
+
+	if (!options->json) {
+		gmt_head_text(&plain, parts->snapshot, &parts->caveats);
+		return gmt_leaks_text(&view, &plain);
+	}
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/1");
+	gmt_json_key_text(json, "file", parts->snapshot->path);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_snapshot_complete(parts->snapshot));
+	gmt_leaks_json(&view, json);
+	gmt_json_end_object(json);
+	return true;
+}
+
+/* What a verb knows of all its files. */
+struct teller {
+	const struct leaks_options *options;
+	const struct gmt_leaks_options *leaks;
+	const struct gmt_owner_rules *owners;
+};
+
+static int leaks_of_file(const void *user, const char *path, struct gmt_files_output *output)
+{
+	const struct teller *teller = user;
+	struct gmt_parts parts = { 0 };
+	struct gmt_parts_options how = {
+		.traces = {
+			.symbol_directories = teller->options->symbol_paths.items,
+			.symbol_directory_count = teller->options->symbol_paths.count,
+			.symbols_cache = teller->options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
+			.owner_rules = teller->owners,
+		},
+		.until = teller->options->until,
+		.leaks = *teller->leaks,
+	};
+	int code = gmt_parts_load(path, &how, &parts);
+
+	if (!code) {
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
+		if (!render(&parts, teller->options, output))
+			code = gmt_say_failure(&(struct gmt_error){ .text = "out of memory" });
+	}
+	gmt_parts_fini(&parts);
+	gmt_symbols_cache_close(how.traces.symbols_cache);
+	gmt_work_say(path);
+	return code;
+}
+
+int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
+{
+	struct leaks_options options = {
+		.warmup = UINT64_MAX, .age_steps = UINT64_MAX, .age_seconds = UINT64_MAX, .until = UINT64_MAX,
+		.limit = UINT64_MAX, .frames = 8,
+	};
+	struct gmt_leaks_options leaks;
+	struct gmt_owner_rules owners = { 0 };
+	struct teller teller = { .options = &options, .leaks = &leaks, .owners = &owners };
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (!argc) {
+		gmt_say_error("leaks: which file?");
+		gmt_say_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		return GMT_EXIT_USAGE;
+	}
+	if (!take_options(&options, &leaks))
+		return GMT_EXIT_USAGE;
+
+	code = gmt_owner_rules_load(&options.owners, &owners);
+	if (!code)
+		code = gmt_files_tell(&(struct gmt_files){
+			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
+			.json = options.json, .strict = options.strict,
+			.color = (enum gmt_color)options.color,
+			.schema = "gpumemtrace.leaks-list/1", .key = "files", .tell = leaks_of_file, .user = &teller });
+	gmt_owner_rules_fini(&owners);
+	return code;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/safe.h"
+#include "base/text.h"
+#include "render/json.h"
+#include "tools/options/command.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/recover.h"
+#include "tools/output/message.h"
+
+struct recover_options {
+	bool all, json;
+	struct gmt_recover_options how;
+};
+
+#define AT(field) offsetof(struct recover_options, field)
+const struct gmt_option_row gmt_table_recover[] = {
+	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all), "every file of yours whose recorder was killed on this machine" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(how.output), "write to FILE instead of completing the file in place" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(how.force), "replace FILE although it is a recording" },
+	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(how.keep), "leave the recorder's memory where it is" },
+	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(how.discard), "remove memory whose file is gone, or that cannot be used any more" },
+	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(how.is_dry), "say what would be done, and change nothing" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
+	{ 0 },
+};
+#undef AT
+
+struct recoverer {
+	const struct recover_options *options;
+	struct gmt_json json;
+	uint64_t files;     /* that were told of */
+	uint64_t left;      /* memories whose file is gone, or of no use */
+	uint64_t left_bytes;
+	int code;
+};
+
+static const char *state_name(const struct recoverer *recoverer, enum gmt_recover_state state)
+{
+	bool is_dry = recoverer->options->how.is_dry;
+
+	switch (state) {
+	case GMT_RECOVER_COMPLETED:
+		return is_dry ? "would be completed" : "completed";
+	case GMT_RECOVER_IS_WHOLE:
+		return "whole";
+	case GMT_RECOVER_GOES_ON:
+		return "in progress";
+	case GMT_RECOVER_IS_GONE:
+		return "file gone";
+	case GMT_RECOVER_IS_USELESS:
+		return "memory useless";
+	case GMT_RECOVER_IS_DISCARDED:
+		return is_dry ? "would be discarded" : "discarded";
+	case GMT_RECOVER_IS_REFUSED:
+		return "refused";
+	case GMT_RECOVER_NOTHING:
+		return "nothing to recover";
+	case GMT_RECOVER_FAILED:
+		break;
+	}
+	return "failed";
+}
+
+static void print_json(struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+{
+	struct gmt_json *json = &recoverer->json;
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "file", outcome->path);
+	gmt_json_key_text(json, "state", state_name(recoverer, outcome->state));
+	gmt_json_key_text(json, "memory", outcome->memory);
+	gmt_json_key_u64(json, "pid", outcome->pid);
+	gmt_json_key_u64(json, "events", outcome->completed.events);
+	gmt_json_key_u64(json, "recovered_events", outcome->completed.recovered.events);
+	gmt_json_key(json, "gap");
+	gmt_json_bool(json, outcome->completed.recovered.is_gap);
+	gmt_json_key_text(json, "why", outcome->error.text);
+	gmt_json_end_object(json);
+}
+
+static void print_path(const char *path)
+{
+	gmt_safe_print(stdout, path);
+}
+
+static void print_completed(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+{
+	const struct gmt_source_recovered *recovered = &outcome->completed.recovered;
+
+	print_path(outcome->path);
+	printf(": %s%s: %s events", recoverer->options->how.is_dry ? "would be completed, " : "",
+		recovered->is_gap ? "a part of it is lost" : "complete", gmt_text_count(outcome->completed.events).text);
+	printf(", %s of them from the memory of process %" PRIu32 "\n", gmt_text_count(recovered->events).text, outcome->pid);
+}
+
+/* Memory that was named could not be recovered; of all memory, it is only what remains. */
+static void print_left(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+{
+	void (*say)(const char *format, ...) = recoverer->options->all ? gmt_say_hint : gmt_say_error;
+
+	if (outcome->state == GMT_RECOVER_IS_GONE)
+		say("%s: its file, %s, is gone", outcome->memory, outcome->path);
+	else
+		say("%s: cannot be used: %s", outcome->memory, outcome->error.text);
+}
+
+/* On stdout, except what went wrong. */
+static void print_text(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+{
+	bool is_dry = recoverer->options->how.is_dry;
+	const char *why = outcome->error.text;
+
+	switch (outcome->state) {
+	case GMT_RECOVER_COMPLETED:
+		print_completed(recoverer, outcome);
+		break;
+	case GMT_RECOVER_IS_WHOLE:
+		print_path(outcome->path);
+		puts(": has its end: there is nothing to recover");
+		break;
+	case GMT_RECOVER_GOES_ON:
+		gmt_say_hint("%s: in progress: process %" PRIu32 " goes on recording: there is nothing to recover", outcome->path,
+			outcome->pid);
+		break;
+	case GMT_RECOVER_IS_GONE:
+	case GMT_RECOVER_IS_USELESS:
+		print_left(recoverer, outcome);
+		break;
+	case GMT_RECOVER_IS_DISCARDED:
+		print_path(outcome->memory);
+		printf(": %s: %s\n", is_dry ? "would be discarded" : "discarded", gmt_text_size(outcome->memory_bytes).text);
+		break;
+	case GMT_RECOVER_IS_REFUSED:
+		gmt_say_error("%s: is not completed: %s", outcome->path, why);
+		break;
+	case GMT_RECOVER_NOTHING:
+		if (outcome->has_end)
+			gmt_say_hint("%s: has its end: there is nothing to recover", outcome->path);
+		else
+			gmt_say_error("%s: has no end, and its process left no memory here to recover it from", outcome->path);
+		break;
+	case GMT_RECOVER_FAILED:
+		gmt_say_failure(&outcome->error);
+	}
+	if (outcome->is_not_removed)
+		gmt_say_warning("%s: cannot be removed", outcome->memory);
+}
+
+static bool is_bad(const struct gmt_recover_outcome *outcome)
+{
+	return outcome->state == GMT_RECOVER_IS_REFUSED || outcome->state == GMT_RECOVER_FAILED ||
+		(outcome->state == GMT_RECOVER_NOTHING && !outcome->has_end);
+}
+
+static void tell(struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
+{
+	recoverer->files++;
+	if (outcome->state == GMT_RECOVER_IS_GONE || outcome->state == GMT_RECOVER_IS_USELESS) {
+		recoverer->left++;
+		recoverer->left_bytes += outcome->memory_bytes;
+	}
+	if (recoverer->options->json) {
+		print_json(recoverer, outcome);
+		if (is_bad(outcome))
+			gmt_say_error("%s: %s", outcome->path, outcome->error.text);
+	} else {
+		print_text(recoverer, outcome);
+	}
+	if (is_bad(outcome))
+		recoverer->code = outcome->error.status ? gmt_status_exit_code(outcome->error.status) : GMT_EXIT_UNREADABLE;
+}
+
+static bool is_memory(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 5 && !strcmp(path + length - 5, ".area");
+}
+
+static void recover_named(struct recoverer *recoverer, const char *path)
+{
+	static struct gmt_recover_outcome outcome; /* large */
+	struct gmt_leftover *leftover;
+	struct gmt_error error = { 0 };
+
+	if (!is_memory(path)) {
+		gmt_recover_file(path, &recoverer->options->how, &outcome);
+	} else if (gmt_leftover_open(path, &leftover, &error)) {
+		recoverer->code = gmt_say_failure(&error);
+		return;
+	} else {
+		gmt_recover_memory(leftover, &recoverer->options->how, &outcome);
+		gmt_leftover_close(leftover);
+	}
+	tell(recoverer, &outcome);
+	/* It was asked for by name, and not done. */
+	if (outcome.state == GMT_RECOVER_IS_GONE || outcome.state == GMT_RECOVER_IS_USELESS)
+		recoverer->code = GMT_EXIT_UNREADABLE;
+}
+
+static bool recover_one_of_all(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+{
+	static struct gmt_recover_outcome outcome; /* large */
+	struct recoverer *recoverer = context;
+
+	if (!leftover) {
+		/* Another version can read it. Memory that has hardly begun holds nothing. */
+		if (error->status == GMT_VERSION) {
+			recoverer->files++;
+			recoverer->code = gmt_say_failure(error);
+		}
+		return true;
+	}
+	gmt_recover_memory(leftover, &recoverer->options->how, &outcome);
+	/* Those of recordings that go on were not asked for. */
+	if (outcome.state != GMT_RECOVER_GOES_ON)
+		tell(recoverer, &outcome);
+	gmt_leftover_close(leftover);
+	return true;
+}
+
+/* Once, however many there are. */
+static void say_what_is_left(const struct recoverer *recoverer)
+{
+	if (recoverer->left)
+		gmt_say_hint("%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
+			"writes what it has to a new file", gmt_text_size(recoverer->left_bytes).text,
+			recoverer->left == 1 ? "is" : "are", recoverer->options->all ? "--all" : "MEMORY");
+}
+
+int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
+{
+	struct recover_options options = { 0 };
+	struct recoverer recoverer = { .options = &options };
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+	bool has_output = options.how.output;
+
+	if (code >= 0)
+		return code;
+	if (options.all ? argc > 0 || has_output : !argc || (has_output && argc > 1)) {
+		gmt_say_error(options.all ? "recover: --all takes neither a file nor -o" :
+			argc ? "recover: -o takes one file" : "recover: which file?");
+		return GMT_EXIT_USAGE;
+	}
+	if (options.how.discard && (options.how.keep || has_output)) {
+		gmt_say_error("recover: --discard goes with neither --keep nor -o");
+		return GMT_EXIT_USAGE;
+	}
+	recoverer.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
+	if (options.json) {
+		gmt_json_begin_object(&recoverer.json);
+		gmt_json_key_text(&recoverer.json, "schema", "gpumemtrace.recover/1");
+		gmt_json_key(&recoverer.json, "files");
+		gmt_json_begin_array(&recoverer.json);
+	}
+	if (options.all)
+		gmt_leftovers_each(".", recover_one_of_all, &recoverer);
+	for (int i = 0; i < argc; i++)
+		recover_named(&recoverer, argv[i]);
+	if (options.json) {
+		gmt_json_end_array(&recoverer.json);
+		gmt_json_end_object(&recoverer.json);
+		putchar('\n');
+	} else {
+		if (options.all && !recoverer.files)
+			puts("no killed recorder left anything on this machine");
+		say_what_is_left(&recoverer);
+	}
+	return recoverer.code;
+}

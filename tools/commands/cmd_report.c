@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "render/report.h"
+#include "tools/options/command.h"
+#include "tools/pipeline/files.h"
+#include "tools/recordings/input.h"
+#include "tools/output/output.h"
+#include "tools/pipeline/owners.h"
+#include "tools/pipeline/pipeline.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/symbols.h"
+#include "tools/pipeline/allocator_state_parts.h"
+#include "tools/pipeline/work.h"
+
+struct report_options {
+	bool json, strict, no_symbol_cache, force;
+	uint64_t until, limit, frames;
+	int color, native, sort, by, section;
+	const char *output;
+	struct gmt_option_texts symbol_paths, owners;
+};
+
+enum { SORT_PEAK, SORT_LIVE, SORT_TOTAL, SORT_ALL };
+
+#define AT(field) offsetof(struct report_options, field)
+const struct gmt_option_row gmt_table_report[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
+	  "JSON instead of text, with every site and whole stacks" },
+	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
+	  "stop at this moment: nanoseconds since the recording began, or since 1970 when 10^17 or more" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
+	GMT_OWNERS_OPTION(AT(owners)),
+	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
+	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
+	  "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
+	{ "by", 0, GMT_OPTION_WORD, GMT_WHERE_PARTS_BY, AT(by), "print a table by this instead; JSON: add it" },
+	{ "section", 0, GMT_OPTION_WORD, "peak|segments|allocator|temporaries", AT(section),
+	  "print only this section, in full (JSON: has all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },
+	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
+	  "native frames: all but the Python interpreter's own (default), all, or none where there are "
+	  "Python frames" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 when the recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color), "colours (default: on a terminal)" },
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "let --output replace a recording or a file that is read" },
+	{ 0 },
+};
+#undef AT
+
+enum { UNSET = -1 };
+
+static enum gmt_sites_key key_of(const struct report_options *options)
+{
+	return options->sort == SORT_LIVE ? GMT_SITES_BY_LIVE :
+		options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL : GMT_SITES_BY_PEAK;
+}
+
+static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *where,
+	const struct report_options *options, struct gmt_files_output *output, struct gmt_error *error)
+{
+	struct gmt_leaks_view leaks = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks, .step_parts = &parts->step_parts,
+		.limit = UINT64_MAX, .frames = options->frames, .brief = true,
+	};
+	struct gmt_report report = {
+		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
+		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats, .ooms = &parts->ooms, .ledger = &parts->ledger,
+		.heaps = &parts->heaps,
+		.has_until = options->until != UINT64_MAX,
+		.limit = options->limit,
+		.frames = options->frames,
+		.all_lists = options->sort == UNSET || options->sort == SORT_ALL,
+		.key = key_of(options),
+		.where = &where->view,
+		.leaks = &leaks,
+		.section = options->by >= 0 ? GMT_WHERE_TABLE :
+			options->section >= 0 ? GMT_WHERE_PEAK + options->section : GMT_WHERE_SHORT,
+		.color = output->color,
+	};
+
+	where->view.limit = options->limit;
+	where->view.color = report.color;
+	if (options->json)
+		gmt_report_json(&report, &output->json);
+	else if (!gmt_report_text(&report, output->file))
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return GMT_OK;
+}
+
+/* What a verb knows of all its files. */
+struct reporter {
+	const struct report_options *options;
+	const struct gmt_owner_rules *owners;
+};
+
+static int report_file(const void *user, const char *path, struct gmt_files_output *output)
+{
+	const struct reporter *reporter = user;
+	const struct report_options *options = reporter->options;
+	struct gmt_parts parts = { 0 };
+	struct gmt_where_parts where = { 0 };
+	struct gmt_parts_options how = {
+		.traces = {
+			.native = (enum gmt_traces_native)options->native,
+			.symbol_directories = options->symbol_paths.items,
+			.symbol_directory_count = options->symbol_paths.count,
+			.symbols_cache = options->no_symbol_cache ? NULL : gmt_symbols_cache_open(),
+			.owner_rules = reporter->owners,
+		},
+		.until = options->until,
+		.leaks = gmt_parts_default_leaks,
+		.wants_where = true,
+	};
+	struct gmt_error error = { 0 };
+	int code = gmt_parts_load(path, &how, &parts);
+
+	if (!code) {
+		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
+		if (gmt_where_parts_init(&where, &parts, options->by, key_of(options), &error) ||
+			render(&parts, &where, options, output, &error))
+			code = gmt_say_failure(&error);
+	}
+	gmt_where_parts_fini(&where);
+	gmt_parts_fini(&parts);
+	gmt_symbols_cache_close(how.traces.symbols_cache);
+	gmt_work_say(path);
+	return code;
+}
+
+int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
+{
+	struct report_options options = {
+		.until = UINT64_MAX, .limit = UINT64_MAX, .frames = 6, .sort = UNSET, .by = UNSET, .section = UNSET,
+	};
+	struct gmt_owner_rules owners = { 0 };
+	struct reporter reporter = { .options = &options, .owners = &owners };
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+
+	if (code >= 0)
+		return code;
+	if (!argc) {
+		gmt_say_error("report: which file?");
+		gmt_say_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		return GMT_EXIT_USAGE;
+	}
+
+	code = gmt_owner_rules_load(&options.owners, &owners);
+	if (!code)
+		code = gmt_files_tell(&(struct gmt_files){
+			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
+			.json = options.json, .strict = options.strict,
+			.color = (enum gmt_color)options.color,
+			.schema = "gpumemtrace.reports/1", .key = "reports", .tell = report_file, .user = &reporter });
+	gmt_owner_rules_fini(&owners);
+	return code;
+}

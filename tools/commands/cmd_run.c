@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/safe.h"
+#include "render/plain.h"
+#include "tools/pipeline/check.h"
+#include "tools/recordings/child.h"
+#include "tools/options/command.h"
+#include "tools/recordings/input.h"
+#include "tools/output/output.h"
+#include "tools/recordings/recorder.h"
+#include "tools/output/run_output.h"
+#include "tools/recordings/run_recordings.h"
+#include "tools/output/message.h"
+
+struct run_options {
+	bool quiet;
+	bool audit;
+	const char *check; /* NULL: not asked for */
+	struct gmt_option_passed recorder;
+};
+
+#define AT(field) offsetof(struct run_options, field)
+const struct gmt_option_row gmt_table_run[] = {
+	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
+	  "do not say what was recorded and what to type next" },
+	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
+	  "judge what was recorded as `check` does, by a limits file or by options of check in quotes" },
+	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
+	  "have the loader tell of libraries in namespaces of dlmopen too (LD_AUDIT); programs start slower" },
+#define GMT_OPTION(name, fallback, values, meaning) GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
+#include "options/recorder_options.def"
+#undef GMT_OPTION
+	{ 0 },
+};
+#undef AT
+
+enum { NAMES_SHOWN = 8, NOTHING_TO_JUDGE = 3 };
+
+static void say_nothing(const struct gmt_run *run)
+{
+	if (run->why_nothing[0])
+		gmt_say_error("nothing was recorded: %s", run->why_nothing);
+	else
+		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
+}
+
+static void say_next(const struct gmt_run *run)
+{
+	struct gmt_plain plain = { .file = stderr };
+
+	if (run->count && run->why_nothing[0])
+		gmt_say_warning("a process of the program was not recorded: %s", run->why_nothing);
+	if (!run->count) {
+		say_nothing(run);
+	} else if (run->count > NAMES_SHOWN) {
+		fprintf(stderr, "gpumemtrace: %zu files were recorded\n", run->count);
+		fputs("next: gpumemtrace report ", stderr);
+		gmt_safe_print(stderr, run->pattern); /* for the shell to expand */
+		fputc('\n', stderr);
+	} else {
+		fputs("next: gpumemtrace report", stderr);
+		for (size_t i = 0; i < run->count; i++) {
+			fputc(' ', stderr);
+			gmt_plain_argument(&plain, run->after.gl_pathv[i]);
+		}
+		fputc('\n', stderr);
+	}
+}
+
+/* stdout is the program's: the verdict goes where messages go, unless --output says otherwise. */
+static int check(struct gmt_check_plan *plan, char **paths, size_t count)
+{
+	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	struct gmt_output *output = NULL;
+
+	if (!count) {
+		gmt_say_error("run: --check: there is nothing to judge: no file was recorded");
+		return NOTHING_TO_JUDGE;
+	}
+	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
+		return NOTHING_TO_JUDGE;
+	return gmt_output_close(output, gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
+}
+
+/* The program's own failure comes first: a program that ended early may well have kept its limits. */
+static int conclude(const struct run_options *options, struct gmt_check_plan *plan, struct gmt_run *run, int signal, int code)
+{
+	gmt_run_finish(run, signal, options->quiet);
+	if (!options->quiet)
+		say_next(run);
+	if (options->check) {
+		int answer = code && !run->count ? 0 : check(plan, run->after.gl_pathv, run->count);
+
+		code = code ? code : answer;
+	}
+	return code;
+}
+
+/* The audit library lies beside the recorder. */
+static bool set_audit(const char *library)
+{
+	static const char name[] = "/libgpumemtrace-audit.so";
+	char path[PATH_MAX + sizeof(name)];
+
+	snprintf(path, sizeof(path), "%.*s%s", (int)(strrchr(library, '/') - library), library, name);
+	if (access(path, R_OK)) {
+		gmt_say_error("run: --audit: %s: cannot be read", path);
+		return false;
+	}
+
+	char *value = gmt_recorder_preload(path, getenv("LD_AUDIT"));
+	bool done = value && !setenv("LD_AUDIT", value, 1);
+
+	free(value);
+	if (!done)
+		gmt_say_error("out of memory");
+	return done;
+}
+
+/* The program may run for hours, and its recorder tries only when CUDA is used first. */
+static bool can_write_to(const char *recorder)
+{
+	char output[PATH_MAX + 64];
+
+	gmt_recorder_output(recorder, output, sizeof(output));
+	return gmt_run_output_check(output);
+}
+
+static bool set_environment(const struct run_options *options, char **ret_pattern)
+{
+	char library[PATH_MAX];
+
+	if (!gmt_recorder_library(library))
+		return false;
+
+	if (options->audit && !set_audit(library))
+		return false;
+
+	char *preload = gmt_recorder_preload(library, getenv("LD_PRELOAD"));
+	char *recorder = gmt_recorder_options(getenv("GPUMEMTRACE_OPTIONS"), &options->recorder);
+	if (recorder && !gmt_recorder_takes("run", recorder)) {
+		free(preload);
+		free(recorder);
+		return false;
+	}
+
+	bool done = preload && recorder && !setenv("LD_PRELOAD", preload, 1) &&
+		(!*recorder || !setenv("GPUMEMTRACE_OPTIONS", recorder, 1));
+	bool can_write = !done || can_write_to(recorder);
+
+	*ret_pattern = done && can_write ? gmt_recorder_output_glob(recorder) : NULL;
+	free(preload);
+	free(recorder);
+	if (!*ret_pattern && can_write)
+		gmt_say_error("out of memory");
+	return *ret_pattern;
+}
+
+int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
+{
+	struct run_options options = { 0 };
+	struct gmt_check_plan plan = { 0 };
+	struct gmt_run run;
+	char *pattern;
+	int signal;
+	int code = gmt_options_parse(command, &options, true, &argc, argv);
+
+	if (code >= 0)
+		return code == GMT_EXIT_USAGE ? GMT_CHILD_OWN_FAILURE : code;
+	if (!argc) {
+		gmt_say_error("run: which program?");
+		gmt_say_hint("gpumemtrace run -- python train.py");
+		return GMT_CHILD_OWN_FAILURE;
+	}
+	/* What is wrong with the demands is said before the program has run for hours. */
+	if ((options.check && (gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
+		!set_environment(&options, &pattern)) {
+		gmt_check_plan_fini(&plan);
+		return GMT_CHILD_OWN_FAILURE;
+	}
+
+	/* argv was given to main, which the C standard ends with a NULL; parsing moved only its front. */
+	argv[argc] = NULL;
+	gmt_run_begin(&run, pattern);
+	code = gmt_child_run(argv, &signal);
+	if (code != GMT_CHILD_NOT_FOUND && code != GMT_CHILD_NOT_EXECUTABLE)
+		code = conclude(&options, &plan, &run, signal, code);
+	gmt_run_fini(&run);
+	free(pattern);
+	gmt_check_plan_fini(&plan);
+	return code;
+}

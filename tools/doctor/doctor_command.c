@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* The command: what it starts, and with which rights. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "tools/doctor/doctor.h"
+
+enum { LIMIT_MS = 20000 };
+
+static const struct launcher {
+	const char *name;
+	enum gmt_verdict verdict;
+	const char *finding, *remedy;
+} launchers[] = {
+#define GMT_LAUNCHER(name, verdict, finding, remedy) { #name, GMT_VERDICT_##verdict, finding, remedy },
+#include "tools/doctor/doctor_launchers.def"
+#undef GMT_LAUNCHER
+};
+
+static const struct launcher *launcher_of(const struct gmt_doctor *doctor)
+{
+	const char *name = gmt_program_name(doctor->command[0]);
+
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++)
+		if (strcmp(name, launchers[i].name) == 0)
+			return &launchers[i];
+	return NULL;
+}
+
+bool gmt_doctor_has_program(const struct gmt_doctor *doctor)
+{
+	return doctor->command && doctor->program.state == GMT_PROGRAM_FOUND && !doctor->is_elsewhere;
+}
+
+/*
+ * The program's own linker lists what it would load, as ldd asks it to, and starts nothing. It takes the
+ * recorder's place in LD_PRELOAD into account, and whether its C library is new enough for it.
+ */
+static void list_libraries(struct gmt_doctor *doctor)
+{
+	const char *argv[] = { doctor->elf.interpreter, "--list", doctor->program.path, NULL };
+	char value[2 * PATH_MAX];
+	const char *const changes[] = { value, NULL };
+	char *preload = gmt_recorder_preload(doctor->recorder.path, getenv("LD_PRELOAD"));
+
+	if (preload && (size_t)snprintf(value, sizeof(value), "LD_PRELOAD=%s", preload) < sizeof(value))
+		gmt_subprocess_run(doctor->elf.interpreter, argv, changes, LIMIT_MS, &doctor->listing);
+	free(preload);
+}
+
+void gmt_doctor_gather_command(struct gmt_doctor *doctor)
+{
+	const struct gmt_elf *elf = &doctor->elf;
+
+	if (!doctor->command)
+		return;
+	gmt_program_find(doctor->command, &doctor->program);
+	if (doctor->program.state != GMT_PROGRAM_FOUND)
+		return;
+
+	const struct launcher *launcher = launcher_of(doctor);
+	doctor->is_elsewhere = launcher && launcher->verdict == GMT_VERDICT_PROBLEM;
+	if (doctor->is_elsewhere)
+		return;
+	gmt_doctor_follow_python(doctor);
+	gmt_elf_read(doctor->program.path, &doctor->elf);
+	doctor->is_loadable = gmt_doctor_takes_recorder(elf);
+	if (doctor->is_loadable && doctor->recorder.is_found)
+		list_libraries(doctor);
+}
+
+void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_program *program = &doctor->program;
+
+	if (!doctor->command)
+		return;
+	switch (program->state) {
+	case GMT_PROGRAM_FOUND:
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s", program->path);
+		return;
+	case GMT_PROGRAM_NOT_FOUND:
+		if (program->chain[0] && strcmp(program->chain, program->path) != 0) {
+			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.400s does not exist: %.500s", program->word, program->chain);
+			gmt_advise(finding, "write a program that exists into the script's first line");
+		} else {
+			gmt_find(finding, GMT_VERDICT_PROBLEM, "%.800s: %s", program->word,
+				strchr(program->word, '/') ? "no such file" : "not found in PATH");
+		}
+		return;
+	case GMT_PROGRAM_NOT_EXECUTABLE:
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s may not be executed", program->path);
+		gmt_advise(finding, "put its interpreter in front of it, or chmod +x");
+		return;
+	case GMT_PROGRAM_FOLDER:
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a folder", program->path);
+		return;
+	case GMT_PROGRAM_ENDLESS:
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "the first lines of these scripts never reach a program: %.900s",
+			program->chain);
+		return;
+	}
+}
+
+void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_program *program = &doctor->program;
+
+	if (!doctor->command || program->state != GMT_PROGRAM_FOUND)
+		return;
+
+	const struct launcher *launcher = launcher_of(doctor);
+	if (launcher) {
+		gmt_find(finding, launcher->verdict, "%s %s", launcher->name, launcher->finding);
+		gmt_advise(finding, "%s", launcher->remedy);
+	} else if (program->loses_environment) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "env takes LD_PRELOAD out of the environment: %.800s", program->chain);
+		gmt_advise(finding, "put gpumemtrace run behind env, in front of the program");
+	} else if (program->chain[0]) {
+		gmt_find(finding, GMT_VERDICT_OK, "one starts the next: %.900s", program->chain);
+	}
+}
+
+/* Rights come from the file only where the kernel grants them: AT_SECURE is 1 then, and LD_PRELOAD is ignored. */
+void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	struct statvfs system;
+	struct stat about;
+
+	if (!gmt_doctor_has_program(doctor) || stat(doctor->program.path, &about))
+		return;
+
+	bool sets_user = (about.st_mode & S_ISUID) && about.st_uid != getuid();
+	bool sets_group = (about.st_mode & S_ISGID) && (about.st_mode & S_IXGRP) && about.st_gid != getgid();
+	bool has_capabilities = getuid() && getxattr(doctor->program.path, "security.capability", NULL, 0) > 0;
+	bool are_granted = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&
+		(statvfs(doctor->program.path, &system) || !(system.f_flag & ST_NOSUID));
+	const char *what = sets_user ? "set-uid" : sets_group ? "set-gid" : has_capabilities ? "file capabilities" : NULL;
+
+	if (!what)
+		gmt_find(finding, GMT_VERDICT_OK, "it has no more rights than its caller");
+	else if (!are_granted)
+		gmt_find(finding, GMT_VERDICT_OK, "%s, which are not granted here (nosuid or no_new_privs)", what);
+	else
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s: the dynamic linker ignores LD_PRELOAD", what);
+}

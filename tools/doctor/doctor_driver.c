@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* NVIDIA's driver, as a process of its own met it. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tools/doctor/doctor.h"
+
+/* A driver without persistence mode starts every device of the machine; eight take some seconds. */
+enum { LIMIT_MS = 30000, OLDEST_VERSION = 11030 };
+
+static const struct cuda_result {
+	int number;
+	const char *name, *meaning, *remedy;
+} cuda_results[] = {
+#define GMT_CUDA_RESULT(number, name, meaning, remedy) { number, #name, meaning, remedy },
+#include "tools/doctor/doctor_results.def"
+#undef GMT_CUDA_RESULT
+};
+
+/* LD_PRELOAD as it is, without the recorder: what it would record of this question is of no interest. */
+static void others_preloaded(char *ret_value, size_t value_bytes)
+{
+	const char *at = getenv("LD_PRELOAD");
+	size_t length = (size_t)snprintf(ret_value, value_bytes, "LD_PRELOAD=");
+
+	for (at = at ? at : ""; *at;) {
+		size_t word = strcspn(at, ": ");
+		bool is_recorder = memmem(at, word, "libgpumemtrace.so", 17);
+
+		if (word && !is_recorder && length + word + 2 < value_bytes)
+			length += (size_t)snprintf(ret_value + length, value_bytes - length, "%.*s:", (int)word, at);
+		at += word + (at[word] != 0);
+	}
+}
+
+static void take_numbers(struct gmt_doctor_driver *driver, const struct gmt_subprocess *process)
+{
+	char value[256], key[32];
+
+	if (gmt_doctor_answer(process, "version", value, sizeof(value)))
+		driver->version = (uint32_t)strtoul(value, NULL, 10);
+	if (gmt_doctor_answer(process, "init", value, sizeof(value))) {
+		driver->is_initialized = true;
+		driver->result = atoi(value);
+	}
+	if (gmt_doctor_answer(process, "devices", value, sizeof(value)))
+		driver->device_count = (uint32_t)strtoul(value, NULL, 10);
+	for (uint32_t i = 0; i < driver->device_count && i < GMT_DOCTOR_DEVICES; i++) {
+		char *name;
+
+		snprintf(key, sizeof(key), "device%" PRIu32, i);
+		if (!gmt_doctor_answer(process, key, value, sizeof(value)))
+			continue;
+		driver->devices[i].total_bytes = strtoull(value, &name, 10);
+		snprintf(driver->devices[i].name, sizeof(driver->devices[i].name), "%.120s", name + (*name == ' '));
+	}
+	driver->is_simulated = driver->device_count && strncmp(driver->devices[0].name, "Simulated", 9) == 0;
+}
+
+void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
+{
+	static struct gmt_subprocess process;
+	static const char *const argv[] = { "gpumemtrace", "doctor", NULL };
+	struct gmt_doctor_driver *driver = &doctor->driver;
+	char preload[2 * PATH_MAX], value[PATH_MAX];
+	const char *const changes[] = { GMT_DOCTOR_PROBE "=driver", preload, NULL };
+
+	others_preloaded(preload, sizeof(preload));
+	gmt_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, &process);
+	driver->is_found = gmt_doctor_answer(&process, "driver", driver->path, sizeof(driver->path));
+	driver->is_late = process.is_late;
+	driver->has_crashed = process.is_started && !process.is_late && WIFSIGNALED(process.status);
+	if (!gmt_doctor_answer(&process, "driver_error", driver->why, sizeof(driver->why)))
+		gmt_subprocess_complaint(&process, NULL, driver->why, sizeof(driver->why));
+	take_numbers(driver, &process);
+	if (gmt_doctor_answer(&process, "nvml_init", value, sizeof(value)) && strcmp(value, "0") != 0)
+		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 answers %.20s", value);
+	else if (!gmt_doctor_answer(&process, "nvml", driver->nvml, sizeof(driver->nvml)))
+		gmt_doctor_answer(&process, "nvml_error", driver->nvml_why, sizeof(driver->nvml_why));
+	gmt_doctor_answer(&process, "release", driver->release, sizeof(driver->release));
+}
+
+void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_driver *driver = &doctor->driver;
+
+	if (driver->is_found)
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s", driver->path);
+	else if (driver->is_late)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "opening libcuda.so.1 takes more than %d s", LIMIT_MS / 1000);
+	else if (driver->has_crashed)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process that opens libcuda.so.1 crashes");
+	else if (driver->why[0])
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s", driver->why);
+	else
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "no process could be started to look for it");
+}
+
+static void explain_result(int number, struct gmt_finding *finding)
+{
+	for (size_t i = 0; i < sizeof(cuda_results) / sizeof(*cuda_results); i++)
+		if (cuda_results[i].number == number) {
+			gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d, %s: %s", number, cuda_results[i].name,
+				cuda_results[i].meaning);
+			gmt_advise(finding, "%s", cuda_results[i].remedy);
+			return;
+		}
+	gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit answers %d", number);
+}
+
+void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_driver *driver = &doctor->driver;
+
+	if (!driver->is_found)
+		return;
+	if (driver->is_initialized && driver->result)
+		explain_result(driver->result, finding);
+	else if (driver->is_initialized)
+		gmt_find(finding, GMT_VERDICT_OK, "cuInit succeeds%s",
+			driver->is_simulated ? "; this is the simulated device" : "");
+	else if (driver->is_late)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "cuInit did not return within %d s", LIMIT_MS / 1000);
+	else if (driver->has_crashed)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process that calls cuInit crashes");
+	else
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "this libcuda.so.1 has no cuInit");
+}
+
+void gmt_doctor_driver_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_driver *driver = &doctor->driver;
+	const char *torch = doctor->python.torch_cuda;
+	uint32_t major = driver->version / 1000, minor = driver->version % 1000 / 10;
+	char release[96] = "";
+
+	if (!driver->is_found || !driver->version)
+		return;
+	if (driver->release[0])
+		snprintf(release, sizeof(release), ", release %s", driver->release);
+	if (driver->version < OLDEST_VERSION) {
+		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s: older than 11.3, with which the recorder is not tried",
+			major, minor, release);
+	} else if (torch[0] && strtoul(torch, NULL, 10) > major) {
+		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA %u.%u%s; PyTorch is built for CUDA %s", major, minor, release,
+			torch);
+		gmt_advise(finding, "install a newer driver, or a PyTorch for CUDA %u", major);
+	} else {
+		gmt_find(finding, GMT_VERDICT_OK, "CUDA %u.%u%s", major, minor, release);
+	}
+}

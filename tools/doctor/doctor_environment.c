@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* What the environment says to the dynamic linker, to CUDA and to the recorder. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "tools/doctor/doctor.h"
+#include "options/recorder_options.h"
+
+enum { LIST_BYTES = 800 };
+
+static const struct neighbour {
+	const char *part;
+	enum gmt_verdict verdict;
+	const char *meaning, *remedy;
+} neighbours[] = {
+#define GMT_NEIGHBOUR(part, verdict, meaning, remedy) { part, GMT_VERDICT_##verdict, meaning, remedy },
+#include "tools/doctor/doctor_neighbours.def"
+#undef GMT_NEIGHBOUR
+};
+
+/* All that is wrong with the options, in one line. */
+struct complaints {
+	char text[LIST_BYTES];
+	size_t length;
+};
+
+static void add_complaint(void *context, const struct gmt_option_complaint *complaint)
+{
+	struct complaints *all = context;
+
+	if (all->length < sizeof(all->text))
+		all->length += (size_t)snprintf(all->text + all->length, sizeof(all->text) - all->length, "%s%s%s%s",
+			all->length ? "; also: " : "", complaint->line, *complaint->in_force ? "; " : "", complaint->in_force);
+}
+
+void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const char *options = getenv("GPUMEMTRACE_OPTIONS");
+	struct gmt_recorder_settings settings;
+	struct complaints complaints = { 0 };
+
+	(void)doctor;
+	if (!options || !*options) {
+		gmt_find(finding, GMT_VERDICT_OK, "it is not set; the defaults hold");
+		return;
+	}
+	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
+	if (complaints.length)
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s", complaints.text);
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s", options);
+}
+
+static const struct neighbour missing = {
+	"", GMT_VERDICT_WARNING, "is not there", "take what is not there out of it",
+};
+static const struct neighbour other_copy = {
+	"", GMT_VERDICT_WARNING, "another copy of the recorder", "take the other copy out of it",
+};
+
+/* What is known of a preloaded file; NULL: nothing that matters. */
+static const struct neighbour *neighbour_of(const char *path)
+{
+	const char *name = gmt_program_name(path), *asan = getenv("ASAN_OPTIONS");
+
+	if (strcmp(name, "libgpumemtrace.so") == 0)
+		return &other_copy;
+	if (strchr(path, '/') && access(path, R_OK))
+		return &missing;
+	for (size_t i = 0; i < sizeof(neighbours) / sizeof(*neighbours); i++)
+		if (strstr(name, neighbours[i].part)) {
+			bool is_allowed = neighbours[i].verdict == GMT_VERDICT_PROBLEM && asan &&
+				strstr(asan, "verify_asan_link_order=0");
+
+			return is_allowed ? NULL : &neighbours[i];
+		}
+	return NULL;
+}
+
+/* All of `list`, separated by colons or white space; what is known of the worst decides. */
+static void judge_list(const struct gmt_doctor *doctor, const char *list, struct gmt_finding *finding)
+{
+	enum gmt_verdict worst = GMT_VERDICT_OK;
+	char names[LIST_BYTES] = "", path[PATH_MAX];
+	const char *remedy = "";
+	size_t length = 0;
+
+	for (const char *at = list; *at;) {
+		size_t word = strcspn(at, ": \t\n");
+
+		snprintf(path, sizeof(path), "%.*s", (int)word, at);
+		at += word + (at[word] != 0);
+		if (!word || strcmp(path, doctor->recorder.path) == 0)
+			continue;
+
+		const struct neighbour *known = neighbour_of(path);
+
+		if (length < sizeof(names))
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%.200s%s%s%s", length ? "; " : "",
+				path, known ? " (" : "", known ? known->meaning : "", known ? ")" : "");
+		if (known && known->verdict > worst) {
+			worst = known->verdict;
+			remedy = known->remedy;
+		}
+	}
+	if (!*names) {
+		gmt_find(finding, GMT_VERDICT_OK, "nobody but the recorder");
+		return;
+	}
+	gmt_find(finding, worst, "%s", names);
+	if (worst != GMT_VERDICT_OK)
+		gmt_advise(finding, "%s", remedy);
+}
+
+void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const char *list = getenv("LD_PRELOAD");
+
+	judge_list(doctor, list ? list : "", finding);
+}
+
+void gmt_doctor_preload_file(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	char list[PATH_MAX] = "";
+	FILE *file = fopen("/etc/ld.so.preload", "re");
+	size_t length = file ? fread(list, 1, sizeof(list) - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	list[length] = 0;
+	/* Most machines have none, which is nothing to speak of. */
+	if (list[strspn(list, " \t\n")])
+		judge_list(doctor, list, finding);
+}
+
+void gmt_doctor_linker_switches(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const char *audit = getenv("LD_AUDIT"), *now = getenv("LD_BIND_NOW");
+
+	(void)doctor;
+	if (getauxval(AT_SECURE)) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "gpumemtrace itself runs with more rights than its caller");
+		gmt_advise(finding, "take set-uid, set-gid and capabilities off gpumemtrace");
+	} else if (audit && *audit && !strstr(audit, "gpumemtrace")) {
+		gmt_find(finding, GMT_VERDICT_WARNING, "LD_AUDIT=%.500s may redirect calls before the recorder sees them", audit);
+		gmt_advise(finding, "unset LD_AUDIT while recording");
+	} else if (audit && *audit) {
+		gmt_find(finding, GMT_VERDICT_OK, "LD_AUDIT=%.500s", audit);
+	} else if (now && *now) {
+		gmt_find(finding, GMT_VERDICT_OK, "LD_BIND_NOW, which changes nothing");
+	}
+}
+
+void gmt_doctor_injections(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const char *cuda = getenv("CUDA_INJECTION64_PATH"), *nvtx = getenv("NVTX_INJECTION64_PATH");
+
+	(void)doctor;
+	if (nvtx && strstr(nvtx, "libgpumemtrace.so"))
+		nvtx = NULL;
+	if (cuda && *cuda)
+		gmt_find(finding, GMT_VERDICT_WARNING, "CUDA_INJECTION64_PATH=%.500s: the driver loads a tool that may take calls over",
+			cuda);
+	else if (nvtx && *nvtx)
+		gmt_find(finding, GMT_VERDICT_OK, "NVTX_INJECTION64_PATH=%.500s gets NVTX's calls behind the recorder", nvtx);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* The Python that a command runs, and its PyTorch. The interpreter is asked; PyTorch is not imported. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/doctor/doctor.h"
+
+enum { LIMIT_MS = 20000 };
+
+/* The rows of preload/python/python_layout.def; a test compares them. */
+enum { OLDEST_MINOR = 9, NEWEST_MINOR = 15 };
+
+/* Works in every Python, the old ones too. The current folder must not stand in for the standard library. */
+static const char script[] =
+	"import sys\n"
+	"if sys.path and sys.path[0] == '': del sys.path[0]\n"
+	"def tell(key, value): sys.stdout.write('gmt:%s=%s\\n' % (key, value))\n"
+	"tell('version', sys.version.split()[0])\n"
+	"tell('implementation', getattr(getattr(sys, 'implementation', None), 'name', 'cpython'))\n"
+	"tell('trace_refs', int(hasattr(sys, 'getobjects')))\n"
+	"import sysconfig\n"
+	"tell('free_threaded', int(bool(sysconfig.get_config_var('Py_GIL_DISABLED'))))\n"
+	"import importlib.metadata, importlib.util, os, re\n"
+	"tell('torch', importlib.metadata.version('torch'))\n"
+	"place = importlib.util.find_spec('torch').submodule_search_locations[0]\n"
+	"with open(os.path.join(place, 'version.py')) as file: text = file.read()\n"
+	"for key in 'cuda', 'hip':\n"
+	"    found = re.search(r'(?m)^%s\\b[^=\\n]*= *[\\'\"]([^\\'\"]+)' % key, text)\n"
+	"    tell('torch_' + key, found.group(1) if found else '')\n";
+
+/* What would change what the interpreter does with our question. */
+static const char *const unset[] = { "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONINSPECT", NULL };
+
+static bool answers_one(const struct gmt_subprocess *process, const char *key)
+{
+	char value[8];
+
+	return gmt_doctor_answer(process, key, value, sizeof(value)) && strcmp(value, "1") == 0;
+}
+
+/*
+ * A script that bears Python's name decides which Python it starts: it is asked, and its answer becomes the
+ * program.
+ */
+void gmt_doctor_follow_python(struct gmt_doctor *doctor)
+{
+	static struct gmt_subprocess process;
+	static const char question[] = "import sys; sys.stdout.write('gmt:executable=%s\\n' % sys.executable)";
+	const char *argv[] = { doctor->program.python, "-c", question, NULL };
+	char path[PATH_MAX];
+
+	if (!doctor->program.python[0] || gmt_program_is_python(doctor->program.path))
+		return;
+	gmt_subprocess_run(doctor->program.python, argv, unset, LIMIT_MS, &process);
+	if (!gmt_doctor_answer(&process, "executable", path, sizeof(path)) || path[0] != '/')
+		return;
+	memcpy(doctor->program.path, path, sizeof(path));
+	gmt_program_add_step(&doctor->program, path);
+}
+
+void gmt_doctor_gather_python(struct gmt_doctor *doctor)
+{
+	static struct gmt_subprocess process;
+	struct gmt_doctor_python *python = &doctor->python;
+	const char *argv[] = { doctor->program.path, "-c", script, NULL };
+
+	if (!doctor->command || doctor->program.state != GMT_PROGRAM_FOUND || !gmt_program_is_python(doctor->program.path))
+		return;
+	python->is_python = true;
+	if (!doctor->is_loadable)
+		return;
+	gmt_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
+	python->is_asked = gmt_doctor_answer(&process, "version", python->version, sizeof(python->version));
+	gmt_doctor_answer(&process, "implementation", python->implementation, sizeof(python->implementation));
+	python->is_free_threaded = answers_one(&process, "free_threaded");
+	python->has_trace_refs = answers_one(&process, "trace_refs");
+	gmt_doctor_answer(&process, "torch", python->torch, sizeof(python->torch));
+	gmt_doctor_answer(&process, "torch_cuda", python->torch_cuda, sizeof(python->torch_cuda));
+	gmt_doctor_answer(&process, "torch_hip", python->torch_hip, sizeof(python->torch_hip));
+}
+
+void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_python *python = &doctor->python;
+	long major = 0, minor = 0;
+
+	if (!python->is_python || !doctor->is_loadable)
+		return;
+	if (!python->is_asked) {
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.900s -c did not answer", doctor->program.path);
+		return;
+	}
+	sscanf(python->version, "%ld.%ld", &major, &minor);
+	if (strcmp(python->implementation, "cpython") != 0)
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s, whose frames the recorder cannot read", python->implementation);
+	else if (major != 3 || minor < OLDEST_MINOR || minor > NEWEST_MINOR)
+		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s, whose frames the recorder cannot read", python->version);
+	else if (python->is_free_threaded)
+		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s without a GIL, whose frames the recorder cannot read",
+			python->version);
+	else if (python->has_trace_refs)
+		gmt_find(finding, GMT_VERDICT_WARNING, "Python %s that traces references, whose frames the recorder cannot read",
+			python->version);
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "Python %s", python->version);
+}
+
+void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_python *python = &doctor->python;
+
+	if (!python->is_asked)
+		return;
+	if (!python->torch[0])
+		gmt_find(finding, GMT_VERDICT_OK, "none in this Python; memory is recorded at the driver");
+	else if (python->torch_cuda[0])
+		gmt_find(finding, GMT_VERDICT_OK, "%s, for CUDA %s", python->torch, python->torch_cuda);
+	else if (python->torch_hip[0])
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%s is for ROCm %s: it does not call CUDA", python->torch,
+			python->torch_hip);
+	else
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s is built without CUDA", python->torch);
+}
+
+/* Whether the comma-separated `text` (may be NULL) has `key:value`; spaces around are allowed. */
+static bool has_setting(const char *text, const char *key, const char *value)
+{
+	for (const char *at = text; at && *at;) {
+		size_t length = strcspn(at, ",");
+		size_t start = strspn(at, " \t"), word = strlen(key);
+
+		if (length > start + word && strncmp(at + start, key, word) == 0) {
+			const char *colon = at + start + word + strspn(at + start + word, " \t");
+
+			if (*colon == ':') {
+				colon += 1 + strspn(colon + 1, " \t");
+				if (strncasecmp(colon, value, strlen(value)) == 0)
+					return true;
+			}
+		}
+		at += length + (at[length] != 0);
+	}
+	return false;
+}
+
+void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const char *name = "PYTORCH_ALLOC_CONF", *settings = getenv(name);
+	const char *uncached = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
+
+	if (!settings) {
+		name = "PYTORCH_CUDA_ALLOC_CONF";
+		settings = getenv(name);
+	}
+	if (uncached) {
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, and the layer `torch` stays empty");
+		gmt_advise(finding, "unset it to see PyTorch's own blocks");
+	} else if (has_setting(settings, "backend", "cudaMallocAsync")) {
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"%s=%.300s: tensors are blocks of the driver's pool, and the layer `torch` stays empty", name, settings);
+		gmt_advise(finding, "take backend:cudaMallocAsync away to see PyTorch's own blocks");
+	} else if (has_setting(settings, "expandable_segments", "true")) {
+		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s: segments are mapped piece by piece", name, settings);
+	} else if (settings) {
+		gmt_find(finding, GMT_VERDICT_OK, "%s=%.300s", name, settings);
+	} else if (doctor->python.torch[0]) {
+		gmt_find(finding, GMT_VERDICT_OK, "its own caching allocator, with no settings");
+	}
+}

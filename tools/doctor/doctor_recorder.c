@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* The recorder itself: where it is, and whether the dynamic linker takes it. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/doctor/doctor.h"
+
+enum { LIMIT_MS = 20000 };
+
+/* The names of the build's own copy first (preload/meson.build), as the recorder looks for them. */
+static const char *const unwinders[] = { "libgmtunw.so.8", "libunwind.so.8" };
+
+static void probe(struct gmt_subprocess *process, const char *what, const char *preload)
+{
+	static const char *const argv[] = { "gpumemtrace", "doctor", NULL };
+	char question[64], value[2 * PATH_MAX];
+	const char *changes[] = { question, value, NULL };
+
+	snprintf(question, sizeof(question), GMT_DOCTOR_PROBE "=%s", what);
+	if ((size_t)snprintf(value, sizeof(value), "LD_PRELOAD=%s", preload) >= sizeof(value))
+		changes[1] = NULL;
+	gmt_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, process);
+}
+
+static void find_unwinder(struct gmt_doctor_recorder *recorder, struct gmt_subprocess *process)
+{
+	const char *slash = strrchr(recorder->path, '/');
+
+	for (size_t i = 0; slash && i < sizeof(unwinders) / sizeof(*unwinders); i++) {
+		snprintf(recorder->unwinder, sizeof(recorder->unwinder), "%.*s/%s", (int)(slash - recorder->path),
+			recorder->path, unwinders[i]);
+		if (!access(recorder->unwinder, R_OK))
+			return;
+	}
+	recorder->unwinder[0] = 0;
+	probe(process, "unwinder", "");
+	gmt_doctor_answer(process, "unwinder", recorder->unwinder, sizeof(recorder->unwinder));
+}
+
+void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
+{
+	static struct gmt_subprocess process;
+	struct gmt_doctor_recorder *recorder = &doctor->recorder;
+
+	recorder->is_found = gmt_recorder_find(recorder->path, recorder->why, recorder->remedy);
+	if (!recorder->is_found)
+		return;
+	gmt_elf_read(recorder->path, &recorder->elf);
+	find_unwinder(recorder, &process);
+
+	char *preload = gmt_recorder_preload(recorder->path, getenv("LD_PRELOAD"));
+	probe(&process, "routes", preload ? preload : recorder->path);
+	free(preload);
+
+	char path[PATH_MAX];
+	recorder->is_loaded = gmt_doctor_answer(&process, "recorder", path, sizeof(path));
+	gmt_doctor_answer(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
+	gmt_doctor_answer(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
+	gmt_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint, sizeof(recorder->complaint));
+}
+
+void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
+
+	if (recorder->is_found) {
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s", recorder->path);
+		return;
+	}
+	gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s", recorder->why);
+	gmt_advise(finding, "%.900s", recorder->remedy);
+}
+
+void gmt_doctor_recorder_machine(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_elf *elf = &doctor->recorder.elf;
+	char spare[32], own[32];
+
+	if (!doctor->recorder.is_found)
+		return;
+	if (elf->kind != GMT_ELF_NATIVE && elf->kind != GMT_ELF_FOREIGN)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "libgpumemtrace.so is no library, or damaged");
+	else if (elf->machine != gmt_elf_own_machine() || elf->bits != 8 * sizeof(void *))
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "it is made for %s, this machine is %s",
+			gmt_elf_machine_name(elf->machine, spare), gmt_elf_machine_name(gmt_elf_own_machine(), own));
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "made for %s", gmt_elf_machine_name(elf->machine, spare));
+}
+
+void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
+
+	if (!recorder->is_found)
+		return;
+	if (recorder->is_loaded)
+		gmt_find(finding, GMT_VERDICT_OK, "a process with LD_PRELOAD has loaded it");
+	else if (recorder->complaint[0])
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process with LD_PRELOAD has not loaded it: %s", recorder->complaint);
+	else
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "a process with LD_PRELOAD has not loaded it");
+}
+
+void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	if (!doctor->recorder.is_found)
+		return;
+	if (doctor->recorder.unwinder[0])
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s", doctor->recorder.unwinder);
+	else
+		gmt_find(finding, GMT_VERDICT_WARNING,
+			"there is none beside the recorder or in the system; libgcc's is used, which is slower");
+}
+
+/*
+ * Only the driver's own answer can be wrong: an object in front of the recorder that answers itself, or a
+ * recorder that does not know this driver's functions.
+ */
+void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
+	bool by_name = strstr(recorder->by_name, "libgpumemtrace.so");
+	bool by_driver = strstr(recorder->by_driver, "libgpumemtrace.so");
+
+	if (!doctor->driver.is_found || !recorder->is_loaded)
+		return;
+	if (!recorder->by_name[0])
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "the driver could not be asked with the recorder in the process");
+	else if (!by_name)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder",
+			recorder->by_name);
+	else if (recorder->by_driver[0] && !by_driver)
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
+			recorder->by_driver);
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "by dlsym%s", by_driver ? " and by cuGetProcAddress" : "");
+}

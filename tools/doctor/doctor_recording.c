@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* --run: the command itself, recorded into a folder that is removed again. */
+#include <errno.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "reader/load/snapshot.h"
+#include "tools/recordings/child.h"
+#include "tools/doctor/doctor.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/shared_recordings.h"
+#include "tools/output/message.h"
+
+struct outcome {
+	int code; /* the command's */
+	uint64_t files, unreadable, events, incomplete;
+	bool has_stacks, has_python;
+};
+
+static bool set_variables(const struct gmt_doctor *doctor, const char *folder)
+{
+	const char *before = getenv("GPUMEMTRACE_OPTIONS");
+	char *preload = gmt_recorder_preload(doctor->recorder.path, getenv("LD_PRELOAD")), *options = NULL;
+	bool done = preload && asprintf(&options, "%s%soutput='%s/%%p.%%n.gmt.gz'", before ? before : "",
+		before && *before ? ":" : "", folder) > 0 &&
+		!setenv("LD_PRELOAD", preload, 1) && !setenv("GPUMEMTRACE_OPTIONS", options, 1);
+
+	free(preload);
+	free(options);
+	return done;
+}
+
+static void put_back(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
+}
+
+/* stdout is for what doctor says: what the command says goes to stderr. */
+static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
+{
+	const char *preload = getenv("LD_PRELOAD"), *options = getenv("GPUMEMTRACE_OPTIONS");
+	char *kept_preload = preload ? strdup(preload) : NULL, *kept_options = options ? strdup(options) : NULL;
+	int kept = dup(STDOUT_FILENO), code = GMT_CHILD_OWN_FAILURE, signal;
+
+	fflush(stdout);
+	if (kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
+		if (set_variables(doctor, folder))
+			code = gmt_child_run(doctor->command, &signal);
+		dup2(kept, STDOUT_FILENO);
+	}
+	if (kept >= 0)
+		close(kept);
+	put_back("LD_PRELOAD", kept_preload);
+	put_back("GPUMEMTRACE_OPTIONS", kept_options);
+	free(kept_preload);
+	free(kept_options);
+	return code;
+}
+
+/* The trial's file goes, and so does what a program that was killed left of it in shared memory. */
+static void remove_file(const char *path)
+{
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, NULL);
+
+	if (leftover)
+		gmt_leftovers_remove(leftover);
+	gmt_leftover_close(leftover);
+	unlink(path); /* fails for . and .. */
+}
+
+static void count(const char *path, struct outcome *outcome)
+{
+	struct gmt_snapshot *snapshot;
+
+	outcome->files++;
+	if (gmt_input_load(path, &snapshot)) {
+		outcome->unreadable++;
+		return;
+	}
+	outcome->events += snapshot->seen_events;
+	outcome->incomplete += !gmt_snapshot_complete(snapshot);
+	outcome->has_stacks |= snapshot->stacks.count != 0;
+	outcome->has_python |= snapshot->frames.count != 0;
+	gmt_snapshot_free(snapshot);
+}
+
+static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
+{
+	const char *place = getenv("TMPDIR");
+	char folder[PATH_MAX], pattern[PATH_MAX + 16];
+	glob_t files = { 0 };
+
+	snprintf(folder, sizeof(folder), "%.4000s/gpumemtrace-doctor.XXXXXX", place && *place ? place : "/tmp");
+	if (!mkdtemp(folder)) {
+		gmt_say_error("%s: %s", folder, strerror(errno));
+		return false;
+	}
+	ret_outcome->code = run_recorded(doctor, folder);
+	snprintf(pattern, sizeof(pattern), "%s/*", folder);
+	if (!glob(pattern, GLOB_PERIOD, NULL, &files))
+		for (size_t i = 0; i < files.gl_pathc; i++) {
+			if (strstr(gmt_program_name(files.gl_pathv[i]), ".gmt.gz"))
+				count(files.gl_pathv[i], ret_outcome);
+			remove_file(files.gl_pathv[i]);
+		}
+	globfree(&files);
+	rmdir(folder);
+	return true;
+}
+
+void gmt_doctor_recording(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	struct outcome outcome = { 0 };
+	bool with_python = doctor->python.is_python;
+
+	if (!doctor->run || !doctor->command || !doctor->recorder.is_found || doctor->program.state != GMT_PROGRAM_FOUND)
+		return;
+	if (!record(doctor, &outcome)) {
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "there is no place for a trial");
+		gmt_advise(finding, "set TMPDIR to a folder that can be written to");
+	} else if (!outcome.files) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "nothing was recorded: the program did not use CUDA (exit code %d)",
+			outcome.code);
+		gmt_advise(finding, "see what the program says of the device, and the other findings");
+	} else if (outcome.unreadable || outcome.incomplete) {
+		gmt_find(finding, GMT_VERDICT_WARNING, "%" PRIu64 " of %" PRIu64 " files are incomplete or cannot be read"
+			" (exit code %d)", outcome.unreadable + outcome.incomplete, outcome.files, outcome.code);
+		gmt_advise(finding, "see what gpumemtrace info says of such a file");
+	} else {
+		gmt_find(finding, GMT_VERDICT_OK, "%" PRIu64 " file%s, %" PRIu64 " events, %s native stacks%s (exit code %d)",
+			outcome.files, outcome.files == 1 ? "" : "s", outcome.events, outcome.has_stacks ? "with" : "without",
+			!with_python ? "" : outcome.has_python ? ", with Python's" : ", without Python's", outcome.code);
+	}
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the recorder writes: the file, and the memory that outlives a killed process. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "base/text.h"
+#include "tools/doctor/doctor.h"
+#include "options/recorder_options.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+enum {
+	FULL_MIB = 16,      /* less room than this for a file is none */
+	SCANT_MIB = 1024,
+	AREA_MIB = 8,       /* what a recording takes of /dev/shm at once: its stacks, a ring */
+	AREA_SCANT_MIB = 32, /* with a ring for each of a few threads */
+};
+
+static void output_template(char ret_output[PATH_MAX + 64])
+{
+	const char *options = getenv("GPUMEMTRACE_OPTIONS");
+
+	gmt_recorder_output(options ? options : "", ret_output, PATH_MAX + 64);
+}
+
+void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	char output[PATH_MAX + 64], why[GMT_RECORDER_COMPLAINT_BYTES];
+
+	(void)doctor;
+	output_template(output);
+	if (gmt_file_is_device(output)) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is a device", output);
+		return;
+	}
+	if (!gmt_recorder_output_is_possible(output, why)) {
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.500s %s", output, why);
+		return;
+	}
+	gmt_find(finding, GMT_VERDICT_OK, "%.900s", output);
+}
+
+/*
+ * The folder that is there already and in which the rest of the name will be made: up to the first token, whose
+ * value is known in the program only. True when folders will have to be made.
+ */
+static bool output_folder(char ret_folder[PATH_MAX + 64])
+{
+	struct stat about;
+	bool is_shortened = false;
+
+	output_template(ret_folder);
+	ret_folder[strcspn(ret_folder, "%")] = 0;
+	for (;;) {
+		char *slash = strrchr(ret_folder, '/');
+
+		if (!slash) {
+			strcpy(ret_folder, ".");
+			return is_shortened;
+		}
+		slash[slash == ret_folder] = 0;
+		if (slash == ret_folder || !stat(ret_folder, &about))
+			return is_shortened;
+		is_shortened = true;
+	}
+}
+
+void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	char folder[PATH_MAX + 64], whole[PATH_MAX];
+	bool is_shortened = output_folder(folder);
+	struct stat about;
+
+	(void)doctor;
+	if (!realpath(folder, whole))
+		snprintf(whole, sizeof(whole), "%.4000s", folder);
+	if (!stat(folder, &about) && !S_ISDIR(about.st_mode))
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s is no folder", whole);
+	else if (access(folder, W_OK | X_OK))
+		gmt_find(finding, GMT_VERDICT_PROBLEM, "%.900s: %s", whole, strerror(errno));
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "%.900s%s", whole, is_shortened ? ", in which the rest is made" : "");
+}
+
+static uint64_t free_bytes(const struct statvfs *system)
+{
+	return (uint64_t)system->f_bavail * system->f_frsize;
+}
+
+void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	char folder[PATH_MAX + 64];
+	struct statvfs system;
+
+	(void)doctor;
+	output_folder(folder);
+	if (statvfs(folder, &system)) {
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "%.800s: %s", folder, strerror(errno));
+		return;
+	}
+
+	if (!system.f_blocks) {
+		gmt_find(finding, GMT_VERDICT_UNKNOWN, "the file system of %.800s does not say", folder);
+		return;
+	}
+
+	uint64_t bytes = free_bytes(&system);
+	gmt_find(finding, bytes < FULL_MIB * MIB ? GMT_VERDICT_PROBLEM : bytes < SCANT_MIB * MIB ? GMT_VERDICT_WARNING
+		: GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
+}
+
+/* The recorder's own folder there; somebody else may have made one of its name. */
+static bool is_taken(void)
+{
+	char folder[64];
+	struct stat about;
+
+	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
+	return !lstat(folder, &about) &&
+		(!S_ISDIR(about.st_mode) || about.st_uid != geteuid() || (about.st_mode & 077) != 0);
+}
+
+/* Without it the rings lie beside the file, and only what has no room there either is lost. */
+void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_finding *finding)
+{
+	static const char instead[] = "the recorder's memory is put into the output folder";
+	struct statvfs system;
+
+	(void)doctor;
+	if (statvfs("/dev/shm", &system) || access("/dev/shm", W_OK | X_OK)) {
+		gmt_find(finding, GMT_VERDICT_WARNING, "/dev/shm: %s; %s", strerror(errno), instead);
+		gmt_advise(finding, "mount a tmpfs on /dev/shm that this user may write to");
+		return;
+	}
+	if (is_taken()) {
+		gmt_find(finding, GMT_VERDICT_WARNING, "/dev/shm/gpumemtrace-%u is not this user's alone; %s",
+			(unsigned)geteuid(), instead);
+		gmt_advise(finding, "remove it");
+		return;
+	}
+
+	uint64_t bytes = free_bytes(&system);
+	if (bytes < AREA_MIB * MIB)
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s free; %s", gmt_text_size(bytes).text, instead);
+	else if (bytes < AREA_SCANT_MIB * MIB)
+		gmt_find(finding, GMT_VERDICT_WARNING, "%s free; each thread that calls CUDA takes 1 MiB",
+			gmt_text_size(bytes).text);
+	else
+		gmt_find(finding, GMT_VERDICT_OK, "%s free", gmt_text_size(bytes).text);
+}

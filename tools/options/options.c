@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/options/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "tools/options/command.h"
+#include "tools/output/message.h"
+#include "base/suggest.h"
+#include "options/option_value.h"
+
+enum { USAGE = 2, GO_ON = -1 };
+
+static int complain_hint(const struct gmt_command *command)
+{
+	gmt_say_hint("`gpumemtrace %s --help` lists the options", command->name);
+	return USAGE;
+}
+
+/* Whether `length` letters at `typed` are `name`; '-' may be typed for '_'. */
+static bool names_equal(const char *typed, size_t length, const char *name)
+{
+	if (strlen(name) != length || !length)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (typed[i] != name[i] && !(typed[i] == '-' && name[i] == '_'))
+			return false;
+	return true;
+}
+
+/* Which of the words in "a|b|c" it is; -1: none. */
+static int word_index(const char *words, const char *text)
+{
+	size_t length = strlen(text);
+	int index = 0;
+
+	for (const char *at = words;; index++) {
+		const char *end = strchr(at, '|');
+		size_t word = end ? (size_t)(end - at) : strlen(at);
+
+		if (word == length && memcmp(at, text, length) == 0)
+			return index;
+		if (!end)
+			return -1;
+		at = end + 1;
+	}
+}
+
+bool gmt_option_allows(const char *values, const char *text)
+{
+	return gmt_option_value_is_allowed(values, text);
+}
+
+static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row, const char *value)
+{
+	char hint[GMT_OPTION_HINT_BYTES] = "";
+
+	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_PASSED)
+		gmt_option_value_hint(row->values, "", value, hint);
+	gmt_say_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value, row->values, *hint ? "; " : "", hint);
+	return complain_hint(command);
+}
+
+/* Puts `value` (NULL for a flag) where the row says. */
+static int keep(const struct gmt_command *command, const struct gmt_option_row *row, const char *value,
+	void *target)
+{
+	void *place = (char *)target + row->offset;
+	struct gmt_option_texts *texts = place;
+	struct gmt_option_passed *passed = place;
+
+	switch (row->kind) {
+	case GMT_OPTION_FLAG:
+		*(bool *)place = true;
+		return GO_ON;
+	case GMT_OPTION_NUMBER:
+		return gmt_text_parse_u64(value, place) ? GO_ON : bad_value(command, row, value);
+	case GMT_OPTION_TEXT:
+		*(const char **)place = value;
+		return *value ? GO_ON : bad_value(command, row, value);
+	case GMT_OPTION_MAYBE:
+		*(const char **)place = value;
+		return GO_ON;
+	case GMT_OPTION_WORD:
+		*(int *)place = word_index(row->values, value);
+		return *(int *)place >= 0 ? GO_ON : bad_value(command, row, value);
+	case GMT_OPTION_TEXTS:
+		if (texts->count == GMT_OPTION_MAX_TEXTS || !*value)
+			return bad_value(command, row, value);
+		texts->items[texts->count++] = value;
+		return GO_ON;
+	case GMT_OPTION_PASSED:
+		if (passed->count == GMT_OPTION_MAX_TEXTS || !gmt_option_allows(row->values, value))
+			return bad_value(command, row, value);
+		passed->keys[passed->count] = row->name;
+		passed->values[passed->count++] = value;
+		return GO_ON;
+	}
+	return GO_ON;
+}
+
+static int unknown(const struct gmt_command *command, const char *typed, size_t length)
+{
+	struct gmt_suggestion suggestion = { 0 };
+	char word[64];
+
+	snprintf(word, sizeof(word), "%.*s", (int)(length < 60 ? length : 60), typed);
+	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
+		gmt_suggest(&suggestion, word, row->name);
+	if (suggestion.best)
+		gmt_say_error("%s: unknown option `--%s`; did you mean `--%s`?", command->name, word,
+			suggestion.best);
+	else
+		gmt_say_error("%s: unknown option `--%s`", command->name, word);
+	return complain_hint(command);
+}
+
+/* What stands behind `name` of a row: the value, taken from `argv[*at + 1]` when it is not there. */
+static int take(const struct gmt_command *command, const struct gmt_option_row *row, const char *value,
+	int argc, char **argv, int *at, void *target)
+{
+	if (row->kind == GMT_OPTION_FLAG) {
+		if (!value)
+			return keep(command, row, NULL, target);
+		gmt_say_error("%s: --%s takes no value", command->name, row->name);
+		return complain_hint(command);
+	}
+	/* What follows may be the command to run. */
+	if (row->kind == GMT_OPTION_MAYBE)
+		return keep(command, row, value ? value : "", target);
+	if (!value && *at + 1 < argc)
+		value = argv[++*at];
+	if (!value) {
+		gmt_say_error("%s: --%s needs a value: %s", command->name, row->name, row->values);
+		return complain_hint(command);
+	}
+	return keep(command, row, value, target);
+}
+
+static int parse_long(const struct gmt_command *command, void *target, int argc, char **argv, int *at)
+{
+	const char *typed = argv[*at] + 2;
+	const char *equals = strchr(typed, '=');
+	size_t length = equals ? (size_t)(equals - typed) : strlen(typed);
+
+	if (names_equal(typed, length, "help") && !equals) {
+		gmt_options_help(command);
+		return 0;
+	}
+	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
+		if (names_equal(typed, length, row->name))
+			return take(command, row, equals ? equals + 1 : NULL, argc, argv, at, target);
+	return unknown(command, typed, length);
+}
+
+static int parse_short(const struct gmt_command *command, void *target, int argc, char **argv, int *at)
+{
+	const char *typed = argv[*at] + 1;
+
+	if (strcmp(typed, "h") == 0) {
+		gmt_options_help(command);
+		return 0;
+	}
+	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
+		if (row->letter && row->letter == *typed)
+			return take(command, row, typed[1] ? typed + 1 : NULL, argc, argv, at, target);
+	gmt_say_error("%s: unknown option `-%s`", command->name, typed);
+	return complain_hint(command);
+}
+
+int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand, int *argc,
+	char **argv)
+{
+	int operands = 0, at = 0;
+
+	for (; at < *argc; at++) {
+		const char *argument = argv[at];
+		int answer = GO_ON;
+
+		if (strcmp(argument, "--") == 0) {
+			at++;
+			break;
+		}
+		if (argument[0] == '-' && argument[1] == '-')
+			answer = parse_long(command, target, *argc, argv, &at);
+		else if (argument[0] == '-' && argument[1])
+			answer = parse_short(command, target, *argc, argv, &at);
+		else if (until_operand)
+			break;
+		else
+			argv[operands++] = argv[at];
+		if (answer != GO_ON)
+			return answer;
+	}
+	while (at < *argc)
+		argv[operands++] = argv[at++];
+	*argc = operands;
+	return GO_ON;
+}
+
+/* Fills lines of at most 90 columns, behind a margin. */
+static void print_wrapped(const char *text)
+{
+	enum { MARGIN = 28, WIDTH = 90 };
+	int column = MARGIN;
+
+	while (*text) {
+		int word = (int)strcspn(text, " ");
+
+		if (column > MARGIN && column + 1 + word > WIDTH) {
+			printf("\n%*s", MARGIN, "");
+			column = MARGIN;
+		}
+		printf("%s%.*s", column > MARGIN ? " " : "", word, text);
+		column += word + (column > MARGIN);
+		text += word + (text[word] == ' ');
+	}
+	putchar('\n');
+}
+
+void gmt_options_help(const struct gmt_command *command)
+{
+	printf("usage: gpumemtrace %s%s%s\n\n%s\n", command->name, *command->operands ? " " : "",
+		command->operands, command->meaning);
+	if (command->options && command->options->name)
+		puts("\noptions:");
+	for (const struct gmt_option_row *row = command->options; row && row->name; row++) {
+		char left[80], letter[8] = "    ";
+
+		if (!*row->name)
+			continue;
+		if (row->letter)
+			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
+		bool is_flag = row->kind == GMT_OPTION_FLAG;
+		bool is_maybe = row->kind == GMT_OPTION_MAYBE;
+		snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, row->name,
+			is_flag ? "" : is_maybe ? "[=" : "=", is_flag ? "" : row->values, is_maybe ? "]" : "");
+		printf("%-27s ", left);
+		if (strlen(left) > 27)
+			printf("\n%28s", "");
+		print_wrapped(row->meaning);
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/output/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/safe.h"
+#include "base/safe_stream.h"
+#include "tools/output/memory.h"
+
+/* One write, so that lines of several processes do not mix; no byte of a file name can steer a terminal. */
+static void say(const char *kind, const char *format, va_list arguments)
+{
+	enum { SMALL_BYTES = 2048 };
+	char small[SMALL_BYTES], *whole = NULL, *text = small;
+	va_list again;
+
+	va_copy(again, arguments);
+	/* Names of files may be long; without memory the line is cut. */
+	if (vsnprintf(small, sizeof(small), format, arguments) >= (int)sizeof(small) && vasprintf(&whole, format, again) >= 0)
+		text = whole;
+	va_end(again);
+	/* stderr is buffered by lines: this is one write. */
+	fprintf(stderr, "gpumemtrace: %s: ", kind);
+	gmt_safe_print(stderr, text);
+	fputc('\n', stderr);
+	free(whole);
+}
+
+#define SAY(name, kind) \
+	void gmt_say_##name(const char *format, ...) \
+	{ \
+		va_list arguments; \
+\
+		va_start(arguments, format); \
+		say(kind, format, arguments); \
+		va_end(arguments); \
+	}
+SAY(error, "error")
+SAY(warning, "warning")
+SAY(hint, "hint")
+#undef SAY
+
+int gmt_say_failure(const struct gmt_error *error)
+{
+	gmt_say_error("%s%s", error->text, error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
+	return gmt_status_exit_code(error->status);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done, uint64_t all)
+{
+	enum { FIRST_AFTER_NS = 500000000, NEXT_AFTER_NS = 100000000 };
+	uint64_t now = now_ns();
+
+	if (!progress->start_ns)
+		progress->start_ns = now;
+	if (now - progress->start_ns < FIRST_AFTER_NS || now - progress->shown_ns < NEXT_AFTER_NS ||
+		!isatty(STDERR_FILENO))
+		return;
+	progress->shown_ns = now;
+	progress->is_shown = true;
+	char text[64];
+	snprintf(text, sizeof(text), "%.40s %3u %%", what, all ? (unsigned)(done * 100 / all) : 0);
+	gmt_safe_stream_progress(text);
+}
+
+void gmt_progress_end(struct gmt_progress *progress)
+{
+	if (progress->is_shown)
+		gmt_safe_stream_progress("");
+	progress->is_shown = false;
+}

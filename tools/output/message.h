@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_OUTPUT_MESSAGE_H
+#define GMT_TOOLS_OUTPUT_MESSAGE_H
+
+/* What the program says to its user beside results: one line each, on stderr. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+void gmt_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gmt_say_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gmt_say_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Says the error and returns the exit code that documents it. */
+int gmt_say_failure(const struct gmt_error *error);
+
+/* A bar for work that takes longer than half a second, on a terminal only. Zero-initialise. */
+struct gmt_progress {
+	uint64_t start_ns;
+	uint64_t shown_ns;
+	bool is_shown;
+};
+
+void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done, uint64_t all);
+void gmt_progress_end(struct gmt_progress *progress);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/output/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system/file_bytes.h"
+#include "base/safe_stream.h"
+#include "tools/output/output_temporary.h"
+#include "tools/output/message.h"
+
+enum { USAGE = 2, WRITE_FAILED = 3 };
+
+struct gmt_output {
+	const char *name;   /* as the user gave it */
+	struct gmt_output_rules rules;
+	struct gmt_output_target target;
+	FILE *file;         /* stdout, or a stream of its own */
+	int fd;             /* of bytes; else -1 */
+	bool is_in_place;   /* the folder takes no new file: the old one is overwritten when all is there */
+	struct gmt_output_temporary temporary;
+};
+
+static bool is_stdout(const char *path)
+{
+	return !path || strcmp(path, "-") == 0;
+}
+
+static int failed(const char *name, int why)
+{
+	gmt_say_error("%s: %s", name, why ? strerror(why) : "cannot be written");
+	return WRITE_FAILED;
+}
+
+static bool is_allowed(const struct gmt_output_target *target, const char *path, const struct gmt_output_rules *rules)
+{
+	const char *why = gmt_output_target_refuses(target, path, rules);
+
+	if (!why)
+		return true;
+	gmt_say_error("%s %s", path, why);
+	gmt_say_hint("write to another file, or say --force to replace this one");
+	return false;
+}
+
+/* A shell that was told to overwrite has emptied the file before; this is for one that was told to append. */
+static bool may_write_stdout(const struct gmt_output_rules *rules)
+{
+	struct gmt_output_target target = { .kind = GMT_OUTPUT_DESCRIPTOR, .descriptor = STDOUT_FILENO };
+
+	const char *why;
+
+	target.exists = !fstat(STDOUT_FILENO, &target.about) && target.about.st_size;
+	why = gmt_output_target_refuses(&target, "", rules);
+	if (why)
+		gmt_say_error("standard output %s", why);
+	return !why;
+}
+
+bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules)
+{
+	struct gmt_output_target target;
+	int why;
+
+	if (is_stdout(path))
+		return may_write_stdout(rules);
+	why = gmt_output_target_find(path, &target);
+	if (why)
+		failed(path, why);
+	return !why && is_allowed(&target, path, rules);
+}
+
+bool gmt_output_are_apart(const char *verb, const char *const *paths, size_t count)
+{
+	struct gmt_output_target one, other;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = i + 1; j < count; j++) {
+			if (is_stdout(paths[i]) || is_stdout(paths[j]) || gmt_output_target_find(paths[i], &one) ||
+				gmt_output_target_find(paths[j], &other) || !gmt_output_target_is_same(&one, &other))
+				continue;
+			gmt_say_error("%s: %s and %s are one file; each output needs its own", verb, paths[i], paths[j]);
+			return false;
+		}
+	return true;
+}
+
+/* The new file is for those who might read the old one. */
+static void keep_rights(int fd, const struct stat *old)
+{
+	mode_t mode = old->st_mode & 0777;
+
+	/* Only root may give files away. Then the rights of the old group are not those of another group. */
+	if (fchown(fd, old->st_uid, old->st_gid) && fchown(fd, (uid_t)-1, old->st_gid))
+		mode &= ~(mode_t)S_IRWXG;
+	fchmod(fd, mode);
+}
+
+/* A file without a name, for a folder that takes no new files. */
+static bool open_in_place(struct gmt_output *output)
+{
+	int why = errno, old;
+	FILE *file;
+
+	if (!output->target.exists || (why != EACCES && why != EPERM && why != EROFS))
+		return false;
+	old = open(output->target.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	file = old >= 0 ? tmpfile() : NULL;
+	why = errno;
+	if (old >= 0)
+		close(old);
+	if (file) {
+		output->temporary.fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3);
+		why = errno;
+		fclose(file);
+	}
+	output->is_in_place = output->temporary.fd >= 0;
+	errno = why;
+	return output->is_in_place;
+}
+
+/* Returns the descriptor to write to, which stays the output's own when it is a temporary file; -1 with errno. */
+static int open_target(struct gmt_output *output, mode_t mode)
+{
+	struct gmt_output_target *target = &output->target;
+
+	if (target->kind == GMT_OUTPUT_DESCRIPTOR)
+		return fcntl(target->descriptor, F_DUPFD_CLOEXEC, 3);
+	if (target->kind == GMT_OUTPUT_SPECIAL)
+		return open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(target->about.st_mode) ? O_TRUNC : 0));
+	if (!gmt_output_temporary_create(target->path, target->exists ? 0600 : mode, &output->temporary) &&
+		!open_in_place(output))
+		return -1;
+	if (target->exists && !output->is_in_place)
+		keep_rights(output->temporary.fd, &target->about);
+	return fcntl(output->temporary.fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* Frees an output without a file of its own, or one that was discarded. */
+static void end(struct gmt_output *output)
+{
+	gmt_output_temporary_remove(&output->temporary);
+	free(output);
+}
+
+static struct gmt_output *open_output(const char *path, const struct gmt_output_rules *rules, mode_t mode)
+{
+	struct gmt_output *output = calloc(1, sizeof(*output));
+	int why;
+
+	if (!output) {
+		gmt_say_error("out of memory");
+		return NULL;
+	}
+	*output = (struct gmt_output){ .name = path, .rules = *rules, .fd = -1, .temporary = { .fd = -1 } };
+	why = gmt_output_target_find(path, &output->target);
+	if (!why && !is_allowed(&output->target, path, rules)) {
+		end(output);
+		return NULL;
+	}
+	if (!why && (output->fd = open_target(output, mode)) < 0)
+		why = errno;
+	if (!why)
+		return output;
+	failed(path, why);
+	end(output);
+	return NULL;
+}
+
+struct gmt_output *gmt_output_open(const char *path, const struct gmt_output_rules *rules)
+{
+	struct gmt_output *output;
+
+	if (is_stdout(path)) {
+		output = may_write_stdout(rules) ? calloc(1, sizeof(*output)) : NULL;
+		if (output)
+			*output = (struct gmt_output){ .file = stdout, .fd = -1, .temporary = { .fd = -1 } };
+		return output;
+	}
+	output = open_output(path, rules, 0666);
+	if (!output)
+		return NULL;
+	output->file = gmt_safe_stream_open(output->fd);
+	if (output->file) {
+		output->fd = -1;
+		return output;
+	}
+	gmt_say_error("out of memory");
+	gmt_output_discard(output);
+	return NULL;
+}
+
+struct gmt_output *gmt_output_open_bytes(const char *path, const struct gmt_output_rules *rules)
+{
+	return open_output(path, rules, 0600);
+}
+
+FILE *gmt_output_file(struct gmt_output *output)
+{
+	return output->file;
+}
+
+int gmt_output_descriptor(const struct gmt_output *output)
+{
+	return output->fd;
+}
+
+/* Closes what was written to; 0 or an errno. */
+static int close_stream(struct gmt_output *output)
+{
+	bool had_error = false, done;
+
+	errno = 0;
+	if (output->file && output->file != stdout) {
+		had_error = ferror(output->file);
+		done = !fclose(output->file) && !had_error;
+	} else {
+		done = output->fd < 0 || !close(output->fd);
+	}
+	output->file = NULL;
+	output->fd = -1;
+	return done ? 0 : errno ? errno : EIO;
+}
+
+void gmt_output_discard(struct gmt_output *output)
+{
+	if (!output)
+		return;
+	close_stream(output);
+	end(output);
+}
+
+/* The room is asked for first: where there is none, the old bytes are still there. */
+static bool copy_to(int from, int to, off_t size, off_t old_size)
+{
+	char bytes[1 << 16];
+
+	if (size > old_size && fallocate(to, 0, 0, size) && errno != EOPNOTSUPP && errno != ENOSYS) {
+		int why = errno;
+
+		if (ftruncate(to, old_size))
+			gmt_say_warning("its end may be zeros: %s", strerror(errno));
+		errno = why;
+		return false;
+	}
+	for (off_t at = 0; at < size;) {
+		size_t part = size - at < (off_t)sizeof(bytes) ? (size_t)(size - at) : sizeof(bytes);
+
+		if (!gmt_file_read_at(from, (uint64_t)at, bytes, part) || !gmt_file_write_at(to, (uint64_t)at, bytes, part))
+			return false;
+		at += (off_t)part;
+	}
+	return !ftruncate(to, size);
+}
+
+/* Overwrites the old file with all that was written. 0 or an errno. */
+static int overwrite(struct gmt_output *output)
+{
+	int to = open(output->target.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), why;
+	struct stat new, old;
+	bool done = to >= 0 && !fstat(to, &old) && !fstat(output->temporary.fd, &new) &&
+		copy_to(output->temporary.fd, to, new.st_size, old.st_size);
+
+	why = errno;
+	if (to >= 0 && close(to) && done) {
+		done = false;
+		why = errno;
+	}
+	return done ? 0 : why;
+}
+
+/* A file that took the name meanwhile may be a recording, which was none when the verb began. */
+static bool is_still_allowed(struct gmt_output *output)
+{
+	struct gmt_output_target now;
+
+	return gmt_output_target_find(output->target.path, &now) ||
+		(now.exists && output->target.exists && now.about.st_ino == output->target.about.st_ino) ||
+		is_allowed(&now, output->name, &output->rules);
+}
+
+/* Gives the whole file its name. 0 or an errno. */
+static int give_name(struct gmt_output *output)
+{
+	if (fsync(output->temporary.fd) && errno != EINVAL && errno != EROFS)
+		return errno;
+	if (output->is_in_place)
+		return overwrite(output);
+	if (gmt_output_temporary_rename(&output->temporary, output->target.path))
+		return 0;
+	/* A mount on the file itself, or another user's file in a folder such as /tmp. */
+	return errno == EBUSY || errno == EPERM || errno == EACCES ? overwrite(output) : errno;
+}
+
+static bool is_empty(const struct gmt_output *output)
+{
+	struct stat about;
+
+	return output->temporary.fd >= 0 && !fstat(output->temporary.fd, &about) && !about.st_size;
+}
+
+int gmt_output_close(struct gmt_output *output, int code)
+{
+	int why;
+
+	if (!output)
+		return code;
+	if (output->file == stdout) {
+		end(output);
+		return code;
+	}
+	why = close_stream(output);
+	if (output->temporary.fd >= 0 && !why) {
+		if (is_empty(output) && (code == USAGE || code == WRITE_FAILED)) {
+			end(output);
+			return code;
+		}
+		if (!is_still_allowed(output)) {
+			end(output);
+			return WRITE_FAILED;
+		}
+		why = give_name(output);
+	}
+	/* A reader of a pipe that went away is no error. */
+	if (why && why != EPIPE)
+		code = failed(output->name, why);
+	end(output);
+	return code;
+}
+
+/* In one write, as other processes may append too. */
+static int append(int fd, const char *text, size_t length)
+{
+	struct stat old, now;
+	ssize_t written;
+
+	if (fstat(fd, &old))
+		return errno;
+	written = write(fd, text, length);
+	if (written == (ssize_t)length)
+		return 0;
+
+	int why = written < 0 ? errno : ENOSPC;
+	if (written > 0 && S_ISREG(old.st_mode) && !fstat(fd, &now) && now.st_size == old.st_size + written &&
+		ftruncate(fd, old.st_size))
+		why = errno;
+	return why;
+}
+
+bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, const char *text, size_t length)
+{
+	struct gmt_output_target target;
+	int why = gmt_output_target_find(path, &target), fd;
+
+	if (!why && !is_allowed(&target, path, rules))
+		return false;
+	fd = why ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (!why && fd < 0)
+		why = errno;
+	if (fd >= 0) {
+		why = append(fd, text, length);
+		if (close(fd) && !why)
+			why = errno;
+	}
+	if (why)
+		failed(path, why);
+	return !why;
+}
+
+/* Whether the other end of the pipe is closed: the errno of the write that found out may be gone. */
+static bool reader_is_gone(int fd)
+{
+	struct pollfd pipe_end = { .fd = fd, .events = POLLOUT };
+
+	return poll(&pipe_end, 1, 0) == 1 && (pipe_end.revents & POLLERR);
+}
+
+int gmt_output_finish_stdout(int code)
+{
+	bool had_error = ferror(stdout), is_gone = had_error && reader_is_gone(STDOUT_FILENO);
+
+	errno = 0;
+	if (!fclose(stdout) && !had_error)
+		return code;
+	/* stdout that was closed from the start and never used is no loss. */
+	if (errno == EBADF && !had_error)
+		return code;
+	return errno == EPIPE || is_gone ? code : failed("standard output", errno);
+}
+
+bool gmt_output_color(FILE *file, enum gmt_color color)
+{
+	const char *force = getenv("CLICOLOR_FORCE"), *none = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool is_wanted = color == GMT_COLOR_ALWAYS;
+
+	if (color == GMT_COLOR_AUTO && !(none && *none))
+		is_wanted = (force && *force && strcmp(force, "0") != 0) ||
+			(isatty(gmt_safe_stream_descriptor(file)) && !(term && strcmp(term, "dumb") == 0));
+	if (is_wanted)
+		gmt_safe_stream_allow_styles(file);
+	return is_wanted;
+}

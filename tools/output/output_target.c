@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/output/output_target.h"
+
+#include <errno.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "system/recording_name.h"
+#include "base/text.h"
+#include "shared_memory/shared_recording_file.h"
+#include "source/source.h"
+
+enum { LINKS_MOST = 40 };
+
+/* The folder that `path` lies in, with a slash at its end unless it is the current one. False: too long. */
+static bool folder_of(const char *path, char *ret_folder, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)snprintf(ret_folder, bytes, "%.*s", (int)(slash + 1 - path), path) < bytes :
+		(size_t)snprintf(ret_folder, bytes, "./") < bytes;
+}
+
+/* The links of /proc/PID/fd have texts that are no names: the kernel goes to the open file itself. */
+static bool is_kernel_link(const char *folder)
+{
+	struct statfs about;
+
+	return !statfs(folder, &about) && about.f_type == PROC_SUPER_MAGIC;
+}
+
+/* The number, when the link stands in this process's folder of descriptors; else -1. */
+static int own_descriptor(const char *folder, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char real[PATH_MAX], own[64];
+	uint64_t number;
+	int length = snprintf(own, sizeof(own), "/proc/%ld/", (long)getpid());
+
+	if (!realpath(folder, real) || strncmp(real, own, (size_t)length) != 0 ||
+		strcmp(strrchr(real, '/'), "/fd") != 0 || !gmt_text_parse_u64(slash ? slash + 1 : path, &number) ||
+		number > INT_MAX)
+		return -1;
+	return (int)number;
+}
+
+/* Puts the text of the link at `path` in its place. Returns 0, or an errno. */
+static int follow(char path[PATH_MAX], const char *folder)
+{
+	char text[PATH_MAX], next[PATH_MAX];
+	ssize_t length = readlink(path, text, sizeof(text) - 1);
+
+	if (length < 0)
+		return errno;
+	text[length] = 0;
+	if (snprintf(next, sizeof(next), "%s%s", text[0] == '/' ? "" : folder, text) >= (int)sizeof(next))
+		return ENAMETOOLONG;
+	strcpy(path, next);
+	return 0;
+}
+
+/* The last step: what the name means is `target->path`, or the descriptor. Returns 0, or an errno. */
+static int look(struct gmt_output_target *target)
+{
+	bool is_descriptor = target->kind == GMT_OUTPUT_DESCRIPTOR;
+
+	if (is_descriptor ? fstat(target->descriptor, &target->about) : stat(target->path, &target->about))
+		return errno == ENOENT && target->kind == GMT_OUTPUT_FILE ? 0 : errno;
+	target->exists = true;
+	if (S_ISDIR(target->about.st_mode))
+		return EISDIR;
+	if (!S_ISREG(target->about.st_mode) && !is_descriptor)
+		target->kind = GMT_OUTPUT_SPECIAL;
+	return 0;
+}
+
+int gmt_output_target_find(const char *path, struct gmt_output_target *ret_target)
+{
+	char *at = ret_target->path, folder[PATH_MAX];
+	struct stat about;
+	int why;
+
+	*ret_target = (struct gmt_output_target){ .kind = GMT_OUTPUT_FILE, .descriptor = -1 };
+	if ((size_t)snprintf(at, PATH_MAX, "%s", path) >= PATH_MAX)
+		return ENAMETOOLONG;
+	for (int links = 0; !lstat(at, &about) && S_ISLNK(about.st_mode); links++) {
+		if (links == LINKS_MOST)
+			return ELOOP;
+		if (!folder_of(at, folder, sizeof(folder)))
+			return ENAMETOOLONG;
+		if (is_kernel_link(folder)) {
+			ret_target->descriptor = own_descriptor(folder, at);
+			ret_target->kind = ret_target->descriptor < 0 ? GMT_OUTPUT_SPECIAL : GMT_OUTPUT_DESCRIPTOR;
+			break;
+		}
+		why = follow(at, folder);
+		if (why)
+			return why;
+	}
+	return look(ret_target);
+}
+
+static bool is_one_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_input(const struct gmt_output_target *target, const struct gmt_output_rules *rules)
+{
+	struct stat about;
+
+	for (size_t list = 0; list < GMT_OUTPUT_INPUTS; list++)
+		for (size_t i = 0; i < rules->inputs[list].count; i++) {
+			const char *path = rules->inputs[list].items[i];
+
+			if (path && !stat(path, &about) && is_one_file(&about, &target->about))
+				return true;
+		}
+	return false;
+}
+
+/* Whether `path` can be read as a recording, or as the memory of a killed recorder. */
+static bool is_recording(const char *path)
+{
+	struct gmt_leftover *leftover = NULL;
+	struct gmt_source *source = NULL;
+	enum gmt_status status = gmt_source_open(path, &source, NULL);
+
+	if (!status)
+		gmt_source_close(source);
+	if (!status || status == GMT_VERSION)
+		return true;
+	status = gmt_leftover_open(path, &leftover, NULL);
+	gmt_leftover_close(leftover);
+	return !status || status == GMT_VERSION;
+}
+
+const char *gmt_output_target_refuses(const struct gmt_output_target *target, const char *path,
+	const struct gmt_output_rules *rules)
+{
+	char open_file[64];
+	const char *content = target->path;
+
+	if (rules->force || !target->exists || !S_ISREG(target->about.st_mode))
+		return NULL;
+	if (is_input(target, rules))
+		return "is a file that this command reads; it was not overwritten";
+	if (target->kind == GMT_OUTPUT_DESCRIPTOR) {
+		snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", target->descriptor);
+		content = open_file;
+	}
+	if (is_recording(content))
+		return "is a recording; it was not overwritten";
+	if (gmt_recording_name_is_one(path) || gmt_recording_name_is_one(target->path))
+		return "is named as recordings are, and may be one; it was not overwritten";
+	return NULL;
+}
+
+/* The same name in the same folder. */
+static bool is_one_name(const char *a, const char *b)
+{
+	char folder_a[PATH_MAX], folder_b[PATH_MAX];
+	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+	struct stat about_a, about_b;
+
+	return strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
+		folder_of(a, folder_a, sizeof(folder_a)) && folder_of(b, folder_b, sizeof(folder_b)) &&
+		!stat(folder_a, &about_a) && !stat(folder_b, &about_b) && is_one_file(&about_a, &about_b);
+}
+
+bool gmt_output_target_is_same(const struct gmt_output_target *a, const struct gmt_output_target *b)
+{
+	if (a->exists && b->exists)
+		return S_ISREG(a->about.st_mode) && is_one_file(&a->about, &b->about);
+	return !a->exists && !b->exists && is_one_name(a->path, b->path);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/output/run_output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "base/identifier.h"
+#include "tools/output/message.h"
+
+/* The name up to its first token, with "%%" as '%'. Returns whether there is no token. */
+static bool copy_to_token(const char *output, char ret_start[PATH_MAX])
+{
+	size_t length = 0;
+
+	for (; *output && length < PATH_MAX - 1; output++) {
+		if (*output == '%' && *++output != '%')
+			break;
+		ret_start[length++] = *output;
+	}
+	ret_start[length] = 0;
+	return !*output;
+}
+
+/* Cuts the last part of a path off. "" becomes ".". */
+static void to_folder(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		slash[slash == path] = 0;
+	else
+		strcpy(path, ".");
+}
+
+/* With errno. */
+static bool takes_a_file(const char *folder)
+{
+	char path[PATH_MAX + 64], random[GMT_IDENTIFIER_BYTES];
+	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0) {
+		gmt_identifier_make(random);
+		snprintf(path, sizeof(path), "%s/.gpumemtrace-%s-%d", folder, random, (int)getpid());
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+bool gmt_run_output_check(const char *output)
+{
+	char path[PATH_MAX];
+	bool is_whole = copy_to_token(output, path);
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct stat about;
+
+	if (is_whole && gmt_file_is_device(path)) {
+		gmt_say_error("run: -o %s: it is a device: name a file", output);
+		return false;
+	}
+	if (strlen(name) > NAME_MAX || (is_whole && !*name)) {
+		gmt_say_error("run: -o %s: %s", output, *name ? strerror(ENAMETOOLONG) : "it names a folder: name a file");
+		return false;
+	}
+	/* A folder whose name is not known yet may be there, and take files, although the one above it takes none. */
+	if (!is_whole && strchr(output + strcspn(output, "%"), '/'))
+		return true;
+	/* The recorder makes the folders that are missing. */
+	do
+		to_folder(path);
+	while (stat(path, &about) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
+	if (takes_a_file(path))
+		return true;
+	gmt_say_error("run: -o %s: no file can be made in %s: %s", output, path, strerror(errno));
+	return false;
+}

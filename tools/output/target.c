@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/output/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/encoding/block.h"
+#include "source/source.h"
+
+static enum gmt_target_state refuse(char ret_why[GMT_TARGET_WHY_BYTES], const char *what, const char *why)
+{
+	snprintf(ret_why, GMT_TARGET_WHY_BYTES, "%.300s%s", what, why);
+	return GMT_TARGET_IS_REFUSED;
+}
+
+static void init(struct gmt_target *target)
+{
+	*target = (struct gmt_target){ .folder = -1, .fd = -1 };
+}
+
+/* Whether the group is the caller's alone, as many systems give each user one. */
+static bool is_private_group(gid_t group)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s", user ? user->pw_name : "");
+
+	const struct group *members = user && user->pw_gid == group ? getgrgid(group) : NULL;
+
+	return members && !strcmp(members->gr_name, name) && (!members->gr_mem[0] || (!strcmp(members->gr_mem[0], name) && !members->gr_mem[1]));
+}
+
+/* NULL: nobody but the caller and root can change what the folder's names of the caller mean. */
+static const char *why_not_safe(int folder)
+{
+	struct stat about;
+
+	if (fstat(folder, &about))
+		return strerror(errno);
+	if (about.st_uid && about.st_uid != geteuid())
+		return " belongs to another user";
+	/* Of a sticky folder nobody can take away files of others. */
+	if (about.st_mode & S_ISVTX)
+		return NULL;
+	if (about.st_mode & S_IWOTH || (about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
+		return " is a folder that other users may write to";
+	return NULL;
+}
+
+static enum gmt_target_state open_file(struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	struct stat about;
+
+	target->fd = openat(target->folder, target->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (target->fd < 0)
+		return errno == ENOENT ? GMT_TARGET_IS_GONE :
+			refuse(ret_why, "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
+	if (fstat(target->fd, &about) || !S_ISREG(about.st_mode))
+		return refuse(ret_why, "it is no plain file", "");
+	gmt_file_identity_of(target->fd, &target->file);
+	return GMT_TARGET_IS_THERE;
+}
+
+/* Splits an absolute path, which has no slash at its end, and opens its folder, following links. */
+static enum gmt_target_state open_folder(const char *path, struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+
+	if (strlen(slash + 1) > NAME_MAX || !slash[1])
+		return refuse(ret_why, "it is no name of a file", "");
+	strcpy(target->name, slash + 1);
+	snprintf(target->path, sizeof(target->path), "%s", path);
+	snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	target->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (target->folder < 0)
+		return errno == ENOENT ? GMT_TARGET_IS_GONE : refuse(ret_why, "its folder cannot be opened: ", strerror(errno));
+	return GMT_TARGET_IS_THERE;
+}
+
+enum gmt_target_state gmt_target_open_named(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	char whole[PATH_MAX];
+	enum gmt_target_state state;
+
+	init(ret_target);
+	if (!realpath(path, whole))
+		return errno == ENOENT ? GMT_TARGET_IS_GONE : refuse(ret_why, "it cannot be opened: ", strerror(errno));
+	state = open_folder(whole, ret_target, ret_why);
+	return state ? state : open_file(ret_target, ret_why);
+}
+
+/* Goes one folder down. The folder on the way stays the caller's when this fails. */
+static enum gmt_target_state step_into(struct gmt_target *target, const char *name, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	int next = openat(target->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const char *why;
+
+	if (next < 0)
+		return errno == ENOENT ? GMT_TARGET_IS_GONE : refuse(ret_why, name, errno == ENOTDIR || errno == ELOOP ?
+			" on the way to it is a link, or no folder" : strerror(errno));
+	close(target->folder);
+	target->folder = next;
+	why = why_not_safe(next);
+	return why ? refuse(ret_why, name, why) : GMT_TARGET_IS_THERE;
+}
+
+enum gmt_target_state gmt_target_open_told(const char *path, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	enum gmt_target_state state = GMT_TARGET_IS_THERE;
+	struct stat about;
+
+	init(ret_target);
+	if (path[0] != '/' || strlen(path) >= PATH_MAX)
+		return refuse(ret_why, "its name is not absolute", "");
+	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
+	ret_target->folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (!state) {
+		const char *name = path + strspn(path, "/"), *end = name + strcspn(name, "/");
+
+		if (end - name > NAME_MAX || end == name || (name[0] == '.' && (end == name + 1 || (name[1] == '.' && end == name + 2))))
+			return refuse(ret_why, "its name is none that a recorder makes", "");
+		snprintf(ret_target->name, sizeof(ret_target->name), "%.*s", (int)(end - name), name);
+		if (!*end)
+			break;
+		state = step_into(ret_target, ret_target->name, ret_why);
+		path = end;
+	}
+	state = state ? state : open_file(ret_target, ret_why);
+	if (!state && (fstat(ret_target->fd, &about) || about.st_nlink != 1))
+		return refuse(ret_why, "it has more than one name", "");
+	return state;
+}
+
+bool gmt_target_is_own(const struct gmt_target *target, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	struct stat about;
+	char text[64];
+
+	if (fstat(target->fd, &about)) {
+		refuse(ret_why, strerror(errno), "");
+		return false;
+	}
+	snprintf(text, sizeof(text), "it belongs to user %u", (unsigned)about.st_uid);
+	if (about.st_uid != geteuid())
+		refuse(ret_why, text, "; recover it as that user, or name another file with -o");
+	return about.st_uid == geteuid();
+}
+
+/* A recorder may have made an empty file of that name just now. */
+static bool is_recording(int fd, const char *path)
+{
+	size_t length = strlen(path);
+	struct gmt_source *source;
+	bool is;
+
+	if (length > 3 && !strcmp(path + length - 3, ".gz") && gmt_source_is_hardly_begun(fd))
+		return true;
+	is = !gmt_source_open_descriptor(fd, path, NULL, &source, NULL);
+
+	if (is)
+		gmt_source_close(source);
+	return is;
+}
+
+enum gmt_target_state gmt_target_open_new(const char *path, bool force, struct gmt_target *ret_target, char ret_why[GMT_TARGET_WHY_BYTES])
+{
+	char whole[PATH_MAX];
+	enum gmt_target_state state;
+
+	init(ret_target);
+	if (snprintf(whole, sizeof(whole), "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof(whole))
+		return refuse(ret_why, strerror(ENAMETOOLONG), "");
+	state = open_folder(whole, ret_target, ret_why);
+	if (state == GMT_TARGET_IS_GONE)
+		return refuse(ret_why, "there is no such folder", "");
+	snprintf(ret_target->path, sizeof(ret_target->path), "%s", path);
+	state = state ? state : open_file(ret_target, ret_why);
+	if (!state && !force && is_recording(ret_target->fd, path))
+		return refuse(ret_why, "it is a recording; write to another file, or say --force to replace this one", "");
+	return state;
+}
+
+void gmt_target_close(struct gmt_target *target)
+{
+	if (target->folder >= 0)
+		close(target->folder);
+	if (target->fd >= 0)
+		close(target->fd);
+	target->folder = target->fd = -1;
+}

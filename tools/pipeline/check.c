@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/pipeline/check.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/gate/gate.h"
+#include "reader/symbols/symbols_cache.h"
+#include "reader/symbols/symbols_pool.h"
+#include "render/check.h"
+#include "tools/recordings/input.h"
+#include "tools/output/output.h"
+#include "tools/pipeline/pipeline.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/work.h"
+
+enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
+
+/* Returns the exit code of a file that cannot be judged. */
+static int judge_file(const char *path, const struct gmt_check_plan *plan, const struct gmt_gate *gate,
+	struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
+{
+	struct gmt_parts_options options = {
+		.traces = {
+			.symbol_directories = plan->options.symbol_paths.items,
+			.symbol_directory_count = plan->options.symbol_paths.count,
+			.symbols_pool = pool,
+			.symbols_cache = cache,
+			.owner_rules = &plan->owner_rules,
+		},
+		.until = UINT64_MAX,
+		.leaks = {
+			.definitions = plan->limits.definitions, .warmup_steps = plan->limits.warmup_steps,
+			.age_steps = plan->limits.age_steps, .age_ns = plan->limits.age_ns,
+			.with_libraries = true, /* default_suppressions.def lets them off, and says so */
+		},
+	};
+	struct gmt_parts parts = { 0 };
+	struct gmt_site_keys keys = { 0 };
+	struct gmt_error error = { 0 };
+	int code = gmt_parts_load(path, &options, &parts);
+	struct gmt_gate_input input = {
+		.snapshot = parts.snapshot, .traces = &parts.traces, .replay = &parts.replay,
+		.timeline = &parts.timeline, .history = &parts.history, .leaks = &parts.leaks, .ooms = &parts.ooms,
+		.caveats = &parts.caveats, .keys = &keys, .sites = &parts.sites,
+	};
+
+	if (!code && (gmt_site_keys_init(&keys, parts.snapshot, &parts.traces, &error) ||
+			gmt_gate_judge(verdict, gate, &input, &error)))
+		code = gmt_say_failure(&error);
+	gmt_site_keys_fini(&keys);
+	gmt_parts_fini(&parts);
+	gmt_work_say(path);
+	return code;
+}
+
+/* The folder that holds `.git`, from `folder` upwards; `folder` itself where there is none. From malloc. */
+static char *find_root(const char *folder)
+{
+	char *root = strdup(folder);
+	char path[PATH_MAX];
+	struct stat info;
+
+	for (size_t length = root ? strlen(root) : 0; length;) {
+		snprintf(path, sizeof(path), "%s/.git", root);
+		if (stat(path, &info) == 0)
+			return root;
+		while (length && root[length] != '/')
+			length--;
+		root[length] = 0;
+	}
+	free(root);
+	return strdup(folder);
+}
+
+/* By subject; a list and its items from malloc. NULL: out of memory. */
+static char **find_roots(const struct gmt_check_options *options, const struct gmt_verdict *verdict)
+{
+	char **roots = calloc(verdict->subjects.count + 1, sizeof(*roots));
+	char given[PATH_MAX];
+
+	for (size_t i = 0; roots && i < verdict->subjects.count; i++) {
+		const char *directory = verdict->subjects.items[i].directory;
+
+		if (!options->source_root)
+			roots[i] = find_root(directory);
+		else
+			roots[i] = strdup(realpath(options->source_root, given) ? given : options->source_root);
+	}
+	return roots;
+}
+
+struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count)
+{
+	const struct gmt_check_options *options = &plan->options;
+
+	return (struct gmt_output_rules){
+		.inputs = {
+			{ (const char *const *)paths, count },
+			{ &options->limits_file, 1 },
+			/* What is updated is written, not read. */
+			{ &options->baseline, options->update_baseline ? 0 : 1 },
+			{ options->suppressions.items, options->suppressions.count },
+			{ options->owners.items, options->owners.count },
+		},
+		.force = options->force,
+	};
+}
+
+bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count)
+{
+	const struct gmt_check_options *options = &plan->options;
+	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	const char *outputs[] = {
+		options->output, options->junit, options->sarif, options->update_baseline ? options->baseline : NULL,
+	};
+	enum { OUTPUTS = sizeof(outputs) / sizeof(*outputs) };
+
+	for (size_t i = 0; i < OUTPUTS; i++)
+		if (outputs[i] && !gmt_output_may_write(outputs[i], &rules))
+			return false;
+	return gmt_output_are_apart("check", outputs, OUTPUTS);
+}
+
+/* Writes a result to a file of its own; `write` is one of the renderers. */
+static int write_file(const char *path, void (*write)(const struct gmt_check_report *, FILE *),
+	const struct gmt_check_report *report, const struct gmt_output_rules *rules)
+{
+	struct gmt_output *output = path ? gmt_output_open(path, rules) : NULL;
+
+	if (!path)
+		return 0;
+	if (!output)
+		return EXIT_UNREADABLE;
+	write(report, gmt_output_file(output));
+	return gmt_output_close(output, 0);
+}
+
+static void write_sarif(const struct gmt_check_report *report, FILE *file)
+{
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = 12 };
+
+	gmt_check_sarif(report, &json);
+}
+
+/* What GitHub's runner offers, when this runs in one. */
+static int write_github(const struct gmt_check_report *report, const struct gmt_output_rules *rules)
+{
+	const char *actions = getenv("GITHUB_ACTIONS"), *path = getenv("GITHUB_STEP_SUMMARY");
+	char *text = NULL;
+	size_t length;
+	bool done;
+	FILE *file;
+
+	if (!actions || strcmp(actions, "true") != 0)
+		return 0;
+	gmt_check_annotations(report, stderr);
+	if (!path || !*path)
+		return 0;
+	file = open_memstream(&text, &length);
+	if (file)
+		gmt_check_summary(report, file);
+	done = file && !fclose(file) && gmt_output_append(path, rules, text, length);
+	if (!file)
+		gmt_say_error("out of memory");
+	free(text);
+	return done ? 0 : EXIT_UNREADABLE;
+}
+
+static int write_baseline(struct gmt_baseline *baseline, const char *path, const struct gmt_output_rules *rules)
+{
+	struct gmt_output *output = gmt_output_open(path, rules);
+
+	if (!output)
+		return EXIT_UNREADABLE;
+	gmt_baseline_sort(baseline, GMT_BASELINE_LARGEST);
+	gmt_baseline_write(baseline, gmt_output_file(output));
+	return gmt_output_close(output, 0);
+}
+
+static void write_verdict(const struct gmt_check_report *report, const struct gmt_check_options *options,
+	FILE *file)
+{
+	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = 3 };
+
+	if (options->gen_suppressions)
+		gmt_check_suppressions(report, file);
+	else if (options->json)
+		gmt_check_json(report, &json);
+	else
+		gmt_check_text(report, file);
+}
+
+static int write_all(const struct gmt_check_plan *plan, const struct gmt_verdict *verdict, int code,
+	const struct gmt_output_rules *rules, FILE *file)
+{
+	const struct gmt_check_options *options = &plan->options;
+	char **roots = find_roots(options, verdict);
+	struct gmt_check_report report = {
+		.verdict = verdict, .suppressions = &plan->suppressions, .baseline = options->baseline,
+		.roots = (const char *const *)roots, .exit_code = code,
+		.color = gmt_output_color(file, (enum gmt_color)options->color), .frames = options->frames,
+	};
+	int worst = 0, codes[3];
+
+	write_verdict(&report, options, file);
+	codes[0] = write_file(options->junit, gmt_check_junit, &report, rules);
+	codes[1] = write_file(options->sarif, write_sarif, &report, rules);
+	codes[2] = write_github(&report, rules);
+	for (unsigned i = 0; i < 3; i++)
+		worst = codes[i] ? codes[i] : worst;
+	for (size_t i = 0; roots && i < verdict->subjects.count; i++)
+		free(roots[i]);
+	free(roots);
+	return worst ? worst : code;
+}
+
+static void note_unreadable(struct gmt_verdict *verdict, const char *path)
+{
+	const char **note = gmt_vec_push(&verdict->notes);
+
+	if (note)
+		*note = gmt_verdict_line(verdict, "%s could not be read, and is not judged", path);
+}
+
+static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict *verdict,
+	struct gmt_baseline *found, const struct gmt_output_rules *rules)
+{
+	for (size_t i = 0; i < verdict->subjects.count; i++)
+		if (!verdict->subjects.items[i].complete) {
+			gmt_say_error("%s: is incomplete; %s was not written", verdict->subjects.items[i].path,
+				plan->options.baseline);
+			return GMT_EXIT_INCOMPLETE;
+		}
+	return write_baseline(found, plan->options.baseline, rules);
+}
+
+int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file)
+{
+	bool updates = plan->options.update_baseline, compares = plan->options.baseline && !updates;
+	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	struct gmt_verdict verdict = { 0 };
+	struct gmt_baseline found = { 0 };
+	struct gmt_gate gate = {
+		.limits = &plan->limits, .suppressions = &plan->suppressions,
+		.baseline = compares ? &plan->baseline : NULL, .new_baseline = updates ? &found : NULL,
+	};
+	struct gmt_symbols_pool *pool = gmt_symbols_pool_open();
+	struct gmt_symbols_cache *cache = plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
+	int unreadable = 0, code;
+
+	for (size_t i = 0; i < count; i++) {
+		int answer = judge_file(paths[i], plan, &gate, pool, cache, &verdict);
+
+		if (answer)
+			note_unreadable(&verdict, paths[i]);
+		unreadable = answer ? answer : unreadable;
+	}
+	gmt_symbols_cache_close(cache);
+	gmt_symbols_pool_close(pool);
+	if (compares)
+		gmt_gate_note_missing(&verdict, &plan->baseline);
+	gmt_verdict_conclude(&verdict);
+	code = unreadable ? unreadable : verdict.failed ? EXIT_FAILED :
+		(verdict.incomplete || verdict.growth_not_judged) && plan->options.strict ? GMT_EXIT_INCOMPLETE : 0;
+	code = gmt_work_exit_code(code);
+	if (verdict.subjects.count)
+		code = write_all(plan, &verdict, code, &rules, file);
+	if (updates && !unreadable) {
+		int answer = accept_baseline(plan, &verdict, &found, &rules);
+		code = answer ? answer : code;
+	}
+	gmt_baseline_fini(&found);
+	gmt_verdict_fini(&verdict);
+	gmt_work_say("check");
+	return code;
+}

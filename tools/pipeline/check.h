@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_PIPELINE_CHECK_H
+#define GMT_TOOLS_PIPELINE_CHECK_H
+
+/* The gate, as `check` and `run --check` have it. */
+
+#include <stdio.h>
+
+#include "analysis/gate/baseline.h"
+#include "analysis/gate/limits.h"
+#include "analysis/gate/suppressions.h"
+#include "reader/stacks/owner_rules.h"
+#include "tools/options/options.h"
+#include "tools/output/output.h"
+
+struct gmt_check_options {
+	struct gmt_option_texts limits[GMT_LIMITS]; /* as typed */
+	const char *limits_file;
+	const char *baseline;
+	bool update_baseline;
+	struct gmt_option_texts suppressions;
+	bool no_default_suppressions, gen_suppressions;
+	bool json, strict, no_symbol_cache, force;
+	const char *junit, *sarif, *source_root, *output;
+	struct gmt_option_texts symbol_paths, owners;
+	uint64_t frames;
+	int color;
+};
+
+/* What is demanded, read and found well formed. */
+struct gmt_check_plan {
+	struct gmt_check_options options;
+	struct gmt_limits limits;
+	struct gmt_suppressions suppressions;
+	struct gmt_baseline baseline;
+	struct gmt_owner_rules owner_rules;
+	char *texts; /* a copy of what gmt_check_parse was given */
+};
+
+extern const struct gmt_check_options gmt_check_defaults;
+
+/*
+ * Reads all that the options name, before any recording. Returns 0, or the exit code when something is
+ * wrong (and said). End the plan with gmt_check_plan_fini in both cases.
+ */
+int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options);
+
+/* The same from the value of `run --check`: "", a limits file, or options, which begin with '-'. */
+int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand);
+
+/*
+ * Whether all outputs of the plan may be written, and none is an input or another output: said before any recording
+ * is read. `paths` may be NULL: they are not known yet.
+ */
+bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count);
+
+/* What the outputs of the plan must not replace; refers to the plan and to `paths`. */
+struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths, size_t count);
+
+/*
+ * Judges the recordings and writes all that was asked for; the verdict goes to `file`. Returns the exit
+ * code: 0, 1 when a rule fails, 3 when a recording cannot be read or a result not be written, 4 when one is
+ * incomplete and --strict was given.
+ */
+int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file);
+
+void gmt_check_plan_fini(struct gmt_check_plan *plan);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/pipeline/files.h"
+
+#include "tools/pipeline/files_parallel.h"
+#include "tools/recordings/input.h"
+#include "tools/recordings/newer.h"
+
+static int tell_each(const struct gmt_files *files, struct gmt_files_output *output)
+{
+	struct gmt_files_beside *beside = gmt_files_beside_open(files, output);
+	int code = 0;
+
+	for (int i = 0; i < files->count; i++) {
+		int answer;
+
+		if (i && !files->json)
+			fputs("\n\n", output->file);
+		if (!gmt_files_beside_take(beside, i, output, &answer))
+			answer = files->tell(files->user, files->paths[i], output);
+		code = answer ? answer : code;
+		output->is_told |= !answer;
+	}
+	gmt_files_beside_close(beside);
+	return code;
+}
+
+static int tell_all(const struct gmt_files *files, struct gmt_files_output *output)
+{
+	bool is_list = files->json && files->count > 1;
+	struct gmt_json *json = &output->json;
+	int code;
+
+	if (is_list) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "schema", files->schema);
+		gmt_json_key(json, files->key);
+		gmt_json_begin_array(json);
+	}
+	code = tell_each(files, output);
+	if (is_list) {
+		gmt_json_end_array(json);
+		gmt_json_end_object(json);
+	}
+	if (json->needs_comma)
+		fputc('\n', output->file);
+	return code;
+}
+
+int gmt_files_tell(const struct gmt_files *files)
+{
+	struct gmt_output_rules rules = {
+		.inputs = { { (const char *const *)files->paths, (size_t)files->count } }, .force = files->force,
+	};
+	struct gmt_files_output output = { 0 };
+	struct gmt_output *to;
+	int code;
+
+	if (files->owners) {
+		rules.inputs[1].items = files->owners->items;
+		rules.inputs[1].count = files->owners->count;
+	}
+	to = gmt_output_open(files->output, &rules);
+	if (!to)
+		return GMT_EXIT_UNREADABLE;
+	gmt_newer_say(files->paths, (size_t)files->count);
+	output.file = gmt_output_file(to);
+	output.json = (struct gmt_json){ .file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
+	output.color = gmt_output_color(output.file, files->color);
+	code = tell_all(files, &output);
+	/* What was told may have ended in the middle. */
+	if (code && !output.is_told) {
+		gmt_output_discard(to);
+		return code;
+	}
+	if (!code && output.is_incomplete && files->strict)
+		code = GMT_EXIT_INCOMPLETE;
+	return gmt_output_close(to, code);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_PIPELINE_OWNERS_H
+#define GMT_TOOLS_PIPELINE_OWNERS_H
+
+/* Option --owners of the verbs: files of rules that say which library asked for memory (docs/owners.md). */
+
+#include "reader/stacks/owner_rules.h"
+#include "tools/options/options.h"
+
+/* The row of the option, for a verb that has a struct gmt_option_texts at `offset`. */
+#define GMT_OWNERS_OPTION(offset) \
+	{ "owners", 0, GMT_OPTION_TEXTS, "FILE", offset, \
+	  "ask the lines of FILE first which library owns a block, as in `own name library libname*`; may be repeated" }
+
+/*
+ * Reads the files, in their order, and puts the built-in rules behind them. Returns 0, or the exit code when
+ * something is wrong (and said). `ret_rules` (zeroed) is to be ended with gmt_owner_rules_fini in both cases.
+ */
+int gmt_owner_rules_load(const struct gmt_option_texts *paths, struct gmt_owner_rules *ret_rules);
+
+#endif

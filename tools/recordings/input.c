@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/recordings/input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "tools/recordings/shared_recordings.h"
+#include "tools/output/message.h"
+
+static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
+{
+	gmt_progress_step(user, "reading", read_bytes, file_bytes);
+}
+
+int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
+{
+	struct gmt_progress progress = { 0 };
+	uint32_t recording_pid;
+	struct gmt_leftover *leftover = gmt_leftovers_find(path, &recording_pid);
+	struct gmt_snapshot_load_options options = {
+		.progress = step, .user = &progress, .leftover = leftover, .recording_pid = recording_pid,
+	};
+	struct gmt_error error = { 0 };
+	enum gmt_status status;
+
+	*ret_snapshot = NULL;
+	status = gmt_snapshot_load(path, &options, ret_snapshot, &error);
+	gmt_progress_end(&progress);
+	if (leftover && !status && !(*ret_snapshot)->recovered.was_whole)
+		gmt_say_hint("%s: %s events come from the memory of its killed process; `gpumemtrace recover` puts them "
+			"into the file", path, gmt_text_count((*ret_snapshot)->recovered.events).text);
+	gmt_leftover_close(leftover);
+	if (status == GMT_NO_MEMORY)
+		gmt_error_set(&error, status, "%s: out of memory", path);
+	if (status == GMT_FORMAT && recording_pid)
+		gmt_error_set(&error, status, "%s: in progress: process %u records, and has written nothing so far", path, recording_pid);
+	if (status)
+		return gmt_say_failure(&error);
+	if ((*ret_snapshot)->recording_pid)
+		gmt_say_hint("%s: in progress: process %u still records; what follows is what the file has so far: %s events", path,
+			recording_pid, gmt_text_count((*ret_snapshot)->seen_events).text);
+	if ((*ret_snapshot)->damaged)
+		gmt_say_warning("%s: %s; what follows is all before that: %s events", path,
+			(*ret_snapshot)->damage, gmt_text_count((*ret_snapshot)->seen_events).text);
+	return 0;
+}
+
+char *gmt_input_read_text(const char *path)
+{
+	enum { MOST = 64 << 20 };
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0, length = 0;
+
+	while (file && !ferror(file) && !feof(file) && size < MOST) {
+		char *more = realloc(text, (size = size ? 2 * size : 65536) + 1);
+
+		if (!more)
+			break;
+		text = more;
+		length += fread(text + length, 1, size - length, file);
+	}
+	bool done = file && feof(file) && !ferror(file);
+	int why = file && feof(file) ? errno : file ? EFBIG : errno;
+	if (file)
+		fclose(file);
+	if (!done) {
+		free(text);
+		errno = why;
+		return NULL;
+	}
+	text[length] = 0;
+	return text;
+}

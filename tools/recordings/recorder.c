@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/recordings/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "system/recording_name.h"
+#include "tools/output/message.h"
+#include "options/recorder_options.h"
+
+static const char library_name[] = "libgpumemtrace.so";
+
+/* Beside the program, in a build folder, installed; all relative to the program itself. */
+static const char *const places[] = {
+	".", "../preload", "../" GMT_LIBDIR "/gpumemtrace", "../lib/gpumemtrace", "../lib64/gpumemtrace",
+};
+
+bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BYTES],
+	char ret_remedy[GMT_RECORDER_WHY_BYTES])
+{
+	char program[PATH_MAX], candidate[2 * PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	program[length > 0 ? length : 0] = 0;
+	char *slash = strrchr(program, '/');
+	if (slash)
+		*slash = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		snprintf(candidate, sizeof(candidate), "%s/%s/%s", program, places[i], library_name);
+		if (realpath(candidate, ret_path) && !access(ret_path, R_OK))
+			break;
+		ret_path[0] = 0;
+	}
+	if (!ret_path[0]) {
+		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s is not where this program looks for it", library_name);
+		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES, "it belongs beside %s, or into %s of the installation",
+			program, places[2] + 3);
+		return false;
+	}
+	if (strpbrk(ret_path, ": \t\n")) {
+		snprintf(ret_why, GMT_RECORDER_WHY_BYTES,
+			"%s: LD_PRELOAD cannot name a path with a space or a colon in it", ret_path);
+		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES,
+			"move or copy the installation to a folder without one");
+		return false;
+	}
+	return true;
+}
+
+bool gmt_recorder_library(char ret_path[PATH_MAX])
+{
+	char why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
+
+	if (gmt_recorder_find(ret_path, why, remedy))
+		return true;
+	gmt_say_error("%s", why);
+	gmt_say_hint("%s", remedy);
+	return false;
+}
+
+char *gmt_recorder_preload(const char *library, const char *before)
+{
+	char *value;
+	bool has_before = before && *before;
+
+	if (asprintf(&value, "%s%s%s", library, has_before ? ":" : "", has_before ? before : "") < 0)
+		return NULL;
+	return value;
+}
+
+/* A value in quotes where ':' or a quote is in it. */
+static void put_value(FILE *stream, const char *value)
+{
+	if (!strpbrk(value, ":'\"")) {
+		fputs(value, stream);
+		return;
+	}
+	for (; *value; value++) {
+		const char *quote = *value == '\'' ? "\"" : "'";
+
+		fprintf(stream, "%s%c%s", quote, *value, quote);
+	}
+}
+
+/* Whether `item`, key=value, has its key among those that are passed, from number `first` on. */
+static bool is_passed(const struct gmt_option_passed *passed, size_t first, const char *item)
+{
+	for (size_t i = first; i < passed->count; i++) {
+		size_t length = strlen(passed->keys[i]);
+
+		if (strncmp(passed->keys[i], item, length) == 0 && strchr("=", item[length]))
+			return true;
+	}
+	return false;
+}
+
+/* The items of `before` as they are, but for those that the command line gives again. Returns whether there is one. */
+static bool put_items_before(FILE *stream, const char *before, const struct gmt_option_passed *passed)
+{
+	char item[GMT_RECORDER_ITEM_BYTES];
+	bool has_one = false;
+
+	while (before && *before) {
+		const char *behind = gmt_recorder_options_next(before, item, sizeof(item), NULL);
+		int length = (int)(behind - before) - (behind[-1] == ':');
+
+		if (length && !is_passed(passed, 0, item)) {
+			fprintf(stream, "%s%.*s", has_one ? ":" : "", length, before);
+			has_one = true;
+		}
+		before = behind;
+	}
+	return has_one;
+}
+
+char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return NULL;
+
+	bool has_one = put_items_before(stream, before, passed);
+	for (size_t i = 0; i < passed->count; i++) {
+		/* The last one of several counts. */
+		if (is_passed(passed, i + 1, passed->keys[i]))
+			continue;
+		fprintf(stream, "%s%s=", has_one ? ":" : "", passed->keys[i]);
+		has_one = true;
+		put_value(stream, passed->values[i]);
+	}
+	fclose(stream);
+	return text;
+}
+
+struct checking {
+	const char *verb;
+	bool is_refused;
+};
+
+static void say_refused(void *context, const struct gmt_option_complaint *complaint)
+{
+	struct checking *checking = context;
+
+	if (!complaint->is_refused)
+		return;
+	checking->is_refused = true;
+	gmt_say_error("%s: options of the recorder: %s", checking->verb, complaint->line);
+}
+
+bool gmt_recorder_takes(const char *verb, const char *options)
+{
+	struct checking checking = { .verb = verb };
+	struct gmt_recorder_settings settings;
+
+	gmt_recorder_options_read(options, &settings, say_refused, &checking);
+	if (checking.is_refused)
+		gmt_say_hint("`gpumemtrace %s --help` lists them%s", verb,
+			getenv("GPUMEMTRACE_OPTIONS") ? "; those in GPUMEMTRACE_OPTIONS count too" : "");
+	return !checking.is_refused;
+}
+
+/* As the recorder reads it, the last one counts. */
+void gmt_recorder_output(const char *options, char *ret_output, size_t output_bytes)
+{
+	static const char key[] = "output=";
+	char item[PATH_MAX];
+
+	snprintf(ret_output, output_bytes, "%s", gmt_recorder_option(GMT_RECORDER_OPTION_output)->fallback);
+	while (*options) {
+		options = gmt_recorder_options_next(options, item, sizeof(item), NULL);
+		if (strncmp(item, key, sizeof(key) - 1) == 0 && item[sizeof(key) - 1])
+			snprintf(ret_output, output_bytes, "%s", item + sizeof(key) - 1);
+	}
+}
+
+char *gmt_recorder_output_glob(const char *options)
+{
+	char output[PATH_MAX + 64], *text = NULL;
+	const char *suffix;
+	bool was_token = false; /* what stands in front is a '*' */
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return NULL;
+	gmt_recorder_output(options, output, sizeof(output));
+	suffix = gmt_recording_name_suffix(output);
+	for (const char *at = output;; at++) {
+		/* The rank of a launcher, and the number of a name that was taken. */
+		if (at == suffix && !was_token)
+			fputs("{,.[0-9]*,.r[0-9]*}", stream);
+		if (!*at)
+			break;
+		was_token = *at == '%' && at[1] && at[1] != '%';
+		if (*at == '%' && at[1] == '%') {
+			fputc('%', stream);
+			at++;
+		} else if (*at == '%' && at[1]) {
+			fputc('*', stream);
+			at++;
+			if (*at == 'q' && at[1] == '{' && strchr(at, '}'))
+				at = strchr(at, '}');
+		} else {
+			if (strchr("*?[\\{}", *at))
+				fputc('\\', stream);
+			fputc(*at, stream);
+		}
+	}
+	fclose(stream);
+	return text;
+}

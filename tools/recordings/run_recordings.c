@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/recordings/run_recordings.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/file_bytes.h"
+#include "system/runtime_folder.h"
+#include "base/text.h"
+#include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/recover.h"
+#include "tools/output/message.h"
+
+enum { DYING_MS = 2000, POLL_MS = 20, SAID_MOST = 8 };
+
+/* What was done so far, to be said. */
+struct finish {
+	const struct gmt_run *run;
+	bool is_quiet;
+	size_t completed, in_progress;
+	uint64_t events;
+};
+
+void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
+{
+	*ret_run = (struct gmt_run){ .pattern = pattern };
+	gmt_identifier_make(ret_run->name);
+	if (!gmt_identifier_is_one(ret_run->name))
+		ret_run->name[0] = 0;
+	/* A run inside another one has its own. */
+	setenv("GPUMEMTRACE_RUN", ret_run->name, 1);
+	glob(pattern, GLOB_BRACE, NULL, &ret_run->before);
+}
+
+static bool was_there(const struct gmt_run *run, const char *path)
+{
+	for (size_t i = 0; i < run->before.gl_pathc; i++)
+		if (!strcmp(run->before.gl_pathv[i], path))
+			return true;
+	return false;
+}
+
+/*
+ * A file that says nothing counts as this run's: its process was killed in its first moment, or found no run in its
+ * environment, or has the recorder of an older version.
+ */
+static bool is_of_another_run(const struct gmt_run *run, const char *path)
+{
+	char name[GMT_IDENTIFIER_BYTES];
+
+	return run->name[0] && gmt_leftovers_run_of(path, name) && name[0] && strcmp(name, run->name);
+}
+
+/*
+ * The recorder never overwrites, so this run's files are among those that were not there; they are moved to the front. Another
+ * program may write to the same folder meanwhile.
+ */
+static void find_files(struct gmt_run *run)
+{
+	glob(run->pattern, GLOB_BRACE, NULL, &run->after);
+	for (size_t i = 0; i < run->after.gl_pathc; i++) {
+		char *path = run->after.gl_pathv[i];
+
+		if (was_there(run, path) || is_of_another_run(run, path))
+			continue;
+		run->after.gl_pathv[i] = run->after.gl_pathv[run->count];
+		run->after.gl_pathv[run->count++] = path;
+	}
+}
+
+static bool is_of_run(const struct gmt_run *run, const struct gmt_leftover *leftover)
+{
+	return leftover && run->name[0] && !strcmp(gmt_leftover_owner(leftover)->run, run->name);
+}
+
+struct living {
+	const struct gmt_run *run;
+	bool is_any;
+};
+
+static bool see_living(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+{
+	struct living *living = context;
+
+	(void)error;
+	living->is_any |= is_of_run(living->run, leftover) && gmt_leftover_is_alive(leftover);
+	gmt_leftover_close(leftover);
+	return !living->is_any;
+}
+
+/* The signal that ended the program may have reached its children a moment later. */
+static void wait_for_dying(const struct gmt_run *run)
+{
+	const struct timespec a_moment = { .tv_nsec = POLL_MS * 1000000L };
+	struct living living = { .run = run, .is_any = true };
+
+	for (unsigned waited_ms = 0; living.is_any && waited_ms < DYING_MS; waited_ms += POLL_MS) {
+		living.is_any = false;
+		gmt_leftovers_each(NULL, see_living, &living);
+		if (living.is_any)
+			nanosleep(&a_moment, NULL);
+	}
+}
+
+static void say_completed(struct finish *finish, const struct gmt_recover_outcome *outcome)
+{
+	finish->completed++;
+	finish->events += outcome->completed.recovered.events;
+	if (finish->is_quiet || finish->completed > SAID_MOST)
+		return;
+	gmt_say_hint("%s: process %" PRIu32 " did not end in order: its recording was completed: %s events, %s of them from memory%s",
+		outcome->path, outcome->pid, gmt_text_count(outcome->completed.events).text,
+		gmt_text_count(outcome->completed.recovered.events).text,
+		outcome->completed.recovered.is_gap ? "; a part of the file is lost" : "");
+}
+
+static void see_outcome(struct finish *finish, const struct gmt_recover_outcome *outcome)
+{
+	switch (outcome->state) {
+	case GMT_RECOVER_COMPLETED:
+		say_completed(finish, outcome);
+		break;
+	case GMT_RECOVER_GOES_ON:
+		if (!finish->is_quiet && finish->in_progress++ < SAID_MOST)
+			gmt_say_hint("%s: in progress: process %" PRIu32 " still records", outcome->path, outcome->pid);
+		break;
+	case GMT_RECOVER_IS_GONE:
+		if (!finish->is_quiet)
+			gmt_say_hint("%s: process %" PRIu32 " did not end in order, and its file is gone; `gpumemtrace recover %s -o FILE` "
+				"writes what its memory has", outcome->path, outcome->pid, outcome->memory);
+		break;
+	case GMT_RECOVER_IS_REFUSED:
+	case GMT_RECOVER_FAILED:
+		gmt_say_warning("%s: process %" PRIu32 " did not end in order, and its recording was not completed: %s", outcome->path,
+			outcome->pid, outcome->error.text);
+		break;
+	case GMT_RECOVER_NOTHING:
+	case GMT_RECOVER_IS_WHOLE:
+	case GMT_RECOVER_IS_USELESS:
+	case GMT_RECOVER_IS_DISCARDED:
+		break;
+	}
+	if (outcome->is_not_removed)
+		gmt_say_warning("%s: cannot be removed", outcome->memory);
+}
+
+static const struct gmt_recover_options in_place;
+
+/* The names are the user's, by the option `output`. */
+static void complete_files(struct finish *finish)
+{
+	static struct gmt_recover_outcome outcome; /* large */
+	struct gmt_leftover *leftover;
+	uint32_t recording_pid;
+
+	for (size_t i = 0; i < finish->run->count; i++) {
+		const char *path = finish->run->after.gl_pathv[i];
+
+		/* Nearly all have ended in order, and are not read to their end for that. */
+		leftover = gmt_leftovers_find(path, &recording_pid);
+		gmt_leftover_close(leftover);
+		if (!leftover && !recording_pid)
+			continue;
+		gmt_recover_file(path, &in_place, &outcome);
+		see_outcome(finish, &outcome);
+	}
+}
+
+static bool complete_told(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+{
+	static struct gmt_recover_outcome outcome; /* large */
+	struct finish *finish = context;
+
+	(void)error;
+	/* One that goes on was told of where its file was found. */
+	if (is_of_run(finish->run, leftover) && !gmt_leftover_is_alive(leftover)) {
+		gmt_recover_memory(leftover, &in_place, &outcome);
+		see_outcome(finish, &outcome);
+	}
+	gmt_leftover_close(leftover);
+	return true;
+}
+
+/* What writer/run_note.h left. It is removed. */
+static void read_why_nothing(struct gmt_run *run)
+{
+	char folder[3800], path[4096];
+	size_t length = 0;
+
+	for (int place = 0; run->name[0] && !length && place < GMT_RUNTIME_PLACES; place++) {
+		if (!gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false, folder, sizeof(folder)))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s%s", folder, run->name, GMT_RUNTIME_FAILED_SUFFIX);
+
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		length = gmt_file_read_at(fd, 0, run->why_nothing, sizeof(run->why_nothing) - 1);
+		close(fd);
+		unlink(path);
+	}
+	run->why_nothing[length] = 0;
+}
+
+void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
+{
+	struct finish finish = { .run = run, .is_quiet = is_quiet };
+
+	if (was_killed)
+		wait_for_dying(run);
+	find_files(run);
+	read_why_nothing(run);
+	complete_files(&finish);
+	/* Those of processes that had another option `output`, or another working folder. */
+	gmt_leftovers_each(NULL, complete_told, &finish);
+	if (!is_quiet && finish.completed > SAID_MOST)
+		gmt_say_hint("in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
+			finish.completed, gmt_text_count(finish.events).text);
+}
+
+void gmt_run_fini(struct gmt_run *run)
+{
+	globfree(&run->before);
+	globfree(&run->after);
+}

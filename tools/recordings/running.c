@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/recordings/running.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/file_bytes.h"
+#include "system/file_identity.h"
+#include "system/runtime_folder.h"
+#include "base/text.h"
+#include "render/json.h"
+#include "tools/recordings/input.h"
+#include "tools/output/message.h"
+
+enum {
+	TAKE_UP_MS = 10000,   /* the recorder looks four times a second, on a busy machine later */
+	CLAIM_MS = 60000,     /* others who ask are answered first */
+	POLL_MS = 20,
+	SEEN_MOST = 4096,     /* control files of a folder; a process has one */
+};
+
+/* Nobody holds the lock: the process is gone. */
+static bool is_gone(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type == F_UNLCK;
+}
+
+static bool is_page(const struct gmt_control *page)
+{
+	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 && page->version == GMT_CONTROL_VERSION;
+}
+
+/* Read, not mapped: the file may become shorter at any time, and a page that is gone ends a process. */
+static bool read_page(int fd, struct gmt_control *ret_page)
+{
+	struct stat about;
+
+	if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+		gmt_file_read_at(fd, 0, ret_page, sizeof(*ret_page)) != sizeof(*ret_page) || !is_page(ret_page))
+		return false;
+	ret_page->mode[sizeof(ret_page->mode) - 1] = 0;
+	ret_page->program[sizeof(ret_page->program) - 1] = 0;
+	ret_page->path[sizeof(ret_page->path) - 1] = 0;
+	return true;
+}
+
+/* Whether the search goes on. */
+static bool see_file(int folder, const char *name, bool (*see)(void *context, const struct gmt_running *running), void *context)
+{
+	static struct gmt_running running; /* large */
+	struct gmt_file_identity file;
+	bool goes_on = true;
+
+	running.fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (running.fd < 0)
+		return true;
+	/* One that is being made has no lock yet, and no magic either. */
+	if (read_page(running.fd, &running.about)) {
+		running.pid = running.about.pid;
+		if (!is_gone(running.fd))
+			goes_on = see(context, &running);
+		else if (gmt_file_identity_of(running.fd, &file) && gmt_file_identity_is_at(folder, name, &file))
+			unlinkat(folder, name, 0);
+	}
+	close(running.fd);
+	return goes_on;
+}
+
+static bool see_folder(const char *path, bool (*see)(void *context, const struct gmt_running *running), void *context)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
+	bool goes_on = true;
+	int seen = 0;
+
+	for (struct dirent *entry; goes_on && entries && seen < SEEN_MOST && (entry = readdir(entries)) != NULL;) {
+		const char *suffix = strrchr(entry->d_name, '.');
+
+		if (!suffix || strcmp(suffix, ".control") != 0)
+			continue;
+		seen++;
+		goes_on = see_file(dirfd(entries), entry->d_name, see, context);
+	}
+	if (entries)
+		closedir(entries);
+	else if (fd >= 0)
+		close(fd);
+	return goes_on;
+}
+
+void gmt_running_each(bool (*see)(void *context, const struct gmt_running *running), void *context)
+{
+	char folder[3800];
+
+	for (int place = 0; place < GMT_RUNTIME_PLACES; place++)
+		if (gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false, folder, sizeof(folder)) &&
+			!see_folder(folder, see, context))
+			return;
+}
+
+void gmt_running_text(const char *text, size_t text_bytes, char *ret_copy, size_t bytes)
+{
+	size_t length = strnlen(text, text_bytes);
+
+	snprintf(ret_copy, bytes, "%.*s", (int)length, text);
+}
+
+/* A question to one process. */
+struct question {
+	uint32_t pid;
+	enum gmt_control_verb verb;
+	const char *argument;
+	char *answer;
+	size_t answer_bytes;
+	bool is_found;
+	int code;
+};
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = POLL_MS * 1000000L }, NULL);
+}
+
+/* By its number alone, so that two never take the same turn, also where one stands still in the middle of this. */
+static bool become_asker(struct gmt_control *page, uint32_t self)
+{
+	uint32_t asker = atomic_load(&page->asker);
+
+	return (!asker || (asker != self && kill((pid_t)asker, 0) && errno == ESRCH)) &&
+		atomic_compare_exchange_strong(&page->asker, &asker, self);
+}
+
+/* What one who is gone asked for is taken back, or done first. */
+static bool clear_turn(struct gmt_control *page)
+{
+	uint32_t turn = atomic_load(&page->turn);
+
+	return turn != GMT_CONTROL_AT_WORK && atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED);
+}
+
+static void release(struct gmt_control *page)
+{
+	atomic_store(&page->turn, GMT_CONTROL_IDLE);
+	atomic_store(&page->asker, 0);
+}
+
+/* One reader at a time; the turn of one that is gone is taken over. */
+static bool claim(struct gmt_control *page)
+{
+	uint32_t self = (uint32_t)getpid();
+	bool is_asker = false;
+
+	for (unsigned waited_ms = 0; waited_ms < CLAIM_MS; waited_ms += POLL_MS) {
+		is_asker = is_asker || become_asker(page, self);
+		if (is_asker && clear_turn(page))
+			return true;
+		nap();
+	}
+	if (is_asker)
+		atomic_store(&page->asker, 0);
+	return false;
+}
+
+/* Until the answer is there. A recorder that has begun may take long: it is only given up when it is gone. */
+static bool wait_for_answer(const struct gmt_running *running, struct gmt_control *page)
+{
+	unsigned waited_ms = 0;
+
+	for (;; waited_ms += POLL_MS) {
+		uint32_t asked = GMT_CONTROL_ASKED;
+		uint32_t turn = atomic_load(&page->turn);
+
+		if (turn == GMT_CONTROL_ANSWERED)
+			return true;
+		if (turn == GMT_CONTROL_ASKED && waited_ms >= TAKE_UP_MS &&
+			atomic_compare_exchange_strong(&page->turn, &asked, GMT_CONTROL_IDLE))
+			return false;
+		if (waited_ms % 500 == 0 && is_gone(running->fd))
+			return false;
+		nap();
+	}
+}
+
+static void say_cut(int number)
+{
+	static const char line[] = "gpumemtrace: error: the control file of the process was cut\n";
+	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
+
+	(void)number;
+	(void)written;
+	_exit(GMT_EXIT_UNREADABLE);
+}
+
+/* The turn is taken by one store, so the page is mapped. Whoever cuts the file then must not crash this process. */
+static struct gmt_control *map(int fd)
+{
+	struct gmt_control *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	signal(SIGBUS, say_cut);
+	return page;
+}
+
+static void ask_page(struct question *question, const struct gmt_running *running, struct gmt_control *page)
+{
+	if (!claim(page)) {
+		gmt_say_error("process %u is answering somebody else", question->pid);
+		return;
+	}
+	page->verb = question->verb;
+	snprintf(page->argument, sizeof(page->argument), "%s", question->argument ? question->argument : "");
+	atomic_store(&page->turn, GMT_CONTROL_ASKED);
+	if (!wait_for_answer(running, page)) {
+		release(page);
+		gmt_say_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
+		return;
+	}
+	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
+	question->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
+	release(page);
+	if (question->code)
+		gmt_say_error("process %u: %s", question->pid, question->answer);
+}
+
+static bool ask(void *context, const struct gmt_running *running)
+{
+	struct question *question = context;
+	struct gmt_control *page;
+
+	if (running->pid != question->pid)
+		return true;
+	question->is_found = true;
+	question->code = GMT_EXIT_UNREADABLE;
+	page = map(running->fd);
+	if (!page) {
+		gmt_say_error("process %u cannot be asked: %s", question->pid, strerror(errno));
+		return false;
+	}
+	ask_page(question, running, page);
+	signal(SIGBUS, SIG_DFL);
+	munmap(page, sizeof(*page));
+	return false;
+}
+
+int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argument, char *ret_answer, size_t answer_bytes)
+{
+	struct question question = {
+		.pid = pid, .verb = verb, .argument = argument, .answer = ret_answer, .answer_bytes = answer_bytes,
+	};
+
+	gmt_running_each(ask, &question);
+	if (question.is_found)
+		return question.code;
+	gmt_say_error("process %u is not being recorded, or is another user's", pid);
+	gmt_say_hint("next: gpumemtrace ps");
+	return GMT_EXIT_UNREADABLE;
+}
+
+void gmt_running_print(uint32_t pid, const char *key, const char *text)
+{
+	struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
+
+	gmt_json_begin_object(&json);
+	gmt_json_key_u64(&json, "pid", pid);
+	gmt_json_key_text(&json, key, text);
+	gmt_json_end_object(&json);
+	putchar('\n');
+}
+
+bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid)
+{
+	uint64_t pid;
+
+	if (argc != 1) {
+		gmt_say_error("%s: which process? `gpumemtrace ps` lists those that are being recorded", verb);
+		return false;
+	}
+	if (!gmt_text_parse_u64(argv[0], &pid) || !pid || pid > INT32_MAX) {
+		gmt_say_error("%s: \"%s\" is not a process id", verb, argv[0]);
+		return false;
+	}
+	*ret_pid = (uint32_t)pid;
+	return true;
+}

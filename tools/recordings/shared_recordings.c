@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/recordings/shared_recordings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/recordings/running.h"
+#include "format/encoding/decode.h"
+#include "shared_memory/shared_recording_owner.h"
+#include "source/source.h"
+
+/* A recorder keeps at most 64. Whoever fills the folder must not make each verb slow. */
+enum { SEEN_MOST = 4096 };
+
+/* The names by which a snapshot and its memory know each other. */
+struct identity {
+	bool has_process; /* the snapshot has its first record */
+	uint32_t pid;
+	uint64_t start_time_ns, start_stamp;
+	char recording[GMT_IDENTIFIER_BYTES], run[GMT_IDENTIFIER_BYTES], host[256];
+};
+
+/* A search for the memory of one snapshot. */
+struct wanted {
+	const char *whole_path;
+	struct stat about;
+	struct identity identity;
+	bool is_hardly_begun;
+	struct gmt_leftover *found;
+	uint32_t recording_pid;
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length > end_length && !strcmp(text + length - end_length, end);
+}
+
+/* The folder is open, so another one cannot take its place meanwhile. */
+static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner, gmt_leftovers_see *see, void *context)
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct gmt_leftover *leftover;
+	struct gmt_error error = { 0 };
+	struct stat about;
+
+	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode) || about.st_uid != owner)
+		return true;
+	snprintf(path, sizeof(path), "%s/%s", folder_path, name);
+	if (gmt_leftover_open_at(folder, name, path, &leftover, &error))
+		return see(context, NULL, &error);
+	/* Another file may have got the name since. */
+	if (gmt_leftover_about(leftover)->user != owner) {
+		gmt_leftover_close(leftover);
+		return true;
+	}
+	return see(context, leftover, NULL);
+}
+
+static bool is_private(int folder, uid_t owner)
+{
+	struct stat about;
+
+	return !fstat(folder, &about) && about.st_uid == owner && !(about.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* Looks at files of `owner` alone. */
+static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private, gmt_leftovers_see *see,
+	void *context)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (must_be_private ? O_NOFOLLOW : 0));
+	DIR *entries = fd >= 0 && (!must_be_private || is_private(fd, owner)) ? fdopendir(fd) : NULL;
+	bool goes_on = true;
+	int seen = 0;
+
+	if (!entries) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	for (struct dirent *entry; goes_on && seen < SEEN_MOST && (entry = readdir(entries));)
+		if (!strncmp(entry->d_name, prefix, strlen(prefix)) && ends_with(entry->d_name, ".area")) {
+			goes_on = see_entry(dirfd(entries), path, entry->d_name, owner, see, context);
+			seen++;
+		}
+	closedir(entries);
+	return goes_on;
+}
+
+static bool look_in_memory(uid_t owner, gmt_leftovers_see *see, void *context)
+{
+	char folder[64];
+
+	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)owner);
+	return look_in(folder, "", owner, true, see, context);
+}
+
+void gmt_leftovers_each(const char *beside, gmt_leftovers_see *see, void *context)
+{
+	if (look_in_memory(geteuid(), see, context) && beside)
+		look_in(beside, ".gpumemtrace-", geteuid(), false, see, context);
+}
+
+const char *gmt_leftovers_why_not(const struct gmt_leftover *leftover)
+{
+	if (!gmt_leftover_is_of_this_boot(gmt_leftover_owner(leftover)))
+		return "its machine was started anew since, or is another one";
+	return gmt_leftover_is_alive(leftover) ? "its process goes on" : NULL;
+}
+
+static void copy_slice(const struct gmt_slice *slice, char *ret_text, size_t bytes)
+{
+	snprintf(ret_text, bytes, "%.*s", (int)slice->length, slice->text ? slice->text : "");
+}
+
+/* The first record, when the file has got so far. */
+static void read_identity(int fd, struct identity *ret_identity)
+{
+	struct gmt_decoder decoder = { 0 };
+	struct gmt_source *source;
+	struct gmt_block block;
+	const void *rows;
+
+	*ret_identity = (struct identity){ 0 };
+	if (gmt_source_open_descriptor(fd, "", NULL, &source, NULL))
+		return;
+	if (!gmt_source_next(source, &block, NULL) && block.kind == GMT_RECORD_PROCESS && block.rows &&
+		!gmt_decode_rows(&decoder, &block, &rows, NULL)) {
+		const struct gmt_process *process = rows;
+
+		ret_identity->has_process = true;
+		ret_identity->pid = process->pid;
+		ret_identity->start_time_ns = process->start_time_ns;
+		ret_identity->start_stamp = process->start_stamp;
+		copy_slice(&process->recording, ret_identity->recording, sizeof(ret_identity->recording));
+		copy_slice(&process->run, ret_identity->run, sizeof(ret_identity->run));
+		copy_slice(&process->host, ret_identity->host, sizeof(ret_identity->host));
+	}
+	gmt_decoder_fini(&decoder);
+	gmt_source_close(source);
+}
+
+static bool is_same_recording(const struct identity *identity, const struct gmt_leftover_owner *owner)
+{
+	return identity->has_process && owner->pid == identity->pid && owner->start_time_ns == identity->start_time_ns &&
+		owner->start_stamp == identity->start_stamp && !strcmp(owner->recording, identity->recording) &&
+		!strcmp(owner->host, identity->host);
+}
+
+static bool is_same_file(const struct stat *about, const struct gmt_leftover_owner *owner)
+{
+	return owner->file_device == about->st_dev && owner->file_inode == about->st_ino;
+}
+
+bool gmt_leftovers_is_of(const struct gmt_leftover *leftover, int fd)
+{
+	const struct gmt_leftover_owner *owner = gmt_leftover_owner(leftover);
+	struct identity identity;
+	struct stat about;
+
+	read_identity(fd, &identity);
+	if (identity.has_process)
+		return is_same_recording(&identity, owner);
+	/* It says nothing yet: so it must be the very file, and there must be nothing to lose in it. */
+	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_hardly_begun(fd);
+}
+
+/* A pipe may be named where a snapshot is meant. Its writer would find its reader gone if the pipe were opened and closed. */
+static int open_file(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) || !S_ISREG(about.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+bool gmt_leftovers_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES])
+{
+	int fd = open_file(path);
+	struct identity identity = { 0 };
+
+	if (fd >= 0) {
+		read_identity(fd, &identity);
+		close(fd);
+	}
+	strcpy(ret_run, identity.run);
+	return identity.has_process;
+}
+
+/*
+ * A file that was moved or copied is known by what it says; one that says nothing yet, by which it is and where: the
+ * number of a file that is gone is soon another's.
+ */
+static bool is_wanted(const struct wanted *wanted, const struct gmt_leftover_owner *owner)
+{
+	if (wanted->identity.has_process)
+		return is_same_recording(&wanted->identity, owner);
+	return wanted->is_hardly_begun && is_same_file(&wanted->about, owner) && !strcmp(owner->path, wanted->whole_path);
+}
+
+static bool take_wanted(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+{
+	struct wanted *wanted = context;
+	const struct gmt_leftover_owner *owner = leftover ? gmt_leftover_owner(leftover) : NULL;
+	bool is_of = owner && gmt_leftover_about(leftover)->names == 1 && is_wanted(wanted, owner);
+
+	(void)error;
+	if (is_of && !gmt_leftovers_why_not(leftover)) {
+		wanted->found = leftover;
+		return false;
+	}
+	/* Not a copy of the file: nobody writes to that. */
+	if (is_of && gmt_leftover_is_alive(leftover) && (is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
+		wanted->recording_pid = owner->pid;
+	gmt_leftover_close(leftover);
+	return true;
+}
+
+/* A recorder whose memory is in no file, or in a folder of another user, is known by the page on which it can be asked. */
+static bool see_running(void *context, const struct gmt_running *running)
+{
+	struct wanted *wanted = context;
+
+	if (!strcmp(running->about.path, wanted->whole_path) && running->about.state != GMT_CONTROL_ENDED &&
+		running->about.state != GMT_CONTROL_STOPPED)
+		wanted->recording_pid = running->pid;
+	return !wanted->recording_pid;
+}
+
+struct gmt_leftover *gmt_leftovers_find_open(int fd, const char *whole_path, uint32_t *ret_recording_pid)
+{
+	struct wanted wanted = { .whole_path = whole_path };
+	const char *slash = strrchr(whole_path, '/');
+	char folder[PATH_MAX];
+
+	if (ret_recording_pid)
+		*ret_recording_pid = 0;
+	if (fstat(fd, &wanted.about) || !S_ISREG(wanted.about.st_mode) || !slash)
+		return NULL;
+	read_identity(fd, &wanted.identity);
+	wanted.is_hardly_begun = !wanted.identity.has_process && gmt_source_is_hardly_begun(fd);
+	if (look_in_memory(wanted.about.st_uid, take_wanted, &wanted)) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - whole_path + 1), whole_path);
+		look_in(folder, ".gpumemtrace-", wanted.about.st_uid, false, take_wanted, &wanted);
+	}
+	if (!wanted.found && !wanted.recording_pid && ret_recording_pid)
+		gmt_running_each(see_running, &wanted);
+	if (ret_recording_pid)
+		*ret_recording_pid = wanted.found ? 0 : wanted.recording_pid;
+	return wanted.found;
+}
+
+struct gmt_leftover *gmt_leftovers_find(const char *path, uint32_t *ret_recording_pid)
+{
+	char whole_path[PATH_MAX];
+	struct gmt_leftover *leftover;
+	int fd = open_file(path);
+
+	if (ret_recording_pid)
+		*ret_recording_pid = 0;
+	if (fd < 0)
+		return NULL;
+	leftover = realpath(path, whole_path) ? gmt_leftovers_find_open(fd, whole_path, ret_recording_pid) : NULL;
+	close(fd);
+	return leftover;
+}
+
+bool gmt_leftovers_remove(const struct gmt_leftover *leftover)
+{
+	const char *path = gmt_leftover_path(leftover), *slash = strrchr(path, '/');
+	char folder_path[PATH_MAX + NAME_MAX + 2];
+	int folder;
+	bool is_done = false;
+
+	snprintf(folder_path, sizeof(folder_path), "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+	folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return false;
+	if (gmt_file_identity_is_at(folder, slash ? slash + 1 : path, &gmt_leftover_about(leftover)->file))
+		is_done = !unlinkat(folder, slash ? slash + 1 : path, 0);
+	else
+		errno = ENOENT;
+
+	int kept_errno = errno;
+	close(folder);
+	errno = kept_errno;
+	return is_done;
+}
