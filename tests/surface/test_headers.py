@@ -54,7 +54,7 @@ def units_with_cuda():
             path = os.path.join(folder, name)
             with open(path, encoding="utf-8") as file:
                 if name.endswith(".c") and any(
-                        line.startswith(("#include <cuda", '#include "wrapper.h"')) for line in file):
+                        line.startswith(("#include <cuda", '#include "wrappers/wrapper.h"')) for line in file):
                     found.append(path)
     return found
 
