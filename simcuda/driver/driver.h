@@ -20,14 +20,14 @@
 #include <stddef.h>
 #include "newer.h"
 /* Not CUDA's: what tests, and the simulated management library, ask. */
-#include "books.h"
+#include "accounting.h"
 #pragma GCC visibility pop
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "identity.h"
-#include "ranges.h"
+#include "memory/ranges.h"
 
 enum {
 	/* Device memory is handed out, and counted against the device, in units of this many bytes. */

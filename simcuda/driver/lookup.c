@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "code.h"
+#include "code/code.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "testing.h"
 
-#include "../driver/books.h"
+#include "../driver/accounting.h"
 
 /* The driver's own books, by which other tests judge a profiler. */
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "../driver/books.h"
+#include "../driver/accounting.h"
 
 /* What a device loses without anybody having asked for memory, and who is told. */
 

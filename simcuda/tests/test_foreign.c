@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../driver/books.h"
+#include "../driver/accounting.h"
 
 /* Memory that another API or another process owns, and pays for. */
 

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "../driver/books.h"
+#include "../driver/accounting.h"
 
 /*
  * Random calls, valid and not, of several threads: the driver's books stay a sum, and all comes back. The

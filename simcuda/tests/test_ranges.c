@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../driver/ranges.h"
+#include "../driver/memory/ranges.h"
 
 enum { COUNT = 200, STRIDE = 100, SIZE = 60 };
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../driver/books.h"
+#include "../driver/accounting.h"
 
 /*
  * Physical memory that other processes get a handle of. A second process is this program again, with an

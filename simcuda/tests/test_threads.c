@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "../driver/books.h"
+#include "../driver/accounting.h"
 
 /* Many threads at once, each with what is its own: nothing is lost, and nothing counted twice. */
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../simcuda/driver/books.h"
+#include "../../simcuda/driver/accounting.h"
 #include "gpumemtrace.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "../../simcuda/driver/books.h"
+#include "../../simcuda/driver/accounting.h"
 
 struct checkpoint {
 	uint64_t number; /* from 1; the mark before which all of it happened is called "checkpoint NUMBER" */

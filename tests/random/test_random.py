@@ -26,7 +26,7 @@ DEVICE_SETTINGS = {
     "SIMCUDA_CONTEXT_MEMORY": "1M", "SIMCUDA_MODULE_MEMORY": "64K", "SIMCUDA_LIMIT_MEMORY": "1",
 }
 CHECKPOINT = struct.Struct("<QQQ")
-ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/books.h)
+ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/accounting.h)
 (DEVICE, MANAGED, PINNED, REGISTERED, POOL_BLOCK, GRAPH_BLOCK, IPC, EXTERNAL_BUFFER, IMPORTED_BLOCK, GRAPHICS_BUFFER,
  ARRAY, MIPMAP, PHYSICAL, IMPORTED_PHYSICAL, MULTICAST, RESERVATION, MAPPING, BINDING, TILES, POOL) = range(20)
 # What has the same bytes and is on the same device in both; the rest compare-books compares.

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /*
  * Resources of graphics APIs. There is no OpenGL, EGL or VDPAU behind them: a resource has a size that

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "pool.h"
+#include "pools/pool.h"
 
 /* What is known of a pointer. */
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "pool.h"
-#include "vmm.h"
+#include "memory/vmm.h"
 
 /*
  * Pools and their blocks, shared with other processes: a pool by a file descriptor, a block by data

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "graph.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /* Graphs launched: their allocations, frees and host functions happen, in the order of the nodes. */
 

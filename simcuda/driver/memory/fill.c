@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "copy.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /* Fills: cuMemsetD8, D16, D32, and their forms for rows and streams. */
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "stream.h"
+#include "contexts/stream.h"
 #include "vmm.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "graph.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /*
  * Stream capture: which streams take part, what spoils it, and the graph that comes out.

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "copy.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /* Copies. They really copy, so that what a program sends to the device comes back. */
 

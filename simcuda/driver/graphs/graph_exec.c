@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "graph.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /* Graphs made executable, and changed after that. */
 

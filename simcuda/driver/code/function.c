@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "code.h"
-#include "stream.h"
+#include "contexts/stream.h"
 
 /*
  * Functions and launches. A launch does nothing but be counted in a capture; where modules are loaded

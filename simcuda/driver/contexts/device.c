@@ -74,7 +74,7 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice ordinal)
 #define ATTRIBUTE(name, value)           \
 	case CU_DEVICE_ATTRIBUTE_##name: \
 		return value;
-#include "attributes.def"
+#include "memory/attributes.def"
 #undef ATTRIBUTE
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		return ordinal + 1;

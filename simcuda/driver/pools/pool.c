@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "stream.h"
+#include "contexts/stream.h"
 
 /* Pools, and allocation from them in stream order, which here is program order. */
 
