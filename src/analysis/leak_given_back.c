@@ -61,6 +61,45 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	return bytes;
 }
 
+/* Whether a block of a moment is of the rise. */
+static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group, enum gmt_history_moment moment)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(rising->search->maker, moment, group, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (gmt_leak_is_of_rise(rising, &blocks[i]))
+			return true;
+	return false;
+}
+
+bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t group)
+{
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_maker *maker = search->maker;
+	uint64_t last = 0, all_bytes = 0, before_bytes = 0, unused;
+
+	if (!gmt_steps_are_told(maker->timeline->series[search->span.series].source) ||
+		search->horizon != GMT_MOMENT_LAST_ALLOCATION || is_left_of(rising, group, GMT_MOMENT_WORK_END))
+		return false;
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
+		const struct gmt_history_site *row = &maker->history->sites.items[site];
+
+		if (maker->group_of.items[site] == group + 1 &&
+			(!rising->sites.count || gmt_map_find(&rising->sites, site, &unused)) && row->last_end_stamp > last)
+			last = row->last_end_stamp;
+	}
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
+		const struct gmt_history_site *row = &maker->history->sites.items[site];
+
+		if (maker->group_of.items[site] == group + 1)
+			continue;
+		all_bytes += row->early_end_bytes;
+		before_bytes += row->early_end_stamp < last ? row->early_end_bytes : 0;
+	}
+	return last && before_bytes < all_bytes / 10;
+}
+
 /* The file of the own line of a stack, as a string's id; 0: it has none. */
 static uint32_t file_of(const struct gmt_traces *traces, uint32_t stack)
 {
