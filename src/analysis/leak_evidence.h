@@ -181,6 +181,13 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
  */
 bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
 
+/*
+ * Takes out the findings of one series that only follow another one, and lists them there as its followers. A follower is a
+ * block that is replaced by a larger one and that joins no tensors itself; it rises in proportion with a block that does.
+ * Two buffers that are both appended to stay two findings. False when out of memory.
+ */
+bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
+
 void gmt_leak_search_fini(struct gmt_leak_search *search);
 
 #endif

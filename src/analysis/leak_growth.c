@@ -268,7 +268,7 @@ static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites
 			if (is_wanted(search, group) && (search->groups.items[group].category != GMT_CATEGORY_PARAMETERS) == others &&
 				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
 				return false;
-	return gmt_leak_find_unexplained(search, sites, first_site);
+	return gmt_leak_join_followers(search, sites, first_site) && gmt_leak_find_unexplained(search, sites, first_site);
 }
 
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
