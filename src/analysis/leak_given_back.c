@@ -7,6 +7,7 @@ enum {
 	MOST_GATHERS = 100,
 	MOST_JOINTS = 10000,  /* calls that join tensors, which are looked at for them */
 	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
+	MODEL_STEPS = 4,      /* what is there besides a rise comes to as much as so many steps leave */
 	SMALLEST_VALUE = 4,   /* ... one value of so many bytes */
 };
 
@@ -97,7 +98,9 @@ bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t grou
 		all_bytes += row->early_end_bytes;
 		before_bytes += row->early_end_stamp < last ? row->early_end_bytes : 0;
 	}
-	return last && before_bytes < all_bytes / 10;
+	/* The first element of a list, which another line made, is not the rest of a program. */
+	return last && before_bytes < all_bytes / 10 &&
+		(double)all_bytes >= MODEL_STEPS * rising->rise.per_sample / (double)search->span.stride;
 }
 
 /* The file of the own line of a stack, as a string's id; 0: it has none. */
