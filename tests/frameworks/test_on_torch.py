@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Lightning and DeepSpeed run PyTorch's training loop for the program: steps, lines and rates must be the program's."""
+"""Lightning and DeepSpeed run PyTorch's training loop for the program, and Ray runs it in another process: steps, lines and rates must
+be the program's."""
 import unittest
 
 import tap
@@ -52,6 +53,14 @@ class OnTorch(unittest.TestCase):
         sites = Run("deepspeed", "deepspeed_leak.py", "1").json("report")["sites"]
         largest = next(row for row in sites if row["layer"] == "torch")
         self.assertEqual(largest["owner"], "DeepSpeed")
+
+    @needs("ray")
+    def test_what_an_actor_of_rays_keeps_is_in_the_recording_of_its_process(self):
+        self.assert_leak(Run("ray", "ray_leak.py", "leak"))
+
+    @needs("ray")
+    def test_a_healthy_actor_of_rays_has_no_finding(self):
+        self.assert_healthy(Run("ray", "ray_leak.py"))
 
 
 if __name__ == "__main__":
