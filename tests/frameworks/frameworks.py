@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from snapshots import BUILD, SHIM
+from snapshots import BUILD, SHIM, run_past_aborts
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(FOLDER))
@@ -36,8 +36,9 @@ class Run:
         output = os.path.join(folder, "run.gmt.gz")
         preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{output}'{options}"} if recorded else {}
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "TF_", "JAX_"))}
-        self.done = subprocess.run(
-            [python, os.path.join(FOLDER, "programs", program), *arguments], capture_output=True, text=True, timeout=600,
+        self.done = run_past_aborts(
+            [python, os.path.join(FOLDER, "programs", program), *arguments], timeout=600,
+            forget=lambda: [os.unlink(entry.path) for entry in os.scandir(folder)],
             env={**clean, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": os.path.join(SOURCE, "python"),
                  "TF_CPP_MIN_LOG_LEVEL": "3", **preload, **environment})
         if self.done.returncode:
