@@ -8,7 +8,7 @@ static bool is_kept(const struct gmt_history *history, uint32_t site)
 	return !history || (site < history->sites.count && history->sites.items[site].kept_count);
 }
 
-static enum gmt_category category_of_role(uint8_t role)
+enum gmt_category gmt_category_of_role(uint8_t role)
 {
 	static const enum gmt_category categories[GMT_ROLES] = {
 		[GMT_ROLE_NONE] = GMT_CATEGORY_OTHER, [GMT_ROLE_PARAMETER] = GMT_CATEGORY_PARAMETERS,
@@ -47,7 +47,7 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 	if (HAS(WORKSPACE) || HAS(LIBRARY))
 		return GMT_CATEGORY_WORKSPACE;
 	if (role != GMT_ROLE_NONE)
-		return category_of_role(role);
+		return gmt_category_of_role(role);
 	if (HAS(CHECKPOINT) && HAS(MODULE_CALL))
 		return GMT_CATEGORY_ACTIVATIONS;
 	if (HAS(OPTIMIZER))
