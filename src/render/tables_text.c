@@ -69,7 +69,7 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_where_vie
 				gmt_traces_string(view->traces, place->file)));
 		}
 	} else if (row->place_plus_1)
-		gmt_plain_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
+		gmt_plain_own_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
 	else if (row->instance_plus_1)
 		write_instance(plain, view, table, row);
 	else if (row->name) {
