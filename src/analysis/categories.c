@@ -20,9 +20,12 @@ enum gmt_category gmt_category_of_role(uint8_t role)
 }
 
 /* What a backward pass made. Where parameters were asked for their gradients, all others are none. */
-static enum gmt_category category_in_backward(const struct gmt_history *history)
+static enum gmt_category category_in_backward(const struct gmt_history *history, uint32_t site)
 {
-	return history && history->roles >> GMT_ROLE_GRADIENT & 1 ? GMT_CATEGORY_TEMPORARIES : GMT_CATEGORY_GRADIENTS;
+	if (!history || !(history->roles >> GMT_ROLE_GRADIENT & 1))
+		return GMT_CATEGORY_GRADIENTS;
+	return site < history->sites.count && history->sites.items[site].kept_count > history->sites.items[site].brief_count ?
+		GMT_CATEGORY_BACKWARD_RESULTS : GMT_CATEGORY_TEMPORARIES;
 }
 
 static bool is_made_before_modules(const struct gmt_history *history, uint32_t site)
@@ -53,7 +56,7 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 	if (HAS(OPTIMIZER))
 		return is_kept(history, site) ? GMT_CATEGORY_OPTIMIZER : GMT_CATEGORY_OTHER;
 	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
-		return category_in_backward(history);
+		return category_in_backward(history, site);
 	if (HAS(MODULE_BUILD))
 		return GMT_CATEGORY_PARAMETERS;
 	if (HAS(MODULE_CALL))
