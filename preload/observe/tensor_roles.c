@@ -18,7 +18,7 @@ enum {
 	MOST_MODULES = 100000,
 	MOST_DEPTH = 64,        /* of modules in modules */
 	MOST_STATE_DEPTH = 3,   /* of lists and dictionaries in an optimizer's state */
-	LONGEST_NAME = 200,
+	LONGEST_NAME = 250,
 };
 
 /* One round of asking. */
@@ -235,9 +235,9 @@ static void prefix_of(const struct round *round, void *module, unsigned number, 
 	if (!text)
 		text = "a class of its own";
 	if (number)
-		snprintf(ret_prefix, LONGEST_NAME, "model %u (%.100s)", number, text);
+		snprintf(ret_prefix, LONGEST_NAME, "model %u (%.60s)", number, text);
 	else
-		snprintf(ret_prefix, LONGEST_NAME, "%.100s", text);
+		snprintf(ret_prefix, LONGEST_NAME, "%.60s", text);
 	gmt_interpreter_release(name);
 	gmt_interpreter_release(type);
 }
