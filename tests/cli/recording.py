@@ -13,7 +13,7 @@ class Story:
         self.process = {"rank": -1, "directory": "/home/me", "pid": 7, **process}
         self.stamp, self.next_address = 2000, 0x7000_0000
         self.events, self.marks, self.codes, self.places, self.stacks = [], [], {}, {}, {}
-        self.native, self.names, self.ooms, self.drops, self.live = {}, {}, [], [], {}
+        self.native, self.mark_names, self.ooms, self.drops, self.live = {}, {}, [], [], {}
         self.samples = []
 
     def stack(self, *lines):
@@ -56,7 +56,7 @@ class Story:
 
     def name(self, text):
         """The id of a name of marks."""
-        return self.names.setdefault(text, len(self.names) + 1)
+        return self.mark_names.setdefault(text, len(self.mark_names) + 1)
 
     def steps(self, count, body=lambda number: None):
         for number in range(count):
@@ -76,8 +76,8 @@ class Story:
         for module, i in self.native.items():
             blocks += [w.block("module", {"id": i, "start": i << 20, "end": (i + 1) << 20, "bias": i << 20, "path": module}),
                        w.block("stack", {"id": i, "items": [(i << 20) + 64]})]
-        if self.names:
-            blocks.append(w.block("name", *({"id": i, "text": text} for text, i in self.names.items())))
+        if self.mark_names:
+            blocks.append(w.block("name", *({"id": i, "text": text} for text, i in self.mark_names.items())))
         if self.marks:
             blocks.append(w.block("mark", *self.marks))
         if self.events:
