@@ -23,7 +23,7 @@ static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
 
 	if (count)
-		gmt_plain_place(plain, view->snapshot, view->traces, places[own_line]);
+		gmt_plain_own_place(plain, view->snapshot, view->traces, places[own_line]);
 	else
 		fputs("(no stack)", plain->file);
 }
