@@ -9,7 +9,7 @@ from snapshots import Recording, cli
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
-TIMEOUT_S = 240
+TIMEOUT_S = 3000 if LONG else 240
 
 
 class Modules(unittest.TestCase):
