@@ -138,7 +138,8 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 	for (symbols->leaf_count = 1; symbols->leaf_count < symbols->module_count;)
 		symbols->leaf_count *= 2;
 	symbols->pieces = gmt_pages_grow(NULL, 0, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
-	if (!symbols->files || !symbols->opened || !symbols->first_of || !symbols->places || !symbols->pieces || !find_first_ones(symbols)) {
+	if (!symbols->files || !symbols->opened || !symbols->first_of || !symbols->places || !symbols->pieces ||
+		!find_first_ones(symbols)) {
 		gmt_symbols_close(symbols);
 		return NULL;
 	}

@@ -66,7 +66,8 @@ class Run(unittest.TestCase):
 
     def check_nothing_is_left(self):
         # Other tests of this user record at the same time.
-        left = [leftover.file for leftover in leftovers.beside(self.folder) if leftover.file.startswith(os.path.realpath(self.folder) + os.sep)]
+        own = os.path.realpath(self.folder) + os.sep
+        left = [leftover.file for leftover in leftovers.beside(self.folder) if leftover.file.startswith(own)]
         self.assertEqual(left, [])
         self.assertEqual(glob.glob(os.path.join(leftovers.folder(), "*.failed")), [])
 
