@@ -18,7 +18,7 @@ import programs
 import tap
 from snapshots import SHIM
 
-EMPTY = os.path.join(os.environ["GMT_TEST_HOST_DIFF"], "libempty.so")
+EMPTY = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "libempty.so")
 # In each program that is started: the recorder has more segments than a library that is empty, writes to two pages of the C
 # library's symbol table, looks which file stderr is, and asks for its number, as each child of a fork does too.
 CALLS_OF_START = {
