@@ -139,6 +139,21 @@ class Calls(unittest.TestCase):
                 with self.subTest(other):
                     self.assertNotEqual(differences(plain, calls.trace(hosts.Host("ls", other), place, EMPTY)), [])
 
+    def test_the_moment_at_which_another_process_kills_one_is_no_difference(self):
+        calls_made = ["execve(PROGRAM) = 0", "stat(a) = N", "stat(b) = N", "stat(a) = N", "pause() = N"]
+        killed = "+++ killed by SIGKILL +++"
+        ends = [[*calls_made[:count], *cut_short, end] for count in (1, 2, 4) for cut_short in ([], ["stat(c <unfinished ...>) = ?"]) for end in (
+            killed, "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER, si_pid=ANOTHER} ---")]
+        for one in ends:
+            for other in ends:
+                with self.subTest(one=one, other=other):
+                    told = calls.changes(one, other)
+                    self.assertEqual([line[2:] for line in told], [] if one[-1] == other[-1] else [one[-1], other[-1]])
+        # A call before that is one, and so is a call before a signal from itself.
+        self.assertEqual(calls.changes([*calls_made[:4], killed], [calls_made[0], "more() = 0", *calls_made[1:], killed]), ["+ more() = 0"])
+        itself = "kill(PROCESS, SIGKILL <unfinished ...>) = ?"
+        self.assertEqual(calls.changes([*calls_made, itself, killed], [*calls_made, "more() = 0", itself, killed]), ["+ more() = 0"])
+
 
 for row in programs.rows():
     if is_traced(row):
