@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import calls
@@ -138,6 +139,20 @@ class Calls(unittest.TestCase):
             for other in (["ls", "-l", "."], ["ls", "/"], ["sh", "-c", "ls ."]):
                 with self.subTest(other):
                     self.assertNotEqual(differences(plain, calls.trace(hosts.Host("ls", other), place, EMPTY)), [])
+
+    def test_how_much_the_machine_has_to_tell_is_no_difference(self):
+        def read(status, *lists):
+            with tempfile.NamedTemporaryFile("w") as file:
+                file.write("".join(f"7 {call}\n" for call in (
+                    'openat(AT_FDCWD, "/proc/self/status", O_RDONLY) = 3', 'read(3, ""..., 1024) = 1024', f'read(3, ""..., 1024) = {status}',
+                    'read(3, ""..., 1024) = 0', "close(3) = 0", *(f"getdents64(3, 0x7f00 /* {length} */, 32768) = {length}" for length in lists),
+                    "getdents64(3, 0x7f00 /* 0 entries */, 32768) = 0", 'read(3, ""..., 1024) = 77')))
+                file.flush()
+                return calls.read(file.name, SHIM).processes["0"]
+        one = read(395, 2096)
+        self.assertEqual((len(one), one[-1]), (8, 'read(3, ""..., 1024) = 77'))
+        for other in read(396, 2176), read(395, 32760, 48):
+            self.assertEqual(other, one)
 
     def test_the_moment_at_which_another_process_kills_one_is_no_difference(self):
         calls_made = ["execve(PROGRAM) = 0", "stat(a) = N", "stat(b) = N", "stat(a) = N", "pause() = N"]
