@@ -29,6 +29,12 @@ class Trace:
     processes: dict  # name of the process -> its calls
     programs: int    # how many were started
     opened: set
+    groups: dict     # name of a thread -> the process that it is of; a process is its own
+
+    def kinds(self, name):
+        """The kinds of calls of a process and its threads: which of them does what is chance where threads take turns."""
+        group = self.groups.get(name, name)
+        return {call.split("(")[0] for other, made in self.processes.items() if self.groups.get(other, other) == group for call in made}
 
 
 def command_of(command, out, preload):
@@ -68,21 +74,22 @@ def normalise(text, numbers, preload):
 def read(path, preload):
     calls = list(whole_calls(path))
     numbers = {number for number, _ in calls}
-    names, children = {}, collections.Counter()
+    names, children, groups = {}, collections.Counter(), {}
     processes, opened, programs = collections.defaultdict(list), set(), 0
     lists, told_by_kernel = set(), set()
     for number, text in calls:
         name = names.setdefault(number, "0" if not names else f"? {number}")
+        groups.setdefault(name, name)
         made = re.match(r"(?:clone3?|v?fork)\(.*= (\d+)$", text)
-        if made and int(made.group(1)) not in names:
-            children[name] += 1
-            names[int(made.group(1))] = f"{name}.{children[name]}"
-        elif made and names[int(made.group(1))].startswith("?"):
-            # The child was first to be seen.
+        child = made and int(made.group(1))
+        if made and (child not in names or names[child].startswith("?")):
             children[name] += 1
             new = f"{name}.{children[name]}"
-            processes[new] = processes.pop(names[int(made.group(1))])
-            names[int(made.group(1))] = new
+            if child in names:
+                # The child was first to be seen.
+                processes[new] = processes.pop(names[child], [])
+            names[child] = new
+            groups[new] = groups[name] if "CLONE_THREAD" in text else new
         programs += bool(re.match(r"execve\(.*= 0$", text))
         opened |= {found for found in re.findall(r'open(?:at)?\([^"]*"([^"]*)"', text)}
         # When a child's end is noticed is chance.
@@ -106,7 +113,7 @@ def read(path, preload):
         call = normalise(text, numbers, preload)
         if not (call.startswith("getdents64(") and processes[name][-1:] == [call]):
             processes[name].append(call)
-    return Trace(dict(processes), programs, opened)
+    return Trace(dict(processes), programs, opened, groups)
 
 
 def trace(host, place, preload):

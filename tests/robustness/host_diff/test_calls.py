@@ -86,7 +86,7 @@ def differences(plains, recorded):
             told += [f"{name}: {line}" for line in best[:20]]
             continue
         Count.by_kind += 1
-        new = kinds(got) - set().union({"getpid"}, *(kinds(variant) for variant in variants))
+        new = kinds(got) - set().union({"getpid"}, *(plain.kinds(name) for plain in plains))
         told += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
     more = {path for path in recorded.opened.difference(*(plain.opened for plain in plains)) if "gpumemtrace" in path and path != SHIM
             and "gpumemtrace-hosts." not in path}

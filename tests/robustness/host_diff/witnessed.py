@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import os
+import re
 
 import compare
 import other_users
@@ -15,6 +16,8 @@ FOLDER = "witnessed"
 ASKED_AGAIN = {"sleep", "redis-cli"}
 # How many threads of its compilers a JVM still has at its end follows what there was to compile, and when.
 BY_CHANCE = {("java", "ends", "threads")}
+# Which of its packs a process of git has read follows the times in the index, which are as fine as the kernel's clock.
+MAPPED_BY_CHANCE = re.compile(r"mapped: .*/\.git/objects/pack/")
 RUNS = 6  # without the recorder, at most
 # The recorder's file and the libraries that it is linked to are in each process: the loader put them there.
 LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
@@ -46,7 +49,7 @@ def read_facts(folder, preload):
             program, _, moment = title.rpartition(" ")
             for line in lines:
                 fact, _, value = line.partition(": ")
-                if not is_ours(line, preload) and (program, moment, fact) not in BY_CHANCE:
+                if not is_ours(line, preload) and (program, moment, fact) not in BY_CHANCE and not MAPPED_BY_CHANCE.match(line):
                     facts[program, f"{name} {moment}", fact][value] = 1 if program in ASKED_AGAIN else \
                         facts[program, f"{name} {moment}", fact][value] + 1
     return facts, reports
