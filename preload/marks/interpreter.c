@@ -256,3 +256,29 @@ void gmt_interpreter_forget_threads(void)
 	atomic_store(&stage, NOBODY);
 	atomic_store(&is_guarded, false);
 }
+
+void *gmt_interpreter_imported(const char *module, const char *name)
+{
+	return gmt_interpreter_attribute(gmt_interpreter.dict_find(gmt_interpreter.modules(), module), name);
+}
+
+void *gmt_interpreter_own_value(void *object, const char *name)
+{
+	const struct gmt_interpreter *py = &gmt_interpreter;
+	void *dictionary = py->generic_dict(object, NULL);
+	void *value = dictionary && gmt_interpreter_is_a(dictionary, py->dict_type) ? py->dict_find(dictionary, name) : NULL;
+
+	py->clear_error();
+	gmt_interpreter_release(dictionary); /* the object keeps it */
+	return value;
+}
+
+void *gmt_interpreter_result_of(void *object, const char *method)
+{
+	void *function = gmt_interpreter_attribute(object, method);
+	void *result = function ? gmt_interpreter.call(function, NULL) : NULL;
+
+	gmt_interpreter.clear_error();
+	gmt_interpreter_release(function);
+	return result;
+}

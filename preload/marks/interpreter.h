@@ -90,6 +90,32 @@ static inline void *gmt_interpreter_attribute(void *object, const char *name)
 	return attribute;
 }
 
+static inline bool gmt_interpreter_has_type(void *object, void *type)
+{
+	void *its_type = object ? gmt_interpreter.type_of(object) : NULL;
+
+	gmt_interpreter_release(its_type);
+	return its_type && its_type == type;
+}
+
+static inline bool gmt_interpreter_is_a(void *object, void *type)
+{
+	void *its_type = object && type ? gmt_interpreter.type_of(object) : NULL;
+	bool is = its_type && gmt_interpreter.is_subtype(its_type, type);
+
+	gmt_interpreter_release(its_type);
+	return is;
+}
+
+/* The attribute of a module that has been imported; NULL: it has not, or has no such. A new reference, with the GIL. */
+void *gmt_interpreter_imported(const char *module, const char *name);
+
+/* What an object keeps of its own, without a line of its class's code; borrowed, NULL: nothing. With the GIL. */
+void *gmt_interpreter_own_value(void *object, const char *name);
+
+/* The result of a method without arguments; a new reference, or NULL and no exception. With the GIL. */
+void *gmt_interpreter_result_of(void *object, const char *method);
+
 enum gmt_interpreter_state {
 	GMT_INTERPRETER_ABSENT, /* (yet) */
 	GMT_INTERPRETER_FIT,

@@ -274,8 +274,8 @@ __attribute__((noinline)) static bool begin_once(void)
 	now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 	if (now == GMT_SESSION_STARTING)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
-	/* A handler may have forked meanwhile: then the event is the parent's. */
-	return gmt_session_state_is_on(now) && !(gmt_this_thread.busy & GMT_BUSY_FORKED);
+	/* If a handler forked meanwhile, this is the child: it has no recording yet, and the event is the parent's (gmt_session_push). */
+	return gmt_session_state_is_on(now);
 }
 
 bool gmt_session_has_begun(void)

@@ -147,7 +147,7 @@ void gmt_player_finish(struct gmt_player *player);
 /* Frees all but the books and the heaps, which are the owner's. */
 void gmt_player_fini(struct gmt_player *player);
 
-/* The rest is for src/books/player*.c alone. */
+/* The rest is for interpret*.c alone. */
 
 /* Books the block of an alloc event and tells the owner. */
 bool gmt_player_alloc(struct gmt_player *player, const struct gmt_player_event *event);

@@ -3,7 +3,7 @@
 #define GMT_COMPACTION_COMPACT_PARTS_H
 
 /*
- * What the files of the fold share; for src/books/fold*.c alone. compact.c is the flow; compact_interpret.c plays events
+ * What the files of the fold share; for compact*.c alone. compact.c is the flow; compact_interpret.c plays events
  * and keeps what survives, compact_memory.c that of handles and mappings, compact_graphs.c that of graphs and heaps;
  * compact_moments.c keeps marks, steps, samples and refusals, compact_curves.c what sites held at the ends of steps, compact_texts.c clocks and notes; compact_write.c writes it all.
  *

@@ -80,6 +80,15 @@ void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *s
 	}
 }
 
+void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, uint32_t id)
+{
+	if (gmt_traces_is_pin_thread(traces, gmt_traces_place(traces, id)))
+		fputs("by PyTorch's pin-memory thread (DataLoader)", plain->file);
+	else
+		gmt_plain_place(plain, snapshot, traces, id);
+}
+
 void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns)
 {
 	time_t seconds = (time_t)(epoch_ns / 1000000000);

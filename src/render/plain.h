@@ -35,6 +35,10 @@ void gmt_plain_heading(const struct gmt_plain *plain, const char *text);
 void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, uint32_t place);
 
+/* Same as above, for the frame that heads a stack: "by PyTorch's pin-memory thread (DataLoader)" where that is all that is known. */
+void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
+	const struct gmt_traces *traces, uint32_t place);
+
 /* "2026-11-21 06:19:56 UTC" */
 void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns);
 

@@ -13,7 +13,7 @@ class Story:
         self.process = {"rank": -1, "directory": "/home/me", "pid": 7, **process}
         self.stamp, self.next_address = 2000, 0x7000_0000
         self.events, self.marks, self.codes, self.places, self.stacks = [], [], {}, {}, {}
-        self.native, self.ooms, self.drops, self.live = {}, [], [], {}
+        self.native, self.mark_names, self.ooms, self.drops, self.live = {}, {}, [], [], {}
         self.samples = []
 
     def stack(self, *lines):
@@ -54,6 +54,10 @@ class Story:
         self.stamp += 10
         self.marks.append({"stamp": self.stamp, "thread": 1, "kind": 1, "source": 1})
 
+    def name(self, text):
+        """The id of a name of marks."""
+        return self.mark_names.setdefault(text, len(self.mark_names) + 1)
+
     def steps(self, count, body=lambda number: None):
         for number in range(count):
             body(number)
@@ -72,6 +76,8 @@ class Story:
         for module, i in self.native.items():
             blocks += [w.block("module", {"id": i, "start": i << 20, "end": (i + 1) << 20, "bias": i << 20, "path": module}),
                        w.block("stack", {"id": i, "items": [(i << 20) + 64]})]
+        if self.mark_names:
+            blocks.append(w.block("name", *({"id": i, "text": text} for text, i in self.mark_names.items())))
         if self.marks:
             blocks.append(w.block("mark", *self.marks))
         if self.events:

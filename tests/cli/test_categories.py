@@ -65,6 +65,24 @@ class Roles(unittest.TestCase):
         self.assertEqual(live(path), {"parameters": MiB})
         self.assertEqual(live(path, "--until", "100000"), {"other": MiB})
 
+    def backward(self, name, keep):
+        """Categories of what a backward pass makes besides gradients, of which each step keeps some."""
+        story, back = Told(), "/venv/lib/python3.11/site-packages/torch/autograd/__init__.py:5 in backward"
+        story.tell(GRADIENT, story.alloc(MiB, "/home/me/a.py:1 in make"))
+        story.tell(ROLES)
+
+        def step(_number):
+            blocks = [story.alloc(MiB, back, "/home/me/a.py:2 in train") for _ in range(4)]
+            for block in blocks[keep:]:
+                story.free(block)
+        story.steps(8, step)
+        (table,) = cli.report(story.write(name), "--by", "category")["tables"]
+        return {row["name"]: row["allocs"] for row in table["rows"]}
+
+    def test_what_a_hook_keeps_of_a_backward_pass_is_no_temporary(self):
+        self.assertEqual(self.backward("kept.gmt.gz", 3), {"gradients": 1, "backward results": 32})
+        self.assertEqual(self.backward("brief.gmt.gz", 1), {"gradients": 1, "temporaries": 32})
+
     def test_a_fold_keeps_what_was_told(self):
         story = Told()
         story.tell(BUFFER, story.alloc(MiB, "/home/me/a.py:1 in make"))

@@ -82,6 +82,23 @@ class Rules(unittest.TestCase):
             with open(cli.place("spread.out"), encoding="utf-8") as file:
                 self.assertIn("no one line explains it", file.read())
 
+    def test_growth_that_is_more_likely_no_leak_is_not_judged_unless_asked_for(self):
+        story = Story()
+        model = story.alloc(4 * MiB, "/home/me/serve.py:5 in main")
+        kept = []
+        for _ in range(60):
+            story.free(story.alloc(MiB, "/home/me/serve.py:10 in main"))
+            kept.append(story.alloc(4096, "/home/me/serve.py:11 in main"))
+            story.free(story.alloc(MiB, "/home/me/serve.py:12 in main"))
+        for block in (*kept, model):
+            story.free(block)
+        path = story.write("doubtful.gmt.gz")
+        answer = verdict(path)
+        self.assertEqual((answer["exit_code"], state(answer, "GMT002", "torch")), (0, "warned"))
+        self.assertIn("grows by 4.00 KiB a step, with less confidence than min-confidence (50 %): serve.py:11 in main; ", check(path).stdout)
+        self.assertEqual(failed("--min-confidence=0%", path), [("GMT002", "torch", 0)])
+        self.assertIn("it may be the memory of one request", check("--min-confidence=0%", path).stdout)
+
     def test_a_rate_of_less_than_a_byte_is_not_none(self):
         story = train(Story(), steps=0)
         story.steps(100, lambda number: number % 20 or story.alloc(16, "/home/me/train.py:32 in keep"))

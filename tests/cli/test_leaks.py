@@ -11,7 +11,7 @@ import write_snapshot as w
 GOLDEN = os.path.join(cli.TESTS, "golden")
 EXPECTED = os.path.join(cli.TESTS, "cli", "expected")
 KEYS = {"definition", "layer", "device", "space", "bytes", "blocks", "bytes_per_step", "confidence", "ground", "source",
-        "steps", "first_step", "steps_to_oom", "births", "rose_most", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "stacks",
+        "steps", "first_step", "steps_to_oom", "births", "rose_most", "followers", "phase", "heap", "category", "owner", "hint", "own_frame", "stack", "stacks",
         "freed"}
 MIB = 1 << 20
 TORCH = "/env/lib/python3.11/site-packages/torch"

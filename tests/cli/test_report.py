@@ -247,5 +247,29 @@ class Report(unittest.TestCase):
         self.assertIn("  train.py:9 in drop\n", text)
 
 
+
+class PinMemory(unittest.TestCase):
+    LOADER = "/venv/lib/python3.11/site-packages/torch/utils/data/_utils/pin_memory.py"
+    HEADING = "by PyTorch's pin-memory thread (DataLoader)"
+
+    def record(self, name, *leaf):
+        story = Story()
+        story.alloc(4096, *leaf, f"{self.LOADER}:57 in pin_memory", f"{self.LOADER}:37 in _pin_memory_loop.<locals>.do_one_step",
+                    f"{self.LOADER}:48 in _pin_memory_loop", "/usr/lib/python3.11/threading.py:982 in Thread.run", layer=CUDA, space=4)
+        return story.write(name)
+
+    def test_what_pytorchs_thread_pins_is_headed_by_the_thread(self):
+        path = self.record("pinned.gmt.gz")
+        text = cli.run("report", path).stdout
+        self.assertIn(f"1 x  #1 {self.HEADING}", text)
+        self.assertIn("torch/utils/data/_utils/pin_memory.py:57 in pin_memory", text)
+        self.assertIn(f"  {self.HEADING}\n", cli.run("report", "--by", "line", path).stdout)
+
+    def test_a_line_of_the_programs_in_that_thread_is_the_heading(self):
+        text = cli.run("report", self.record("own.gmt.gz", "/home/me/batch.py:9 in Batch.pin_memory")).stdout
+        self.assertIn("1 x  #1 batch.py:9 in Batch.pin_memory", text)
+        self.assertNotIn(self.HEADING, text)
+
+
 if __name__ == "__main__":
     cli.main()

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from snapshots import BUILD, SHIM
+from snapshots import BUILD, SHIM, run_past_aborts
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(FOLDER))
@@ -32,17 +32,21 @@ class Run:
 
     def __init__(self, name, program, *arguments, recorded=True, options="", **environment):
         python, libraries = framework(name)
-        self.path = os.path.join(tempfile.mkdtemp(prefix="gpumemtrace-test."), "run.gmt.gz")
-        preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{self.path}'{options}"} if recorded else {}
+        folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
+        output = os.path.join(folder, "run.gmt.gz")
+        preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{output}'{options}"} if recorded else {}
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "TF_", "JAX_"))}
-        self.done = subprocess.run(
-            [python, os.path.join(FOLDER, "programs", program), *arguments], capture_output=True, text=True, timeout=600,
+        self.done = run_past_aborts(
+            [python, os.path.join(FOLDER, "programs", program), *arguments], timeout=600,
+            forget=lambda: [os.unlink(entry.path) for entry in os.scandir(folder)],
             env={**clean, "LD_LIBRARY_PATH": libraries, "PYTHONPATH": os.path.join(SOURCE, "python"),
                  "TF_CPP_MIN_LOG_LEVEL": "3", **preload, **environment})
         if self.done.returncode:
             raise AssertionError(f"{program} ended with {self.done.returncode}:\n{self.done.stderr[-3000:]}")
         lines = [line for line in self.done.stdout.splitlines() if line.startswith("{")]
         self.told = json.loads(lines[-1]) if lines else {}
+        # A program with a rank has it in the name of its recording.
+        self.path = next((entry.path for entry in os.scandir(folder)), None)
 
     def text(self, verb, *arguments):
         return subprocess.run([CLI, verb, *arguments, self.path], capture_output=True, text=True, timeout=300).stdout
@@ -55,9 +59,9 @@ class Run:
         return [(row["layer"], row["stack"][row["own_frame"]]["line"], row["bytes_per_step"])
                 for row in self.json("leaks")["leaks"] if row["definition"] == "growth"]
 
-    def gate(self):
-        """What check says of growth in layer cuda, and its exit status."""
+    def gate(self, layer="cuda"):
+        """What check says of growth in a layer of GPU 0, and its exit status."""
         done = subprocess.run([CLI, "check", "--json", self.path], capture_output=True, text=True, timeout=300)
         (check,) = [row for row in json.loads(done.stdout)["checks"]
-                    if (row["name"], row["layer"], row["device"]) == ("growth", "cuda", 0)]
+                    if (row["name"], row["layer"], row["device"]) == ("growth", layer, 0)]
         return done.returncode, check["state"], check["text"]

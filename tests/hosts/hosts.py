@@ -35,7 +35,8 @@ class Host:
     `given` are files in the working folder. `normalise` are patterns in both outputs and what stands for
     them: only what differs between two runs without the recorder. `ignored` are patterns of paths whose
     content has times or inodes in it. `needs` are programs or files without which the row is skipped;
-    `package` is where Debian has them.
+    `package` is where Debian has them. A command in a pipeline reads all that it gets: behind one that ends early (`head`), chance
+    decides whether the program in front of it is killed by its pipe.
     """
     name: str
     command: list
@@ -91,7 +92,7 @@ trap 'echo exiting $?' EXIT; trap 'echo usr1' USR1; kill -USR1 $$
 coproc cat; cat=$COPROC_PID; echo through >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo "$line"; exec {COPROC[1]}>&-; wait $cat
 diff <(printf 'a\\nb\\n') <(printf 'a\\nc\\n'); cat <<< here
 (exit 4) & wait $!; echo $?; for i in {1..20}; do (echo $i) & wait; done
-ulimit -a; jobs; type -a sh; echo ${BASH_VERSINFO[0]} $SHLVL; compgen -A signal | head -5
+ulimit -a; jobs; type -a sh; echo ${BASH_VERSINFO[0]} $SHLVL; compgen -A signal | sed -n 1,5p
 sleep 100 & kill -9 $!; wait $! 2>/dev/null; echo $?; false | true; echo ${PIPESTATUS[@]}
 exec 7> seven; echo x >&7; exec 7>&-; """ + "\"$INSIDE\" a b; exit 7"
 
@@ -118,7 +119,7 @@ SMALL = [
     Host("pip install", [python(), "install.py"], given={"install.py": source("install.py")}, needs=(python(),),
          package="python3-pip", version=[python(), "-m", "pip", "--version"], says=b"Successfully installed"),
     Host("gcc", **shell("gcc -O2 -g -Wall -c main.c && gcc -flto -O2 -o main main.c && ./main; g++ -O1 -o throws throws.cc && ./throws; "
-                        "gcc -c wrong.c; gcc -E -x c - -dM < /dev/null | sort | head -3"),
+                        "gcc -c wrong.c; gcc -E -x c - -dM < /dev/null | sort | sed -n 1,3p"),
          given={"main.c": "#include <stdio.h>\nint main(void) { int unused; printf(\"%d\\n\", __LINE__); return 0; }\n",
                 "throws.cc": "#include <iostream>\n#include <stdexcept>\nint main() { for (int i = 0; i < 3; i++) try { throw std::runtime_error(\"thrown\"); }"
                              " catch (const std::exception &e) { std::cout << e.what() << i << std::endl; } }\n",
@@ -133,7 +134,7 @@ SMALL = [
                                  "mkdir x; tar xzf a.tar.gz -C x; cmp d/e/f x/d/e/f && echo same; gzip -t a.tar.gz; tar tf /dev/null nothing"),
          needs=("tar", "gzip"), package="tar", version=["tar", "--version"], ends="exit 2"),
     Host("names, locales and character sets", **shell(
-        "getent passwd root; getent passwd nobody; getent hosts localhost; getent services ssh; getent nothing; locale; locale -a | head -3; "
+        "getent passwd root; getent passwd nobody; getent hosts localhost; getent services ssh; getent nothing; locale; locale -a | sed -n 1,3p; "
         "printf 'caf\\303\\251' | iconv -f UTF-8 -t ISO-8859-1 | od -c; printf x | iconv -f UTF-8 -t EUC-JP; LC_ALL=xx_YY date -u -d @0 +%A"),
         package="libc-bin", version=["getent", "--version"], is_deterministic=True),
     Host("ldd", **shell("ldd /bin/ls; ldd /etc/passwd"), needs=("ldd",), package="libc-bin", ends="exit 1",
@@ -162,11 +163,11 @@ SMALL = [
     Host("node", ["node", "script.js"], given={"script.js": source("host.js")}, environment={"INSIDE": program("inside")}, needs=("node",), package="nodejs",
          version=["node", "--version"], says=b"node done"),
     Host("a JVM", ["java", "-Xshare:auto", "-version"], needs=("java",), package="default-jre-headless", version=["java", "-version"]),
-    Host("ssh, openssl and curl", **shell("ssh -V; ssh -G example.org | sort | head -5; printf x | openssl dgst -sha256; openssl version; curl -sS file:///etc/hostname; "
+    Host("ssh, openssl and curl", **shell("ssh -V; ssh -G example.org | sort | sed -n 1,5p; printf x | openssl dgst -sha256; openssl version; curl -sS file:///etc/hostname; "
                                           "curl -sS http://127.0.0.1:1/; ssh-keygen -q -t ed25519 -N '' -f key; test -s key.pub"),
          needs=("ssh", "openssl", "curl"), package="openssh-client", version=["ssh", "-V"], ignored=(r"work/key",), normalise=((r"after \d+ ms", "after N ms"),)),
-    Host("gdb", **shell("gdb --version | head -1; gdb -nx -batch -ex 'print 6 * 7'"), needs=("gdb",), package="gdb", version=["gdb", "--version"]),
-    Host("strace", **shell("strace -o trace -e trace=exit_group true; cat trace | head -1"), needs=("strace",), package="strace", version=["strace", "--version"]),
+    Host("gdb", **shell("gdb --version | sed -n 1,1p; gdb -nx -batch -ex 'print 6 * 7'"), needs=("gdb",), package="gdb", version=["gdb", "--version"]),
+    Host("strace", **shell("strace -o trace -e trace=exit_group true; cat trace | sed -n 1,1p"), needs=("strace",), package="strace", version=["strace", "--version"]),
     Host("sqlite3, awk, sed and bc", **shell("sqlite3 db 'create table t(a); insert into t values (1),(2); select sum(a) from t'; awk 'BEGIN { print 2^10 }'; "
                                              "echo abc | sed s/b/x/"), needs=("sqlite3",), package="sqlite3", version=["sqlite3", "--version"]),
     Host("tclsh", ["tclsh", "script.tcl"], given={"script.tcl": "puts [exec sh -c {echo child}]\nputs [lsort {c a b}]\ncatch {load /nonexistent.so} why\nputs $why\nexit 4\n"},

@@ -4,12 +4,12 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording
+from snapshots import Recording, cli
 
 PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 ONE, TWO = (os.path.join(PROGRAMS, f"liblives-{name}.so") for name in ("one", "two"))
-TIMEOUT_S = 240
+TIMEOUT_S = 3000 if LONG else 240
 
 
 class Modules(unittest.TestCase):
@@ -48,6 +48,13 @@ class Modules(unittest.TestCase):
         run = self.run_mode(300, 1, ONE, TWO)
         self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (150, 150))
         self.check_stacks(run)
+
+    def test_a_report_opens_a_file_once_however_often_it_was_loaded(self):
+        run = self.run_mode(1000, 1, ONE, TWO)
+        self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (500, 500))
+        # An open file takes 280 KiB.
+        done = cli("--max-memory=128MiB", "report", "--no-symbol-cache", run.file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_libraries_in_no_stack_are_not_noted_down(self):
         run = self.run_mode(3001, 1000, ONE, TWO)

@@ -153,6 +153,8 @@ int main(void)
 	return 0;
 }
 """ % folder)
+            # The linker makes a new file, with the modes that the umask leaves.
+            os.chmod(program, 0o755)
             Files.copy(SHIM, folder)
             Files().simcuda(folder)
             give_rights(program)

@@ -23,6 +23,7 @@ torch.backends.cudnn.enabled = False
 warnings.filterwarnings('ignore', message='.*cublasLt.*')
 
 QUIET_SECONDS = 0.05
+QUESTION, MORE, ENOUGH = 'more?', 'more\n', 'enough\n'
 
 
 def device_counts(device):
@@ -82,8 +83,19 @@ def report(path=None, **more):
     else:
         with open(path, 'w') as file:
             file.write(text + '\n')
-    if 'COMMON_REPORT_WAITS' in os.environ:
-        sys.stdin.readline()  # who runs the script looks at something before its end
+
+
+def goes_on(done, rounds):
+    """
+    Whether a script that has done so many rounds does another one: `rounds` in all. COMMON_ROUNDS asks for another number, and
+    COMMON_ASKS=1 for as many as the test says: behind these rounds the script asks the test before each further one.
+    """
+    if done < int(os.environ.get('COMMON_ROUNDS', rounds)):
+        return True
+    if 'COMMON_ASKS' not in os.environ:
+        return False
+    print(QUESTION, flush=True)
+    return sys.stdin.readline() == MORE
 
 
 def report_path(index=1):

@@ -2,6 +2,7 @@
 """Real PyTorch on the simulated device: what each category holds, next to sums over the program's own objects."""
 import json
 import os
+import re
 import subprocess
 import unittest
 
@@ -72,6 +73,18 @@ class Categories(unittest.TestCase):
 
     def test_shards_are_told_apart_from_what_is_gathered(self):
         self.check("shards.py")
+
+    def test_each_module_has_what_pytorch_says_that_it_holds(self):
+        command, libraries = sim_python(os.path.join(SCRIPTS, "modules.py"))
+        run = Recording(command, libraries=libraries)
+        self.assertEqual(run.code, 0, run.err)
+        told = json.loads(run.out.splitlines()[-1])
+        (table,) = report(run.file, "--until", str(told["time_ns"]), "--by", "module")["tables"]
+        found = {row["name"]: {part["category"]: part["live_bytes"] for part in row["instance"] if part["live_bytes"]}
+                 for row in table["rows"] if row["instance"] and row["layer"] == "torch"}
+        self.maxDiff = None
+        # Models are numbered as Python's collector lists them.
+        self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, told["held"])
 
     def test_asking_runs_no_code_of_the_program(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))

@@ -84,6 +84,8 @@ class Exact(unittest.TestCase):
         pinned = [site for site in result["sites"] if site["space"] == "pinned"]
         self.assertTrue(pinned)
         self.assertEqual({site["device"] for site in pinned}, {None})
+        # No line of the program is on the stack of PyTorch's thread: its loop stands for it.
+        self.assertEqual({site["stack"][site["own_frame"]]["function"] for site in pinned}, {"_pin_memory_loop"})
 
     def test_expandable_segments_have_exact_blocks(self):
         self.check("expandable.py", reserved_by_malloc=False)

@@ -6,35 +6,41 @@ import os
 import unittest
 
 import tap
-import tasks
 from snapshots import SIM_PYTHON, cli, records, report
 from test_exact import layers_of, own_file, record
 
 FOLDED = 10000
-# Of five rounds. A fold needs a cut behind 32,768 events and a window of 1,000 behind the cut; a busy machine has seen 15,000
-# events between two cuts. These are 90,000.
+# Of at least five rounds, which make 90,000 events. A fold needs a cut behind 32,768 events and a window of 1,000 behind the cut.
 ROUND_STEPS = 14
-WAYS = {"full": {}, "window": {"window": "1000"}, "aggregate": {}}
+MOST_ROUNDS = 100
+# The window comes first: the others do as many rounds.
+WAYS = {"window": {"window": "1000"}, "full": {}, "aggregate": {}}
 # max_live_bytes of merged stacks is a bound.
 NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "total_bytes")
 
 
-def fold_in_time(recording, process):
-    """How far folding comes while the program runs follows the speed of the machine: the program stays until it has."""
-    def is_folded():
+def train_until_folded(recording, process):
+    """
+    Asks for a round after the other until the file has folded enough. How many rounds that takes follows the speed of the machine: the last
+    half second before a cut stays in detail, and on a quick machine the whole training may lie in it.
+    """
+    for _ in range(MOST_ROUNDS):
+        if process.stdout.readline() != "more?\n":
+            return  # it has ended: its exit code says why
         told = cli("report", "--json", *recording.files[:1])
         folded = json.loads(told.stdout).get("folded") if told.returncode == 0 else None
-        return folded and folded["events"] > FOLDED
+        is_enough = folded and folded["events"] > FOLDED
+        process.stdin.write("enough\n" if is_enough else "more\n")
+        process.stdin.flush()
+        if is_enough:
+            return
+    raise AssertionError(f"after {MOST_ROUNDS} rounds the recording has folded {folded}")
 
-    tasks.wait_until(is_folded, "a recording that folded its beginning", lambda: process.poll() is not None)
-    process.stdin.write("\n")
-    process.stdin.flush()
 
-
-def record_mode(mode, more):
-    return record("transformer_loop.py", str(ROUND_STEPS), options={"mode": mode, **more},
-                  environment={"COMMON_REPORT_WAITS": "1"} if mode == "window" else None,
-                  meanwhile=fold_in_time if mode == "window" else None)
+def record_mode(mode, options, rounds):
+    how = {"COMMON_ROUNDS": str(rounds)} if rounds else {"COMMON_ASKS": "1"}
+    return record("transformer_loop.py", str(ROUND_STEPS), options={"mode": mode, **options}, environment=how,
+                  meanwhile=None if rounds else train_until_folded)
 
 
 def without_times(value):
@@ -57,11 +63,13 @@ def sites_of(found):
 class Fold(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.paths, cls.told, cls.runs = {}, {}, []
-        for mode, more in WAYS.items():
-            run, cls.told[mode] = record_mode(mode, more)
+        cls.paths, cls.told, cls.runs, rounds = {}, {}, [], None
+        for mode, options in WAYS.items():
+            run, cls.told[mode] = record_mode(mode, options, rounds)
+            rounds = cls.told[mode]["rounds"]
             cls.runs.append(run)
             cls.paths[mode] = own_file(run)
+        print(f"# {rounds} rounds")
         cls.reports = {mode: report(path) for mode, path in cls.paths.items()}
 
     def test_so_much_was_folded_that_it_shows(self):

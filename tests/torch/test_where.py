@@ -60,6 +60,12 @@ class Statistics(unittest.TestCase):
         own = self.check("convnet.py")
         self.assertEqual(set(own["stats"]["segment"]), {"all", "large_pool", "small_pool"})
 
+    def test_sizes_are_those_of_blocks_and_not_those_that_were_asked_for(self):
+        _, told, result = record("where/pools.py")
+        (layer,) = [layer for layer in of_device(result["devices"])["layers"] if layer["layer"] == "torch"]
+        self.assertEqual(layer["total_alloc_bytes"], told["stats"][0]["allocated_bytes.all.allocated"])
+        self.assertGreater(layer["total_alloc_bytes"], told["stats"][0]["requested_bytes.all.allocated"])
+
     def test_memory_stats_of_a_transformer_are_pytorchs(self):
         self.check("transformer_loop.py", "5")
 

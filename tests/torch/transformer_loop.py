@@ -60,15 +60,15 @@ def main():
 
     count_before = allocated_count()
     round_ms = []
-    for _ in range(ROUNDS):
+    while common.goes_on(len(round_ms), ROUNDS):
         start = time.perf_counter()
         train(model, optimizer, steps)
         round_ms.append((time.perf_counter() - start) * 1000 / steps)
-    allocations = (allocated_count() - count_before) / (ROUNDS * steps)
+    allocations = (allocated_count() - count_before) / (len(round_ms) * steps)
     print(f'{recorder}: {min(round_ms):.3f} ms per step at best, {statistics.median(round_ms):.3f} in the median, '
           f'{allocations:g} allocations per step')
     common.report(common.report_path(3), min_step_ms=min(round_ms), median_step_ms=statistics.median(round_ms),
-                  allocations_per_step=allocations)
+                  allocations_per_step=allocations, rounds=len(round_ms))
 
 
 if __name__ == '__main__':

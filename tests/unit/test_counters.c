@@ -42,6 +42,27 @@ static void the_shortest_period_at_the_end_is_found(void **state)
 	}
 }
 
+static void the_period_of_the_end_is_found_however_short_it_is(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t period;
+	} rows[] = {
+		{ "wxyzvuabcabcabc", 3 }, { "abababxababab", 2 }, { "abcabcabcx", 0 }, { "aaa", 1 }, { "abcabc", 0 }, { "aa", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint64_t tokens[64];
+		size_t count = strlen(rows[i].text), period;
+
+		for (size_t j = 0; j < count; j++)
+			tokens[j] = (uint64_t)rows[i].text[j];
+		assert_true(gmt_period_at_end(tokens, count, 3, &period));
+		assert_int_equal(period, rows[i].period);
+	}
+}
+
 static void count(struct gmt_counters *counters, const char *text)
 {
 	/* Each letter is a thing; capitals are of class B. */
@@ -131,6 +152,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shortest_period_at_the_end_is_found),
+		cmocka_unit_test(the_period_of_the_end_is_found_however_short_it_is),
 		cmocka_unit_test(the_thing_that_counts_most_often_wins_and_of_equal_ones_the_first),
 		cmocka_unit_test(things_of_one_class_that_follow_each_other_count_together),
 		cmocka_unit_test(things_that_take_turns_for_long_may_count_together),

@@ -216,6 +216,28 @@ static void what_repeats_in_one_line_is_a_pattern(void **state)
 	assert_int_equal(steps(GMT_STEPS_PATTERN), 15);
 }
 
+static void what_repeats_is_a_pattern_though_something_comes_between_now_and_then(void **state)
+{
+	uint32_t stacks[4];
+
+	(void)state;
+	for (unsigned every = 1; every <= 12; every += 11) {
+		begin();
+		stacks[0] = at("/lib/array.py:1 zeros\n/me/serve.py:10 main");
+		stacks[1] = at("/lib/other.py:2 add\n/me/serve.py:10 main");
+		stacks[2] = at("/lib/third.py:3 copy\n/me/serve.py:10 main");
+		stacks[3] = at("/lib/mean.py:4 mean\n/me/serve.py:10 main");
+		for (unsigned i = 0; i < 42; i++) {
+			for (int j = 0; j < 3; j++)
+				use(stacks[j]);
+			if (i % every == 0 && i < 30)
+				use(stacks[3]);
+		}
+		/* One of ten allocations may be another one. */
+		assert_int_equal(steps(GMT_STEPS_PATTERN), every == 12 ? 42 : 0);
+	}
+}
+
 static void what_does_not_repeat_is_counted(void **state)
 {
 	uint32_t stacks[3];
@@ -233,6 +255,40 @@ static void what_does_not_repeat_is_counted(void **state)
 		}
 		assert_int_equal(steps(GMT_STEPS_ALLOCATIONS), count == 3200 ? 64 : 0);
 	}
+}
+
+/* A model, then passes that each keep a block; at the end the blocks are freed, and the model `first` or last. */
+static enum gmt_leak_ground ground_of_an_ending(bool is_model_first)
+{
+	uint64_t blocks[60], model;
+	enum gmt_leak_ground ground;
+
+	begin();
+	model = ALLOC(&recording, .size_bytes = 1 << 20, .stack = at("/me/serve.py:3 main"));
+	for (int i = 0; i < 60; i++) {
+		use(line(10));
+		blocks[i] = ALLOC(&recording, .size_bytes = 512, .stack = line(11));
+		use(line(12));
+	}
+	if (is_model_first)
+		recording_free(&recording, GMT_LAYER_TORCH, model, 1 << 20);
+	for (int i = 0; i < 60; i++)
+		recording_free(&recording, GMT_LAYER_TORCH, blocks[i], 512);
+	if (!is_model_first)
+		recording_free(&recording, GMT_LAYER_TORCH, model, 1 << 20);
+	recording_judge(&recording, GMT_REPLAY_TO_END, NULL);
+	assert_int_equal(recording.leaks.rows.count, 1);
+	assert_int_equal(recording.leaks.rows.items[0].definition, GMT_LEAK_GROWTH);
+	ground = recording.leaks.rows.items[0].ground;
+	recording_end(&recording);
+	return ground;
+}
+
+static void growth_that_is_freed_before_the_model_may_be_of_one_request(void **state)
+{
+	(void)state;
+	assert_int_equal(ground_of_an_ending(false), GMT_LEAK_GROUND_FREED_FIRST);
+	assert_int_equal(ground_of_an_ending(true), GMT_LEAK_GROUND_STEADY);
 }
 
 static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **state)
@@ -276,6 +332,8 @@ int main(void)
 		TEST(equal_layers_are_one_call),
 		TEST(a_program_that_frees_little_has_no_steps_and_is_told_why),
 		TEST(what_repeats_in_one_line_is_a_pattern),
+		TEST(what_repeats_is_a_pattern_though_something_comes_between_now_and_then),
+		TEST(growth_that_is_freed_before_the_model_may_be_of_one_request),
 		TEST(what_does_not_repeat_is_counted),
 		TEST(what_was_there_before_the_steps_does_not_hide_what_they_keep),
 	};

@@ -205,6 +205,12 @@ static void without_the_functions_name_an_arena_is_likely(void **state)
 	assert_arena(GMT_ARENA_LIKELY, "XLA", CUDA_OWNER(JAX_PY, SCRIPT));
 	assert_arena(GMT_ARENA_LIKELY, "ONNX Runtime", CUDA_OWNER(DRIVER, RUNTIME,
 		NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
+	/* What others ask for inside of the framework is theirs, and no piece of its arena. */
+	assert_arena(GMT_ARENA_NO, "cuBLAS", CUDA_OWNER(DRIVER, RUNTIME, NATIVE(PACKAGES "nvidia/cublas/lib/libcublas.so.13"),
+		NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
+	assert_arena(GMT_ARENA_NO, "program", CUDA_OWNER(DRIVER, RUNTIME, SCRIPT,
+		NATIVE(PACKAGES "onnxruntime/capi/libonnxruntime_providers_cuda.so"), SCRIPT));
+	assert_arena(GMT_ARENA_NO, "Numba", CUDA_OWNER(PYTHON(PACKAGES "numba/cuda/cudadrv/driver.py"), JAX_PY, SCRIPT));
 	/* PyTorch says itself what it hands out. */
 	assert_arena(GMT_ARENA_NO, "PyTorch", CUDA_OWNER(DRIVER, RUNTIME, CACHE, TORCH, SCRIPT));
 	assert_arena(GMT_ARENA_NO, "program", CUDA_OWNER(SCRIPT));

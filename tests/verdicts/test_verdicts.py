@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tool's verdicts on programs of the corpus: 28 of them, and with --long all.
+"""The tool's verdicts on programs of the corpus: 30 of them, and with --long all.
 
 Each program is one test. With --long, those of known.py must be wrong, and all others right. Each recording is folded in several
 ways too, and each fold must have the verdict of the whole recording, or say that it is not judged, and why.
@@ -23,6 +23,7 @@ DEFAULT = [
     'leaking/caches/workspaces_by_batch_shape',
     'leaking/cycles/recursive_closures_with_gc_disabled',
     'leaking/graphs/streaming_hidden_state',
+    'leaking/growing/contrastive_bank_grows',
     'leaking/growing/replay_buffer_that_doubles',
     'leaking/histories/sums_and_maxima_in_one_line',
     'leaking/hooks/profiled_shapes_and_tensors',
@@ -36,6 +37,7 @@ DEFAULT = [
     'leaking/windows/embeddings_kept_and_recent',
     'healthy/bounded/window_full_after_three_quarters',
     'healthy/caches/features_in_an_ordered_dict',
+    'healthy/caches/vocabulary_cache',
     'healthy/data/double_buffering',
     'healthy/evaluation/losses_of_three_epochs',
     'healthy/evaluation/predictions_of_one_pass',

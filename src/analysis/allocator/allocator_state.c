@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "reader/load/clock.h"
+
 static bool take_segments(struct gmt_where *where, const struct gmt_replay *replay,
 	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment, uint64_t stamp)
 {
@@ -51,7 +53,7 @@ static bool take_end(struct gmt_where *where, const struct gmt_replay *replay, u
 static bool take_ends(struct gmt_where *where, const struct gmt_replay *replay, uint64_t stamp)
 {
 	where->has_ended = true;
-	where->quiet_until = UINT64_MAX;
+	gmt_module_tensors_take_end(&where->module_tensors, &replay->books);
 	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
 		if (is_pytorchs(&replay->books.accounts.items[i]) && !take_end(where, replay, i, stamp))
 			return false;
@@ -68,6 +70,7 @@ static bool take_peak(struct gmt_where *where, const struct gmt_replay *replay, 
 	bool done = gmt_peaks_list(&where->peaks, books, account, account, &scene.blocks) &&
 		gmt_births_add_peak(&where->births, replay, account, &scene.blocks);
 
+	gmt_module_tensors_add_peak(&where->module_tensors, &scene.blocks);
 	if (is_pytorchs(&books->accounts.items[account]))
 		done = done && (!find_driver(books, device, &driver) ||
 				gmt_peaks_list(&where->peaks, books, account, driver, &scene.driver)) &&
@@ -77,14 +80,25 @@ static bool take_peak(struct gmt_where *where, const struct gmt_replay *replay, 
 	return done;
 }
 
+static void choose_quiet(struct gmt_where *where)
+{
+	uint64_t next = gmt_module_tensors_next(&where->module_tensors);
+
+	where->quiet_until = where->has_ended || next < where->timeline->work_end ? next : where->timeline->work_end;
+}
+
 static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	size_t index)
 {
 	struct gmt_where *where = user;
 
 	(void)index;
-	return where->has_ended || where->is_past || event->stamp <= where->timeline->work_end ||
-		take_ends(where, replay, where->timeline->work_end);
+	if (!gmt_module_tensors_follow(&where->module_tensors, &replay->books, event->stamp) ||
+		(!where->has_ended && !where->is_past && event->stamp > where->timeline->work_end &&
+			!take_ends(where, replay, where->timeline->work_end)))
+		return false;
+	choose_quiet(where);
+	return true;
 }
 
 static bool note_largest(struct gmt_where *where, uint32_t site, uint64_t size_bytes)
@@ -133,7 +147,13 @@ static bool on_folded(void *user, const struct gmt_replay *replay)
 static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_where *where = user;
+	uint64_t next;
 
+	/* Marks behind the last event, up to where the replay ends. */
+	while ((next = gmt_module_tensors_next(&where->module_tensors)) != UINT64_MAX &&
+		gmt_clock_time_ns(where->snapshot, next) <= replay->end_time_ns)
+		if (!gmt_module_tensors_follow(&where->module_tensors, &replay->books, next + 1))
+			return false;
 	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
 		if (gmt_peaks_knows(&where->peaks, &replay->books, i) && !take_peak(where, replay, i))
 			return false;
@@ -146,7 +166,8 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 	ret_where->snapshot = snapshot;
 	ret_where->traces = traces;
 	ret_where->timeline = timeline;
-	ret_where->quiet_until = timeline->work_end;
+	ret_where->module_tensors.snapshot = snapshot;
+	choose_quiet(ret_where);
 	ret_where->is_past = snapshot->past.has_fold;
 	ret_where->has_torch = snapshot->has_torch;
 	for (size_t i = 0; i < snapshot->past.accounts.count; i++)
@@ -241,4 +262,5 @@ void gmt_where_fini(struct gmt_where *where)
 	gmt_giants_fini(&where->giants);
 	gmt_owner_peaks_fini(&where->owner_peaks);
 	gmt_peaks_fini(&where->peaks);
+	gmt_module_tensors_fini(&where->module_tensors);
 }

@@ -15,6 +15,7 @@
 #include "analysis/allocator/allocator.h"
 #include "analysis/history/attribution.h"
 #include "analysis/allocator/short_lived.h"
+#include "analysis/history/module_tensors.h"
 #include "analysis/history/owner_peaks.h"
 #include "analysis/history/peaks.h"
 #include "analysis/allocator/segments.h"
@@ -29,6 +30,7 @@ struct gmt_where {
 	struct gmt_births births;
 	struct gmt_giants giants;
 	struct gmt_owner_peaks owner_peaks;
+	struct gmt_module_tensors module_tensors;
 	GMT_VEC(struct gmt_segments) segments; /* of layer torch's devices; by device, peak before end */
 	GMT_VEC(uint64_t) largest_bytes;       /* by site: its largest block */
 	bool has_torch; /* else `allocator` and `segments` are empty */

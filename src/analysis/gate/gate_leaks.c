@@ -157,6 +157,18 @@ static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_che
 	check->text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
 }
 
+/* Growth that is more likely no leak: it does not fail, but is said with the line that grows most and what speaks against it. */
+static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_check *check, const struct gmt_leak *leak,
+	double bytes_per_step)
+{
+	check->state = GMT_CHECK_WARNED;
+	check->text = gmt_verdict_line(judge->verdict,
+		"grows by %s a step, with less confidence than min-confidence (%.0f %%)%s%s; %s", rate_text(judge, bytes_per_step),
+		100 * judge->gate->limits->min_confidence, leak->stack == GMT_LEAK_NO_STACK ? "" : ": ",
+		leak->stack == GMT_LEAK_NO_STACK ? "" : gmt_judge_place(judge, leak->stack, leak->own_line),
+		gmt_leak_ground_words(leak->ground));
+}
+
 /* The arena in which nothing that this account holds can be judged; NULL when there is none. */
 static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_books_account *account)
 {
@@ -231,6 +243,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
 	const char *why = why_no_growth(judge);
+	const struct gmt_leak *doubted = NULL;
 	const struct gmt_arena_row *arena = unseen_arena(judge, account);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
 	GMT_VEC(const struct gmt_leak *) found = { 0 };
@@ -247,6 +260,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 			continue;
 		if (leak->confidence < judge->gate->limits->min_confidence) {
 			unsure += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
+			doubted = doubted ? doubted : leak;
 			continue;
 		}
 		sum += leak->bytes_per_step > 0 ? leak->bytes_per_step : 0;
@@ -270,8 +284,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 	check.unit = "bytes/step";
 	/* With no finding, memory may rise: to level off, or to be given back. */
 	if (unsure > 0 && !(sum > 0))
-		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict,
-			"grows by %s a step, with less confidence than min-confidence", rate_text(judge, unsure)));
+		warn_of_doubt(judge, &check, doubted, unsure);
 	else if (sum > 0)
 		check.text = gmt_verdict_line(judge->verdict, "grows by %s a step, %s allowed", rate_text(judge, sum),
 			gmt_text_size((uint64_t)limit).text);

@@ -30,7 +30,7 @@ const char *gmt_limit_key_text(enum gmt_limit_key key)
 struct gmt_limits gmt_limits_default(void)
 {
 	return (struct gmt_limits){
-		.max_fragmentation = -1, .tolerance = 0.02, .warmup_steps = UINT32_MAX,
+		.max_fragmentation = -1, .tolerance = 0.02, .min_confidence = 0.5, .warmup_steps = UINT32_MAX,
 		.age_steps = UINT32_MAX, .age_ns = UINT64_MAX,
 	};
 }

@@ -8,7 +8,7 @@ static bool is_kept(const struct gmt_history *history, uint32_t site)
 	return !history || (site < history->sites.count && history->sites.items[site].kept_count);
 }
 
-static enum gmt_category category_of_role(uint8_t role)
+enum gmt_category gmt_category_of_role(uint8_t role)
 {
 	static const enum gmt_category categories[GMT_ROLES] = {
 		[GMT_ROLE_NONE] = GMT_CATEGORY_OTHER, [GMT_ROLE_PARAMETER] = GMT_CATEGORY_PARAMETERS,
@@ -20,9 +20,12 @@ static enum gmt_category category_of_role(uint8_t role)
 }
 
 /* What a backward pass made. Where parameters were asked for their gradients, all others are none. */
-static enum gmt_category category_in_backward(const struct gmt_history *history)
+static enum gmt_category category_in_backward(const struct gmt_history *history, uint32_t site)
 {
-	return history && history->roles >> GMT_ROLE_GRADIENT & 1 ? GMT_CATEGORY_TEMPORARIES : GMT_CATEGORY_GRADIENTS;
+	if (!history || !(history->roles >> GMT_ROLE_GRADIENT & 1))
+		return GMT_CATEGORY_GRADIENTS;
+	return site < history->sites.count && history->sites.items[site].kept_count > history->sites.items[site].brief_count ?
+		GMT_CATEGORY_BACKWARD_RESULTS : GMT_CATEGORY_TEMPORARIES;
 }
 
 static bool is_made_before_modules(const struct gmt_history *history, uint32_t site)
@@ -47,13 +50,13 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 	if (HAS(WORKSPACE) || HAS(LIBRARY))
 		return GMT_CATEGORY_WORKSPACE;
 	if (role != GMT_ROLE_NONE)
-		return category_of_role(role);
+		return gmt_category_of_role(role);
 	if (HAS(CHECKPOINT) && HAS(MODULE_CALL))
 		return GMT_CATEGORY_ACTIVATIONS;
 	if (HAS(OPTIMIZER))
 		return is_kept(history, site) ? GMT_CATEGORY_OPTIMIZER : GMT_CATEGORY_OTHER;
 	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
-		return category_in_backward(history);
+		return category_in_backward(history, site);
 	if (HAS(MODULE_BUILD))
 		return GMT_CATEGORY_PARAMETERS;
 	if (HAS(MODULE_CALL))

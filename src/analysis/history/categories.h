@@ -22,6 +22,9 @@ enum gmt_category {
 enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct gmt_traces *traces,
 	const struct gmt_history *history, uint32_t site);
 
+/* What a module or an optimizer holds so. */
+enum gmt_category gmt_category_of_role(uint8_t role);
+
 /* "parameters", "optimizer state"; what the rule says in words. */
 const char *gmt_category_name(enum gmt_category category);
 const char *gmt_category_rule(enum gmt_category category);

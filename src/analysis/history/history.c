@@ -236,6 +236,19 @@ static void note_lifetime(struct state *state, const struct gmt_books_block *blo
 		site->brief_largest_bytes = block->size_bytes;
 }
 
+/* Behind the last allocation, the order of ends is all that tells which function returned first. */
+static void note_end_of_work(struct state *state, const struct gmt_books_block *block, uint64_t stamp)
+{
+	struct gmt_history_site *site = &state->history->sites.items[block->site];
+
+	site->last_end_stamp = stamp;
+	if (!state->timeline->series_count || block->stamp > state->timeline->series[0].steps.items[0].end)
+		return;
+	site->early_end_bytes += block->size_bytes;
+	if (!site->early_end_stamp)
+		site->early_end_stamp = stamp;
+}
+
 static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	const struct gmt_books_block *block)
 {
@@ -245,8 +258,11 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	uint64_t site_bytes = replay->books.sites.items[block->site].live_bytes;
 
 	/* What the interpreter takes apart at the end says nothing of the program. */
-	if (!work_has_ended(state))
+	if (!work_has_ended(state)) {
 		note_lifetime(state, block);
+		if (state->history->captures[GMT_MOMENT_LAST_ALLOCATION].taken)
+			note_end_of_work(state, block, event->stamp);
+	}
 	if (event->kind == GMT_KIND_FREE && !work_has_ended(state) && !site->freed_trace_plus_1 &&
 		(trace->stack || trace->frames))
 		site->freed_trace_plus_1 = event->trace + 1;

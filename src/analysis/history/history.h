@@ -96,6 +96,10 @@ struct gmt_history_site {
 	uint64_t early_count;  /* made in a step, outside of modules, while none had been called since it began or since a backward pass */
 	uint64_t late_count;   /* made in a step, outside of modules, otherwise */
 	uint32_t burst_blocks; /* most blocks, made in different steps, that ended between two allocations */
+	/* Stamps of ends between the last allocation of the program's work and its end; 0: there was none. */
+	uint64_t last_end_stamp;  /* of the last block that ended */
+	uint64_t early_end_stamp; /* of the first block that ended of those that were made up to the end of the first step; ... */
+	uint64_t early_end_bytes; /* ... what all of these were */
 	/* Its samples: of each series so many from there on in gmt_history_series.samples. */
 	size_t first_sample[GMT_TIMELINE_SERIES];
 	uint32_t sample_count[GMT_TIMELINE_SERIES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history/history_roles.h"
 
-static enum gmt_history_role role_of(uint8_t mark_kind)
+enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind)
 {
 	switch (mark_kind) {
 	case GMT_MARK_KIND_PARAMETER:
@@ -19,7 +19,7 @@ static enum gmt_history_role role_of(uint8_t mark_kind)
 
 static bool is_wanted(const struct gmt_snapshot_mark *mark)
 {
-	return mark->kind == GMT_MARK_KIND_ROLES || role_of(mark->kind) != GMT_ROLE_NONE;
+	return mark->kind == GMT_MARK_KIND_ROLES || gmt_history_role_of_mark(mark->kind) != GMT_ROLE_NONE;
 }
 
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
@@ -31,8 +31,7 @@ uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
 	return roles->next < snapshot->marks.count ? snapshot->marks.items[roles->next].stamp : UINT64_MAX;
 }
 
-/* With PyTorch's backend cudaMallocAsync its blocks are CUDA's. */
-static const struct gmt_books_block *find_block(const struct gmt_books *books, uint64_t address)
+const struct gmt_books_block *gmt_history_roles_block(const struct gmt_books *books, uint64_t address)
 {
 	const struct gmt_books_block *block = gmt_books_find(books, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, address);
 
@@ -41,12 +40,15 @@ static const struct gmt_books_block *find_block(const struct gmt_books *books, u
 
 static bool name_block(struct gmt_history_roles *roles, const struct gmt_books *books, const struct gmt_snapshot_mark *mark)
 {
-	const struct gmt_books_block *block = find_block(books, mark->object);
-	uint64_t key, bytes = 0;
+	const struct gmt_books_block *block = gmt_history_roles_block(books, mark->object);
+	uint64_t key, bytes = 0, unused;
 
-	if (!block)
+	/* Memory that several modules share is named by each. */
+	if (!block || gmt_map_find(&roles->counted, mark->object, &unused))
 		return true;
-	key = (uint64_t)block->site * GMT_ROLES + role_of(mark->kind);
+	if (!gmt_map_put(&roles->counted, mark->object, 0))
+		return false;
+	key = (uint64_t)block->site * GMT_ROLES + gmt_history_role_of_mark(mark->kind);
 	gmt_map_find(&roles->named, key, &bytes);
 	return gmt_map_put(&roles->named, key, gmt_books_sum_bytes(bytes, block->size_bytes));
 }
@@ -63,6 +65,7 @@ static void give_roles(struct gmt_history_roles *roles, struct gmt_history *hist
 		history->roles |= 1u << slot->key % GMT_ROLES;
 	}
 	gmt_map_fini(&roles->named);
+	gmt_map_fini(&roles->counted);
 }
 
 bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_books *books,
@@ -82,4 +85,5 @@ bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_histor
 void gmt_history_roles_fini(struct gmt_history_roles *roles)
 {
 	gmt_map_fini(&roles->named);
+	gmt_map_fini(&roles->counted);
 }

@@ -13,8 +13,15 @@
 struct gmt_history_roles {
 	const struct gmt_snapshot *snapshot;
 	size_t next;        /* the next mark of all */
+	struct gmt_map counted; /* addresses that were named since the last ROLES */
 	struct gmt_map named; /* by site and role: bytes of its blocks that were named since the last ROLES */
 };
+
+/* What a mark of this kind names a tensor as; GMT_ROLE_NONE: it names none. */
+enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind);
+
+/* The block that a mark names. With PyTorch's backend cudaMallocAsync its blocks are CUDA's. NULL: none lives there. */
+const struct gmt_books_block *gmt_history_roles_block(const struct gmt_books *books, uint64_t address);
 
 /* The stamp of the next such mark; UINT64_MAX: there is none. */
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);

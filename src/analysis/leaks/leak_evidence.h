@@ -100,6 +100,14 @@ static inline bool gmt_leak_is_looked_at(const struct gmt_leak_search *search, c
 uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
 
 /*
+ * Whether the program freed all of a rise behind its last allocation, and only then most of what it had made up to its
+ * first step, such as the model. A function that kept it may have returned: the memory of one request. Or the program's
+ * last function returned, and a list of its own went first. The recording does not tell which. Asked only where the steps
+ * are told from loops and calls, which may all be of one request.
+ */
+bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t group);
+
+/*
  * Whether what a group kept was joined to one tensor behind the last step, in the same file of the program, and dropped
  * before the end of the work: predictions or losses of one pass. Then it was gathered on purpose. Only blocks of the rise
  * count. False when out of memory.
@@ -172,6 +180,13 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
  * the groups, those of a group next to each other. False when out of memory.
  */
 bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
+
+/*
+ * Takes out the findings of one series that only follow another one, and lists them there as its followers. A follower is a
+ * block that is replaced by a larger one and that joins no tensors itself; it rises in proportion with a block that does.
+ * Two buffers that are both appended to stay two findings. False when out of memory.
+ */
+bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
 
 void gmt_leak_search_fini(struct gmt_leak_search *search);
 

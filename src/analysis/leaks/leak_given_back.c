@@ -7,6 +7,7 @@ enum {
 	MOST_GATHERS = 100,
 	MOST_JOINTS = 10000,  /* calls that join tensors, which are looked at for them */
 	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
+	MODEL_STEPS = 4,      /* what is there besides a rise comes to as much as so many steps leave */
 	SMALLEST_VALUE = 4,   /* ... one value of so many bytes */
 };
 
@@ -59,6 +60,47 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 	for (size_t i = 0; i < count && blocks[i].stamp <= first; i++)
 		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
+}
+
+/* Whether a block of a moment is of the rise. */
+static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group, enum gmt_history_moment moment)
+{
+	size_t count;
+	const struct gmt_history_block *blocks = gmt_leak_blocks(rising->search->maker, moment, group, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (gmt_leak_is_of_rise(rising, &blocks[i]))
+			return true;
+	return false;
+}
+
+bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t group)
+{
+	const struct gmt_leak_search *search = rising->search;
+	const struct gmt_leak_maker *maker = search->maker;
+	uint64_t last = 0, all_bytes = 0, before_bytes = 0, unused;
+
+	if (!gmt_steps_are_told(maker->timeline->series[search->span.series].source) ||
+		search->horizon != GMT_MOMENT_LAST_ALLOCATION || is_left_of(rising, group, GMT_MOMENT_WORK_END))
+		return false;
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
+		const struct gmt_history_site *row = &maker->history->sites.items[site];
+
+		if (maker->group_of.items[site] == group + 1 &&
+			(!rising->sites.count || gmt_map_find(&rising->sites, site, &unused)) && row->last_end_stamp > last)
+			last = row->last_end_stamp;
+	}
+	for (uint32_t site = 0; site < maker->history->sites.count; site++) {
+		const struct gmt_history_site *row = &maker->history->sites.items[site];
+
+		if (maker->group_of.items[site] == group + 1)
+			continue;
+		all_bytes += row->early_end_bytes;
+		before_bytes += row->early_end_stamp < last ? row->early_end_bytes : 0;
+	}
+	/* The first element of a list, which another line made, is not the rest of a program. */
+	return last && before_bytes < all_bytes / 10 &&
+		(double)all_bytes >= MODEL_STEPS * rising->rise.per_sample / (double)search->span.stride;
 }
 
 /* The file of the own line of a stack, as a string's id; 0: it has none. */

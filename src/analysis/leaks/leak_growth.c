@@ -75,12 +75,14 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
 }
 
-static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising)
+static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	const struct gmt_rise *rise = &rising->rise;
 
 	if (rising->replaced)
 		return GMT_LEAK_GROUND_REPLACED;
+	if (!rise->are_few && gmt_leak_is_freed_first(rising, group))
+		return GMT_LEAK_GROUND_FREED_FIRST;
 	if (rising->of_survivors)
 		return GMT_LEAK_GROUND_SURVIVORS;
 	if (rise->are_few)
@@ -102,7 +104,7 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	if (!leak)
 		return true;
 	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
-	leak->ground = ground_of(rising);
+	leak->ground = ground_of(rising, group);
 	leak->confidence = gmt_leak_ground_confidence(leak->ground);
 	leak->replaced = rising->replaced;
 	leak->series = span->series;
@@ -266,7 +268,7 @@ static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites
 			if (is_wanted(search, group) && (search->groups.items[group].category != GMT_CATEGORY_PARAMETERS) == others &&
 				!look_at_group(search, group, sites + first_site[group], first_site[group + 1] - first_site[group]))
 				return false;
-	return gmt_leak_find_unexplained(search, sites, first_site);
+	return gmt_leak_join_followers(search, sites, first_site) && gmt_leak_find_unexplained(search, sites, first_site);
 }
 
 bool gmt_leak_find_growth(struct gmt_leak_maker *maker)

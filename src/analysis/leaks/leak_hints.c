@@ -101,7 +101,8 @@ static bool is_parameters(const struct evidence *evidence)
 
 static bool is_gradients(const struct evidence *evidence)
 {
-	return (is_category(evidence, GMT_CATEGORY_GRADIENTS) || is_category(evidence, GMT_CATEGORY_TEMPORARIES)) &&
+	return (is_category(evidence, GMT_CATEGORY_GRADIENTS) || is_category(evidence, GMT_CATEGORY_BACKWARD_RESULTS) ||
+			is_category(evidence, GMT_CATEGORY_TEMPORARIES)) &&
 		!HAS(evidence, CHECKPOINT);
 }
 

@@ -250,8 +250,9 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 	return true;
 }
 
-static void leak_fini(struct gmt_leak *leak)
+void gmt_leak_fini(struct gmt_leak *leak)
 {
+	gmt_vec_fini(&leak->followers);
 	gmt_vec_fini(&leak->stacks);
 	gmt_vec_fini(&leak->births);
 	gmt_vec_fini(&leak->rose_most);
@@ -268,7 +269,7 @@ static void drop_unasked(struct gmt_leak_maker *maker)
 		return;
 	for (size_t i = 0; i < leaks->rows.count; i++)
 		if (leaks->rows.items[i].definition == GMT_LEAK_GROWTH)
-			leak_fini(&leaks->rows.items[i]);
+			gmt_leak_fini(&leaks->rows.items[i]);
 		else
 			leaks->rows.items[kept++] = leaks->rows.items[i];
 	leaks->rows.count = kept;
@@ -333,7 +334,7 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 void gmt_leaks_fini(struct gmt_leaks *leaks)
 {
 	for (size_t i = 0; i < leaks->rows.count; i++)
-		leak_fini(&leaks->rows.items[i]);
+		gmt_leak_fini(&leaks->rows.items[i]);
 	gmt_vec_fini(&leaks->rows);
 	gmt_vec_fini(&leaks->cached);
 	gmt_arenas_fini(&leaks->arenas);

@@ -107,6 +107,7 @@ struct gmt_leak {
 	uint64_t steps_to_oom; /* UINT64_MAX: not known, or never */
 	GMT_VEC(struct gmt_leak_birth) births; /* growth */
 	GMT_VEC(struct gmt_leak_line) rose_most; /* unexplained: the largest first */
+	GMT_VEC(struct gmt_leak_line) followers; /* growth: lines whose one block grows in proportion with this one (leak_followers.c) */
 	const char *heap;      /* layer custom: name of the heap of its largest site; else NULL */
 	const char *phase;     /* definition phase: its name; else NULL */
 	const char *hint;      /* the usual cause that fits the evidence; NULL when none does */
@@ -149,6 +150,9 @@ enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_sna
 	const struct gmt_history *history, const struct gmt_leaks_options *options, struct gmt_error *error);
 
 void gmt_leaks_fini(struct gmt_leaks *leaks);
+
+/* Ends one finding that is taken out of the rows. */
+void gmt_leak_fini(struct gmt_leak *leak);
 
 /* "steady"; "nearly every step left more". */
 const char *gmt_leak_ground_name(enum gmt_leak_ground ground);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/leaks/rise.h"
 
+#include <math.h>
+
 #include "analysis/leaks/slope.h"
 #include "containers/vec.h"
 
@@ -13,6 +15,8 @@ enum {
 };
 
 static const double SURE = 0.9999; /* that a curve with ups and downs rises */
+static const double SURE_RARER = 3.1; /* standard deviations: rises that come evenly look so once in a thousand times */
+static const double RARER = 0.75;     /* the largest exponent of a curve that becomes flat */
 
 struct search {
 	const struct gmt_rise_curve *curve;
@@ -140,6 +144,32 @@ static bool come_slower(const struct search *search)
 }
 
 /*
+ * Tests whether rises become rarer from the first step on: new words of a text, classes that come late. The model is a
+ * power of time: bytes until t = a * t^b. Rises that come evenly have b = 1, and the mean of log(last / t) over them is 1
+ * with a variance of 1 / rises (Crow's test of growing reliability, each rise weighed by its bytes). The warm-up counts
+ * here: a cache fills fastest at its beginning.
+ */
+static bool come_rarer(const struct search *search, const uint64_t *quarters)
+{
+	double bytes = 0, squares = 0, logs = 0, mean;
+
+	if (quarters[3] > quarters[0] || quarters[3] > quarters[1] || quarters[3] > quarters[2] ||
+		3 * (quarters[2] + quarters[3]) > 2 * (quarters[0] + quarters[1]))
+		return false;
+	for (size_t i = 1; i <= search->last; i++) {
+		double rise = (double)rise_between(search, i - 1, i);
+
+		if (rise <= 0)
+			continue;
+		bytes += rise;
+		squares += rise * rise;
+		logs += rise * log((double)search->last / ((double)i - 0.5));
+	}
+	mean = logs / bytes;
+	return mean * RARER >= 1 && (mean - 1) * bytes / sqrt(squares) >= SURE_RARER;
+}
+
+/*
  * Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than
  * the first. Not where the last three quarters brought about the same: then something filled up beside what goes on.
  */
@@ -160,7 +190,7 @@ static bool tails_off(const struct search *search)
 	if (later_rises >= MANY_RISES && least && most <= least + least / 3)
 		return false;
 	most = quarters[0] > most ? quarters[0] : most;
-	return come_slower(search) ||
+	return come_slower(search) || come_rarer(search, quarters) ||
 		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
 
@@ -241,6 +271,23 @@ static double rate_of(const struct search *search)
 	return later;
 }
 
+/*
+ * Returns the rate where nearly each sample rises, by amounts that differ, and both halves bring the same. The ends of the
+ * range may lie anywhere between a small rise and a large one, so the mean is wrong by as much as one rise. The median of
+ * all slopes is not.
+ */
+static double dense_rate_of(const struct search *search, double mean, double median)
+{
+	size_t middle = search->first + (search->last - search->first) / 2;
+	double half = (double)(middle - search->first), most = 0;
+
+	for (size_t i = search->first + 1; i <= search->last; i++)
+		most = fmax(most, (double)rise_between(search, i - 1, i));
+	return search->rises.count * 4 >= (search->last - search->first) * 3 && fabs(median - mean) * 2 * half <= most &&
+		fabs(rate_between(search, search->first, middle) - rate_between(search, middle, search->last)) * half <= most ?
+		median : mean;
+}
+
 /* Few rises, some of them in the warm-up: a buffer that doubles, a copy for each epoch. */
 static bool is_regular_from_start(struct search *search)
 {
@@ -295,6 +342,8 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 		ret_rise->per_sample = rate_of(search);
 		if (!is_sure(search, ret_rise->bytes, &slope, &sure))
 			return false;
+		if (!height_of_teeth(search))
+			ret_rise->per_sample = dense_rate_of(search, ret_rise->per_sample, slope.per_step);
 		if (!sure && ret_rise->kind == GMT_RISE_GROWS)
 			ret_rise->kind = GMT_RISE_NONE;
 	}

@@ -5,6 +5,7 @@
 
 #include "analysis/history/categories.h"
 #include "analysis/tables/stack_names.h"
+#include "analysis/tables/table_instances.h"
 
 enum { NAME_BYTES = 240 };
 
@@ -16,6 +17,7 @@ struct builder {
 	const struct gmt_where *where;
 	struct gmt_map row_ids; /* account and number to index */
 	GMT_VEC(uint32_t) numbers; /* by stack: what it is called by, + 1; 0: not asked yet */
+	struct gmt_table_takens taken; /* modules: what rows of instances have */
 	struct gmt_intern functions; /* pairs of function and file */
 };
 
@@ -163,6 +165,9 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	if (site->id < builder->where->largest_bytes.count &&
 		builder->where->largest_bytes.items[site->id] > row->largest_bytes)
 		row->largest_bytes = builder->where->largest_bytes.items[site->id];
+	/* The largest block may be in a row of an instance. */
+	if (builder->taken.count && row->largest_bytes > row->total_bytes)
+		row->largest_bytes = row->total_bytes;
 	return true;
 }
 
@@ -171,9 +176,15 @@ static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 	/* Zeroed; indexed by stack, never pushed to. */
 	if (!gmt_vec_reserve(&builder->numbers, builder->traces->stacks.entries.count + 1))
 		return false;
-	for (size_t i = 0; i < sites->rows.count; i++)
-		if (!add_site(builder, &sites->rows.items[i]))
+	if (builder->table->key == GMT_TABLE_MODULE &&
+		!gmt_table_add_instances(builder->table, builder->replay, &builder->where->module_tensors, &builder->taken))
+		return false;
+	for (size_t i = 0; i < sites->rows.count; i++) {
+		struct gmt_site site = sites->rows.items[i];
+
+		if (gmt_table_leave(&builder->taken, &site) && !add_site(builder, &site))
 			return false;
+	}
 	return true;
 }
 
@@ -249,6 +260,7 @@ enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key k
 		add_sites(&builder, sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);
+	gmt_vec_fini(&builder.taken);
 	gmt_intern_fini(&builder.functions);
 	if (!done) {
 		gmt_table_fini(ret_table);
@@ -276,6 +288,7 @@ const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t
 void gmt_table_fini(struct gmt_table *table)
 {
 	gmt_intern_fini(&table->names);
+	gmt_vec_fini(&table->instances);
 	gmt_vec_fini(&table->rows);
 }
 

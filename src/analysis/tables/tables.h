@@ -5,6 +5,9 @@
 /*
  * Who holds how much, by line, function, operator, module, owner, category, step ...: the sites put together.
  * The rows of a layer on a device sum to its peak, its live bytes and its total. A pure function.
+ *
+ * By module: a block that PyTorch named is in the row of that very module, all others in the row of the classes whose calls
+ * made them: a stack tells the class of a module, not which one it is.
  */
 
 #include <stdbool.h>
@@ -23,6 +26,16 @@ enum gmt_table_key {
 	GMT_TABLE_KEYS,
 };
 
+/* In `number` of rows of instances. */
+#define GMT_TABLE_INSTANCE (UINT32_C(1) << 31)
+
+/* Modules: what one of them has, by enum gmt_history_role. */
+struct gmt_table_instance {
+	struct {
+		uint64_t peak_bytes, live_bytes, total_bytes;
+	} roles[GMT_ROLES];
+};
+
 struct gmt_table_row {
 	uint32_t layer;
 	int32_t device;        /* GMT_DEVICE_HOST: host memory */
@@ -33,6 +46,7 @@ struct gmt_table_row {
 	uint64_t live_bytes, live_blocks;
 	uint64_t total_bytes, allocs, largest_bytes;
 	uint64_t max_live_bytes; /* owners: the most that it held at any time; else 0 */
+	uint32_t instance_plus_1; /* modules: of one module, in `instances`; 0: calls of modules of these classes */
 	uint32_t sites;        /* steps, phases: 0 */
 	uint32_t number;       /* tells rows apart */
 };
@@ -40,6 +54,7 @@ struct gmt_table_row {
 struct gmt_table {
 	enum gmt_table_key key;
 	struct gmt_intern names;
+	GMT_VEC(struct gmt_table_instance) instances;
 	GMT_VEC(struct gmt_table_row) rows; /* layer torch first, by device, largest first */
 };
 

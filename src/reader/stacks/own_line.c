@@ -12,6 +12,7 @@ enum ownership {
 	OWN_NATIVE,     /* native, outside of the system and of frameworks */
 	OWN_LINE,       /* the same, with a line */
 	OWN_PYTHON,     /* any Python frame */
+	OWN_THREAD,     /* a thread that PyTorch starts for the program: its frames say no more than that */
 	OWN_GENERATED,  /* Python from no file: `python -c`, but also what libraries generate */
 	OWN_SCRIPT,     /* Python outside of packages and the standard library */
 };
@@ -56,6 +57,13 @@ static enum ownership of_python(const char *file)
 	return OWN_SCRIPT;
 }
 
+bool gmt_traces_is_pin_thread(const struct gmt_traces *traces, const struct gmt_place *place)
+{
+	return place->kind == GMT_PLACE_PYTHON &&
+		strcmp(gmt_traces_string(traces, place->function), "_pin_memory_loop") == 0 &&
+		ends_with(gmt_traces_string(traces, place->file), "/torch/utils/data/_utils/pin_memory.py");
+}
+
 bool gmt_traces_is_own_file(const char *file)
 {
 	return of_python(file) >= OWN_GENERATED;
@@ -95,6 +103,8 @@ uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_p
 {
 	const char *file = gmt_traces_string(traces, place->file);
 
+	if (gmt_traces_is_pin_thread(traces, place))
+		return OWN_THREAD;
 	return (uint8_t)(place->kind == GMT_PLACE_PYTHON ? of_python(file) :
 		of_native(gmt_traces_string(traces, place->function), file,
 			gmt_traces_string(traces, place->module)));

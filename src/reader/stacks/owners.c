@@ -213,11 +213,13 @@ bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_fram
 void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place)
 {
 	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
-
 	uint8_t *arena = verdict->is_native ? &walk->arena : &walk->python_arena;
+	/* A framework's library makes an arena likely only where it asks itself. Inside of it, cuBLAS or a callback of the user's may ask. */
+	bool is_of_another = verdict->arena == GMT_ARENA_LIKELY && verdict->action == GMT_OWNER_OWN && walk->has_owner &&
+		walk->owner != verdict->name;
 
 	walk->has_native |= verdict->is_native;
-	if (verdict->arena > *arena)
+	if (!is_of_another && verdict->arena > *arena)
 		*arena = verdict->arena;
 	if (verdict->action == GMT_OWNER_SKIP) {
 		/* The outermost of those that were looked past says most. */

@@ -95,14 +95,18 @@ const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string);
 
 /*
  * The frame in which the user will know this stack: the innermost Python frame outside of installed
- * packages and the standard library, else the innermost Python frame, else the innermost native one
- * outside of system folders and packages (with a line, if one has), else the step of a backward pass
- * or the operator of PyTorch that it is in, else the leaf. Index in the stack; 0 when it is empty.
+ * packages and the standard library, else the loop of PyTorch's pin-memory thread, else the innermost
+ * Python frame, else the innermost native one outside of system folders and packages (with a line, if
+ * one has), else the step of a backward pass or the operator of PyTorch that it is in, else the leaf.
+ * Index in the stack; 0 when it is empty.
  */
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack);
 
 /* How surely a frame is one that the user wrote, for gmt_traces_own_line: the more the higher. */
 uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_place *place);
+
+/* Whether a frame is the loop of the thread in which PyTorch's DataLoader pins batches: no line of the user's is on its stack. */
+bool gmt_traces_is_pin_thread(const struct gmt_traces *traces, const struct gmt_place *place);
 
 /* Whether a Python file is the user's: not of an installed package, nor of the standard library. */
 bool gmt_traces_is_own_file(const char *file);

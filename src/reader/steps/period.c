@@ -3,24 +3,33 @@
 
 #include "containers/vec.h"
 
+typedef GMT_VEC(size_t) borders_t;
+
+/* borders[m]: the longest proper border of the last m tokens, read backwards (Knuth, Morris, Pratt). */
+static bool find_borders(const uint64_t *tokens, size_t count, borders_t *borders)
+{
+	const uint64_t *last = tokens + count - 1;
+
+	if (!gmt_vec_reserve(borders, count + 1))
+		return false;
+	for (size_t m = 2, border = 0; m <= count; m++) {
+		while (border && *(last - border) != *(last - (m - 1)))
+			border = borders->items[border];
+		border += *(last - border) == *(last - (m - 1));
+		borders->items[m] = border;
+	}
+	return true;
+}
+
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length)
 {
-	/* borders[m]: the longest proper border of the last m tokens, read backwards (Knuth, Morris, Pratt). */
-	GMT_VEC(size_t) borders = { 0 };
-	const uint64_t *last;
+	borders_t borders = { 0 };
 
 	*ret_period = *ret_length = 0;
 	if (count < 3)
 		return true;
-	last = tokens + count - 1;
-	if (!gmt_vec_reserve(&borders, count + 1))
+	if (!find_borders(tokens, count, &borders))
 		return false;
-	for (size_t m = 2, border = 0; m <= count; m++) {
-		while (border && *(last - border) != *(last - (m - 1)))
-			border = borders.items[border];
-		border += *(last - border) == *(last - (m - 1));
-		borders.items[m] = border;
-	}
 	for (size_t m = count; !*ret_period && m >= 3 && 2 * m >= count; m--) {
 		size_t period = m - borders.items[m];
 
@@ -29,6 +38,22 @@ bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, s
 			*ret_length = m;
 		}
 	}
+	gmt_vec_fini(&borders);
+	return true;
+}
+
+bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period)
+{
+	borders_t borders = { 0 };
+
+	*ret_period = 0;
+	if (count < least || least < 2)
+		return true;
+	if (!find_borders(tokens, count, &borders))
+		return false;
+	for (size_t m = count; !*ret_period && m >= least; m--)
+		if (m >= least * (m - borders.items[m]))
+			*ret_period = m - borders.items[m];
 	gmt_vec_fini(&borders);
 	return true;
 }

@@ -14,4 +14,10 @@
  */
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length);
 
+/*
+ * Finds the period of the longest end of `tokens` that repeats `least` times or more, however short that end is compared
+ * with all. *ret_period is 0 when there is none. O(count). False when out of memory.
+ */
+bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period);
+
 #endif

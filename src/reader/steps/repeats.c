@@ -11,6 +11,7 @@ enum {
 	ALLOCS_A_STEP = 1000,
 	LEAST_ALLOCS_A_STEP = 50,
 	LEAST_FREED = 4, /* one of so many blocks */
+	ALIKE = 9, ALIKE_OF = 10, /* allocations that are of the period, of those from its first time on */
 };
 
 struct finder {
@@ -81,6 +82,68 @@ static bool make_steps(const struct finder *finder, size_t first, size_t allocs_
 	return true;
 }
 
+static bool is_at(const struct finder *finder, size_t at, size_t period)
+{
+	const uint64_t *stacks = finder->stacks.items, *last = stacks + finder->stacks.count - period;
+
+	for (size_t i = 0; i < period; i++)
+		if (stacks[at + i] != last[i])
+			return false;
+	return true;
+}
+
+/*
+ * A program may do something else now and then: print its loss, store a picture. Then what repeats at the end is looked for
+ * in all of the recording. What lies between two times belongs to the earlier one. `series` stays empty where less than
+ * nine tenths of the allocations are of the period.
+ */
+static bool find_interrupted(struct finder *finder, struct gmt_step_series *series, size_t *ret_period)
+{
+	size_t count = finder->stacks.count, period, times = 0, first = count;
+
+	*ret_period = 0;
+	if (!gmt_period_at_end(finder->stacks.items, count, LEAST_PERIODS, &period))
+		return false;
+	if (!period)
+		return true;
+	for (size_t i = 0; i + period <= count;) {
+		struct gmt_step *step, *before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
+		uint64_t begin = finder->stamps.items[i];
+
+		if (!is_at(finder, i, period)) {
+			i++;
+			continue;
+		}
+		first = i < first ? i : first;
+		begin -= begin != 0;
+		i += period;
+		times++;
+		if (before && begin <= before->begin)
+			continue;
+		if (before)
+			before->end = begin;
+		step = gmt_vec_push(&series->steps);
+		if (!step)
+			return false;
+		*step = (struct gmt_step){ .begin = begin, .end = finder->stamps.items[count - 1] };
+	}
+	if (times * period * ALIKE_OF >= (count - first) * ALIKE && (count - first) * 2 >= count) {
+		*ret_period = period;
+		series->frees_itself = !finder->has_python;
+	} else {
+		series->steps.count = 0;
+	}
+	return true;
+}
+
+static void name_pattern(size_t period, struct gmt_timeline *timeline, struct gmt_step_series *series)
+{
+	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu allocation%s that repeat%s", period,
+		period == 1 ? "" : "s", period == 1 ? "s" : "");
+	series->source = GMT_STEPS_PATTERN;
+	series->name = timeline->name_text;
+}
+
 static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gmt_step_series *series, const char **ret_why)
 {
 	size_t count, period, length, a_step;
@@ -99,11 +162,14 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline, struct gm
 	if (!gmt_period_find(finder->stacks.items, count, &period, &length))
 		return false;
 	if (period && length / period >= LEAST_PERIODS) {
-		snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu allocation%s that repeat%s", period,
-			period == 1 ? "" : "s", period == 1 ? "s" : "");
-		series->source = GMT_STEPS_PATTERN;
-		series->name = timeline->name_text;
+		name_pattern(period, timeline, series);
 		return make_steps(finder, count - length, period, series);
+	}
+	if (!find_interrupted(finder, series, &period))
+		return false;
+	if (period) {
+		name_pattern(period, timeline, series);
+		return true;
 	}
 	a_step = count / LEAST_STEPS < ALLOCS_A_STEP ? count / LEAST_STEPS : ALLOCS_A_STEP;
 	if (a_step < LEAST_ALLOCS_A_STEP) {

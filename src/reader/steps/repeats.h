@@ -6,7 +6,7 @@
  * Steps of a program of which nothing else is known: what its allocations repeat, or so many allocations each.
  *
  * The rules. Where the stacks of the allocations repeat with a period, ten times or more and up to the end, a period is
- * a step. Else a step is 1,000 allocations, or fewer where that would be fewer than 64 steps, but never below 50. As
+ * a step. Something else may come between now and then: then nine tenths of the allocations must be of the period. Else a step is 1,000 allocations, or fewer where that would be fewer than 64 steps, but never below 50. As
  * with loops (loops.h), at least a quarter of the blocks must be freed: a program that only makes what it needs has no
  * steps.
  */

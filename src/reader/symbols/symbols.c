@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/intern.h"
 #include "base/pages.h"
 #include "reader/symbols/symbols_cache.h"
 #include "reader/symbols/symbols_dwarf.h"
 #include "reader/symbols/symbols_elf.h"
 #include "reader/symbols/symbols_files.h"
 
-/* What is open for one module. */
+/* What is open for one file. */
 struct opened {
 	enum gmt_symbols_state state;
 	struct gmt_elf *functions;  /* the file with the best symbol table */
@@ -44,7 +45,8 @@ struct gmt_symbols {
 	const struct gmt_snapshot *snapshot;
 	struct gmt_symbol_files *files;
 	size_t module_count;
-	struct opened *opened; /* one for each module of the snapshot */
+	struct opened *opened; /* one for each module of the snapshot; only those that are the first of their file are used */
+	uint32_t *first_of;    /* by module: the first one with the same file */
 	struct place *places;
 	struct piece *pieces;
 	size_t leaf_count; /* a power of two, not below module_count; leaf i is pieces[leaf_count + i] */
@@ -57,6 +59,32 @@ static int by_start(const void *left, const void *right)
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
 	return (a->module > b->module) - (a->module < b->module);
+}
+
+/*
+ * Finds modules that are the same file. A program may load a library 65,536 times, and the system does not let one process map so many
+ * files. False when there is no memory left.
+ */
+static bool find_first_ones(struct gmt_symbols *symbols)
+{
+	const struct gmt_module *modules = symbols->snapshot->modules.items;
+	struct gmt_intern files = { .entries = { 0 } };
+	struct gmt_map first_ones = { 0 };
+	bool is_done = true;
+
+	for (size_t i = 0; is_done && i < symbols->module_count; i++) {
+		uint32_t words[2], file;
+		uint64_t first = i;
+
+		is_done = gmt_intern_text(&files, modules[i].path.text, &words[0]) &&
+			gmt_intern_text(&files, modules[i].build_id.text, &words[1]) &&
+			gmt_intern(&files, words, sizeof(words), &file) &&
+			(gmt_map_find(&first_ones, file, &first) || gmt_map_put(&first_ones, file, first));
+		symbols->first_of[i] = (uint32_t)first;
+	}
+	gmt_intern_fini(&files);
+	gmt_map_fini(&first_ones);
+	return is_done;
 }
 
 /* The newer of two modules has the higher one. 0 is none's. */
@@ -105,11 +133,13 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot, const 
 	symbols->module_count = snapshot->modules.count;
 	symbols->files = gmt_symbol_files_open(directories, directory_count);
 	symbols->opened = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	symbols->first_of = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->first_of));
 	symbols->places = gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->places));
 	for (symbols->leaf_count = 1; symbols->leaf_count < symbols->module_count;)
 		symbols->leaf_count *= 2;
 	symbols->pieces = gmt_pages_grow(NULL, 0, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
-	if (!symbols->files || !symbols->opened || !symbols->places || !symbols->pieces) {
+	if (!symbols->files || !symbols->opened || !symbols->first_of || !symbols->places || !symbols->pieces ||
+		!find_first_ones(symbols)) {
 		gmt_symbols_close(symbols);
 		return NULL;
 	}
@@ -296,7 +326,7 @@ static struct opened *locate(struct gmt_symbols *symbols, uint32_t generation, u
 	*ret_file_address = module ? call - module->bias : call;
 	if (!module)
 		return NULL;
-	opened = &symbols->opened[module - symbols->snapshot->modules.items];
+	opened = &symbols->opened[symbols->first_of[module - symbols->snapshot->modules.items]];
 	if (opened->state == GMT_SYMBOLS_UNUSED)
 		open_module(symbols, module, opened);
 	return opened;
@@ -343,6 +373,7 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 	}
 	gmt_symbol_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
+	gmt_pages_free(symbols->first_of, (symbols->module_count + 1) * sizeof(*symbols->first_of));
 	gmt_pages_free(symbols->places, (symbols->module_count + 1) * sizeof(*symbols->places));
 	gmt_pages_free(symbols->pieces, 2 * symbols->leaf_count * sizeof(*symbols->pieces));
 	gmt_pages_free(symbols, sizeof(*symbols));

@@ -60,7 +60,7 @@ void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
 	struct gmt_symbols_answer *ret_answer);
 
-/* Of module number `index` of the snapshot. */
+/* Of module number `index` of the snapshot. Of modules with the same file, only the first one has a state. */
 enum gmt_symbols_state gmt_symbols_state(const struct gmt_symbols *symbols, size_t index);
 
 /* `symbols` may be NULL. */

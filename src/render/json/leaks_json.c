@@ -64,6 +64,7 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 	gmt_json_key_known(json, "steps_to_oom", leak->steps_to_oom != UINT64_MAX, leak->steps_to_oom);
 	write_births(leak, json);
 	write_lines(view->traces, leak->rose_most.items, leak->rose_most.count, "rose_most", json);
+	write_lines(view->traces, leak->followers.items, leak->followers.count, "followers", json);
 }
 
 /* An empty list where no one line stands for the finding. */

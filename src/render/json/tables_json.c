@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/stack_json.h"
 #include "render/space.h"
@@ -79,6 +80,31 @@ void gmt_peaks_json(const struct gmt_where_view *view, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
+/* Of one module: what its tensors are for. Null: calls of modules of these classes. */
+static void render_instance(const struct gmt_where_view *view, const struct gmt_table_row *row, struct gmt_json *json)
+{
+	const struct gmt_table_instance *instance;
+
+	gmt_json_key(json, "instance");
+	if (!row->instance_plus_1) {
+		gmt_json_null(json);
+		return;
+	}
+	instance = &view->by->instances.items[row->instance_plus_1 - 1];
+	gmt_json_begin_array(json);
+	for (uint8_t role = GMT_ROLE_NONE + 1; role < GMT_ROLES; role++) {
+		if (!instance->roles[role].total_bytes)
+			continue;
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "category", gmt_category_name(gmt_category_of_role(role)));
+		gmt_json_key_u64(json, "peak_bytes", instance->roles[role].peak_bytes);
+		gmt_json_key_u64(json, "live_bytes", instance->roles[role].live_bytes);
+		gmt_json_key_u64(json, "total_bytes", instance->roles[role].total_bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
 static void render_row(const struct gmt_where_view *view, const struct gmt_table_row *row,
 	struct gmt_json *json)
 {
@@ -94,6 +120,8 @@ static void render_row(const struct gmt_where_view *view, const struct gmt_table
 	gmt_json_key_u64(json, "largest_bytes", row->largest_bytes);
 	if (view->by->key == GMT_TABLE_OWNER)
 		gmt_json_key_u64(json, "max_live_bytes", row->max_live_bytes);
+	if (view->by->key == GMT_TABLE_MODULE)
+		render_instance(view, row, json);
 	gmt_json_key_u64(json, "sites", row->sites);
 	gmt_json_end_object(json);
 }

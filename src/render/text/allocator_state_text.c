@@ -24,7 +24,7 @@ static void write_line(const struct writer *writer, uint32_t stack, uint32_t own
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
 
 	if (count)
-		gmt_plain_place(&writer->plain, view->snapshot, view->traces, places[own_line]);
+		gmt_plain_own_place(&writer->plain, view->snapshot, view->traces, places[own_line]);
 	else
 		fputs("(no stack)", writer->file);
 }

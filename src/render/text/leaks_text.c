@@ -23,7 +23,7 @@ static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
 
 	if (count)
-		gmt_plain_place(plain, view->snapshot, view->traces, places[own_line]);
+		gmt_plain_own_place(plain, view->snapshot, view->traces, places[own_line]);
 	else
 		fputs("(no stack)", plain->file);
 }
@@ -186,6 +186,11 @@ static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain
 	}
 	if (leak->hint)
 		fprintf(plain->file, "            %s\n", leak->hint);
+	for (size_t i = 0; i < leak->followers.count; i++) {
+		fprintf(plain->file, "            made again in each step, in proportion with it, and so no leak: ");
+		write_line(view, plain, leak->followers.items[i].stack, leak->followers.items[i].own_line);
+		fprintf(plain->file, "  +%s\n", gmt_text_size(leak->followers.items[i].bytes).text);
+	}
 	if (!write_stacks(view, plain, leak))
 		return false;
 	return view->brief || !leak->freed_stack_plus_1 ||

@@ -30,7 +30,7 @@ static void write_place(const struct writer *writer, uint32_t stack)
 	const uint32_t *places = gmt_traces_stack(report->traces, stack, &count);
 
 	if (count)
-		gmt_plain_place(&writer->plain, report->snapshot, report->traces,
+		gmt_plain_own_place(&writer->plain, report->snapshot, report->traces,
 			places[gmt_traces_own_line(report->traces, stack)]);
 	else
 		fputs("(no stack)", writer->file);

@@ -112,7 +112,7 @@ static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t
 
 	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
 	if (count)
-		gmt_plain_place(&writer->plain, writer->report->snapshot, writer->report->traces,
+		gmt_plain_own_place(&writer->plain, writer->report->snapshot, writer->report->traces,
 			places[own_line]);
 	else
 		fputs("(no stack)", writer->file);

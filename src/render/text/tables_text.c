@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "analysis/history/categories.h"
 #include "analysis/tables/names.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
@@ -28,6 +29,28 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* "layers.3.attn  (parameters 1.00 MiB, gradients 1.00 MiB)", by what the table is sorted by; a module whose tensors are gone: of all. */
+static void write_instance(const struct gmt_plain *plain, const struct gmt_where_view *view,
+	const struct gmt_table *table, const struct gmt_table_row *row)
+{
+	const struct gmt_table_instance *instance = &table->instances.items[row->instance_plus_1 - 1];
+	bool by_peak = view->key == GMT_SITES_BY_PEAK && row->peak_bytes;
+	bool by_live = view->key == GMT_SITES_BY_LIVE && row->live_bytes;
+	const char *before = "  (";
+
+	gmt_plain_text(plain, row->name);
+	for (uint8_t role = GMT_ROLE_NONE + 1; role < GMT_ROLES; role++) {
+		uint64_t bytes = by_peak ? instance->roles[role].peak_bytes :
+			by_live ? instance->roles[role].live_bytes : instance->roles[role].total_bytes;
+
+		if (!bytes)
+			continue;
+		fprintf(plain->file, "%s%s %s", before, gmt_category_name(gmt_category_of_role(role)), gmt_text_size(bytes).text);
+		before = ", ";
+	}
+	fputc(')', plain->file);
+}
+
 static void write_name(const struct gmt_plain *plain, const struct gmt_where_view *view,
 	const struct gmt_table *table, const struct gmt_table_row *row)
 {
@@ -46,9 +69,14 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_where_vie
 				gmt_traces_string(view->traces, place->file)));
 		}
 	} else if (row->place_plus_1)
-		gmt_plain_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
-	else if (row->name)
+		gmt_plain_own_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
+	else if (row->instance_plus_1)
+		write_instance(plain, view, table, row);
+	else if (row->name) {
 		gmt_plain_text(plain, row->name);
+		if (table->key == GMT_TABLE_MODULE)
+			fputs("  (by class)", plain->file);
+	}
 	else
 		fprintf(plain->file, "(%s)", gmt_table_key_none(table->key));
 }

@@ -17,6 +17,8 @@ PATTERNS = (
     (r"\b(?:tv_n?sec|tv_usec|it_value|ru_\w+)=[^,}]*", "TIME"),
     (r"(?:tid|pid|TID|PID|uaddr)=\d+", "PROCESS"),
     (r"(pipe|socket):\[\d+\]", r"\1"),
+    # How long the list of a folder is: other programs make files in /dev/shm, and processes in /proc.
+    (r"^(getdents64\(.*) = [1-9]\d*$", r"\1 = N"),
 )
 BEGUN = re.compile(r"^(\w+)\(")
 MADE = re.compile(r"^(?:clone3?|v?fork)\(.*= (\d+)$|^<\.\.\. (?:clone3?|v?fork) resumed.*= (\d+)$")
@@ -27,6 +29,12 @@ class Trace:
     processes: dict  # name of the process -> its calls
     programs: int    # how many were started
     opened: set
+    groups: dict     # name of a thread -> the process that it is of; a process is its own
+
+    def kinds(self, name):
+        """The kinds of calls of a process and its threads: which of them does what is chance where threads take turns."""
+        group = self.groups.get(name, name)
+        return {call.split("(")[0] for other, made in self.processes.items() if self.groups.get(other, other) == group for call in made}
 
 
 def command_of(command, out, preload):
@@ -66,34 +74,46 @@ def normalise(text, numbers, preload):
 def read(path, preload):
     calls = list(whole_calls(path))
     numbers = {number for number, _ in calls}
-    names, children = {}, collections.Counter()
-    processes, opened, programs, lists = collections.defaultdict(list), set(), 0, set()
+    names, children, groups = {}, collections.Counter(), {}
+    processes, opened, programs = collections.defaultdict(list), set(), 0
+    lists, told_by_kernel = set(), set()
     for number, text in calls:
         name = names.setdefault(number, "0" if not names else f"? {number}")
+        groups.setdefault(name, name)
         made = re.match(r"(?:clone3?|v?fork)\(.*= (\d+)$", text)
-        if made and int(made.group(1)) not in names:
-            children[name] += 1
-            names[int(made.group(1))] = f"{name}.{children[name]}"
-        elif made and names[int(made.group(1))].startswith("?"):
-            # The child was first to be seen.
+        child = made and int(made.group(1))
+        if made and (child not in names or names[child].startswith("?")):
             children[name] += 1
             new = f"{name}.{children[name]}"
-            processes[new] = processes.pop(names[int(made.group(1))])
-            names[int(made.group(1))] = new
+            if child in names:
+                # The child was first to be seen.
+                processes[new] = processes.pop(names[child], [])
+            names[child] = new
+            groups[new] = groups[name] if "CLONE_THREAD" in text else new
         programs += bool(re.match(r"execve\(.*= 0$", text))
         opened |= {found for found in re.findall(r'open(?:at)?\([^"]*"([^"]*)"', text)}
         # When a child's end is noticed is chance.
         if text.startswith("--- SIGCHLD"):
             continue
-        # How long the list of mapped files is depends on the library's name and segments.
+        # How long the list of mapped files is depends on the library's name and segments, and other files there on how often a thread waited.
         if '"/proc/self/maps"' in text:
             lists.add(number)
+        elif re.match(r'open.*"/proc/', text):
+            told_by_kernel.add(number)
         elif text.startswith("close("):
             lists.discard(number)
+            told_by_kernel.discard(number)
         elif number in lists and text.startswith("read("):
             continue
-        processes[name].append(normalise(text, numbers, preload))
-    return Trace(dict(processes), programs, opened)
+        elif number in told_by_kernel and text.startswith("read("):
+            text = re.sub(r"= [1-9]\d*$", "= N", text)
+        sender = re.search(r"^--- .*\bsi_pid=(\d+)", text)
+        if sender and int(sender.group(1)) != number:
+            text = text.replace(sender.group(), sender.group().replace(sender.group(1), "ANOTHER"))
+        call = normalise(text, numbers, preload)
+        if not (call.startswith("getdents64(") and processes[name][-1:] == [call]):
+            processes[name].append(call)
+    return Trace(dict(processes), programs, opened, groups)
 
 
 def trace(host, place, preload):
@@ -106,18 +126,36 @@ def trace(host, place, preload):
     return found
 
 
+# The end of a process that another one killed: the call in the middle of which it was, and the signal.
+CUT_SHORT = re.compile(r"\+\+\+ killed|--- SIG\w+ .*si_pid=ANOTHER|(?!exit|t?g?kill\().*(<unfinished \.\.\.>|= \? ERESTART)")
+
+
+def until_killed(process):
+    """The calls of a process without those that show that it was killed."""
+    last = len(process)
+    while last and CUT_SHORT.match(process[last - 1]):
+        last -= 1
+    return process[:last]
+
+
 def is_killed(process):
-    """Whether somebody ended it, maybe in the middle of a call."""
-    return any("+++ killed" in call or ("<unfinished ...>" in call and not call.startswith("exit")) for call in process[-2:])
+    return bool(process) and bool(CUT_SHORT.match(process[-1]))
 
 
 def changes(plain, recorded):
     """
-    Lines that only one of two processes has, with "+ " or "- " in front. How far a process had come that somebody killed is chance: what
-    only one of them did at its end does not count.
+    Lines that only one of two processes has, with "+ " or "- " in front. How far a process had come that another one killed is chance:
+    what only one of them did at its end does not count.
     """
+    is_chance = is_killed(plain) or is_killed(recorded)
+    ends = [process[-1] for process in (plain, recorded) if is_killed(process)]
+    if is_chance:
+        plain, recorded = until_killed(plain), until_killed(recorded)
     steps = difflib.SequenceMatcher(None, plain, recorded, autojunk=False).get_opcodes()
-    if steps and steps[-1][0] != "equal" and (is_killed(plain) or is_killed(recorded)):
+    if is_chance and steps and steps[-1][0] != "equal":
         steps.pop()
-    return [sign + line for kind, a, b, c, d in steps if kind != "equal"
+    told = [sign + line for kind, a, b, c, d in steps if kind != "equal"
             for sign, part in (("- ", plain[a:b]), ("+ ", recorded[c:d])) for line in part]
+    if len(ends) == 2 and ends[0] != ends[1]:
+        told += ["- " + ends[0], "+ " + ends[1]]
+    return told

@@ -69,21 +69,21 @@ MORE = [
          given={"CMakeLists.txt": CMAKE, "one.c": "int one(void) { return 1; }\n", "main.c": "int one(void);\nint main(void) { return one() + 6; }\n"},
          version=["cmake", "--version"], ends="exit 7", ignored=(r"work/b/", r"log")),
     Host("binutils", **shell("printf '.globl _start\\n_start: mov $60,%%eax\\n mov $5,%%edi\\n syscall\\n' > a.s && as -o a.o a.s && ld -o a a.o && ./a; echo $?; nm a; objdump -d a | tail -4; "
-                             "readelf -h a | head -5; strip a; size a; ar rcD l.a a.o; ranlib -D l.a; nm l.a; ld -o x nothing.o"),
+                             "readelf -h a | sed -n 1,5p; strip a; size a; ar rcD l.a a.o; ranlib -D l.a; nm l.a; ld -o x nothing.o"),
          needs=("as", "ld"), package="binutils", version=["ld", "--version"], ends="exit 1"),
     Host("diff, patch and cmp", **shell("seq 20 > a; seq 2 22 > b; diff -u --label a --label b a b > p; patch -s a < p; cmp a b && echo same; diff a /etc/passwd | wc -l; patch -s a < /dev/null; cmp a nothing"),
          needs=("patch", "diff"), package="patch", version=["patch", "--version"], ends="exit 2"),
     Host("programs that change a process and start another", **shell(
         "flock lock \"$INSIDE\"; prlimit --nofile=64 \"$INSIDE\"; taskset -c 0 \"$INSIDE\"; chrt --batch 0 \"$INSIDE\"; ionice -c3 \"$INSIDE\"; setsid -w \"$INSIDE\"; "
-        "setpriv --no-new-privs \"$INSIDE\"; env -i \"$INSIDE\" | head -3; nohup \"$INSIDE\" < /dev/null | tail -3; (umask 077; exec \"$INSIDE\" 9> nine); time -p true 2> /dev/null; "
+        "setpriv --no-new-privs \"$INSIDE\"; env -i \"$INSIDE\" | sed -n 1,3p; nohup \"$INSIDE\" < /dev/null | tail -3; (umask 077; exec \"$INSIDE\" 9> nine); time -p true 2> /dev/null; "
         "(trap '' USR1 HUP; exec \"$INSIDE\"); (ulimit -s unlimited; exec \"$INSIDE\")"),
          environment=INSIDE, needs=("flock", "prlimit", "taskset", "chrt", "setpriv"), package="util-linux", version=["prlimit", "--version"]),
     Host("programs in namespaces of their own", **shell("unshare --pid --fork --mount-proc \"$INSIDE\"; unshare --uts sh -c 'hostname elsewhere; hostname'; unshare --mount --net ip -o link | wc -l"),
          environment=INSIDE, as_root=True, needs=("unshare", "ip"), package="util-linux"),
-    Host("file, less and mandoc", **shell("file -b /bin/sh /etc/passwd /nonexistent; seq 100 | less -F -X | tail -1; printf '.Dd d\\n.Dt T 1\\n.Os\\n.Sh NAME\\n.Nm t\\n.Nd text\\n' | mandoc -T ascii | head -3"),
+    Host("file, less and mandoc", **shell("file -b /bin/sh /etc/passwd /nonexistent; seq 100 | less -F -X | tail -1; printf '.Dd d\\n.Dt T 1\\n.Os\\n.Sh NAME\\n.Nm t\\n.Nd text\\n' | mandoc -T ascii | sed -n 1,3p"),
          needs=("file", "less", "mandoc"), package="mandoc", version=["file", "--version"]),
     Host("dpkg and apt", **shell("mkdir -p p/DEBIAN p/usr/share/small; printf 'Package: small\\nVersion: 1\\nArchitecture: all\\nMaintainer: n <n@example.org>\\nDescription: small\\n' > p/DEBIAN/control; "
-                                 "SOURCE_DATE_EPOCH=0 dpkg-deb --build p small.deb; dpkg-deb --contents small.deb | wc -l; dpkg-query -W -f '${Status}\\n' libc6; apt-config dump APT::Architecture; apt-get --version | head -1; dpkg -s nothing"),
+                                 "SOURCE_DATE_EPOCH=0 dpkg-deb --build p small.deb; dpkg-deb --contents small.deb | wc -l; dpkg-query -W -f '${Status}\\n' libc6; apt-config dump APT::Architecture; apt-get --version | sed -n 1,1p; dpkg -s nothing"),
          needs=("dpkg-deb", "apt-get"), package="apt", version=["apt-get", "--version"], ends="exit 1"),
     Host("gpg, wget and bc", **shell("echo x | gpg --print-md sha256; wget -q -O - file:///nothing; wget -q -T 1 -t 1 http://127.0.0.1:1/; echo $?; echo 'scale=30; 4*a(1)' | bc -l"),
          needs=("gpg", "wget", "bc"), package="gpg", version=["gpg", "--version"], ignored=(r"\.gnupg",)),

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import calls
@@ -18,7 +19,7 @@ import programs
 import tap
 from snapshots import SHIM
 
-EMPTY = os.path.join(os.environ["GMT_TEST_HOST_DIFF"], "libempty.so")
+EMPTY = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "libempty.so")
 # In each program that is started: the recorder has more segments than a library that is empty, writes to two pages of the C
 # library's symbol table, looks which file stderr is, and asks for its number, as each child of a fork does too.
 CALLS_OF_START = {
@@ -85,7 +86,7 @@ def differences(plains, recorded):
             told += [f"{name}: {line}" for line in best[:20]]
             continue
         Count.by_kind += 1
-        new = kinds(got) - set().union({"getpid"}, *(kinds(variant) for variant in variants))
+        new = kinds(got) - set().union({"getpid"}, *(plain.kinds(name) for plain in plains))
         told += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
     more = {path for path in recorded.opened.difference(*(plain.opened for plain in plains)) if "gpumemtrace" in path and path != SHIM
             and "gpumemtrace-hosts." not in path}
@@ -138,6 +139,35 @@ class Calls(unittest.TestCase):
             for other in (["ls", "-l", "."], ["ls", "/"], ["sh", "-c", "ls ."]):
                 with self.subTest(other):
                     self.assertNotEqual(differences(plain, calls.trace(hosts.Host("ls", other), place, EMPTY)), [])
+
+    def test_how_much_the_machine_has_to_tell_is_no_difference(self):
+        def read(status, *lists):
+            with tempfile.NamedTemporaryFile("w") as file:
+                file.write("".join(f"7 {call}\n" for call in (
+                    'openat(AT_FDCWD, "/proc/self/status", O_RDONLY) = 3', 'read(3, ""..., 1024) = 1024', f'read(3, ""..., 1024) = {status}',
+                    'read(3, ""..., 1024) = 0', "close(3) = 0", *(f"getdents64(3, 0x7f00 /* {length} */, 32768) = {length}" for length in lists),
+                    "getdents64(3, 0x7f00 /* 0 entries */, 32768) = 0", 'read(3, ""..., 1024) = 77')))
+                file.flush()
+                return calls.read(file.name, SHIM).processes["0"]
+        one = read(395, 2096)
+        self.assertEqual((len(one), one[-1]), (8, 'read(3, ""..., 1024) = 77'))
+        for other in read(396, 2176), read(395, 32760, 48):
+            self.assertEqual(other, one)
+
+    def test_the_moment_at_which_another_process_kills_one_is_no_difference(self):
+        calls_made = ["execve(PROGRAM) = 0", "stat(a) = N", "stat(b) = N", "stat(a) = N", "pause() = N"]
+        killed = "+++ killed by SIGKILL +++"
+        ends = [[*calls_made[:count], *cut_short, end] for count in (1, 2, 4) for cut_short in ([], ["stat(c <unfinished ...>) = ?"]) for end in (
+            killed, "--- SIGTERM {si_signo=SIGTERM, si_code=SI_USER, si_pid=ANOTHER} ---")]
+        for one in ends:
+            for other in ends:
+                with self.subTest(one=one, other=other):
+                    told = calls.changes(one, other)
+                    self.assertEqual([line[2:] for line in told], [] if one[-1] == other[-1] else [one[-1], other[-1]])
+        # A call before that is one, and so is a call before a signal from itself.
+        self.assertEqual(calls.changes([*calls_made[:4], killed], [calls_made[0], "more() = 0", *calls_made[1:], killed]), ["+ more() = 0"])
+        itself = "kill(PROCESS, SIGKILL <unfinished ...>) = ?"
+        self.assertEqual(calls.changes([*calls_made, itself, killed], [*calls_made, "more() = 0", itself, killed]), ["+ more() = 0"])
 
 
 for row in programs.rows():

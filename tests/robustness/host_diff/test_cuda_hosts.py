@@ -13,7 +13,7 @@ import snapshots
 import tap
 import witnessed
 
-PROGRAMS = os.environ["GMT_TEST_HOST_DIFF"]
+PROGRAMS = os.environ["GMT_TEST_PROGRAMS"]
 DRIVER = os.path.join(PROGRAMS, "driver")
 HOST, LINKED = os.path.join(PROGRAMS, "cuda-host"), os.path.join(PROGRAMS, "cuda-host-linked")
 KIB = 1024

@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import os
+import re
 
 import compare
 import other_users
@@ -13,6 +14,10 @@ FIRST, LAST = (os.path.join(HERE, f"libwitness-{name}.so") for name in ("first",
 FOLDER = "witnessed"
 # Who waits for another program calls these until it is there: how often is chance.
 ASKED_AGAIN = {"sleep", "redis-cli"}
+# How many threads of its compilers a JVM still has at its end follows what there was to compile, and when.
+BY_CHANCE = {("java", "ends", "threads")}
+# Which of its packs a process of git has read follows the times in the index, which are as fine as the kernel's clock.
+MAPPED_BY_CHANCE = re.compile(r"mapped: .*/\.git/objects/pack/")
 RUNS = 6  # without the recorder, at most
 # The recorder's file and the libraries that it is linked to are in each process: the loader put them there.
 LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
@@ -44,7 +49,7 @@ def read_facts(folder, preload):
             program, _, moment = title.rpartition(" ")
             for line in lines:
                 fact, _, value = line.partition(": ")
-                if not is_ours(line, preload):
+                if not is_ours(line, preload) and (program, moment, fact) not in BY_CHANCE and not MAPPED_BY_CHANCE.match(line):
                     facts[program, f"{name} {moment}", fact][value] = 1 if program in ASKED_AGAIN else \
                         facts[program, f"{name} {moment}", fact][value] + 1
     return facts, reports

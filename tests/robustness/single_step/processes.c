@@ -46,8 +46,11 @@ static struct judge_allowance allowance_of(const struct stepper *stepper)
 	struct judge_allowance allowance = { .peak_bytes = STEP_OF_HANDLER, .of_program = stepper->action >= STEP_JUMP };
 
 	if (stepper->action == STEP_KILL) {
-		allowance.in_flight = 1;
+		/* Memory that is in no file is lost: the file ends with what was written last. */
+		allowance.in_flight = stepper->is_lazy ? STEP_CALLS : 1;
 		allowance.may_be_incomplete = true;
+		if (stepper->is_lazy)
+			allowance.of_program = STEP_CALLS;
 	} else if (stepper->action == STEP_JUMP || stepper->action == STEP_EXIT || stepper->action == STEP_EXIT_QUICK) {
 		allowance.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1;
 	}

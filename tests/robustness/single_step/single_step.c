@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each|rare]: steps through a hooked call of TARGET, stops in
+ * single-step SHIM DRIVERS TARGET FOLDER OPERATION ACTION STACK STACKS EVERY [each|rare|lazy]: steps through a hooked call of TARGET, stops in
  * front of each instruction of the recorder and does ACTION there. FOLDER takes recordings. STACKS is the recorder's option. EVERY: of the
- * positions only each n-th. each: an instruction counts again each time that the call comes to it. rare: only what few calls go through. Prints what is wrong, by the offset of
- * the instruction in SHIM, and one line of counts. Exit code 1: something is wrong; 77: stepping is not allowed here.
+ * positions only each n-th. each: an instruction counts again each time that the call comes to it. rare: only what few calls go through. lazy: the
+ * recorder makes no thread (writer=lazy). Prints what is wrong, by the offset of the instruction in SHIM, and one line of counts. Exit code 1: something is wrong; 77: stepping is not allowed here.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -77,9 +77,10 @@ static char *text(const char *format, const char *first, const char *second)
 	return ret_text;
 }
 
+/* The memory of a recorder without a thread is in no file, so its rounds can be judged only at the end of the process. */
 static bool is_in_processes(const struct stepper *stepper)
 {
-	return stepper->operation == STEP_FIRST || stepper->action >= STEP_EXIT;
+	return stepper->operation == STEP_FIRST || stepper->action >= STEP_EXIT || stepper->is_lazy;
 }
 
 int main(int count, char **words)
@@ -88,6 +89,9 @@ int main(int count, char **words)
 
 	if (count < ARGUMENTS)
 		return 2;
+
+	const char *how = count > ARGUMENTS ? words[ARGUMENTS] : "";
+
 	stepper = (struct stepper){
 		.target = words[3], .folder = realpath(words[4], NULL),
 		.operation = (enum step_operation)find(words[5], operations, STEP_OPERATIONS),
@@ -95,8 +99,7 @@ int main(int count, char **words)
 		.stack = (enum step_stack)find(words[7], stack_names, STEP_STACKS),
 		.is_native = strcmp(words[8], "none") != 0,
 		.every = (unsigned)strtoul(words[9], NULL, 10),
-		.each_step = count > ARGUMENTS && !strcmp(words[ARGUMENTS], "each"),
-		.is_rare = count > ARGUMENTS && !strcmp(words[ARGUMENTS], "rare"),
+		.each_step = !strcmp(how, "each"), .is_rare = !strcmp(how, "rare"), .is_lazy = !strcmp(how, "lazy"),
 		.tracee.patience_s = PATIENCE_S,
 	};
 	if (!stepper.every || !stepper.folder)
@@ -107,7 +110,9 @@ int main(int count, char **words)
 	stepper.step_log = stepper.tracee.step_log = make_log(path);
 	stepper.environment[0] = text("LD_PRELOAD=%s%s", words[1], "");
 	stepper.environment[1] = text("LD_LIBRARY_PATH=%s%s", words[2], "");
-	stepper.environment[2] = text("GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s", words[4], words[8]);
+	stepper.environment[2] = text(stepper.is_lazy
+		? "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s:writer=lazy"
+		: "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s", words[4], words[8]);
 	stepper.environment[3] = text(STEP_LOG_VARIABLE "=%s%s", path, "");
 	start_timer();
 	if (!tracee_is_possible()) {

@@ -149,11 +149,14 @@ void stepper_judge_process(struct stepper *stepper, const struct position *posit
 		text[0] = 0;
 	else if (stepper->operation == STEP_FIRST && end == STEPPER_IN_ORDER && stepper->action >= STEP_EXIT && access(path, F_OK))
 		text[0] = 0;
+	/* Without a thread there is no file until the process ends in order. */
+	else if (stepper->is_lazy && end == STEPPER_KILLED && access(path, F_OK))
+		text[0] = 0;
 	else
 		judge_file(path, end == STEPPER_KILLED && has_memory ? memory.path : NULL, &calls, allowance, text);
 	if (text[0])
 		stepper_report(stepper, position, "%srecording: %s", end == STEPPER_CHILD ? "a child's " : "", text);
-	if (has_memory && end != STEPPER_KILLED)
+	if (has_memory && (end != STEPPER_KILLED || stepper->is_lazy))
 		stepper_report(stepper, position, "the recorder's memory is left in /dev/shm");
 	if (has_memory)
 		judge_memory_remove(&memory);

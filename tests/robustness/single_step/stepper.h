@@ -29,6 +29,7 @@ struct stepper {
 	bool is_native;     /* allocations have native stacks */
 	bool each_step;     /* at each step, also where the call comes to an instruction again */
 	bool is_rare;       /* only what few rounds go through: the timed call, what the writer has asked for */
+	bool is_lazy;       /* writer=lazy: the recorder makes no thread, and its memory is in no file */
 	unsigned every;     /* of the positions only each n-th */
 
 	struct step_log *step_log;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs cases of single-step.c and names the instructions at which something was wrong.
 
-stepping.py OPERATION ACTION STACK STACKS EVERY [each|rare] runs one case and prints what is wrong, by function and line.
+stepping.py OPERATION ACTION STACK STACKS EVERY [each|rare|lazy] runs one case and prints what is wrong, by function and line.
 """
 import collections
 import os

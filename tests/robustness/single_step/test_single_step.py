@@ -103,5 +103,30 @@ class FirstEvent(SingleStep):
         self.check([Case("first", "kill", every=1 if LONG else 211)])
 
 
+class WithoutThread(SingleStep):
+    """writer=lazy: the recorder makes no thread. Each position is a process, as its memory can be judged only at the end."""
+
+    def check_action(self, action, every=131, every_of_first=499):
+        self.check([Case(operation, action, every=1 if LONG else every, how="lazy") for operation in OPERATIONS] +
+                   [Case("first", action, every=1 if LONG else every_of_first, how="lazy")])
+
+    def test_handlers_that_allocate(self):
+        self.check_action("allocate")
+
+    def test_handlers_that_fork(self):
+        self.check_action("fork", 307, 997)
+        self.check_action("fork-twice", 401, 1499)
+
+    def test_handlers_that_jump_out_of_the_call(self):
+        self.check_action("jump")
+
+    def test_handlers_that_exit(self):
+        self.check_action("exit")
+        self.check_action("exit-quick")
+
+    def test_kills_leave_neither_a_file_nor_memory_unless_the_writer_has_begun(self):
+        self.check_action("kill")
+
+
 if __name__ == "__main__":
     tap.main()

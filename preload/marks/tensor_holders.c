@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "marks/tensor_holders.h"
+
+#include <stdint.h>
+
+#include "containers/map.h"
+#include "containers/vec.h"
+#include "marks/interpreter.h"
+
+enum {
+	MOST_OBJECTS = 4000000, /* of Python's, that are looked at */
+	MOST_SEARCHES = 8,
+	MOST_HOLDERS = 256,     /* that are remembered */
+};
+
+struct search {
+	void *module_type, *optimizer_type; /* torch.nn.Module, torch.optim.Optimizer */
+	struct gmt_map types;    /* address of a type to enum gmt_tensor_holder_kind */
+	struct gmt_map children; /* modules that are in another one */
+	GMT_VEC(void *) found;   /* modules and optimizers */
+	bool has_memory;         /* for these tables */
+};
+
+static const struct gmt_interpreter *const py = &gmt_interpreter;
+
+/* With the GIL. A forked child knows what its parent knew. */
+static struct gmt_tensor_holder holders[MOST_HOLDERS];
+static size_t holder_count;
+static unsigned searches;
+
+static enum gmt_tensor_holder_kind kind_of(struct search *search, void *object)
+{
+	void *type = py->type_of(object);
+	uint64_t kind;
+
+	if (!gmt_map_find(&search->types, (uint64_t)(uintptr_t)type, &kind)) {
+		kind = GMT_TENSOR_HOLDER_NONE;
+		if (py->is_subtype(type, search->module_type))
+			kind = GMT_TENSOR_HOLDER_MODULE;
+		else if (search->optimizer_type && py->is_subtype(type, search->optimizer_type))
+			kind = GMT_TENSOR_HOLDER_OPTIMIZER;
+		search->has_memory &= gmt_map_put(&search->types, (uint64_t)(uintptr_t)type, kind);
+	}
+	gmt_interpreter_release(type); /* the object keeps it */
+	return (enum gmt_tensor_holder_kind)kind;
+}
+
+static void note_children(struct search *search, void *module)
+{
+	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *child;
+
+	if (gmt_interpreter_is_a(modules, py->dict_type))
+		for (intptr_t at = 0; py->dict_next(modules, &at, &key, &child);)
+			search->has_memory &= gmt_map_put(&search->children, (uint64_t)(uintptr_t)child, 0);
+}
+
+void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder)
+{
+	void *object = py->call(holder->reference, NULL);
+
+	py->clear_error();
+	if (object == py->none) {
+		py->dec_ref(object);
+		return NULL;
+	}
+	return object;
+}
+
+/* Takes the place of one that is gone, if there is such. */
+void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
+{
+	size_t place = holder_count;
+	void *reference;
+
+	for (size_t i = 0; i < holder_count; i++) {
+		void *known = gmt_tensor_holder_object(&holders[i]);
+
+		gmt_interpreter_release(known);
+		if (known == object)
+			return;
+		if (!known)
+			place = i;
+	}
+	reference = place < MOST_HOLDERS ? py->weak_reference(object, NULL) : NULL;
+	py->clear_error();
+	if (!reference)
+		return;
+	if (place < holder_count)
+		py->dec_ref(holders[place].reference);
+	else
+		holder_count++;
+	holders[place] = (struct gmt_tensor_holder){ .reference = reference, .kind = kind };
+}
+
+/* Notes modules and optimizers among all objects of Python's, which `objects` keeps alive. */
+static void find_holders(struct search *search, void *objects)
+{
+	intptr_t count = gmt_interpreter_is_a(objects, py->list_type) ? py->list_size(objects) : 0;
+
+	for (intptr_t i = 0; i < count && count <= MOST_OBJECTS && search->has_memory; i++) {
+		void *object = py->list_item(objects, i), **found;
+		enum gmt_tensor_holder_kind kind = kind_of(search, object);
+
+		if (kind == GMT_TENSOR_HOLDER_NONE)
+			continue;
+		if (kind == GMT_TENSOR_HOLDER_MODULE)
+			note_children(search, object);
+		found = gmt_vec_push(&search->found);
+		if (found)
+			*found = object;
+		search->has_memory &= found != NULL;
+	}
+}
+
+static void remember_found(struct search *search)
+{
+	uint64_t unused;
+
+	for (size_t i = 0; i < search->found.count; i++)
+		if (!gmt_map_find(&search->children, (uint64_t)(uintptr_t)search->found.items[i], &unused))
+			gmt_tensor_holders_remember(search->found.items[i], kind_of(search, search->found.items[i]));
+}
+
+void gmt_tensor_holders_search(void *module_type)
+{
+	struct search search = {
+		.module_type = module_type, .optimizer_type = gmt_interpreter_imported("torch.optim.optimizer", "Optimizer"),
+		.has_memory = true,
+	};
+	void *get_objects = searches < MOST_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
+	void *objects = get_objects ? py->call(get_objects, NULL) : NULL;
+
+	py->clear_error();
+	searches++;
+	if (objects)
+		find_holders(&search, objects);
+	remember_found(&search);
+	gmt_interpreter_release(objects);
+	gmt_interpreter_release(get_objects);
+	gmt_map_fini(&search.types);
+	gmt_map_fini(&search.children);
+	gmt_vec_fini(&search.found);
+	gmt_interpreter_release(search.optimizer_type);
+}
+
+bool gmt_tensor_holders_were_searched(void)
+{
+	return searches;
+}
+
+size_t gmt_tensor_holders_count(void)
+{
+	return holder_count;
+}
+
+struct gmt_tensor_holder *gmt_tensor_holders_at(size_t index)
+{
+	return &holders[index];
+}
