@@ -39,10 +39,10 @@ int gmt_command_unknown(const char *name)
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		gmt_suggest(&suggestion, name, command->name);
 	if (suggestion.best)
-		gmt_say_error("unknown verb `%s`; did you mean `%s`?", name, suggestion.best);
+		gmt_message_error("unknown verb `%s`; did you mean `%s`?", name, suggestion.best);
 	else
-		gmt_say_error("unknown verb `%s`", name);
-	gmt_say_hint("`gpumemtrace help` lists the verbs");
+		gmt_message_error("unknown verb `%s`", name);
+	gmt_message_hint("`gpumemtrace help` lists the verbs");
 	return 2;
 }
 
@@ -77,11 +77,11 @@ static int take_limits(int *argc, char ***argv)
 		(!work && (work = take_value("--max-work=", argc, argv))))
 		;
 	if (!gmt_memory_limit(memory)) {
-		gmt_say_error("--max-memory: `%s` is no size, such as 20GiB, nor none", memory);
+		gmt_message_error("--max-memory: `%s` is no size, such as 20GiB, nor none", memory);
 		return 2;
 	}
 	if (work && !gmt_work_limit(work)) {
-		gmt_say_error("--max-work: `%s` is no number from 1 to 999999, nor none", work);
+		gmt_message_error("--max-work: `%s` is no number from 1 to 999999, nor none", work);
 		return 2;
 	}
 	return 0;
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	open_missing();
 	if (!gmt_safe_stream_install()) {
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	}
 	return gmt_output_finish_stdout(gmt_work_exit_code(dispatch(argc, argv)));

@@ -20,8 +20,8 @@
 
 static struct link_map *recorder; /* libgpumemtrace.so in the first namespace */
 static bool is_loaded;             /* all that the program starts with is: functions of the recorder can be called */
-static gmt_door_object *tell_object;
-static gmt_door_bind *ask_wrapper;
+static gmt_audit_object *tell_object;
+static gmt_audit_bind *ask_wrapper;
 
 /* All that is kept of a driver; a process has a few at most. */
 enum { DRIVERS = 16 };
@@ -77,8 +77,8 @@ static void *find_function(const char *name)
 static bool find_door(void)
 {
 	if (recorder && is_loaded && !ask_wrapper) {
-		tell_object = (gmt_door_object *)find_function(GMT_DOOR_OBJECT);
-		ask_wrapper = (gmt_door_bind *)find_function(GMT_DOOR_BIND);
+		tell_object = (gmt_audit_object *)find_function(GMT_AUDIT_OBJECT);
+		ask_wrapper = (gmt_audit_bind *)find_function(GMT_AUDIT_BIND);
 	}
 	return ask_wrapper && tell_object;
 }
@@ -162,7 +162,7 @@ EXPORT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from
 	if (!driver || !driver->map || !find_door())
 		return symbol->st_value;
 
-	struct gmt_door_binding binding = {
+	struct gmt_audit_binding binding = {
 		.space = driver->space,
 		.symbol = name,
 		.driver_base = driver->map->l_addr,

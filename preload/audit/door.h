@@ -10,13 +10,13 @@
 
 #include <stdint.h>
 
-#define GMT_DOOR_OBJECT "gpumemtrace_audit_object"
-#define GMT_DOOR_BIND "gpumemtrace_audit_bind"
+#define GMT_AUDIT_OBJECT "gpumemtrace_audit_object"
+#define GMT_AUDIT_BIND "gpumemtrace_audit_bind"
 
 /* An object of namespace `space` (LM_ID_BASE is 0) at these addresses was loaded; or is gone. */
-typedef void gmt_door_object(long space, uint64_t start, uint64_t end, int is_gone);
+typedef void gmt_audit_object(long space, uint64_t start, uint64_t end, int is_gone);
 
-struct gmt_door_binding {
+struct gmt_audit_binding {
 	long space;
 	const char *symbol;
 	uint64_t driver_base;    /* of the driver that defines it */
@@ -25,6 +25,6 @@ struct gmt_door_binding {
 };
 
 /* Our wrapper, which the caller shall be bound to; NULL: leave it. */
-typedef void *gmt_door_bind(const struct gmt_door_binding *binding);
+typedef void *gmt_audit_bind(const struct gmt_audit_binding *binding);
 
 #endif

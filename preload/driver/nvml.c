@@ -87,7 +87,7 @@ static void find_functions(void *handle)
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *found = gmt_real_dlsym(handle, functions[i].symbol);
+		void *found = gmt_original_dlsym(handle, functions[i].symbol);
 
 		if (found)
 			*(void **)functions[i].to = found;

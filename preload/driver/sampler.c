@@ -245,7 +245,7 @@ static void *run(void *unused)
 {
 	(void)unused;
 	gmt_this_thread.is_ours = true;
-	gmt_this_thread.busy = GMT_BUSY_RECORDING;
+	gmt_this_thread.busy = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
 	if (!gmt_driver_relax()) {
 		atomic_store(&state, OVER);

@@ -104,10 +104,10 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 			return NULL;
 		if (is_driver_part(caller))
 			return found; /* which its table may not say any more */
-		gmt_real_set(hook, found);
+		gmt_original_set(hook, found);
 		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
-		return gmt_is_runtime(object.path) && gmt_real_adopt(hook, found) ? gmt_hooks[hook].wrapper : NULL;
+		return gmt_is_runtime(object.path) && gmt_original_adopt(hook, found) ? gmt_hooks[hook].wrapper : NULL;
 	case GMT_LIBRARY_C10:
 		return NULL;
 	}
@@ -120,10 +120,10 @@ static bool meets_us(enum gmt_hook hook, void *handle, const void *caller)
 	struct gmt_object object;
 
 	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle))
-		return !gmt_real_is_ahead(hook, 0);
+		return !gmt_original_is_ahead(hook, 0);
 	/* What comes next is us for the program, and for the preloads before ours. */
 	return handle == RTLD_NEXT && gmt_object_of(caller, &object) && object.order < gmt_object_self()->order &&
-		!gmt_real_is_ahead(hook, object.order + 1);
+		!gmt_original_is_ahead(hook, object.order + 1);
 }
 
 static bool is_in_global_scope(void *handle)
@@ -202,14 +202,14 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 		if (!found)
 			return is_versioned && request->version && request->version[0] ? pass_to(next) : absent(request, next);
 		/* An interposer's: it was put before all who look there, and reaches us by itself. */
-		if (found == gmt_real_interposer(hook))
+		if (found == gmt_original_interposer(hook))
 			return answer(found);
 	} else {
 		/* On NULL the next one is asked once more, so that dlerror has that. */
 		found = ask(next, handle, request, is_versioned);
 		/* It means its own, and was bound to ours, which comes first. */
-		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) && gmt_real_interposer(hook))
-			return answer(gmt_real_interposer(hook));
+		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) && gmt_original_interposer(hook))
+			return answer(gmt_original_interposer(hook));
 		/* The driver's table has our wrapper: it means the driver's. */
 		found = gmt_dynsym_undo(found, request->name);
 	}

@@ -89,7 +89,7 @@ static void find_questions(void *handle)
 	};
 
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
-		void *found = gmt_real_dlsym(handle, questions[i].symbol);
+		void *found = gmt_original_dlsym(handle, questions[i].symbol);
 
 		if (found)
 			*(void **)questions[i].to = found;
@@ -125,9 +125,9 @@ void gmt_driver_learn(const void *function)
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		if (gmt_hooks[hook].library != GMT_LIBRARY_CUDA)
 			continue;
-		exported[hook] = gmt_real_dlsym(handle, gmt_hooks[hook].symbol);
-		if (exported[hook] && !gmt_real_known(hook))
-			gmt_real_set(hook, exported[hook]);
+		exported[hook] = gmt_original_dlsym(handle, gmt_hooks[hook].symbol);
+		if (exported[hook] && !gmt_original_known(hook))
+			gmt_original_set(hook, exported[hook]);
 	}
 	find_questions(handle);
 	/* Pairs with the acquire loads of `state`. */

@@ -131,7 +131,7 @@ static int take_function(const ElfW(Sym) *entry, void *argument)
 		return 0;
 	/* Pairs with the acquire in gmt_dynsym_undo. */
 	atomic_store_explicit(&original[taking->hook], (void *)found, memory_order_release);
-	gmt_real_set(taking->hook, (void *)found);
+	gmt_original_set(taking->hook, (void *)found);
 	write_value(taking->table, entry, gmt_hooks[taking->hook].wrapper);
 	return 0;
 }

@@ -25,7 +25,7 @@ static struct driver {
 	char path[PATH_BYTES];
 } drivers[SPACES];
 
-GMT_TOGETHER _Atomic bool gmt_namespaces_are_used;
+GMT_HOT_DATA _Atomic bool gmt_namespaces_are_used;
 static _Atomic bool is_open, is_full;
 
 void gmt_namespaces_open(void)
@@ -80,7 +80,7 @@ void *gmt_namespaces_pin(const void *function)
 	return dlmopen(space, drivers[space].path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-__attribute__((visibility("default"))) gmt_door_object gpumemtrace_audit_object;
+__attribute__((visibility("default"))) gmt_audit_object gpumemtrace_audit_object;
 void gpumemtrace_audit_object(long space, uint64_t start, uint64_t end, int is_gone)
 {
 	if (space <= 0 || space >= SPACES)
@@ -109,7 +109,7 @@ static int take_first(const ElfW(Sym) *entry, void *argument)
 }
 
 /* All at once: what a caller was not bound to, it may get by cuGetProcAddress. */
-static void learn(struct driver *driver, const struct gmt_door_binding *binding)
+static void learn(struct driver *driver, const struct gmt_audit_binding *binding)
 {
 	struct gmt_symbol_tables tables;
 	size_t i = 0;
@@ -133,8 +133,8 @@ static void learn(struct driver *driver, const struct gmt_door_binding *binding)
 	atomic_store_explicit(&gmt_namespaces_are_used, true, memory_order_release);
 }
 
-__attribute__((visibility("default"))) gmt_door_bind gpumemtrace_audit_bind;
-void *gpumemtrace_audit_bind(const struct gmt_door_binding *binding)
+__attribute__((visibility("default"))) gmt_audit_bind gpumemtrace_audit_bind;
+void *gpumemtrace_audit_bind(const struct gmt_audit_binding *binding)
 {
 	enum gmt_hook hook = gmt_hook_by_symbol(binding->symbol);
 

@@ -32,7 +32,7 @@ static uint32_t ahead[GMT_HOOK_COUNT];
 /* Set by routes that see the function itself; for the driver that is final. */
 static _Atomic(void *) known[GMT_HOOK_COUNT];
 
-_Atomic(void *) gmt_real_for_all[GMT_HOOK_COUNT];
+_Atomic(void *) gmt_original_for_all[GMT_HOOK_COUNT];
 
 /*
  * Per hook, the calling objects seen. Written under `writing` (try-lock: who does not get it goes
@@ -51,15 +51,15 @@ struct caller {
 static struct caller callers[GMT_HOOK_COUNT][CALLERS];
 static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
 static atomic_flag writing = ATOMIC_FLAG_INIT;
-GMT_TOGETHER _Atomic uint32_t gmt_real_generation;
+GMT_HOT_DATA _Atomic uint32_t gmt_original_generation;
 
-/* Those of gmt_real_first_callers: taken one by one under `writing`, and not given back, as somebody may look at them. */
+/* Those of gmt_original_first_callers: taken one by one under `writing`, and not given back, as somebody may look at them. */
 enum { FIRST_CALLERS = 1024 };
 
-static struct gmt_real_caller first_callers[FIRST_CALLERS];
+static struct gmt_original_caller first_callers[FIRST_CALLERS];
 static uint32_t first_callers_taken;
 
-struct gmt_real_caller *_Atomic gmt_real_first_callers[GMT_HOOK_COUNT];
+struct gmt_original_caller *_Atomic gmt_original_first_callers[GMT_HOOK_COUNT];
 
 static bool is_ours(const void *function)
 {
@@ -111,35 +111,35 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	return 0;
 }
 
-void gmt_real_look_around(void)
+void gmt_original_look_around(void)
 {
 	static struct surroundings around;
 
 	gmt_objects_visit(look_at, &around);
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		/* The loader takes a microsecond to say that there is none, in every process that was started. */
-		void *next = around.has_behind[hook] ? gmt_real_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
+		void *next = around.has_behind[hook] ? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
 
 		next_at_start[hook] = next && is_ours(next) ? NULL : next;
 		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
 			!is_in_driver(next_at_start[hook]);
 		/* Other constructors may have looked one up before. */
 		if (is_interposed[hook])
-			atomic_store_explicit(&gmt_real_for_all[hook], NULL, memory_order_relaxed);
+			atomic_store_explicit(&gmt_original_for_all[hook], NULL, memory_order_relaxed);
 	}
 }
 
-bool gmt_real_is_ahead(enum gmt_hook hook, uint32_t order)
+bool gmt_original_is_ahead(enum gmt_hook hook, uint32_t order)
 {
 	return ahead[hook] > order;
 }
 
-void *gmt_real_behind(enum gmt_hook hook)
+void *gmt_original_behind(enum gmt_hook hook)
 {
 	return next_at_start[hook];
 }
 
-void *gmt_real_interposer(enum gmt_hook hook)
+void *gmt_original_interposer(enum gmt_hook hook)
 {
 	return is_interposed[hook] ? next_at_start[hook] : NULL;
 }
@@ -150,12 +150,12 @@ bool gmt_is_runtime(const char *path)
 	return gmt_path_names(path, "libcudart.") || gmt_path_names(path, "libcudart-");
 }
 
-void gmt_real_reset_locks(void)
+void gmt_original_reset_locks(void)
 {
 	atomic_flag_clear(&writing);
 }
 
-void *gmt_real_dlsym(void *handle, const char *name)
+void *gmt_original_dlsym(void *handle, const char *name)
 {
 	bool is_held = gmt_dlerror_hold();
 	void *found = gmt_libc.dlsym ? gmt_dynsym_undo(gmt_libc.dlsym(handle, name), name) : NULL;
@@ -164,35 +164,35 @@ void *gmt_real_dlsym(void *handle, const char *name)
 	return found;
 }
 
-int gmt_real_dlclose(void *handle)
+int gmt_original_dlclose(void *handle)
 {
 	static int (*_Atomic real)(void *);
 	int (*next)(void *) = atomic_load_explicit(&real, memory_order_relaxed);
 
 	if (!next) {
-		*(void **)&next = gmt_real_dlsym(RTLD_NEXT, "dlclose");
+		*(void **)&next = gmt_original_dlsym(RTLD_NEXT, "dlclose");
 		atomic_store_explicit(&real, next, memory_order_relaxed);
 	}
 	return next ? next(handle) : -1;
 }
 
-void gmt_real_set(enum gmt_hook hook, void *real)
+void gmt_original_set(enum gmt_hook hook, void *real)
 {
 	/* A driver that was not linked to prefer its own symbols hands out ours: that leads in a circle. */
 	if (is_ours(real) || gmt_namespaces_has(real))
 		return;
-	/* Pairs with the acquire in gmt_real_known: whoever sees the pointer sees the loaded driver. */
+	/* Pairs with the acquire in gmt_original_known: whoever sees the pointer sees the loaded driver. */
 	atomic_store_explicit(&known[hook], real, memory_order_release);
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
-		atomic_store_explicit(&gmt_real_for_all[hook], real, memory_order_release);
+		atomic_store_explicit(&gmt_original_for_all[hook], real, memory_order_release);
 }
 
-void *gmt_real_known(enum gmt_hook hook)
+void *gmt_original_known(enum gmt_hook hook)
 {
 	return atomic_load_explicit(&known[hook], memory_order_acquire);
 }
 
-bool gmt_real_adopt(enum gmt_hook hook, void *real)
+bool gmt_original_adopt(enum gmt_hook hook, void *real)
 {
 	void *expected = NULL;
 
@@ -202,14 +202,14 @@ bool gmt_real_adopt(enum gmt_hook hook, void *real)
 	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
 }
 
-void gmt_real_forget_callers(void)
+void gmt_original_forget_callers(void)
 {
-	atomic_fetch_add_explicit(&gmt_real_generation, 1, memory_order_release);
+	atomic_fetch_add_explicit(&gmt_original_generation, 1, memory_order_release);
 }
 
 static void *find_cached(enum gmt_hook hook, uint64_t address)
 {
-	uint32_t now = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
+	uint32_t now = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 
 	for (struct caller *entry = callers[hook]; entry < callers[hook] + CALLERS; entry++) {
 		/* Pairs with the release stores in remember(): equal even versions enclose one entry. */
@@ -231,19 +231,19 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 /* Under `writing`. Not for the driver's functions: which one a caller gets depends on more than on the objects that are there. */
 static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
 {
-	const struct gmt_real_caller *shown = atomic_load_explicit(&gmt_real_first_callers[hook], memory_order_relaxed);
+	const struct gmt_original_caller *shown = atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_relaxed);
 
 	if ((shown && shown->generation == of) || first_callers_taken == FIRST_CALLERS ||
 		gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		return;
 
-	struct gmt_real_caller *caller = &first_callers[first_callers_taken++];
+	struct gmt_original_caller *caller = &first_callers[first_callers_taken++];
 
-	*caller = (struct gmt_real_caller){
+	*caller = (struct gmt_original_caller){
 		.start = object->start, .bytes = object->end - object->start, .real = real, .generation = of,
 	};
-	/* Pairs with the acquire in gmt_real_for. */
-	atomic_store_explicit(&gmt_real_first_callers[hook], caller, memory_order_release);
+	/* Pairs with the acquire in gmt_original_for. */
+	atomic_store_explicit(&gmt_original_first_callers[hook], caller, memory_order_release);
 }
 
 static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
@@ -313,7 +313,7 @@ static void *find_anywhere(enum gmt_hook hook)
 static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object *object)
 {
 	const char *symbol = gmt_hooks[hook].symbol;
-	void *driver = gmt_real_known(hook);
+	void *driver = gmt_original_known(hook);
 
 	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_wanted_by(object, symbol))
 		return next_at_start[hook];
@@ -322,7 +322,7 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 
 static void *find_slowly_here(enum gmt_hook hook, const void *caller)
 {
-	uint32_t of = atomic_load_explicit(&gmt_real_generation, memory_order_acquire);
+	uint32_t of = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 	struct gmt_object object;
 	bool has_object = gmt_object_of(caller, &object);
 	/* Code that no object holds was made at run time. */
@@ -333,7 +333,7 @@ static void *find_slowly_here(enum gmt_hook hook, const void *caller)
 	else if (!is_interposed[hook])
 		real = next_at_start[hook];
 	if (!real)
-		real = gmt_real_known(hook);
+		real = gmt_original_known(hook);
 	if (!real)
 		real = find_anywhere(hook);
 	if (!real)
@@ -341,7 +341,7 @@ static void *find_slowly_here(enum gmt_hook hook, const void *caller)
 	if (real && has_object)
 		remember(hook, &object, of, real);
 	if (real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
-		gmt_real_set(hook, real);
+		gmt_original_set(hook, real);
 	return real;
 }
 
@@ -368,7 +368,7 @@ static void *find_slowly(enum gmt_hook hook, const void *caller)
 	return search.real;
 }
 
-void *gmt_real_find(enum gmt_hook hook, const void *caller)
+void *gmt_original_find(enum gmt_hook hook, const void *caller)
 {
 	void *real = NULL;
 
@@ -377,7 +377,7 @@ void *gmt_real_find(enum gmt_hook hook, const void *caller)
 	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
 		real = gmt_namespaces_real(hook, caller);
 	if (!real && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
-		real = gmt_real_known(hook);
+		real = gmt_original_known(hook);
 	if (!real)
 		real = find_cached(hook, (uint64_t)caller);
 	return real ? real : find_slowly(hook, caller);

@@ -30,7 +30,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 		if (hook != GMT_HOOK_NONE && gmt_driver_exports_unhooked(answered))
 			hook = GMT_HOOK_NONE;
 		if (hook != GMT_HOOK_NONE)
-			gmt_real_set(hook, answered);
+			gmt_original_set(hook, answered);
 	}
 	if (hook != GMT_HOOK_NONE)
 		return gmt_hooks[hook].wrapper;
@@ -60,7 +60,7 @@ EXPORT(cuGetProcAddress) int cuGetProcAddress(const char *symbol, void **address
 int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, uint64_t flags)
 {
 	int (*real)(const char *, void **, int, uint64_t) =
-		(int (*)(const char *, void **, int, uint64_t))gmt_real(GMT_HOOK_cuGetProcAddress,
+		(int (*)(const char *, void **, int, uint64_t))gmt_original(GMT_HOOK_cuGetProcAddress,
 			__builtin_return_address(0));
 
 	if (!real)
@@ -80,7 +80,7 @@ int cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_
 int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version, uint64_t flags, int *status)
 {
 	int (*real)(const char *, void **, int, uint64_t, int *) =
-		(int (*)(const char *, void **, int, uint64_t, int *))gmt_real(GMT_HOOK_cuGetProcAddress_v2,
+		(int (*)(const char *, void **, int, uint64_t, int *))gmt_original(GMT_HOOK_cuGetProcAddress_v2,
 			__builtin_return_address(0));
 
 	if (!real)
@@ -98,7 +98,7 @@ int gmt_wrap_cuInit(unsigned flags);
 EXPORT(cuInit) int cuInit(unsigned flags);
 int gmt_wrap_cuInit(unsigned flags)
 {
-	int (*real)(unsigned) = (int (*)(unsigned))gmt_real(GMT_HOOK_cuInit, __builtin_return_address(0));
+	int (*real)(unsigned) = (int (*)(unsigned))gmt_original(GMT_HOOK_cuInit, __builtin_return_address(0));
 
 	if (!real)
 		return NOT_INITIALIZED;

@@ -23,12 +23,12 @@ static int (*real_execveat)(int, const char *, char *const[], char *const[], int
 /* The next in line, for other preloads take these over too; execveat is missing before glibc 2.34. */
 void gmt_before_exec_init(void)
 {
-	*(void **)&real_execve = gmt_real_dlsym(RTLD_NEXT, "execve");
-	*(void **)&real_execv = gmt_real_dlsym(RTLD_NEXT, "execv");
-	*(void **)&real_execvp = gmt_real_dlsym(RTLD_NEXT, "execvp");
-	*(void **)&real_execvpe = gmt_real_dlsym(RTLD_NEXT, "execvpe");
-	*(void **)&real_fexecve = gmt_real_dlsym(RTLD_NEXT, "fexecve");
-	*(void **)&real_execveat = gmt_real_dlsym(RTLD_NEXT, "execveat");
+	*(void **)&real_execve = gmt_original_dlsym(RTLD_NEXT, "execve");
+	*(void **)&real_execv = gmt_original_dlsym(RTLD_NEXT, "execv");
+	*(void **)&real_execvp = gmt_original_dlsym(RTLD_NEXT, "execvp");
+	*(void **)&real_execvpe = gmt_original_dlsym(RTLD_NEXT, "execvpe");
+	*(void **)&real_fexecve = gmt_original_dlsym(RTLD_NEXT, "fexecve");
+	*(void **)&real_execveat = gmt_original_dlsym(RTLD_NEXT, "execveat");
 }
 
 /* True when `real` may be called. */

@@ -17,7 +17,7 @@
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
 	if (gmt_this_thread.is_ours)
-		return gmt_real_dlclose(handle);
+		return gmt_original_dlclose(handle);
 
 	uint64_t before = gmt_modules_unload_count();
 	if (gmt_session_is_on())
@@ -25,13 +25,13 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 
 	gmt_rules_pause();
 
-	int result = gmt_real_dlclose(handle);
+	int result = gmt_original_dlclose(handle);
 	/* Most handles are not the last one to their object. */
 	bool was_unloaded = gmt_modules_unload_count() != before;
 
 	if (was_unloaded) {
 		gmt_modules_unloaded();
-		gmt_real_forget_callers();
+		gmt_original_forget_callers();
 	}
 	gmt_rules_resume(was_unloaded);
 	return result;

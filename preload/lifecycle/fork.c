@@ -14,7 +14,7 @@ static pid_t (*real_fork)(void);
 
 void gmt_fork_init(void)
 {
-	*(void **)&real_fork = gmt_real_dlsym(RTLD_NEXT, "_Fork");
+	*(void **)&real_fork = gmt_original_dlsym(RTLD_NEXT, "_Fork");
 }
 
 /*

@@ -228,7 +228,7 @@ static void let_go_of_parent(void)
 	gmt_contexts_reset_locks();
 	gmt_pools_reset_locks();
 	gmt_modules_reset_lock();
-	gmt_real_reset_locks();
+	gmt_original_reset_locks();
 	gmt_driver_reset_locks();
 	gmt_dynsym_reset_locks();
 	atomic_flag_clear(&looking);
@@ -245,7 +245,7 @@ static void let_go_of_parent(void)
 /* A program that was linked to CUDA may make an allocation its first call: be ready before it. */
 static bool is_linked_to_cuda(void)
 {
-	return gmt_real_behind(GMT_HOOK_cuInit) || gmt_real_behind(GMT_HOOK_cudaMalloc);
+	return gmt_original_behind(GMT_HOOK_cuInit) || gmt_original_behind(GMT_HOOK_cudaMalloc);
 }
 
 /* The child of a vfork comes here too, in its parent's memory. The parent's recording goes on. */
@@ -298,7 +298,7 @@ static void on_quick_exit(void)
 
 static void find_pthread_exit(void)
 {
-	*(void **)&real_pthread_exit = gmt_real_dlsym(RTLD_NEXT, "pthread_exit");
+	*(void **)&real_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
 }
 
 static void load(void)
@@ -312,7 +312,7 @@ static void load(void)
 	gmt_object_self();
 	gmt_own_stack_init();
 	gmt_libc_init();
-	gmt_real_look_around();
+	gmt_original_look_around();
 	gmt_dlsym_init();
 	gmt_clock_init();
 	gmt_process_init(let_go_of_parent);

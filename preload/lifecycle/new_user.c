@@ -18,9 +18,9 @@ static int (*real_setresuid)(uid_t, uid_t, uid_t);
 
 void gmt_new_user_init(void)
 {
-	*(void **)&real_setuid = gmt_real_dlsym(RTLD_NEXT, "setuid");
-	*(void **)&real_setreuid = gmt_real_dlsym(RTLD_NEXT, "setreuid");
-	*(void **)&real_setresuid = gmt_real_dlsym(RTLD_NEXT, "setresuid");
+	*(void **)&real_setuid = gmt_original_dlsym(RTLD_NEXT, "setuid");
+	*(void **)&real_setreuid = gmt_original_dlsym(RTLD_NEXT, "setreuid");
+	*(void **)&real_setresuid = gmt_original_dlsym(RTLD_NEXT, "setresuid");
 }
 
 /* `user` will be the effective user, and root cannot become that of the process again. True when `real` may be called. */

@@ -101,7 +101,7 @@ GMT_EARLY char *getenv(const char *name)
 void gmt_environment_init(bool may_answer)
 {
 	/* "Next" is after this library: another one that takes getenv over is not left out. */
-	getenv_function *next = (getenv_function *)gmt_real_dlsym(RTLD_NEXT, "getenv");
+	getenv_function *next = (getenv_function *)gmt_original_dlsym(RTLD_NEXT, "getenv");
 
 	atomic_store_explicit(&next_getenv, next, memory_order_relaxed);
 	atomic_store_explicit(&decision, may_answer && gmt_config.nvtx ? ANSWER : PASS, memory_order_relaxed);

@@ -135,11 +135,11 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 	if (!gmt_session_is_on())
 		return number;
 	stamp = gmt_clock_stamp();
-	if (gmt_commit_begin()) {
+	if (gmt_event_begin()) {
 		device = device_of(heap, 0);
 		if (device != GMT_DEVICE_UNKNOWN)
 			count = tell(heap, number, device, stamp, &event);
-		gmt_commit_end(&event, count);
+		gmt_event_end(&event, count);
 	}
 	return number;
 }
@@ -154,7 +154,7 @@ void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t
 		unsigned filled = 0;
 		int16_t device;
 
-		if (!gmt_commit_begin())
+		if (!gmt_event_begin())
 			return;
 		device = device_of(heap, blocks->address);
 		filled += tell(heap, number, device, stamp, events);
@@ -166,7 +166,7 @@ void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t
 			events[filled].size_bytes = blocks->size_bytes;
 			events[filled++].stream = stream;
 		}
-		gmt_commit_end(events, filled);
+		gmt_event_end(events, filled);
 	}
 }
 
@@ -184,8 +184,8 @@ static void say(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t 
 		event.device = GMT_DEVICE_UNKNOWN;
 	event.address = address;
 	event.size_bytes = size_bytes;
-	if (gmt_commit_begin())
-		gmt_commit_end(&event, 1);
+	if (gmt_event_begin())
+		gmt_event_end(&event, 1);
 }
 
 void gmt_heap_free(uint32_t number, uint64_t address)

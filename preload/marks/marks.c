@@ -82,14 +82,14 @@ void gpumemtrace_pause(void)
 {
 	gmt_load();
 	gmt_config.paused = true;
-	gmt_commit_pause(true);
+	gmt_event_pause(true);
 }
 
 void gpumemtrace_resume(void)
 {
 	gmt_load();
 	gmt_config.paused = false;
-	gmt_commit_pause(false);
+	gmt_event_pause(false);
 }
 
 unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes)

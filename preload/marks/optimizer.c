@@ -19,7 +19,7 @@
 /* What the main thread has to get back to Python: nobody waits for it, steps are missed meanwhile. */
 enum { PATIENCE_NS = 5000000 };
 
-GMT_TOGETHER _Atomic bool gmt_optimizer_is_settled;
+GMT_HOT_DATA _Atomic bool gmt_optimizer_is_settled;
 
 static atomic_flag trying = ATOMIC_FLAG_INIT;
 static _Atomic uint64_t blocks;   /* reports while nothing is settled */

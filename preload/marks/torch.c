@@ -42,7 +42,7 @@ struct report {
 	int8_t device;
 };
 
-static inline void fill(struct gmt_ring_event *event, const struct report *report, struct gmt_commit_stacks stacks)
+static inline void fill(struct gmt_ring_event *event, const struct report *report, struct gmt_event_stacks stacks)
 {
 	*event = (struct gmt_ring_event){
 		.stamp = report->stamp,
@@ -65,43 +65,43 @@ __attribute__((noinline)) static void end_first(struct report report)
 {
 	struct gmt_ring_event event;
 
-	fill(&event, &report, (struct gmt_commit_stacks){ 0 });
-	gmt_commit_end_first(&event);
+	fill(&event, &report, (struct gmt_event_stacks){ 0 });
+	gmt_event_end_first(&event);
 }
 
-__attribute__((noinline)) static void push(struct report report, struct gmt_commit_stacks stacks)
+__attribute__((noinline)) static void push(struct report report, struct gmt_event_stacks stacks)
 {
 	struct gmt_ring_event event;
 
 	fill(&event, &report, stacks);
-	gmt_commit_push(&event);
+	gmt_event_push(&event);
 }
 
 __attribute__((always_inline)) static inline void record(struct report report)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	struct gmt_commit_stacks stacks = { 0 };
+	struct gmt_event_stacks stacks = { 0 };
 	struct gmt_ring_event *place;
 
-	if (!gmt_commit_enter(thread)) {
+	if (!gmt_event_enter(thread)) {
 		gmt_call_count(report.hook);
 		return;
 	}
 	gmt_call_count_in(thread->call_counts, report.hook);
-	if (!gmt_commit_is_on()) {
+	if (!gmt_event_is_on()) {
 		end_first(report);
 		return;
 	}
-	if (gmt_commit_wants_stack(report.kind, report.address, 0))
-		stacks = gmt_commit_capture(thread);
-	place = gmt_commit_place(thread);
+	if (gmt_event_wants_stack(report.kind, report.address, 0))
+		stacks = gmt_event_capture(thread);
+	place = gmt_event_place(thread);
 	if (__builtin_expect(place != NULL, 1)) {
 		fill(place, &report, stacks);
-		gmt_commit_publish(thread);
+		gmt_event_publish(thread);
 	} else {
 		push(report, stacks);
 	}
-	gmt_commit_leave(thread);
+	gmt_event_leave(thread);
 }
 
 __attribute__((always_inline)) static inline void on_usage(enum gmt_hook hook, void *address, int64_t size_bytes,
@@ -138,12 +138,12 @@ static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t al
 
 	if (device.type != C10_CUDA)
 		return;
-	if (!gmt_commit_begin()) {
+	if (!gmt_event_begin()) {
 		gmt_call_count(hook);
 		return;
 	}
 	gmt_call_count_in(gmt_this_thread.call_counts, hook);
-	fill(&event, &report, (struct gmt_commit_stacks){ 0 });
+	fill(&event, &report, (struct gmt_event_stacks){ 0 });
 	gmt_oom_end(&event);
 }
 
@@ -159,7 +159,7 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 	{ \
 		usage_function *real; \
 		on_usage(GMT_HOOK_##symbol, address, size_bytes, allocated_bytes, reserved_bytes, device); \
-		real = (usage_function *)gmt_real_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		real = (usage_function *)gmt_original_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		if (real) \
 			real(address, size_bytes, allocated_bytes, reserved_bytes, device); \
 	}
@@ -171,7 +171,7 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 		struct c10_device device) \
 	{ \
 		out_of_memory_function *real = \
-			(out_of_memory_function *)gmt_real_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+			(out_of_memory_function *)gmt_original_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
 		on_out_of_memory(GMT_HOOK_##symbol, size_bytes, allocated_bytes, reserved_bytes, device); \
 		if (real) \
 			real(size_bytes, allocated_bytes, reserved_bytes, device); \

@@ -9,7 +9,7 @@
 #include <cpuid.h>
 #endif
 
-GMT_TOGETHER bool gmt_clock_is_counter;
+GMT_HOT_DATA bool gmt_clock_is_counter;
 struct gmt_clock_moment gmt_clock_start;
 
 static uint64_t read_ns(clockid_t clock)

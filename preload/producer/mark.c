@@ -46,11 +46,11 @@ void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, 
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t object, uint64_t stamp)
 {
-	if (!gmt_session_is_on() || !gmt_commit_begin())
+	if (!gmt_session_is_on() || !gmt_event_begin())
 		return;
 
 	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
-	gmt_commit_end(&event, 1);
+	gmt_event_end(&event, 1);
 }
 
 void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,

@@ -77,6 +77,6 @@ void gmt_oom_end(const struct gmt_ring_event *event)
 
 	/* Asked before the stack is taken: other threads go on allocating. */
 	gmt_oom_ask(event, &events[1]);
-	gmt_commit_end(events, 2);
+	gmt_event_end(events, 2);
 	gmt_oom_wait();
 }

@@ -28,7 +28,7 @@ void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_
  */
 void gmt_oom_wait(void);
 
-/* Both, around the commit, for an event that does not wait: in place of gmt_commit_end. */
+/* Both, around the commit, for an event that does not wait: in place of gmt_event_end. */
 void gmt_oom_end(const struct gmt_ring_event *event);
 
 #endif

@@ -71,7 +71,7 @@ static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t
 
 enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller)
 {
-	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->busy && thread->shut != GMT_SHUT_CHANGE;
+	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->busy && thread->shut != GMT_CLOSED_CHANGE;
 	enum gmt_outer_call found;
 	int kept_errno = errno;
 	bool is_sure;
@@ -104,18 +104,18 @@ static void record_waiting(struct gmt_thread_state *thread)
 	unsigned count = thread->waiting_count;
 
 	thread->waiting_count = 0;
-	if (!count || !gmt_commit_enter(thread))
+	if (!count || !gmt_event_enter(thread))
 		return;
 	if (gmt_session_depot())
 		for (unsigned i = 0; i < count; i++)
 			gmt_session_push(&thread->waiting[i]);
-	gmt_commit_leave(thread);
+	gmt_event_leave(thread);
 	errno = kept_errno;
 }
 
 void gmt_outer_call_forget(struct gmt_thread_state *thread)
 {
-	bool is_whole = !thread->busy && thread->shut != GMT_SHUT_CHANGE;
+	bool is_whole = !thread->busy && thread->shut != GMT_CLOSED_CHANGE;
 
 	if (thread->busy)
 		forget_recorder(thread);
@@ -135,7 +135,7 @@ void gmt_outer_call_end_process(void)
 {
 	const struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (!thread->is_ours && !(thread->busy & GMT_BUSY_FORKED) &&
-		((thread->depth && thread->outer_kind) || thread->busy || thread->shut == GMT_SHUT_CHANGE))
+	if (!thread->is_ours && !(thread->busy & GMT_IN_RECORDER_FORKED) &&
+		((thread->depth && thread->outer_kind) || thread->busy || thread->shut == GMT_CLOSED_CHANGE))
 		gmt_session_count_loss(GMT_LOSS_JUMPED);
 }

@@ -28,7 +28,7 @@ enum {
 	NAP_NS = 50000,
 };
 
-static struct gmt_area *area;
+static struct gmt_recording_memory *area;
 static const _Atomic bool *is_stalled;
 static const _Atomic uint32_t *is_ending;
 static _Atomic uint32_t last_thread;
@@ -47,7 +47,7 @@ static void leave_ring(void *slot_plus_1)
 	gmt_capture_memory_leave();
 	gmt_session_main_thread_ends();
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
-		gmt_area_leave_ring(area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
+		gmt_recording_memory_leave_ring(area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/*
 	 * Soon, so that the next thread finds this slot free instead of taking another one. Where the writer is put off, only the main
 	 * thread has a ring, and the process may be about to end.
@@ -57,7 +57,7 @@ static void leave_ring(void *slot_plus_1)
 	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
 }
 
-void gmt_push_init(struct gmt_area *session_area, const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
+void gmt_push_init(struct gmt_recording_memory *session_area, const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
 {
 	area = session_area;
 	is_stalled = session_is_stalled;
@@ -107,10 +107,10 @@ static void claim_work(void *argument)
 	struct claim *claim = argument;
 	uint32_t slot, used;
 
-	claim->is_in_vain = thread->busy & GMT_BUSY_FORKED;
-	if (claim->is_in_vain || !gmt_area_claim_ring(area, &slot))
+	claim->is_in_vain = thread->busy & GMT_IN_RECORDER_FORKED;
+	if (claim->is_in_vain || !gmt_recording_memory_claim_ring(area, &slot))
 		return;
-	claim->ring = gmt_ring_init(gmt_area_ring(area, slot), GMT_AREA_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
+	claim->ring = gmt_ring_init(gmt_recording_memory_ring(area, slot), GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
 		gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
 	used = atomic_load(&area->header->slots_used);
@@ -139,7 +139,7 @@ static bool claim_slot(bool is_no_guest, bool may_wait)
 		/* Rings of threads that are gone are free once the writer has emptied them. */
 		gmt_writer_wake();
 		waited_ns = gmt_patience_now_ns() - start_ns;
-		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_area_has_left_ring(area)))
+		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_recording_memory_has_left_ring(area)))
 			return false;
 		rest(waited_ns);
 	}
@@ -150,7 +150,7 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 {
 	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		/* In the child of a handler only this event is in vain, which is the parent's. */
-		thread->refused = thread->busy & GMT_BUSY_FORKED ? 0 : REFUSED_EVENTS;
+		thread->refused = thread->busy & GMT_IN_RECORDER_FORKED ? 0 : REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
@@ -162,7 +162,7 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	if (at_first)
 		at_first();
 	/* The child of a handler has none. */
-	return thread->busy & GMT_BUSY_FORKED ? NULL : thread->ring;
+	return thread->busy & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
 }
 
 static struct gmt_ring *ring_of_thread(void)
@@ -235,13 +235,13 @@ void gmt_session_push(const struct gmt_ring_event *event)
 	struct gmt_ring *ring;
 
 	/* The event is the parent's, which records it. */
-	if (gmt_this_thread.busy & GMT_BUSY_FORKED)
+	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED)
 		return;
 	ring = ring_of_thread();
 
 	if (!ring) {
 		/* Unless a handler forked on the way there. */
-		if (!(gmt_this_thread.busy & GMT_BUSY_FORKED))
+		if (!(gmt_this_thread.busy & GMT_IN_RECORDER_FORKED))
 			gmt_session_count_loss(GMT_LOSS_NO_RING);
 		return;
 	}
@@ -249,6 +249,6 @@ void gmt_session_push(const struct gmt_ring_event *event)
 		gmt_ring_count_drop(ring, event);
 		return;
 	}
-	if (gmt_ring_is_half_way(ring, GMT_AREA_RING_EVENTS))
+	if (gmt_ring_is_half_way(ring, GMT_RECORDING_MEMORY_RING_EVENTS))
 		gmt_writer_wake();
 }

@@ -17,7 +17,7 @@
  * From the session's own init. All are borrowed for the life of the process: where rings lie; whether the file takes nothing
  * more; whether the recording ends, which is not 0 then.
  */
-void gmt_push_init(struct gmt_area *area, const _Atomic bool *is_stalled, const _Atomic uint32_t *is_ending);
+void gmt_push_init(struct gmt_recording_memory *area, const _Atomic bool *is_stalled, const _Atomic uint32_t *is_ending);
 
 /* `work` is called by each thread when it gets its ring, from now on. */
 void gmt_push_call_at_thread(void (*work)(void));

@@ -21,23 +21,23 @@
 
 enum { CHANGES = 64 }; /* of the state below that the writer has not yet seen; of more, the oldest are forgotten */
 
-static GMT_TOGETHER _Atomic bool is_paused;
+static GMT_HOT_DATA _Atomic bool is_paused;
 static _Atomic uint32_t change_count;
 static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: being written */
 
-void gmt_commit_pause(bool wanted)
+void gmt_event_pause(bool wanted)
 {
 	uint32_t index = atomic_fetch_add_explicit(&change_count, 1, memory_order_relaxed);
 
 	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
-	/* Pairs with the acquire of gmt_commit_next_change. */
+	/* Pairs with the acquire of gmt_event_next_change. */
 	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted, memory_order_release);
 	/* The writer looks often enough, unless its thread was put off. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
 		gmt_writer_need();
 }
 
-bool gmt_commit_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
+bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
 {
 	uint32_t count = atomic_load_explicit(&change_count, memory_order_relaxed);
 
@@ -56,16 +56,16 @@ bool gmt_commit_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_pause
 	return true;
 }
 
-bool gmt_commit_is_paused(void)
+bool gmt_event_is_paused(void)
 {
 	return atomic_load_explicit(&is_paused, memory_order_relaxed);
 }
 
-bool gmt_commit_may_enter(struct gmt_thread_state *thread)
+bool gmt_event_may_enter(struct gmt_thread_state *thread)
 {
 	if (thread->is_ours)
 		return false;
-	if (thread->busy == GMT_BUSY_FORKED) {
+	if (thread->busy == GMT_IN_RECORDER_FORKED) {
 		thread->busy = 0;
 		/* The interrupted call ends: its events are the parent's. Any other event is this process's own. */
 		if (thread->shut)
@@ -81,20 +81,20 @@ bool gmt_commit_may_enter(struct gmt_thread_state *thread)
 	return false;
 }
 
-bool gmt_commit_begin(void)
+bool gmt_event_begin(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (!gmt_commit_enter(thread))
+	if (!gmt_event_enter(thread))
 		return false;
 	thread->kept_errno = errno;
 	return true;
 }
 
 /* `stack` is the native one where it is known already, else 0. */
-static struct gmt_commit_stacks capture(struct gmt_depot *depot, uint32_t stack, const struct gmt_native_start *start)
+static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, const struct gmt_native_start *start)
 {
-	struct gmt_commit_stacks stacks = { .stack = stack };
+	struct gmt_event_stacks stacks = { .stack = stack };
 	bool lost = false;
 
 	uint32_t generation = gmt_config.native_stacks && !stack ? gmt_modules_use() : 0;
@@ -109,43 +109,43 @@ static struct gmt_commit_stacks capture(struct gmt_depot *depot, uint32_t stack,
 	} else if (gmt_config.python_stacks) {
 		lost = true;
 	}
-	if (lost && !(gmt_this_thread.busy & GMT_BUSY_FORKED))
+	if (lost && !(gmt_this_thread.busy & GMT_IN_RECORDER_FORKED))
 		gmt_session_count_loss(GMT_LOSS_STACK);
 	return stacks;
 }
 
 /* Likewise. */
-__attribute__((noinline)) static struct gmt_commit_stacks capture_rest(uint32_t stack, uint64_t ip, uint64_t sp, uint64_t fp)
+__attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t stack, uint64_t ip, uint64_t sp, uint64_t fp)
 {
 	/* One by one, so that they need not lie in memory where all is known. */
 	const struct gmt_native_start start = { ip, sp, fp };
-	struct gmt_commit_stacks stacks = { 0 };
+	struct gmt_event_stacks stacks = { 0 };
 	int kept_errno = errno;
 	struct gmt_depot *depot = gmt_session_depot();
 
-	if (depot && !gmt_commit_is_paused())
+	if (depot && !gmt_event_is_paused())
 		stacks = capture(depot, stack, &start);
 	errno = kept_errno;
 	return stacks;
 }
 
-__attribute__((noinline)) struct gmt_commit_stacks gmt_commit_capture_some(struct gmt_thread_state *thread)
+__attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(struct gmt_thread_state *thread)
 {
 	const struct gmt_native_start start = gmt_native_start_here();
 	const struct gmt_capture_memory *memory = thread->memory;
 	uint32_t stack = 0;
 
 	/* Nothing of this changes errno. That the recording is on was asked, so there is a depot. */
-	if (__builtin_expect(memory && !gmt_commit_is_paused() &&
+	if (__builtin_expect(memory && !gmt_event_is_paused() &&
 		gmt_native_is_same(&memory->walk, gmt_modules_use_again(), &start), 1)) {
 		stack = memory->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))
-			return (struct gmt_commit_stacks){ .stack = stack };
+			return (struct gmt_event_stacks){ .stack = stack };
 	}
 	return capture_rest(stack, start.ip, start.sp, start.fp);
 }
 
-void gmt_commit_push(const struct gmt_ring_event *event)
+void gmt_event_push(const struct gmt_ring_event *event)
 {
 	int kept_errno = errno;
 
@@ -153,13 +153,13 @@ void gmt_commit_push(const struct gmt_ring_event *event)
 	errno = kept_errno;
 }
 
-void gmt_commit_end_first(struct gmt_ring_event *event)
+void gmt_event_end_first(struct gmt_ring_event *event)
 {
 	gmt_this_thread.kept_errno = errno;
-	gmt_commit_end(event, 1);
+	gmt_event_end(event, 1);
 }
 
-void gmt_commit_wake(void)
+void gmt_event_wake(void)
 {
 	int kept_errno = errno;
 
@@ -167,10 +167,10 @@ void gmt_commit_wake(void)
 	errno = kept_errno;
 }
 
-void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
+void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	struct gmt_commit_stacks stacks = { 0 };
+	struct gmt_event_stacks stacks = { 0 };
 	bool is_captured = false;
 
 	/* The first of them is counted by who waited in vain. */
@@ -179,9 +179,9 @@ void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 	for (unsigned i = 1; !is_on && i < count && gmt_session_is_beginning(); i++)
 		gmt_session_count_loss(GMT_LOSS_STARTING);
 	for (unsigned i = 0; is_on && i < count; i++) {
-		if (gmt_commit_wants_stack(events[i].kind, events[i].address, events[i].object)) {
+		if (gmt_event_wants_stack(events[i].kind, events[i].address, events[i].object)) {
 			if (!is_captured)
-				stacks = gmt_commit_capture(thread);
+				stacks = gmt_event_capture(thread);
 			is_captured = true;
 			events[i].stack = stacks.stack;
 			events[i].frames = stacks.frames;
@@ -189,5 +189,5 @@ void gmt_commit_end(struct gmt_ring_event *events, unsigned count)
 		gmt_session_push(&events[i]);
 	}
 	errno = thread->kept_errno;
-	gmt_commit_leave(thread);
+	gmt_event_leave(thread);
 }

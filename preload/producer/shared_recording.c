@@ -51,7 +51,7 @@ static struct area_size wanted_size(void)
 
 	if (bytes < DEPOT_FIRST_BYTES)
 		bytes = DEPOT_FIRST_BYTES;
-	return (struct area_size){ bytes & ~(uint64_t)(PAGE_BYTES - 1), GMT_AREA_RINGS };
+	return (struct area_size){ bytes & ~(uint64_t)(PAGE_BYTES - 1), GMT_RECORDING_MEMORY_RINGS };
 }
 
 static uint64_t page_aligned(uint64_t bytes)
@@ -63,7 +63,7 @@ static uint64_t page_aligned(uint64_t bytes)
  * Where the file can have no more space, a part of the mapping is not the file's any more, but memory that
  * nobody sees when the process was killed. Better than no recording.
  */
-static bool detach(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
 {
 	char *start = (char *)area->header + offset;
 	int kept_errno = errno;
@@ -79,7 +79,7 @@ static bool detach(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 }
 
 /* In a thread that does not have the file: the kernel makes the pages that a write would make, and says where that fails. */
-static bool allocate_elsewhere(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+static bool allocate_elsewhere(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
 {
 	char *start = (char *)area->header + offset;
 
@@ -97,7 +97,7 @@ static bool allocate_elsewhere(struct gmt_area *area, uint64_t offset, uint64_t 
 }
 
 /* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
-static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
+static bool allocate(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
 {
 	int failure = 0;
 
@@ -118,12 +118,12 @@ static bool allocate(struct gmt_area *area, uint64_t offset, uint64_t bytes)
 
 static uint64_t ring_stride(void)
 {
-	return page_aligned(gmt_ring_size_bytes(GMT_AREA_RING_EVENTS));
+	return page_aligned(gmt_ring_size_bytes(GMT_RECORDING_MEMORY_RING_EVENTS));
 }
 
 static uint64_t depot_offset(void)
 {
-	return page_aligned(sizeof(struct gmt_leftover_header)) + PREAMBLE_BYTES + JOURNAL_BYTES;
+	return page_aligned(sizeof(struct gmt_shared_recording_header)) + PREAMBLE_BYTES + JOURNAL_BYTES;
 }
 
 static uint64_t area_bytes(const struct area_size *size)
@@ -132,9 +132,9 @@ static uint64_t area_bytes(const struct area_size *size)
 }
 
 /* All of the header but the owner, and its magic, which says that it is whole. */
-static void lay_out(struct gmt_leftover_header *header, const struct area_size *size)
+static void lay_out(struct gmt_shared_recording_header *header, const struct area_size *size)
 {
-	header->version = GMT_LEFTOVER_VERSION;
+	header->version = GMT_SHARED_RECORDING_VERSION;
 	header->slots = size->slots;
 	header->size_bytes = area_bytes(size);
 	header->preamble_offset = page_aligned(sizeof(*header));
@@ -148,7 +148,7 @@ static void lay_out(struct gmt_leftover_header *header, const struct area_size *
 }
 
 /* Maps the file of area->fd, or anonymous memory where that is -1. */
-static bool map(struct gmt_area *area, const struct area_size *size)
+static bool map(struct gmt_recording_memory *area, const struct area_size *size)
 {
 	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
 
@@ -174,7 +174,7 @@ static bool map(struct gmt_area *area, const struct area_size *size)
 	return true;
 }
 
-static bool map_any_size(struct gmt_area *area)
+static bool map_any_size(struct gmt_recording_memory *area)
 {
 	struct area_size wanted = wanted_size();
 
@@ -182,16 +182,16 @@ static bool map_any_size(struct gmt_area *area)
 }
 
 /* Whose it is, and then that it is whole. */
-static void sign(struct gmt_area *area, const struct gmt_leftover_owner *owner)
+static void sign(struct gmt_recording_memory *area, const struct gmt_shared_recording_owner *owner)
 {
 	area->header->owner = *owner;
 	atomic_thread_fence(memory_order_release);
-	memcpy(area->header->magic, GMT_LEFTOVER_MAGIC, sizeof(area->header->magic));
+	memcpy(area->header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(area->header->magic));
 }
 
 /* The name is one that nobody had before: another container may have a process of the same number. */
-static bool open_in(struct gmt_area *area, const char *folder, const char *prefix,
-	const struct gmt_leftover_owner *owner)
+static bool open_in(struct gmt_recording_memory *area, const char *folder, const char *prefix,
+	const struct gmt_shared_recording_owner *owner)
 {
 	snprintf(area->path, sizeof(area->path), "%s/%s%" PRIu32 ".%" PRIx64 ".area", folder, prefix, owner->pid,
 		owner->start_time_ns);
@@ -215,7 +215,7 @@ static bool open_in(struct gmt_area *area, const char *folder, const char *prefi
 	return false;
 }
 
-bool gmt_area_open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t why_bytes)
+bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why, uint32_t why_bytes)
 {
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = ret_area->folder = -1;
@@ -225,7 +225,7 @@ bool gmt_area_open_in_memory(struct gmt_area *ret_area, char *ret_why, uint32_t 
 	return false;
 }
 
-bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *owner, const char *fallback_folder,
+bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const struct gmt_shared_recording_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes)
 {
 	static char whole_path[PATH_MAX]; /* one caller; stacks may be small */
@@ -238,36 +238,36 @@ bool gmt_area_open(struct gmt_area *ret_area, const struct gmt_leftover_owner *o
 		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
 		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
 			"snapshot is lost by SIGKILL");
-		return gmt_area_open_in_memory(ret_area, ret_why, why_bytes);
+		return gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
-		gmt_leftovers_bound(folder);
+		gmt_shared_recordings_bound(folder);
 		if (open_in(ret_area, folder, "", owner))
 			return true;
 	}
 	/* By its whole path: the host may change its folder until the end. */
 	if (realpath(fallback_folder, whole_path)) {
-		gmt_leftovers_bound(whole_path);
+		gmt_shared_recordings_bound(whole_path);
 		if (open_in(ret_area, whole_path, ".gpumemtrace-", owner))
 			return true;
 	}
 
 	const char *why = strerror(errno);
-	if (!gmt_area_open_in_memory(ret_area, ret_why, why_bytes))
+	if (!gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes))
 		return false;
 	gmt_fault(NULL, "the recorder's memory is in no file, for neither /dev/shm nor the snapshot's folder takes one (%s): "
 		"what is not yet in the snapshot is lost by SIGKILL", why);
 	return true;
 }
 
-void *gmt_area_journal(const struct gmt_area *area)
+void *gmt_recording_memory_journal(const struct gmt_recording_memory *area)
 {
 	return (char *)area->header + area->header->journal_offset;
 }
 
-void gmt_area_add_to_preamble(struct gmt_area *area, const void *blocks, size_t bytes)
+void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks, size_t bytes)
 {
-	struct gmt_leftover_preamble *preamble = (void *)((char *)area->header + area->header->preamble_offset);
+	struct gmt_shared_recording_preamble *preamble = (void *)((char *)area->header + area->header->preamble_offset);
 	uint64_t used = atomic_load_explicit(&preamble->used_bytes, memory_order_relaxed);
 
 	if (bytes > area->header->preamble_bytes - sizeof(*preamble) - used)
@@ -276,12 +276,12 @@ void gmt_area_add_to_preamble(struct gmt_area *area, const void *blocks, size_t 
 	atomic_store_explicit(&preamble->used_bytes, used + bytes, memory_order_release);
 }
 
-void *gmt_area_depot(const struct gmt_area *area)
+void *gmt_recording_memory_depot(const struct gmt_recording_memory *area)
 {
 	return (char *)area->header + area->header->depot_offset;
 }
 
-bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes)
+bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *area, uint64_t bytes)
 {
 	uint64_t ready = atomic_load_explicit(&area->depot_ready_bytes, memory_order_relaxed);
 
@@ -298,21 +298,21 @@ bool gmt_area_grow_depot(struct gmt_area *area, uint64_t bytes)
 	return true;
 }
 
-struct gmt_ring *gmt_area_ring(const struct gmt_area *area, uint32_t index)
+struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *area, uint32_t index)
 {
 	return (struct gmt_ring *)((char *)area->header + area->header->rings_offset +
 		area->header->ring_stride * index);
 }
 
-bool gmt_area_has_ring(const struct gmt_area *area, uint32_t index)
+bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *area, uint32_t index)
 {
 	/* Pairs with the release below. */
 	return atomic_load_explicit(&area->ring_ready[index / 64], memory_order_acquire) >> (index % 64) & 1;
 }
 
-static bool give_space(struct gmt_area *area, uint32_t index)
+static bool give_space(struct gmt_recording_memory *area, uint32_t index)
 {
-	if (gmt_area_has_ring(area, index))
+	if (gmt_recording_memory_has_ring(area, index))
 		return true;
 	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
 	if (!allocate(area, offset, area->header->ring_stride) && !detach(area, offset, area->header->ring_stride))
@@ -321,9 +321,9 @@ static bool give_space(struct gmt_area *area, uint32_t index)
 	return true;
 }
 
-bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index)
+bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t *ret_index)
 {
-	struct gmt_leftover_header *header = area->header;
+	struct gmt_shared_recording_header *header = area->header;
 
 	for (uint32_t index = 0; index < header->slots; index++) {
 		uint32_t expected = GMT_SLOT_FREE;
@@ -342,29 +342,29 @@ bool gmt_area_claim_ring(struct gmt_area *area, uint32_t *ret_index)
 	return false;
 }
 
-void gmt_area_leave_ring(struct gmt_area *area, uint32_t index)
+void gmt_recording_memory_leave_ring(struct gmt_recording_memory *area, uint32_t index)
 {
 	/* Pairs with the writer's acquire: all that the thread pushed comes before. */
 	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
 }
 
 /* The first ones stay as they are: threads that come and go would pay for pages each time. */
-static void take_space_back(struct gmt_area *area, uint32_t index)
+static void take_space_back(struct gmt_recording_memory *area, uint32_t index)
 {
 	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
 
-	if (index < GMT_AREA_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
+	if (index < GMT_RECORDING_MEMORY_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
 		return;
 	/* Before the pages go: who claims the slot next is to ask for them anew. */
 	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)), memory_order_relaxed);
 	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
 }
 
-void gmt_area_free_ring(struct gmt_area *area, uint32_t index)
+void gmt_recording_memory_free_ring(struct gmt_recording_memory *area, uint32_t index)
 {
-	gmt_ring_fini(gmt_area_ring(area, index));
+	gmt_ring_fini(gmt_recording_memory_ring(area, index));
 	take_space_back(area, index);
-	/* Pairs with the acquire in gmt_area_claim_ring. */
+	/* Pairs with the acquire in gmt_recording_memory_claim_ring. */
 	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
 }
 
@@ -376,7 +376,7 @@ static bool has_ended(const struct gmt_ring *ring, bool otherwise)
 	return errno == ESRCH || otherwise;
 }
 
-bool gmt_area_has_left_ring(const struct gmt_area *area)
+bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *area)
 {
 	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
 
@@ -386,26 +386,26 @@ bool gmt_area_has_left_ring(const struct gmt_area *area)
 	return false;
 }
 
-bool gmt_area_may_free_ring(const struct gmt_area *area, uint32_t index)
+bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *area, uint32_t index)
 {
 	return atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_LEFT &&
-		has_ended(gmt_area_ring(area, index), true);
+		has_ended(gmt_recording_memory_ring(area, index), true);
 }
 
-void gmt_area_leave_dead(struct gmt_area *area)
+void gmt_recording_memory_leave_dead(struct gmt_recording_memory *area)
 {
 	uint32_t used = atomic_load_explicit(&area->header->slots_used, memory_order_acquire);
 
 	for (uint32_t index = 0; index < used; index++) {
-		const struct gmt_ring *ring = gmt_area_ring(area, index);
+		const struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 
 		if (atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire) == GMT_SLOT_OWNED &&
-			gmt_area_has_ring(area, index) && gmt_ring_is_made(ring) && has_ended(ring, false))
-			gmt_area_leave_ring(area, index);
+			gmt_recording_memory_has_ring(area, index) && gmt_ring_is_made(ring) && has_ended(ring, false))
+			gmt_recording_memory_leave_ring(area, index);
 	}
 }
 
-bool gmt_area_leave_name(struct gmt_area *area)
+bool gmt_recording_memory_leave_name(struct gmt_recording_memory *area)
 {
 	bool has_name = area->fd >= 0 && area->path[0];
 
@@ -415,16 +415,16 @@ bool gmt_area_leave_name(struct gmt_area *area)
 	return has_name;
 }
 
-void gmt_area_unlink(struct gmt_area *area)
+void gmt_recording_memory_unlink(struct gmt_recording_memory *area)
 {
 	if (area->fd < 0)
 		return;
-	gmt_area_leave_name(area);
+	gmt_recording_memory_leave_name(area);
 	gmt_folder_let_go(&area->folder);
 	gmt_descriptor_close(&area->fd, &area->file);
 }
 
-void gmt_area_abandon(struct gmt_area *area, bool is_in_use)
+void gmt_recording_memory_abandon(struct gmt_recording_memory *area, bool is_in_use)
 {
 	/* Memory that is all 0 is an empty ring, and a depot that has nothing: whoever goes on there finds no more. */
 	if (area->header && is_in_use)

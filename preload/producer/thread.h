@@ -19,14 +19,14 @@ struct gmt_capture_memory;
 enum { GMT_THREAD_WAITING = 4 };
 
 /* Bits. */
-enum gmt_busy {
-	GMT_BUSY_RECORDING = 1, /* the recorder runs in this thread */
-	GMT_BUSY_FORKED = 2,    /* a signal handler forked while it did: this is the child, and the event is the parent's */
+enum gmt_in_recorder {
+	GMT_IN_RECORDER_RECORDING = 1, /* the recorder runs in this thread */
+	GMT_IN_RECORDER_FORKED = 2,    /* a signal handler forked while it did: this is the child, and the event is the parent's */
 };
 
-enum gmt_shut {
-	GMT_SHUT_BEGIN = 1,  /* a call begins: the driver was not called yet */
-	GMT_SHUT_CHANGE = 2, /* the events that wait are being changed */
+enum gmt_closed {
+	GMT_CLOSED_BEGIN = 1,  /* a call begins: the driver was not called yet */
+	GMT_CLOSED_CHANGE = 2, /* the events that wait are being changed */
 };
 
 struct gmt_thread_state {
@@ -38,8 +38,8 @@ struct gmt_thread_state {
 	uint8_t waiting_count;
 	bool has_seen_event;   /* an event inside the outermost says what it did */
 	bool is_oom;           /* among those that wait is a refusal for lack of memory */
-	uint8_t busy;         /* enum gmt_busy: 0 when a signal handler may enter the recorder; never 0 where is_ours */
-	uint8_t shut;         /* enum gmt_shut: likewise */
+	uint8_t busy;         /* enum gmt_in_recorder: 0 when a signal handler may enter the recorder; never 0 where is_ours */
+	uint8_t shut;         /* enum gmt_closed: likewise */
 	uint32_t calls;       /* noted down since one was timed (producer/overhead.h); 0: this one is */
 	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
 	uintptr_t outer_cfa;   /* the stack pointer of the caller of the outermost call: a call that returned has none (outer_call.h) */

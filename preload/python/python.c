@@ -134,7 +134,7 @@ static enum gmt_python_state look(gmt_python_find *find)
 		return refuse("no memory");
 	if (python.layout.code.stamp == GMT_PYTHON_NONE && gmt_python_watches_code)
 		gmt_python_deaths_watch(find);
-	gmt_python_gates_init();
+	gmt_python_guard_init();
 
 	enum gmt_python_state state = prove(python.layout.must_be_proven ? GMT_PYTHON_PENDING : GMT_PYTHON_ON);
 
@@ -433,13 +433,13 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 		return 0;
 	}
 	/* Either gmt_python_end sees us inside, or we see that it was called. */
-	gmt_python_gate_enter(&trace->gate);
+	gmt_python_guard_enter(&trace->gate);
 	if (__builtin_expect(!has_begun_to_end_elsewhere(thread) && !python.is_finalizing(), 1)) {
 		id = capture_thread(thread, depot, depth, trace, ret_lost);
 		if (__builtin_expect(gmt_python_selftest_every, 0))
 			selftest(thread, depot, depth, trace, id);
 	}
-	gmt_python_gate_leave(&trace->gate);
+	gmt_python_guard_leave(&trace->gate);
 	return id;
 }
 
@@ -448,7 +448,7 @@ void gmt_python_end(void)
 	if (state_now() == GMT_PYTHON_ABSENT || !python.this_thread)
 		return;
 	atomic_store(&ender, python.this_thread());
-	gmt_python_gates_wait(END_WAIT_NS);
+	gmt_python_guard_wait(END_WAIT_NS);
 }
 
 void gmt_python_reset(void)
@@ -457,7 +457,7 @@ void gmt_python_reset(void)
 		gmt_python_cache_clear(python.cache);
 	atomic_fetch_add(&python.epoch, 1);
 	/* Who was inside or held it is not there any more. */
-	gmt_python_gates_reset();
+	gmt_python_guard_reset();
 	atomic_store(&ender, NULL);
 	atomic_flag_clear(&python.proving);
 }

@@ -11,7 +11,7 @@ enum { TYPE_NAME = 24, TYPE_FREE = 48 };
 
 bool gmt_python_watches_code = true;
 
-GMT_TOGETHER _Atomic uint64_t gmt_python_death_count;
+GMT_HOT_DATA _Atomic uint64_t gmt_python_death_count;
 
 static void (*their_free)(void *code);
 

@@ -14,21 +14,21 @@
 /* Should the kernel refuse what it has promised: far longer than any processor holds a store back. */
 enum { NAP_NS = 20000000 };
 
-GMT_TOGETHER _Atomic bool gmt_python_gates_are_light;
+GMT_HOT_DATA _Atomic bool gmt_python_guard_are_light;
 
-static struct gmt_python_gate *_Atomic first;
+static struct gmt_python_guard *_Atomic first;
 
-void gmt_python_gates_init(void)
+void gmt_python_guard_init(void)
 {
 	int kept_errno = errno;
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0);
 	const long needed = MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED;
 
-	atomic_store(&gmt_python_gates_are_light, commands > 0 && (commands & needed) == needed);
+	atomic_store(&gmt_python_guard_are_light, commands > 0 && (commands & needed) == needed);
 	errno = kept_errno;
 }
 
-void gmt_python_gate_list(struct gmt_python_gate *gate)
+void gmt_python_guard_list(struct gmt_python_guard *gate)
 {
 	gate->next = atomic_load(&first);
 	while (!atomic_compare_exchange_weak(&first, &gate->next, gate))
@@ -46,29 +46,29 @@ static void pass_barriers(void)
 
 	atomic_thread_fence(memory_order_seq_cst);
 	/* Told to the kernel only now: in a process of several threads that takes milliseconds. */
-	if (atomic_load(&gmt_python_gates_are_light) &&
+	if (atomic_load(&gmt_python_guard_are_light) &&
 		(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ||
 			syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0)))
 		syscall(SYS_nanosleep, &nap, NULL);
 	errno = kept_errno;
 }
 
-bool gmt_python_gates_wait(uint64_t timeout_ns)
+bool gmt_python_guard_wait(uint64_t timeout_ns)
 {
 	struct gmt_patience patience = gmt_patience_begin(timeout_ns);
 
 	pass_barriers();
 	/* One that is seen empty stays so: who comes to it later turns round. */
-	for (struct gmt_python_gate *gate = atomic_load(&first); gate; gate = gate->next)
+	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next)
 		while (atomic_load_explicit(&gate->inside, memory_order_acquire))
 			if (!gmt_patience_rest(&patience))
 				return false;
 	return true;
 }
 
-void gmt_python_gates_reset(void)
+void gmt_python_guard_reset(void)
 {
-	for (struct gmt_python_gate *gate = atomic_load(&first); gate; gate = gate->next) {
+	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next) {
 		atomic_store(&gate->inside, 0);
 		/* Its thread may not have come to that: listed twice, the list would have no end. */
 		atomic_store(&gate->is_listed, true);

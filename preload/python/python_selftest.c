@@ -96,5 +96,5 @@ void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const c
 
 bool gmt_python_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_tell(&selftest, "Python stacks were compared with the interpreter's frames", ret_text, bytes);
+	return gmt_selftest_report(&selftest, "Python stacks were compared with the interpreter's frames", ret_text, bytes);
 }

@@ -41,7 +41,7 @@ struct gmt_python_trace_stack {
 
 /* One thread uses it at a time; all zero is empty. Its memory stays for as long as the process lives (python/python_guard.h). */
 struct gmt_python_trace {
-	struct gmt_python_gate gate;
+	struct gmt_python_guard gate;
 	uint32_t epoch; /* ids of another one mean nothing any more */
 	uint32_t last;  /* of `stacks`; the other is where a new one is made */
 	uint32_t taken; /* since one was compared (python/python_selftest.h) */

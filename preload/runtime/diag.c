@@ -224,7 +224,7 @@ void gmt_diag_warn_text(const char *text)
 		gmt_recorder_stack_run(say_text, (void *)(uintptr_t)text);
 }
 
-void gmt_diag_tell(const char *format, ...)
+void gmt_diag_report(const char *format, ...)
 {
 	int kept_errno = errno;
 	va_list arguments;

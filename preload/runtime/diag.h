@@ -30,7 +30,7 @@ bool gmt_diag_warn_kind(const char *kind, const char *format, ...) __attribute__
 void gmt_diag_warn_text(const char *text);
 
 /* Likewise, where verbosity is 2 or more: what the recorder does. */
-void gmt_diag_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gmt_diag_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Text as it is, whatever the verbosity (help). */
 void gmt_diag_print(const char *text);

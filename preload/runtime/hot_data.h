@@ -7,6 +7,6 @@
  * between two events the program has used the caches for itself, and each line that is looked at costs more than all the
  * instructions. Not for what some thread writes at each event, which would take the line from all others.
  */
-#define GMT_TOGETHER __attribute__((section("gmt_together")))
+#define GMT_HOT_DATA __attribute__((section("gmt_hot_data")))
 
 #endif

@@ -14,7 +14,7 @@ enum mark { CLEARED, CHANGING, OURS };
 static _Atomic uint32_t never_cleared = OURS;
 
 /* The first of those that lie together, so that all begin with a line of the cache. */
-GMT_TOGETHER _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark = &never_cleared;
+GMT_HOT_DATA _Alignas(64) _Atomic uint32_t *_Atomic gmt_process_mark = &never_cleared;
 
 static atomic_flag watching = ATOMIC_FLAG_INIT;
 static pid_t owner;

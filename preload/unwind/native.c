@@ -75,7 +75,7 @@ static bool open_libunwind(void)
 		return false;
 
 	/* unw_backtrace is the only door to the fast path; unw_step costs eighty times as much. */
-	*(void **)&backtrace_fast = gmt_real_dlsym(handle, "unw_backtrace");
+	*(void **)&backtrace_fast = gmt_original_dlsym(handle, "unw_backtrace");
 	return backtrace_fast != NULL;
 }
 
@@ -85,8 +85,8 @@ static bool open_libgcc(void)
 
 	if (!handle)
 		return false;
-	*(void **)&backtrace_slow = gmt_real_dlsym(handle, "_Unwind_Backtrace");
-	*(void **)&address_of_frame = gmt_real_dlsym(handle, "_Unwind_GetIP");
+	*(void **)&backtrace_slow = gmt_original_dlsym(handle, "_Unwind_Backtrace");
+	*(void **)&address_of_frame = gmt_original_dlsym(handle, "_Unwind_GetIP");
 	return backtrace_slow && address_of_frame;
 }
 
@@ -319,7 +319,7 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	walk->module_generation = generation;
 	walk->id = !count ? 0 : count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
 		: intern_walk(walk, depot, count, generation, ret_lost);
-	gmt_recall_name(walk);
+	gmt_stack_cache_name(walk);
 	return walk->id;
 }
 
@@ -417,5 +417,5 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 
 bool gmt_native_selftest(char *ret_text, uint32_t bytes)
 {
-	return gmt_selftest_tell(&selftest, "native stacks were compared with the unwinder's", ret_text, bytes);
+	return gmt_selftest_report(&selftest, "native stacks were compared with the unwinder's", ret_text, bytes);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unwind/rule_cache.h"
 
-void gmt_trail_clear(struct gmt_trail *trail)
+void gmt_rule_cache_clear(struct gmt_rule_cache *trail)
 {
 	/*
 	 * The starts can stay: they lead to nodes, which say themselves what they are. Memory that is written first is
@@ -13,17 +13,17 @@ void gmt_trail_clear(struct gmt_trail *trail)
 	trail->used = 0;
 }
 
-struct gmt_unwind_rule gmt_trail_add(struct gmt_trail *trail, uint32_t *ret_at, uint64_t ip, uint16_t *ret_start)
+struct gmt_unwind_rule gmt_rule_cache_add(struct gmt_rule_cache *trail, uint32_t *ret_at, uint64_t ip, uint16_t *ret_start)
 {
 	struct gmt_unwind_rule rule = gmt_rules_find(ip);
 	bool is_end = rule.kind == GMT_UNWIND_END, by_fp = rule.kind == GMT_UNWIND_BY_FP;
 
-	if (!is_end && (rule.kind > GMT_UNWIND_BY_FP || rule.cfa_words >> GMT_TRAIL_CFA_BITS ||
-		rule.saved_words >> GMT_TRAIL_SAVED_BITS))
+	if (!is_end && (rule.kind > GMT_UNWIND_BY_FP || rule.cfa_words >> GMT_RULE_CACHE_CFA_BITS ||
+		rule.saved_words >> GMT_RULE_CACHE_SAVED_BITS))
 		return rule;
-	trail->used = trail->used == GMT_TRAIL_NODES - 1 ? 1 : trail->used + 1;
-	trail->nodes[trail->used] = ip | (is_end ? 0 : (uint64_t)rule.cfa_words << GMT_TRAIL_CFA_SHIFT |
-		(uint64_t)rule.saved_words << GMT_TRAIL_SAVED_SHIFT | (uint64_t)by_fp << GMT_TRAIL_BY_FP_SHIFT);
+	trail->used = trail->used == GMT_RULE_CACHE_NODES - 1 ? 1 : trail->used + 1;
+	trail->nodes[trail->used] = ip | (is_end ? 0 : (uint64_t)rule.cfa_words << GMT_RULE_CACHE_CFA_SHIFT |
+		(uint64_t)rule.saved_words << GMT_RULE_CACHE_SAVED_SHIFT | (uint64_t)by_fp << GMT_RULE_CACHE_BY_FP_SHIFT);
 	*ret_at = trail->used;
 	*ret_start = (uint16_t)trail->used;
 	return rule;

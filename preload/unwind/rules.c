@@ -14,7 +14,7 @@
 enum { PAGE = 4096 };
 
 _Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS];
-GMT_TOGETHER __attribute__((aligned(4))) struct gmt_rules gmt_rules = { .generation = 1 };
+GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_rules gmt_rules = { .generation = 1 };
 
 /*
  * What glibc's _dl_find_object tells (2.35 and newer), which takes no lock. Its layout is a part of the ABI; ours, for

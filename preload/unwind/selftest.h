@@ -22,7 +22,7 @@ static inline void gmt_selftest_count(struct gmt_selftest *selftest, bool is_dif
 }
 
 /* For a note in the file; `what` was compared with what. False when nothing was. */
-static inline bool gmt_selftest_tell(const struct gmt_selftest *selftest, const char *what, char *ret_text, uint32_t bytes)
+static inline bool gmt_selftest_report(const struct gmt_selftest *selftest, const char *what, char *ret_text, uint32_t bytes)
 {
 	unsigned long long compared = atomic_load(&selftest->compared);
 

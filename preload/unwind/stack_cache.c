@@ -13,7 +13,7 @@
  */
 struct part {
 	uint32_t id, module_generation; /* of gmt_walk, when this part was on the stack last */
-	uint32_t next[GMT_RECALL_GUESSES]; /* parts that came behind it, the last one first; 0: none */
+	uint32_t next[GMT_STACK_CACHE_GUESSES]; /* parts that came behind it, the last one first; 0: none */
 	uint32_t outer;         /* frames from the joint outwards */
 	uint64_t outer_hash;    /* of the stack from the joint outwards */
 	uint64_t joint_address;
@@ -53,22 +53,22 @@ static inline struct rows rows_of(struct part *part)
 
 #define WORDS_OF(count, fps) (HEAD_WORDS + (count) * 2u + (fps) + ((count) * 6u + (fps) * 4u + WORD - 1) / WORD)
 
-static inline struct part *part_at(struct gmt_recall *recall, uint32_t at)
+static inline struct part *part_at(struct gmt_stack_cache *recall, uint32_t at)
 {
 	return (struct part *)(void *)&recall->words[at];
 }
 
-uint32_t gmt_recall_guess(struct gmt_recall *recall, unsigned rank)
+uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank)
 {
 	return recall->last ? part_at(recall, recall->last)->next[rank] : 0;
 }
 
 /* What came behind the last part is the first guess from now on. */
-static void learn(struct gmt_recall *recall, uint32_t came)
+static void learn(struct gmt_stack_cache *recall, uint32_t came)
 {
 	uint32_t *next = part_at(recall, recall->last)->next, pushed = came;
 
-	for (unsigned rank = 0; recall->last && rank < GMT_RECALL_GUESSES; rank++) {
+	for (unsigned rank = 0; recall->last && rank < GMT_STACK_CACHE_GUESSES; rank++) {
 		uint32_t was = next[rank];
 
 		next[rank] = pushed;
@@ -79,7 +79,7 @@ static void learn(struct gmt_recall *recall, uint32_t came)
 	recall->last = recall->current = came;
 }
 
-void gmt_recall_clear(struct gmt_recall *recall)
+void gmt_stack_cache_clear(struct gmt_stack_cache *recall)
 {
 	/* Memory that was never written stays so. */
 	if (recall->used)
@@ -158,10 +158,10 @@ static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint
 	return true;
 }
 
-bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit)
+bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit)
 {
-	for (unsigned rank = 0; rank < GMT_RECALL_GUESSES; rank++) {
-		uint32_t guess = gmt_recall_guess(&walk->recall, rank);
+	for (unsigned rank = 0; rank < GMT_STACK_CACHE_GUESSES; rank++) {
+		uint32_t guess = gmt_stack_cache_guess(&walk->recall, rank);
 
 		if (!guess)
 			return false;
@@ -207,23 +207,23 @@ static bool is_same_part(const struct part *part, const struct part *other)
 		memcmp(&part->outer, &other->outer, part->words * sizeof(uint64_t) - NAME_BYTES) == 0;
 }
 
-void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
+void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
 	/* As many frame pointers as frames, and the joint's, at most. */
-	enum { MOST_WORDS = WORDS_OF(GMT_RECALL_FRAMES, GMT_RECALL_FRAMES + 1) };
-	struct gmt_recall *recall = &walk->recall;
+	enum { MOST_WORDS = WORDS_OF(GMT_STACK_CACHE_FRAMES, GMT_STACK_CACHE_FRAMES + 1) };
+	struct gmt_stack_cache *recall = &walk->recall;
 
 	/* Where all that is new is our own, what is our own of the rest is not the part's to say. */
-	if (!count || count > GMT_RECALL_FRAMES || walk->first > at) {
+	if (!count || count > GMT_STACK_CACHE_FRAMES || walk->first > at) {
 		recall->last = 0;
 		return;
 	}
-	if (recall->used > GMT_RECALL_WORDS - MOST_WORDS)
-		gmt_recall_clear(recall);
+	if (recall->used > GMT_STACK_CACHE_WORDS - MOST_WORDS)
+		gmt_stack_cache_clear(recall);
 	if (!recall->used)
 		recall->used = 1;
 
-	uint32_t *start = &recall->starts[walk->hashes[walk->begin] >> (64 - GMT_RECALL_START_BITS)];
+	uint32_t *start = &recall->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
 
 	write_part(walk, at, count);
 	if (!*start || !is_same_part(part_at(recall, recall->used), part_at(recall, *start))) {
@@ -235,9 +235,9 @@ void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	learn(recall, *start);
 }
 
-void gmt_recall_name(struct gmt_walk *walk)
+void gmt_stack_cache_name(struct gmt_walk *walk)
 {
-	struct gmt_recall *recall = &walk->recall;
+	struct gmt_stack_cache *recall = &walk->recall;
 
 	if (!recall->current)
 		return;

@@ -21,37 +21,37 @@ struct gmt_walk;
 struct gmt_walk_start;
 
 enum {
-	GMT_RECALL_WORDS = 1 << 16,
-	GMT_RECALL_START_BITS = 11,
-	GMT_RECALL_FRAMES = 512, /* parts of more are not kept */
-	GMT_RECALL_GUESSES = 3,
+	GMT_STACK_CACHE_WORDS = 1 << 16,
+	GMT_STACK_CACHE_START_BITS = 11,
+	GMT_STACK_CACHE_FRAMES = 512, /* parts of more are not kept */
+	GMT_STACK_CACHE_GUESSES = 3,
 };
 
 /* All zero: empty. */
-struct gmt_recall {
+struct gmt_stack_cache {
 	uint32_t used;    /* words; 0 is none, parts begin at 1 */
 	uint32_t last;    /* the part that the stack before had; 0: none */
 	uint32_t current; /* likewise, of the stack that is taken now */
-	uint32_t starts[1 << GMT_RECALL_START_BITS]; /* by a hash of the stack: where a part with it may be */
-	uint64_t words[GMT_RECALL_WORDS];
+	uint32_t starts[1 << GMT_STACK_CACHE_START_BITS]; /* by a hash of the stack: where a part with it may be */
+	uint64_t words[GMT_STACK_CACHE_WORDS];
 };
 
-void gmt_recall_clear(struct gmt_recall *recall);
+void gmt_stack_cache_clear(struct gmt_stack_cache *recall);
 
 /* The part that is guessed first, or as number `rank`, from 0 on; 0: none. */
-uint32_t gmt_recall_guess(struct gmt_recall *recall, unsigned rank);
+uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank);
 
 /*
  * Whether the stack from `start` outwards is a guessed part and then remembered frames, of which those outwards from
  * `from` have been verified. Then it is what the walk has taken, and gmt_walk::is_known is set. False: nothing is
  * changed.
  */
-bool gmt_recall_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit);
+bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit);
 
 /* The walk has put `count` frames before frame `at`: keeps them, or finds them, for the next guess. */
-void gmt_recall_keep(struct gmt_walk *walk, uint32_t at, uint32_t count);
+void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count);
 
 /* What is on the stack has got gmt_walk::id. */
-void gmt_recall_name(struct gmt_walk *walk);
+void gmt_stack_cache_name(struct gmt_walk *walk);
 
 #endif

@@ -83,7 +83,7 @@ static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 }
 
 /* Our own code has tables where there are rules, and frame pointers where there are none. */
-static inline struct gmt_unwind_rule rule_of(struct gmt_trail *trail, uint32_t *trail_at,
+static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint32_t *trail_at,
 	const struct gmt_walk_start *start, const struct point *frame)
 {
 	static const struct gmt_unwind_rule framed = {
@@ -91,7 +91,7 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_trail *trail, uint32_t *
 	};
 
 	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
-		return gmt_trail_find(trail, trail_at, frame->ip);
+		return gmt_rule_cache_find(trail, trail_at, frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
@@ -220,7 +220,7 @@ void gmt_walk_init(struct gmt_walk *walk)
 	walk->places[GMT_WALK_FRAMES] = beyond_all;
 	walk->id = walk->taken = 0;
 	walk->same_for = GMT_WALK_NO_GENERATION;
-	gmt_recall_clear(&walk->recall);
+	gmt_stack_cache_clear(&walk->recall);
 	forget(walk);
 }
 
@@ -306,7 +306,7 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	put_before(walk, at, count, own, fp_words, matters);
 	walk->first = first;
 	walk->fp = start->fp;
-	gmt_recall_keep(walk, at, count);
+	gmt_stack_cache_keep(walk, at, count);
 	return true;
 }
 
@@ -413,7 +413,7 @@ static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_sta
 {
 	walk->is_known = false;
 	walk->recall.current = 0;
-	return (from < GMT_WALK_FRAMES && gmt_recall_take(walk, start, from, limit)) || take_new(walk, start, limit, from);
+	return (from < GMT_WALK_FRAMES && gmt_stack_cache_take(walk, start, from, limit)) || take_new(walk, start, limit, from);
 }
 
 /* Where it is not known yet whether what is remembered can be used, or the thread's stack is. */
@@ -428,8 +428,8 @@ __attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const st
 	if (walk->generation != generation || walk->is_unsure)
 		forget(walk);
 	if (walk->generation != generation) {
-		gmt_trail_clear(&walk->trail);
-		gmt_recall_clear(&walk->recall);
+		gmt_rule_cache_clear(&walk->trail);
+		gmt_stack_cache_clear(&walk->recall);
 	}
 	walk->generation = generation;
 

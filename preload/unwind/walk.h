@@ -42,7 +42,7 @@ struct gmt_walk_frame {
  * behind, and the beginnings of what comes next.
  */
 struct gmt_walk {
-	struct gmt_trail trail;
+	struct gmt_rule_cache trail;
 	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
 	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards */
 	uint64_t addresses[GMT_WALK_FRAMES];
@@ -64,7 +64,7 @@ struct gmt_walk {
 	uint32_t taken;       /* likewise, how many until the next is compared */
 	uint32_t same_for;    /* likewise, module_generation where what gmt_walk_is_same is called id; else GMT_WALK_NO_GENERATION */
 	uint64_t fp, outermost_fp; /* frame pointers of both ends */
-	struct gmt_recall recall;
+	struct gmt_stack_cache recall;
 };
 
 /* How many frames are known that are not our own. */

@@ -64,7 +64,7 @@ static inline struct gmt_driver_place place_of(const struct gmt_call_facts *fact
  */
 static void shut(struct gmt_thread_state *thread)
 {
-	thread->shut = GMT_SHUT_CHANGE;
+	thread->shut = GMT_CLOSED_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -91,10 +91,10 @@ static void set_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum 
 	gmt_call_count(hook);
 }
 
-bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind)
+bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind)
 {
 	/* What a handler interrupted when it forked has returned. What still waits is the parent's. */
-	if (thread->busy == GMT_BUSY_FORKED && !thread->shut) {
+	if (thread->busy == GMT_IN_RECORDER_FORKED && !thread->shut) {
 		drop_waiting(thread);
 		thread->busy = 0;
 		return false;
@@ -114,12 +114,12 @@ enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uint
 	case GMT_OUTER_CALL_GONE:
 		gmt_outer_call_forget(thread);
 		/* As the caller had it. */
-		thread->shut = GMT_SHUT_BEGIN;
+		thread->shut = GMT_CLOSED_BEGIN;
 		return GMT_CALL_COUNTS;
 	case GMT_OUTER_CALL_INTERRUPTED:
 		set_apart(thread, hook, kind);
 		open_again(thread);
-		return GMT_CALL_APART;
+		return GMT_CALL_REENTRANT;
 	case GMT_OUTER_CALL_AROUND:
 		break;
 	}
@@ -145,8 +145,8 @@ __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 
 	if (thread->waiting_count > 1)
 		sort_waiting(thread);
-	if (thread->waiting_count && gmt_commit_begin())
-		gmt_commit_end(thread->waiting, thread->waiting_count);
+	if (thread->waiting_count && gmt_event_begin())
+		gmt_event_end(thread->waiting, thread->waiting_count);
 	thread->waiting_count = 0;
 	thread->is_oom = false;
 	return is_oom;
@@ -156,30 +156,30 @@ __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 static inline void flush_one(struct gmt_thread_state *thread)
 {
 	struct gmt_ring_event *event = &thread->waiting[0], *place;
-	struct gmt_commit_stacks stacks = { 0 };
+	struct gmt_event_stacks stacks = { 0 };
 
 	thread->waiting_count = 0;
-	if (!gmt_commit_enter(thread))
+	if (!gmt_event_enter(thread))
 		return;
-	if (!gmt_commit_is_on()) {
-		gmt_commit_end_first(event);
+	if (!gmt_event_is_on()) {
+		gmt_event_end_first(event);
 		return;
 	}
-	if (gmt_commit_wants_stack(event->kind, event->address, event->object))
-		stacks = gmt_commit_capture(thread);
-	place = gmt_commit_place(thread);
+	if (gmt_event_wants_stack(event->kind, event->address, event->object))
+		stacks = gmt_event_capture(thread);
+	place = gmt_event_place(thread);
 	if (__builtin_expect(place != NULL, 1)) {
 		*place = *event;
 		/* Not before: what was stored in parts and is loaded as a whole right behind that waits. */
 		place->stack = stacks.stack;
 		place->frames = stacks.frames;
-		gmt_commit_publish(thread);
+		gmt_event_publish(thread);
 	} else {
 		event->stack = stacks.stack;
 		event->frames = stacks.frames;
-		gmt_commit_push(event);
+		gmt_event_push(event);
 	}
-	gmt_commit_leave(thread);
+	gmt_event_leave(thread);
 }
 
 /* One call that does very much: what waits gets the stack of here. */
@@ -308,7 +308,7 @@ bool gmt_call_after_fork(void)
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	uint64_t depth = thread->depth + thread->parent_depth; /* of a child that forks in the same call, too */
 
-	if (!(thread->busy & GMT_BUSY_RECORDING) && !thread->shut) {
+	if (!(thread->busy & GMT_IN_RECORDER_RECORDING) && !thread->shut) {
 		uint8_t kind = thread->parent_depth ? thread->parent_kind : thread->outer_kind;
 
 		memset(thread, 0, sizeof(*thread));
@@ -317,8 +317,8 @@ bool gmt_call_after_fork(void)
 		return false;
 	}
 	/* A call that begins is this process's own: the driver is called later. All else is of a call that the parent made. */
-	if (thread->busy || thread->shut != GMT_SHUT_BEGIN)
-		thread->busy |= GMT_BUSY_FORKED;
+	if (thread->busy || thread->shut != GMT_CLOSED_BEGIN)
+		thread->busy |= GMT_IN_RECORDER_FORKED;
 	else
 		drop_waiting(thread);
 	thread->tid = 0;

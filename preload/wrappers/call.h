@@ -46,7 +46,7 @@ enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 enum gmt_call_standing {
 	GMT_CALL_INSIDE, /* of one of its role, which counts */
 	GMT_CALL_COUNTS,
-	GMT_CALL_APART,  /* made by a signal handler that interrupted the recorder, or by the recorder itself: nothing is touched */
+	GMT_CALL_REENTRANT,  /* made by a signal handler that interrupted the recorder, or by the recorder itself: nothing is touched */
 };
 
 /*
@@ -76,12 +76,12 @@ struct gmt_call_facts {
  * if it may be an event. False if nothing is interrupted: the recorder was left by a jump or a fork, and is in order again.
  * `cfa` and `caller` are the wrapper's (outer_call.h).
  */
-bool gmt_call_is_apart(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind);
+bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind);
 
 /*
  * Where a call begins inside others, and is one that the driver does not make for itself, as it seems. Returns how it stands:
- * GMT_CALL_INSIDE as it seemed; GMT_CALL_COUNTS if the outer calls were left by a jump, and the thread is in none; GMT_CALL_APART
- * if a signal handler makes it, which is counted as for gmt_call_is_apart.
+ * GMT_CALL_INSIDE as it seemed; GMT_CALL_COUNTS if the outer calls were left by a jump, and the thread is in none; GMT_CALL_REENTRANT
+ * if a signal handler makes it, which is counted as for gmt_call_is_reentrant.
  */
 enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook,
 	enum gmt_kind kind);
@@ -97,11 +97,11 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	const uintptr_t cfa = (uintptr_t)__builtin_dwarf_cfa();
 
 	if (__builtin_expect(thread->busy | thread->shut, 0) &&
-		gmt_call_is_apart(thread, cfa, __builtin_return_address(0), hook, kind)) {
-		call.standing = GMT_CALL_APART;
+		gmt_call_is_reentrant(thread, cfa, __builtin_return_address(0), hook, kind)) {
+		call.standing = GMT_CALL_REENTRANT;
 		return call;
 	}
-	thread->shut = GMT_SHUT_BEGIN;
+	thread->shut = GMT_CLOSED_BEGIN;
 	atomic_signal_fence(memory_order_seq_cst);
 
 	uint64_t around = thread->depth, of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
@@ -111,8 +111,8 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
 		enum gmt_call_standing found = gmt_call_look_again(thread, cfa, __builtin_return_address(0), hook, kind);
 
-		if (found == GMT_CALL_APART) {
-			call.standing = GMT_CALL_APART;
+		if (found == GMT_CALL_REENTRANT) {
+			call.standing = GMT_CALL_REENTRANT;
 			return call;
 		}
 		if (found == GMT_CALL_COUNTS)
@@ -183,12 +183,12 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (__builtin_expect(call->standing == GMT_CALL_APART, 0)) {
+	if (__builtin_expect(call->standing == GMT_CALL_REENTRANT, 0)) {
 		/* A jump or a fork meanwhile has set it to 0. */
 		thread->apart -= thread->apart != 0;
 		return;
 	}
-	thread->shut = GMT_SHUT_CHANGE;
+	thread->shut = GMT_CLOSED_CHANGE;
 	atomic_signal_fence(memory_order_seq_cst);
 
 	const uint64_t own = GMT_CALL_DEPTH_OF(call->role);

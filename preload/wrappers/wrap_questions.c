@@ -42,10 +42,10 @@ static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total
 	if (!gmt_session_is_on())
 		return;
 	place = gmt_driver_place(0);
-	if (place.device < 0 || !is_new(place.device, free_bytes, total_bytes) || !gmt_commit_begin())
+	if (place.device < 0 || !is_new(place.device, free_bytes, total_bytes) || !gmt_event_begin())
 		return;
 	answer.device = place.device;
-	gmt_commit_end(&answer, 1);
+	gmt_event_end(&answer, 1);
 }
 
 BEGIN_WRAPPER(CUDA, cuMemGetInfo_v2, (size_t *free_bytes, size_t *total_bytes))

@@ -31,8 +31,8 @@
 #define ROLE_CUDART GMT_CALL_RUNTIME
 
 /* Which of the two ways to the real function is the shorter one. */
-#define REAL_CUDA gmt_real
-#define REAL_CUDART gmt_real_for
+#define REAL_CUDA gmt_original
+#define REAL_CUDART gmt_original_for
 
 /* A pointer or number as what events hold. */
 #define N(value) ((uint64_t)(uintptr_t)(value))

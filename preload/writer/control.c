@@ -106,7 +106,7 @@ static void fill_in(const struct gmt_recording *recording)
 		page->path[0] = 0;
 	size_t length = strlen(page->path);
 	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "", recording->path);
-	atomic_store(&page->state, gmt_commit_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
+	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
 	atomic_store(&page->told_ns, gmt_clock_monotonic_ns());
 	/* The magic makes it whole. */
 	atomic_thread_fence(memory_order_release);
@@ -145,7 +145,7 @@ static void tell(const struct gmt_stream *stream)
 {
 	struct gmt_control *page = control.page;
 	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED :
-		gmt_commit_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING;
+		gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING;
 
 	atomic_store_explicit(&page->state, state, memory_order_relaxed);
 	atomic_store_explicit(&page->threads, stream->threads, memory_order_relaxed);
@@ -170,7 +170,7 @@ static void finish_turn(bool has_failed, const char *answer)
 
 static void set_paused(bool wanted)
 {
-	gmt_commit_pause(wanted);
+	gmt_event_pause(wanted);
 	finish_turn(false, wanted ? "paused" : "resumed");
 }
 

@@ -34,7 +34,7 @@ struct row {
 	uint32_t build_id;
 };
 
-GMT_TOGETHER __attribute__((aligned(4))) struct gmt_modules_use gmt_modules_used = { .generation = 1, .is_used_since_scan = true };
+GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_modules_use gmt_modules_used = { .generation = 1, .is_used_since_scan = true };
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
 	GMT_VEC(struct row) rows;

@@ -25,13 +25,13 @@ static void folder_of(const char *path, char *ret_folder, size_t bytes)
 }
 
 /* Whose the memory is, for who finds it when the process was killed. */
-static const struct gmt_leftover_owner *own_name(const struct gmt_recording *recording, const char *folder)
+static const struct gmt_shared_recording_owner *own_name(const struct gmt_recording *recording, const char *folder)
 {
-	static struct gmt_leftover_owner owner; /* one caller; stacks may be small */
+	static struct gmt_shared_recording_owner owner; /* one caller; stacks may be small */
 	static char whole[PATH_MAX];
 	const char *slash = strrchr(recording->path, '/');
 
-	gmt_leftover_owner_init(&owner);
+	gmt_shared_recording_owner_init(&owner);
 	snprintf(owner.host, sizeof(owner.host), "%s", recording->identity.host);
 	owner.file_device = recording->file.device;
 	owner.file_inode = recording->file.number;
@@ -45,30 +45,30 @@ static const struct gmt_leftover_owner *own_name(const struct gmt_recording *rec
 	return &owner;
 }
 
-static bool open_depot(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+static bool open_depot(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
 {
 	recording->area = area;
-	recording->depot = gmt_depot_open(gmt_area_depot(area), area->header->depot_bytes,
+	recording->depot = gmt_depot_open(gmt_recording_memory_depot(area), area->header->depot_bytes,
 		atomic_load(&area->depot_ready_bytes));
 	if (!recording->depot)
 		snprintf(ret_why, why_bytes, "no memory for the recorder");
 	return recording->depot;
 }
 
-static bool open_area(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+static bool open_area(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
 {
 	static char folder[4352]; /* one caller; stacks may be small */
 
 	folder_of(recording->path, folder, sizeof(folder));
-	if (!gmt_area_open(area, own_name(recording, folder), folder, ret_why, why_bytes))
+	if (!gmt_recording_memory_open(area, own_name(recording, folder), folder, ret_why, why_bytes))
 		return false;
 	if (open_depot(recording, area, ret_why, why_bytes))
 		return true;
-	gmt_area_unlink(area);
+	gmt_recording_memory_unlink(area);
 	return false;
 }
 
-static bool open_all(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+static bool open_all(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
 {
 	if (!gmt_descriptor_has_own_table() && !gmt_descriptor_may_share_table()) {
 		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves the recorder no descriptor");
@@ -87,7 +87,7 @@ static bool open_all(struct gmt_recording *recording, struct gmt_area *area, cha
 	return false;
 }
 
-bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
 {
 	if (open_all(recording, area, ret_why, why_bytes))
 		return true;
@@ -95,7 +95,7 @@ bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char
 	return false;
 }
 
-bool gmt_open_memory(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes)
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes)
 {
-	return gmt_area_open_in_memory(area, ret_why, why_bytes) && open_depot(recording, area, ret_why, why_bytes);
+	return gmt_recording_memory_open_in_memory(area, ret_why, why_bytes) && open_depot(recording, area, ret_why, why_bytes);
 }

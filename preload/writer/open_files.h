@@ -14,12 +14,12 @@
  * known. `area` is the caller's. Returns false with a reason in ret_why; there is no file then. For the writer, whose descriptors
  * they are.
  */
-bool gmt_open_files(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes);
+bool gmt_open_files(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes);
 
 /*
  * Maps the area, with the depot, in memory without a file. Fills in `recording`. `area` is the caller's. Returns false with a reason in
  * ret_why. Any thread; opens no descriptor.
  */
-bool gmt_open_memory(struct gmt_recording *recording, struct gmt_area *area, char *ret_why, uint32_t why_bytes);
+bool gmt_open_memory(struct gmt_recording *recording, struct gmt_recording_memory *area, char *ret_why, uint32_t why_bytes);
 
 #endif

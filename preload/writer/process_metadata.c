@@ -40,12 +40,12 @@ static void write_option(void *context, const char *key, const char *value)
 {
 	struct gmt_option row = { slice(key), slice(value) };
 
-	const struct gmt_facts *facts = context;
+	const struct gmt_process_metadata *facts = context;
 
 	facts->write(facts->context, GMT_RECORD_OPTION, &row, 1);
 }
 
-static void write_process(const struct gmt_facts *facts)
+static void write_process(const struct gmt_process_metadata *facts)
 {
 	static char command[64 << 10], executable[4096], directory[4096];
 	const struct gmt_recording *recording = facts->recording;
@@ -78,7 +78,7 @@ static void write_process(const struct gmt_facts *facts)
 	facts->write(facts->context, GMT_RECORD_PROCESS, &row, 1);
 }
 
-static void write_devices(const struct gmt_facts *facts)
+static void write_devices(const struct gmt_process_metadata *facts)
 {
 	for (uint32_t i = 0; i < facts->recording->device_count; i++) {
 		const struct gmt_driver_device_info *info = &facts->recording->devices[i];
@@ -93,7 +93,7 @@ static void write_devices(const struct gmt_facts *facts)
 	}
 }
 
-static void write_modules(struct gmt_facts *facts)
+static void write_modules(struct gmt_process_metadata *facts)
 {
 	static struct gmt_module_info info;
 
@@ -114,7 +114,7 @@ static void write_modules(struct gmt_facts *facts)
 }
 
 /* Each line that is there by now and has not been written. */
-static void write_notes_of(const struct gmt_facts *facts, const struct gmt_recording_notes *notes, bool *is_written)
+static void write_notes_of(const struct gmt_process_metadata *facts, const struct gmt_recording_notes *notes, bool *is_written)
 {
 	for (uint32_t i = 0; i < GMT_RECORDING_NOTES; i++) {
 		/* Pairs with the release in session.c. */
@@ -128,13 +128,13 @@ static void write_notes_of(const struct gmt_facts *facts, const struct gmt_recor
 	}
 }
 
-static void write_notes(struct gmt_facts *facts)
+static void write_notes(struct gmt_process_metadata *facts)
 {
 	write_notes_of(facts, &facts->recording->notes, facts->note_written);
 	write_notes_of(facts, &facts->recording->faults, facts->fault_written);
 }
 
-static void write_clock(const struct gmt_facts *facts)
+static void write_clock(const struct gmt_process_metadata *facts)
 {
 	struct gmt_clock_moment now = gmt_clock_now();
 	struct gmt_clock row = { now.stamp, now.monotonic_ns, now.realtime_ns };
@@ -142,14 +142,14 @@ static void write_clock(const struct gmt_facts *facts)
 	facts->write(facts->context, GMT_RECORD_CLOCK, &row, 1);
 }
 
-void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count)
+void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread, const char *reason, uint64_t count)
 {
 	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
 
 	facts->write(facts->context, GMT_RECORD_DROP, &row, 1);
 }
 
-static void write_losses(struct gmt_facts *facts, bool all)
+static void write_losses(struct gmt_process_metadata *facts, bool all)
 {
 	static const char *const reasons[] = {
 #define GMT_LOSS(name, reason) reason,
@@ -172,7 +172,7 @@ static void write_losses(struct gmt_facts *facts, bool all)
 			continue;
 		facts->losses_written[loss] = count;
 		if (reasons[loss]) {
-			gmt_facts_drop(facts, 0, reasons[loss], count);
+			gmt_process_metadata_drop(facts, 0, reasons[loss], count);
 			continue;
 		}
 		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, notes[loss]);
@@ -190,7 +190,7 @@ static struct gmt_api api_of(uint16_t hook)
 	};
 }
 
-void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
+void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook)
 {
 	/* What the program says itself comes by no hook. */
 	if (hook == GMT_HOOK_NONE || facts->api_written[hook])
@@ -202,7 +202,7 @@ void gmt_facts_api(struct gmt_facts *facts, uint16_t hook)
 	facts->write(facts->context, GMT_RECORD_API, &row, 1);
 }
 
-void gmt_facts_all_apis(const struct gmt_facts *facts)
+void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts)
 {
 	static struct gmt_api rows[GMT_HOOK_COUNT];
 	uint32_t count = 0;
@@ -213,7 +213,7 @@ void gmt_facts_all_apis(const struct gmt_facts *facts)
 }
 
 /* Of functions whose count has changed; `all`: of those too that nobody called. */
-static void write_calls(struct gmt_facts *facts, bool all)
+static void write_calls(struct gmt_process_metadata *facts, bool all)
 {
 	static struct gmt_api apis[GMT_HOOK_COUNT];
 	static struct gmt_calls calls[GMT_HOOK_COUNT];
@@ -236,14 +236,14 @@ static void write_calls(struct gmt_facts *facts, bool all)
 		facts->write(facts->context, GMT_RECORD_CALLS, calls, call_count);
 }
 
-static void write_overhead(const struct gmt_facts *facts)
+static void write_overhead(const struct gmt_process_metadata *facts)
 {
 	struct gmt_overhead row = gmt_overhead_now();
 
 	facts->write(facts->context, GMT_RECORD_OVERHEAD, &row, 1);
 }
 
-static void write_unhooked(struct gmt_facts *facts)
+static void write_unhooked(struct gmt_process_metadata *facts)
 {
 	static const char *const roads[] = {
 		[GMT_ROAD_DLSYM] = "dlsym", [GMT_ROAD_PROC_ADDRESS] = "cuGetProcAddress",
@@ -265,7 +265,7 @@ static void see_use(const struct gmt_sample *rows, uint32_t count)
 			gmt_snapshots_see_use((int16_t)rows[i].device, rows[i].total_bytes - rows[i].free_bytes);
 }
 
-void gmt_facts_samples(const struct gmt_facts *facts)
+void gmt_process_metadata_samples(const struct gmt_process_metadata *facts)
 {
 	static struct gmt_sample samples[16];
 	static struct gmt_pool pools[64];
@@ -279,7 +279,7 @@ void gmt_facts_samples(const struct gmt_facts *facts)
 	}
 }
 
-void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring)
+void gmt_process_metadata_thread(const struct gmt_process_metadata *facts, const struct gmt_ring *ring)
 {
 	struct gmt_thread row = {
 		.id = ring->thread,
@@ -290,7 +290,7 @@ void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring
 	facts->write(facts->context, GMT_RECORD_THREAD, &row, 1);
 }
 
-void gmt_facts_begin(struct gmt_facts *facts)
+void gmt_process_metadata_begin(struct gmt_process_metadata *facts)
 {
 	struct gmt_clock start = { gmt_clock_start.stamp, gmt_clock_start.monotonic_ns, gmt_clock_start.realtime_ns };
 
@@ -300,19 +300,19 @@ void gmt_facts_begin(struct gmt_facts *facts)
 	facts->write(facts->context, GMT_RECORD_CLOCK, &start, 1);
 }
 
-void gmt_facts_update(struct gmt_facts *facts)
+void gmt_process_metadata_update(struct gmt_process_metadata *facts)
 {
 	write_modules(facts);
 	write_notes(facts);
 	write_losses(facts, false);
-	gmt_facts_samples(facts);
+	gmt_process_metadata_samples(facts);
 	write_calls(facts, false);
 	write_unhooked(facts);
 	write_overhead(facts);
 	write_clock(facts);
 }
 
-void gmt_facts_end(struct gmt_facts *facts)
+void gmt_process_metadata_end(struct gmt_process_metadata *facts)
 {
 	write_losses(facts, true);
 	write_calls(facts, true);

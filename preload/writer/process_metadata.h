@@ -15,7 +15,7 @@
 #include "producer/ring.h"
 #include "format/format.h"
 
-struct gmt_facts {
+struct gmt_process_metadata {
 	struct gmt_recording *recording;
 	/* Puts rows into the file. */
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
@@ -30,27 +30,27 @@ struct gmt_facts {
 };
 
 /* What is known at the start; the file's first records. */
-void gmt_facts_begin(struct gmt_facts *facts);
+void gmt_process_metadata_begin(struct gmt_process_metadata *facts);
 
 /* What is new since the last time, and the time itself. Before each sync point. */
-void gmt_facts_update(struct gmt_facts *facts);
+void gmt_process_metadata_update(struct gmt_process_metadata *facts);
 
 /* What is known only at the end: which functions were never called. */
-void gmt_facts_end(struct gmt_facts *facts);
+void gmt_process_metadata_end(struct gmt_process_metadata *facts);
 
-/* What the sampler was told since the last time; gmt_facts_update does that too. */
-void gmt_facts_samples(const struct gmt_facts *facts);
+/* What the sampler was told since the last time; gmt_process_metadata_update does that too. */
+void gmt_process_metadata_samples(const struct gmt_process_metadata *facts);
 
 /* The name of a function, when it is met for the first time. */
-void gmt_facts_api(struct gmt_facts *facts, uint16_t hook);
+void gmt_process_metadata_api(struct gmt_process_metadata *facts, uint16_t hook);
 
 /* The names of all functions, met or not. */
-void gmt_facts_all_apis(const struct gmt_facts *facts);
+void gmt_process_metadata_all_apis(const struct gmt_process_metadata *facts);
 
 /* The thread that has this ring. */
-void gmt_facts_thread(const struct gmt_facts *facts, const struct gmt_ring *ring);
+void gmt_process_metadata_thread(const struct gmt_process_metadata *facts, const struct gmt_ring *ring);
 
 /* Events that were lost: `count` in all, by the thread of that id (0: none). */
-void gmt_facts_drop(const struct gmt_facts *facts, uint32_t thread, const char *reason, uint64_t count);
+void gmt_process_metadata_drop(const struct gmt_process_metadata *facts, uint32_t thread, const char *reason, uint64_t count);
 
 #endif

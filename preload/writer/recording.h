@@ -28,7 +28,7 @@ struct gmt_recording_notes {
 
 /* Made by the session, which outlives the writer. */
 struct gmt_recording {
-	struct gmt_area *area;
+	struct gmt_recording_memory *area;
 	struct gmt_depot *depot;
 	bool has_writer;
 	int fd; /* the writer's */

@@ -36,27 +36,27 @@ static bool is_name(const char *name)
 /* Fills in what there is to know of a file; false when it is to stay as it is. */
 static bool look_at(int folder, const char *name, struct leftover *ret_leftover)
 {
-	static struct gmt_leftover_owner owner;
+	static struct gmt_shared_recording_owner owner;
 	struct stat about;
-	char magic[sizeof(GMT_LEFTOVER_MAGIC) - 1] = "";
+	char magic[sizeof(GMT_SHARED_RECORDING_MAGIC) - 1] = "";
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	bool is_ours = fd >= 0 && !fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
 		time(NULL) - about.st_mtime >= YOUNG_S;
 
 	if (is_ours) {
 		bool is_whole = pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-			!memcmp(magic, GMT_LEFTOVER_MAGIC, sizeof(magic)) &&
-			pread(fd, &owner, sizeof(owner), offsetof(struct gmt_leftover_header, owner)) == sizeof(owner);
+			!memcmp(magic, GMT_SHARED_RECORDING_MAGIC, sizeof(magic)) &&
+			pread(fd, &owner, sizeof(owner), offsetof(struct gmt_shared_recording_header, owner)) == sizeof(owner);
 
 		if (!is_whole)
 			memset(&owner, 0, sizeof(owner));
 		owner.path[sizeof(owner.path) - 1] = 0;
-		is_ours = !gmt_leftover_is_used(fd, &owner);
+		is_ours = !gmt_shared_recording_is_used(fd, &owner);
 		*ret_leftover = (struct leftover){
 			.time_s = about.st_mtime,
 			.bytes = (uint64_t)about.st_blocks * 512,
 			.is_whole = is_whole,
-			.is_useless = !is_whole || !gmt_leftover_has_file(&owner),
+			.is_useless = !is_whole || !gmt_shared_recording_has_file(&owner),
 		};
 		snprintf(ret_leftover->name, sizeof(ret_leftover->name), "%s", name);
 	}
@@ -96,7 +96,7 @@ static bool add(void *user, int folder, const char *name)
 	return found->count < SEEN;
 }
 
-void gmt_leftovers_bound(const char *folder)
+void gmt_shared_recordings_bound(const char *folder)
 {
 	struct found found = { 0 };
 	int entries = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -107,7 +107,7 @@ void gmt_leftovers_bound(const char *folder)
 	while (found.count) {
 		size_t worst = worst_of(found.count);
 
-		if (leftovers[worst].is_whole && found.count <= GMT_LEFTOVERS_MAX && found.bytes <= GMT_LEFTOVERS_MAX_BYTES)
+		if (leftovers[worst].is_whole && found.count <= GMT_SHARED_RECORDING_MAX && found.bytes <= GMT_SHARED_RECORDING_MAX_BYTES)
 			break;
 		unlinkat(entries, leftovers[worst].name, 0);
 		found.bytes -= leftovers[worst].bytes;

@@ -4,16 +4,16 @@
 
 /*
  * What killed recorders left behind is kept until it is recovered, but not without end: at most
- * GMT_LEFTOVERS_MAX of a folder, and GMT_LEFTOVERS_MAX_BYTES of its space together.
+ * GMT_SHARED_RECORDING_MAX of a folder, and GMT_SHARED_RECORDING_MAX_BYTES of its space together.
  */
 
-enum { GMT_LEFTOVERS_MAX = 64, GMT_LEFTOVERS_MAX_BYTES = 256 << 20 };
+enum { GMT_SHARED_RECORDING_MAX = 64, GMT_SHARED_RECORDING_MAX_BYTES = 256 << 20 };
 
 /*
  * Removes what is of no use in `folder`, because it lacks its beginning, and what is too much: first those
  * whose recording is gone, then the oldest. Never what is in use, what is younger than a minute, or what is not this
  * user's. Once, when a recording begins; one thread.
  */
-void gmt_leftovers_bound(const char *folder);
+void gmt_shared_recordings_bound(const char *folder);
 
 #endif

@@ -27,7 +27,7 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 		return false;
 	}
 	snprintf(link, sizeof(link), GMT_DESCRIPTOR_PATH, fd);
-	ssize_t length = readlink(link, ret_path, GMT_BESIDE_PATH_BYTES - 1);
+	ssize_t length = readlink(link, ret_path, GMT_REPLACEMENT_PATH_BYTES - 1);
 	if (length <= 0) {
 		snprintf(ret_why, why_bytes, "/proc does not tell its path");
 		return false;
@@ -55,10 +55,10 @@ static bool is_locked(int fd, const char *path)
 	return gmt_file_identity_of(fd, &file) && gmt_file_identity_is_at(AT_FDCWD, path, &file);
 }
 
-bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
+bool gmt_replacement_open(struct gmt_replacement *ret_beside, int of_fd, const struct gmt_file_identity *of, char *ret_why,
 	uint32_t why_bytes)
 {
-	static char path[GMT_BESIDE_PATH_BYTES]; /* one caller; stacks may be small */
+	static char path[GMT_REPLACEMENT_PATH_BYTES]; /* one caller; stacks may be small */
 	int fd = -1;
 
 	memset(ret_beside, 0, sizeof(*ret_beside));
@@ -89,10 +89,10 @@ bool gmt_beside_open(struct gmt_beside *ret_beside, int of_fd, const struct gmt_
 	return true;
 }
 
-bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const struct gmt_file_identity *of,
+bool gmt_replacement_take_place(const struct gmt_replacement *beside, int of_fd, const struct gmt_file_identity *of,
 	char *ret_why, uint32_t why_bytes)
 {
-	static char path[GMT_BESIDE_PATH_BYTES];
+	static char path[GMT_REPLACEMENT_PATH_BYTES];
 	struct stat before, after;
 	bool has_mode;
 
@@ -117,16 +117,16 @@ bool gmt_beside_take_place(const struct gmt_beside *beside, int of_fd, const str
 	return true;
 }
 
-void gmt_beside_remove(struct gmt_beside *beside)
+void gmt_replacement_remove(struct gmt_replacement *beside)
 {
 	if (!beside->is_open)
 		return;
 	if (gmt_file_identity_is_at(AT_FDCWD, beside->path, &beside->file))
 		unlink(beside->path);
-	gmt_beside_forget(beside);
+	gmt_replacement_forget(beside);
 }
 
-void gmt_beside_forget(struct gmt_beside *beside)
+void gmt_replacement_forget(struct gmt_replacement *beside)
 {
 	if (beside->is_open)
 		gmt_descriptor_close(&beside->fd, &beside->file);
@@ -167,9 +167,9 @@ static bool look_for_orphan(void *unused, int folder, const char *name)
 	return true;
 }
 
-void gmt_beside_remove_orphans(int of_fd, const struct gmt_file_identity *of)
+void gmt_replacement_remove_orphans(int of_fd, const struct gmt_file_identity *of)
 {
-	static char path[GMT_BESIDE_PATH_BYTES];
+	static char path[GMT_REPLACEMENT_PATH_BYTES];
 	char why[64];
 
 	if (!find(of_fd, of, path, why, sizeof(why)))

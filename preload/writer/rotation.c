@@ -34,9 +34,9 @@ static bool has_max_size(const struct gmt_rotate *rotate)
 	return rotate->max_size_bytes != UINT64_MAX;
 }
 
-static struct gmt_rotate_cut now_of(const struct gmt_rotate *rotate, uint64_t stamp)
+static struct gmt_rotation_cut now_of(const struct gmt_rotate *rotate, uint64_t stamp)
 {
-	return (struct gmt_rotate_cut){
+	return (struct gmt_rotation_cut){
 		.bytes = gmt_sink_written_bytes(rotate->stream->sink),
 		.events = rotate->stream->events,
 		.steps = gmt_stream_steps(rotate->stream),
@@ -46,8 +46,8 @@ static struct gmt_rotate_cut now_of(const struct gmt_rotate *rotate, uint64_t st
 }
 
 /* From `from` to `to`, in the window's unit. */
-static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *from,
-	const struct gmt_rotate_cut *to)
+static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *from,
+	const struct gmt_rotation_cut *to)
 {
 	switch (rotate->window.unit) {
 	case GMT_WINDOW_SECONDS:
@@ -59,15 +59,15 @@ static uint64_t distance(const struct gmt_rotate *rotate, const struct gmt_rotat
 	}
 }
 
-static const struct gmt_rotate_cut *last_cut(const struct gmt_rotate *rotate)
+static const struct gmt_rotation_cut *last_cut(const struct gmt_rotate *rotate)
 {
 	return rotate->cut_count ? &rotate->cuts[rotate->cut_count - 1] : &rotate->start;
 }
 
 /* A cut costs a few bytes; what lies between two is kept or folded together. */
-static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+static bool is_cut_due(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
-	const struct gmt_rotate_cut *last = last_cut(rotate);
+	const struct gmt_rotation_cut *last = last_cut(rotate);
 
 	if (rotate->cut_count == GMT_ROTATE_CUTS)
 		return false;
@@ -89,15 +89,15 @@ static bool is_room_wanted(const struct gmt_rotate *rotate)
 	return rotate->stream->is_full && rotate->stream->room_may_come && rotate->rewrite.phase == GMT_REWRITE_NONE;
 }
 
-bool gmt_rotate_wants_sync(const struct gmt_rotate *rotate)
+bool gmt_rotation_wants_sync(const struct gmt_rotate *rotate)
 {
-	struct gmt_rotate_cut now = now_of(rotate, 0);
+	struct gmt_rotation_cut now = now_of(rotate, 0);
 
 	return is_cut_due(rotate, &now) || is_room_wanted(rotate);
 }
 
 /* The newest cut behind which lies all that is to be kept; cut_count: none. */
-static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	uint64_t keep = rotate->mode == GMT_MODE_AGGREGATE ? 0 : rotate->window.count;
 
@@ -111,7 +111,7 @@ static uint32_t cut_for_window(const struct gmt_rotate *rotate, const struct gmt
 /* Enough behind the last fold's cut that a fold is worth its work, which follows what the head holds. */
 static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
 {
-	const struct gmt_rotate_cut *place = &rotate->cuts[cut];
+	const struct gmt_rotation_cut *place = &rotate->cuts[cut];
 	uint64_t least = rotate->mode == GMT_MODE_AGGREGATE ? AGGREGATE_EVENTS : FOLD_EVENTS;
 
 	if (place->events - rotate->start.events < least || place->bytes - rotate->start.bytes < rotate->start.bytes)
@@ -123,13 +123,13 @@ static bool is_fold_worth_it(const struct gmt_rotate *rotate, uint32_t cut)
  * The file may take half of max_size; what is kept of it then, a tenth. So the new file has room beside the old
  * one, whose end goes on growing (set_limits). Where a fold's result is large, the limit may come before that.
  */
-static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+static bool is_too_large(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	return has_max_size(rotate) && (now->bytes > rotate->max_size_bytes / 2 || rotate->stream->is_full);
 }
 
 /* The oldest cut behind which little enough lies, or the newest one where room is scarce; cut_count: none. */
-static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+static uint32_t cut_for_size(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t i = 0;
 
@@ -171,7 +171,7 @@ static void tell_shorter(struct gmt_rotate *rotate)
 /* So long before the cut, or where one part of max_size before it begins. */
 static uint64_t stamp_before(const struct gmt_rotate *rotate, uint32_t cut, double slack_ns, unsigned parts)
 {
-	const struct gmt_rotate_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
+	const struct gmt_rotation_cut *at = &rotate->cuts[cut], *before = cut ? at - 1 : &rotate->start;
 	double ticks = (double)(at->stamp - gmt_clock_start.stamp);
 	double time_ns = (double)(at->time_ns - gmt_clock_start.monotonic_ns);
 	double bytes_per_ns = (double)(at->bytes - before->bytes) / (double)(at->time_ns - before->time_ns + 1);
@@ -212,7 +212,7 @@ static void give_up(struct gmt_rotate *rotate)
 		if (rotate->head_bytes < rotate->rewrite.head_bytes)
 			rotate->head_bytes = rotate->rewrite.head_bytes;
 		if (is_new) {
-			gmt_diag_tell("%s: %s; a fold that keeps less is tried at once", rotate->recording->path, rotate->rewrite.why);
+			gmt_diag_report("%s: %s; a fold that keeps less is tried at once", rotate->recording->path, rotate->rewrite.why);
 			return;
 		}
 	}
@@ -236,8 +236,8 @@ static const char *why_of(const struct gmt_rotate *rotate)
 static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, uint64_t sure)
 {
 	if (!rotate->folds && !rotate->told_failure)
-		gmt_beside_remove_orphans(rotate->recording->fd, &rotate->recording->file);
-	if (!gmt_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, sure, why_of(rotate),
+		gmt_replacement_remove_orphans(rotate->recording->fd, &rotate->recording->file);
+	if (!gmt_rotation_rewrite_begin(&rotate->rewrite, rotate->recording, rotate->cuts[cut].bytes, stamp, sure, why_of(rotate),
 		!rotate->is_flush_slow)) {
 		give_up(rotate);
 		return;
@@ -246,7 +246,7 @@ static void begin_fold(struct gmt_rotate *rotate, uint32_t cut, uint64_t stamp, 
 }
 
 /* Behind a cut: which of them is to be the file's new beginning, if any. */
-static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	uint32_t cut = cut_for_window(rotate, now);
 
@@ -271,7 +271,7 @@ static void begin_fold_if_due(struct gmt_rotate *rotate, const struct gmt_rotate
  * A file that is full, and has no cut behind which little enough lies, is cut where it is, if that is worth a fold: the end of a
  * member has room always. So it is when full rings, found all at once by a writer that had not run, filled it in one round.
  */
-static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotate_cut *now)
+static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rotation_cut *now)
 {
 	if (!rotate->stream->is_full)
 		return is_cut_due(rotate, now);
@@ -279,9 +279,9 @@ static bool is_cut_wanted(const struct gmt_rotate *rotate, const struct gmt_rota
 		rotate->max_size_bytes / (rotate->cut_count ? KEPT_PARTS : LEAST_PARTS);
 }
 
-void gmt_rotate_synced(struct gmt_rotate *rotate, uint64_t stamp)
+void gmt_rotation_synced(struct gmt_rotate *rotate, uint64_t stamp)
 {
-	struct gmt_rotate_cut now = now_of(rotate, stamp);
+	struct gmt_rotation_cut now = now_of(rotate, stamp);
 
 	if (rotate->stream->has_failed)
 		return;
@@ -310,7 +310,7 @@ static void go_on_in_new(struct gmt_rotate *rotate, uint64_t head_bytes)
 	rotate->cut_under_way = 0;
 	rotate->folds++;
 	rotate->stream->synced_file_bytes = gmt_sink_written_bytes(rotate->stream->sink);
-	gmt_diag_tell("%s: folded; %llu events are in totals only, the file has %llu bytes", rotate->recording->path,
+	gmt_diag_report("%s: folded; %llu events are in totals only, the file has %llu bytes", rotate->recording->path,
 		(unsigned long long)rotate->rewrite.folded_events,
 		(unsigned long long)rotate->stream->synced_file_bytes);
 }
@@ -320,10 +320,10 @@ static void take_place(struct gmt_rotate *rotate)
 	uint64_t head_bytes = rotate->rewrite.head_bytes;
 
 	gmt_stream_sync(rotate->stream);
-	/* What the disk did not take, it may have once the new file was gone (gmt_rotate_make_room). */
+	/* What the disk did not take, it may have once the new file was gone (gmt_rotation_make_room). */
 	if (rotate->rewrite.phase == GMT_REWRITE_NONE)
 		return;
-	if (gmt_rewrite_take_place(&rotate->rewrite, rotate->stream))
+	if (gmt_rotation_rewrite_take_place(&rotate->rewrite, rotate->stream))
 		go_on_in_new(rotate, head_bytes);
 	else
 		give_up(rotate);
@@ -346,7 +346,7 @@ static uint64_t room_for_fold(const struct gmt_rotate *rotate)
 static uint64_t set_limits(struct gmt_rotate *rotate)
 {
 	uint64_t max = rotate->max_size_bytes, now = gmt_sink_written_bytes(rotate->stream->sink), head;
-	const struct gmt_rewrite *rewrite = &rotate->rewrite;
+	const struct gmt_rotation_rewrite *rewrite = &rotate->rewrite;
 
 	if (!has_max_size(rotate))
 		return UINT64_MAX;
@@ -356,14 +356,14 @@ static uint64_t set_limits(struct gmt_rotate *rotate)
 		rotate->stream->is_full = false; /* until it turns out to be so again */
 		return 0;
 	}
-	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rewrite_bytes(rewrite) + max / SLACK_PARTS;
+	head = rewrite->head_bytes ? rewrite->head_bytes : gmt_rotation_rewrite_bytes(rewrite) + max / SLACK_PARTS;
 	if (!rewrite->head_bytes && head < rotate->head_bytes + max / CUTS_OF_FILE)
 		head = rotate->head_bytes + max / CUTS_OF_FILE;
 	rotate->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
 	return max > now ? max - now : 0;
 }
 
-void gmt_rotate_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
+void gmt_rotation_init(struct gmt_rotate *rotate, struct gmt_recording *recording, struct gmt_stream *stream)
 {
 	memset(rotate, 0, sizeof(*rotate));
 	rotate->recording = recording;
@@ -378,12 +378,12 @@ void gmt_rotate_init(struct gmt_rotate *rotate, struct gmt_recording *recording,
 static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
 {
 	uint64_t new_bytes = set_limits(rotate);
-	enum gmt_rewrite_state state = gmt_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
+	enum gmt_rotation_rewrite_state state = gmt_rotation_rewrite_work(&rotate->rewrite, gmt_sink_written_bytes(rotate->stream->sink),
 		new_bytes, budget_ns);
 
 	if (rotate->rewrite.flush_ns > FLUSH_NS && !rotate->is_flush_slow) {
 		rotate->is_flush_slow = true;
-		gmt_diag_tell("%s: the disk took %llu ms for a folded file; it is not waited for any more", rotate->recording->path,
+		gmt_diag_report("%s: the disk took %llu ms for a folded file; it is not waited for any more", rotate->recording->path,
 			(unsigned long long)(rotate->rewrite.flush_ns / 1000000));
 	}
 	if (state == GMT_REWRITE_FAILED)
@@ -394,18 +394,18 @@ static bool work(struct gmt_rotate *rotate, uint64_t budget_ns)
 	return rotate->rewrite.phase != GMT_REWRITE_NONE;
 }
 
-bool gmt_rotate_work(struct gmt_rotate *rotate)
+bool gmt_rotation_work(struct gmt_rotate *rotate)
 {
 	return rotate->rewrite.phase != GMT_REWRITE_NONE && work(rotate, SLICE_NS);
 }
 
-bool gmt_rotate_make_room(struct gmt_rotate *rotate)
+bool gmt_rotation_make_room(struct gmt_rotate *rotate)
 {
 	bool makes_room = rotate->rewrite.phase != GMT_REWRITE_NONE;
 
 	if (makes_room) {
 		snprintf(rotate->rewrite.why, sizeof(rotate->rewrite.why), "the disk has no room for both files");
-		gmt_rewrite_drop(&rotate->rewrite);
+		gmt_rotation_rewrite_drop(&rotate->rewrite);
 		give_up(rotate);
 		set_limits(rotate);
 	}
@@ -418,14 +418,14 @@ static void work_until(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	while (rotate->rewrite.phase != GMT_REWRITE_NONE && (gmt_clock_monotonic_ns() < deadline_ns ||
 		(deadline_ns && rotate->rewrite.is_flushed)))
 		work(rotate, SLICE_NS);
-	gmt_rewrite_drop(&rotate->rewrite);
+	gmt_rotation_rewrite_drop(&rotate->rewrite);
 	rotate->cut_under_way = 0;
 	set_limits(rotate);
 }
 
-bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
+bool gmt_rotation_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
 {
-	struct gmt_rotate_cut now;
+	struct gmt_rotation_cut now;
 
 	if (!rotate->stream->is_full || !rotate->stream->room_may_come || rotate->stream->has_failed) {
 		if (rotate->rewrite.phase != GMT_REWRITE_NONE)
@@ -444,7 +444,7 @@ bool gmt_rotate_settle(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	return true;
 }
 
-void gmt_rotate_finish(struct gmt_rotate *rotate, uint64_t deadline_ns)
+void gmt_rotation_finish(struct gmt_rotate *rotate, uint64_t deadline_ns)
 {
 	if (rotate->mode != GMT_MODE_AGGREGATE || rotate->stream->is_full || rotate->stream->has_failed)
 		return;
@@ -457,7 +457,7 @@ void gmt_rotate_finish(struct gmt_rotate *rotate, uint64_t deadline_ns)
 	work_until(rotate, deadline_ns);
 }
 
-void gmt_rotate_forget(struct gmt_rotate *rotate)
+void gmt_rotation_forget(struct gmt_rotate *rotate)
 {
-	gmt_rewrite_forget(&rotate->rewrite);
+	gmt_rotation_rewrite_forget(&rotate->rewrite);
 }

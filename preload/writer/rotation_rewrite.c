@@ -18,18 +18,18 @@ enum {
 	READY_BYTES = 512 << 10,   /* so much may be left for the last step, in which no ring is emptied */
 };
 
-static bool fail(struct gmt_rewrite *rewrite, const char *why)
+static bool fail(struct gmt_rotation_rewrite *rewrite, const char *why)
 {
 	/* What is there already stays: printing a text into itself leaves nothing of it. */
 	if (why != rewrite->why)
 		snprintf(rewrite->why, sizeof(rewrite->why), "%s", why);
-	gmt_rewrite_drop(rewrite);
+	gmt_rotation_rewrite_drop(rewrite);
 	return false;
 }
 
 static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
 {
-	struct gmt_rewrite *rewrite = user;
+	struct gmt_rotation_rewrite *rewrite = user;
 	struct gmt_error error;
 	enum gmt_status status = gmt_encode_rows(&rewrite->encoder, kind, rows, count, &error);
 
@@ -40,10 +40,10 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 	return !status;
 }
 
-static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, uint64_t sure_stamp, const char *why)
+static bool open_all(struct gmt_rotation_rewrite *rewrite, uint64_t cut_stamp, uint64_t sure_stamp, const char *why)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
-	struct gmt_fold_options options = {
+	struct gmt_compact_options options = {
 		.cut_stamp = cut_stamp, .sure_stamp = sure_stamp,
 		.most_end_events = cut_stamp == UINT64_MAX ? END_EVENTS : 0, .why = why, .write = write_rows, .user = rewrite,
 	};
@@ -54,57 +54,57 @@ static bool open_all(struct gmt_rewrite *rewrite, uint64_t cut_stamp, uint64_t s
 		!gmt_sink_push(rewrite->sink, header, sizeof(header), &error) &&
 		!gmt_source_open_part(rewrite->recording->fd, rewrite->part_bytes, rewrite->recording->path,
 			&rewrite->source, &error) &&
-		!gmt_fold_open(&options, &rewrite->fold, &error)) || fail(rewrite, error.text);
+		!gmt_compact_open(&options, &rewrite->fold, &error)) || fail(rewrite, error.text);
 }
 
-bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
+bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
 	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes)
 {
 	memset(rewrite, 0, sizeof(*rewrite));
 	rewrite->flushes = flushes;
 	rewrite->recording = recording;
 	rewrite->part_bytes = rewrite->copied_bytes = part_bytes;
-	if (!gmt_beside_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
+	if (!gmt_replacement_open(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why)))
 		return false;
 	rewrite->phase = GMT_REWRITE_READ;
 	return open_all(rewrite, cut_stamp, sure_stamp, why);
 }
 
 /* One block of the old file; or the fold's own work, which comes first. */
-static bool read_some(struct gmt_rewrite *rewrite)
+static bool read_some(struct gmt_rotation_rewrite *rewrite)
 {
 	struct gmt_block block;
 	struct gmt_error error;
 	const void *rows;
 
-	if (gmt_fold_work(rewrite->fold, ROWS_AT_A_TIME))
+	if (gmt_compact_work(rewrite->fold, ROWS_AT_A_TIME))
 		return true;
-	if (gmt_fold_failed(rewrite->fold))
+	if (gmt_compact_failed(rewrite->fold))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
 
 	enum gmt_status status = gmt_source_next(rewrite->source, &block, &error);
 	if (status == GMT_END) {
-		gmt_fold_finish(rewrite->fold);
+		gmt_compact_finish(rewrite->fold);
 		rewrite->phase = GMT_REWRITE_FINISH;
 		return true;
 	}
 	if (!status && gmt_record_info(block.kind)) {
 		status = gmt_decode_rows(&rewrite->decoder, &block, &rows, &error);
 		if (!status)
-			gmt_fold_rows(rewrite->fold, block.kind, rows, block.rows);
+			gmt_compact_rows(rewrite->fold, block.kind, rows, block.rows);
 	}
 	return !status || fail(rewrite, error.text);
 }
 
-static bool finish_some(struct gmt_rewrite *rewrite)
+static bool finish_some(struct gmt_rotation_rewrite *rewrite)
 {
 	struct gmt_error error;
 
-	if (gmt_fold_work(rewrite->fold, ROWS_AT_A_TIME))
+	if (gmt_compact_work(rewrite->fold, ROWS_AT_A_TIME))
 		return true;
-	if (gmt_fold_failed(rewrite->fold))
+	if (gmt_compact_failed(rewrite->fold))
 		return fail(rewrite, rewrite->why[0] ? rewrite->why : "out of memory");
-	rewrite->folded_events = gmt_fold_folded_events(rewrite->fold);
+	rewrite->folded_events = gmt_compact_compacted_events(rewrite->fold);
 	/* A member of its own, behind which the old ones can stand as they are. */
 	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
 		return fail(rewrite, error.text);
@@ -113,7 +113,7 @@ static bool finish_some(struct gmt_rewrite *rewrite)
 	return true;
 }
 
-static bool write_all(struct gmt_rewrite *rewrite, const char *bytes, size_t length)
+static bool write_all(struct gmt_rotation_rewrite *rewrite, const char *bytes, size_t length)
 {
 	uint64_t at = rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
 
@@ -124,7 +124,7 @@ static bool write_all(struct gmt_rewrite *rewrite, const char *bytes, size_t len
 }
 
 /* At most COPY_BYTES of what lies in the old file in front of `file_bytes`. */
-static bool copy_some(struct gmt_rewrite *rewrite, uint64_t file_bytes)
+static bool copy_some(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes)
 {
 	static char bytes[COPY_BYTES]; /* one writer */
 	uint64_t left = file_bytes - rewrite->copied_bytes;
@@ -153,7 +153,7 @@ static bool copy_some(struct gmt_rewrite *rewrite, uint64_t file_bytes)
  * That the disk did not take it is told here at the latest, by NFS and where space is allotted late: the old file stays
  * then. Other errors say that this file system, or whoever filters our calls, has no such thing.
  */
-static bool flush(struct gmt_rewrite *rewrite)
+static bool flush(struct gmt_rotation_rewrite *rewrite)
 {
 	uint64_t start_ns = gmt_clock_monotonic_ns();
 	bool is_lost = gmt_file_identity_holds(rewrite->beside.fd, &rewrite->beside.file) && fdatasync(rewrite->beside.fd) &&
@@ -166,17 +166,17 @@ static bool flush(struct gmt_rewrite *rewrite)
 	return true;
 }
 
-enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
+enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
 	uint64_t budget_ns)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + budget_ns;
 	bool goes_on = true;
 
 	do {
-		if (gmt_rewrite_bytes(rewrite) > limit_bytes) {
+		if (gmt_rotation_rewrite_bytes(rewrite) > limit_bytes) {
 			rewrite->found_no_room = true;
 			if (!rewrite->head_bytes)
-				rewrite->head_bytes = gmt_rewrite_bytes(rewrite);
+				rewrite->head_bytes = gmt_rotation_rewrite_bytes(rewrite);
 			fail(rewrite, "there is no room for the new file within max_size");
 			return GMT_REWRITE_FAILED;
 		}
@@ -195,10 +195,10 @@ enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t fi
 }
 
 /* All but the files. */
-static void close_all(struct gmt_rewrite *rewrite)
+static void close_all(struct gmt_rotation_rewrite *rewrite)
 {
 	gmt_source_close(rewrite->source);
-	gmt_fold_close(rewrite->fold);
+	gmt_compact_close(rewrite->fold);
 	gmt_sink_abandon(rewrite->sink);
 	gmt_decoder_fini(&rewrite->decoder);
 	gmt_encoder_fini(&rewrite->encoder);
@@ -208,10 +208,10 @@ static void close_all(struct gmt_rewrite *rewrite)
 	rewrite->phase = GMT_REWRITE_NONE;
 }
 
-bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stream)
+bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struct gmt_stream *stream)
 {
 	struct gmt_recording *recording = rewrite->recording;
-	struct gmt_leftover_owner *owner = &recording->area->header->owner;
+	struct gmt_shared_recording_owner *owner = &recording->area->header->owner;
 	uint64_t file_bytes = gmt_sink_written_bytes(stream->sink);
 	uint64_t new_bytes = rewrite->head_bytes + file_bytes - rewrite->part_bytes;
 
@@ -222,7 +222,7 @@ bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stre
 		return fail(rewrite, strerror(errno));
 	/* Killed in between, the memory must be known to belong to the one as well as to the other. */
 	atomic_store(&owner->is_moving, 1);
-	if (!gmt_beside_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why))) {
+	if (!gmt_replacement_take_place(&rewrite->beside, recording->fd, &recording->file, rewrite->why, sizeof(rewrite->why))) {
 		atomic_store(&owner->is_moving, 0);
 		return fail(rewrite, rewrite->why);
 	}
@@ -240,12 +240,12 @@ bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stre
 	owner->file_inode = recording->file.number;
 	atomic_store(&owner->is_moving, 0);
 	gmt_sink_move(stream->sink, recording->fd, new_bytes);
-	gmt_beside_forget(&rewrite->beside);
+	gmt_replacement_forget(&rewrite->beside);
 	close_all(rewrite);
 	return true;
 }
 
-uint64_t gmt_rewrite_bytes(const struct gmt_rewrite *rewrite)
+uint64_t gmt_rotation_rewrite_bytes(const struct gmt_rotation_rewrite *rewrite)
 {
 	switch (rewrite->phase) {
 	case GMT_REWRITE_NONE:
@@ -257,14 +257,14 @@ uint64_t gmt_rewrite_bytes(const struct gmt_rewrite *rewrite)
 	}
 }
 
-void gmt_rewrite_drop(struct gmt_rewrite *rewrite)
+void gmt_rotation_rewrite_drop(struct gmt_rotation_rewrite *rewrite)
 {
-	gmt_beside_remove(&rewrite->beside);
+	gmt_replacement_remove(&rewrite->beside);
 	close_all(rewrite);
 }
 
-void gmt_rewrite_forget(struct gmt_rewrite *rewrite)
+void gmt_rotation_rewrite_forget(struct gmt_rotation_rewrite *rewrite)
 {
-	gmt_beside_forget(&rewrite->beside);
+	gmt_replacement_forget(&rewrite->beside);
 	rewrite->phase = GMT_REWRITE_NONE;
 }

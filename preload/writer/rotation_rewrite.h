@@ -23,7 +23,7 @@
 #include "format/file/sink.h"
 #include "source/source.h"
 
-enum gmt_rewrite_phase {
+enum gmt_rotation_rewrite_phase {
 	GMT_REWRITE_NONE,
 	GMT_REWRITE_READ,   /* and fold */
 	GMT_REWRITE_FINISH, /* the fold writes what is left */
@@ -31,13 +31,13 @@ enum gmt_rewrite_phase {
 };
 
 /* Zero-initialised: none under way. */
-struct gmt_rewrite {
-	enum gmt_rewrite_phase phase;
+struct gmt_rotation_rewrite {
+	enum gmt_rotation_rewrite_phase phase;
 	struct gmt_recording *recording;
-	struct gmt_beside beside;
+	struct gmt_replacement beside;
 	struct gmt_source *source;
 	struct gmt_decoder decoder;
-	struct gmt_folder *fold;
+	struct gmt_compactor *fold;
 	struct gmt_encoder encoder;
 	struct gmt_sink *sink;  /* of the new head */
 	uint64_t part_bytes;    /* of the old file, which are folded */
@@ -51,35 +51,35 @@ struct gmt_rewrite {
 	char why[256];          /* it failed */
 };
 
-enum gmt_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT_REWRITE_FAILED };
+enum gmt_rotation_rewrite_state { GMT_REWRITE_GOES_ON, GMT_REWRITE_IS_READY, GMT_REWRITE_FAILED };
 
 /*
  * Begins: the first `part_bytes` are folded up to `cut_stamp` (`sure_stamp`: see compaction/compact.h), for the reason `why`, which is
  * written into the file. `flushes`: see rewrite->flushes. Never while one is under way. False with the reason in rewrite->why.
  */
-bool gmt_rewrite_begin(struct gmt_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
+bool gmt_rotation_rewrite_begin(struct gmt_rotation_rewrite *rewrite, struct gmt_recording *recording, uint64_t part_bytes,
 	uint64_t cut_stamp, uint64_t sure_stamp, const char *why, bool flushes);
 
 /*
  * Works for about `budget_ns`. `file_bytes` is how long the old file is now, `limit_bytes` what the new one may
  * be. Ready: little is left to copy. Failed: all is cleared away and the reason is in rewrite->why.
  */
-enum gmt_rewrite_state gmt_rewrite_work(struct gmt_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
+enum gmt_rotation_rewrite_state gmt_rotation_rewrite_work(struct gmt_rotation_rewrite *rewrite, uint64_t file_bytes, uint64_t limit_bytes,
 	uint64_t budget_ns);
 
 /*
  * Right behind a sync point of the stream, when ready: copies the rest, and the stream goes on in the new file.
  * False with the reason in rewrite->why: all is as before.
  */
-bool gmt_rewrite_take_place(struct gmt_rewrite *rewrite, struct gmt_stream *stream);
+bool gmt_rotation_rewrite_take_place(struct gmt_rotation_rewrite *rewrite, struct gmt_stream *stream);
 
 /* Bytes of the new file so far; 0 when there is none. */
-uint64_t gmt_rewrite_bytes(const struct gmt_rewrite *rewrite);
+uint64_t gmt_rotation_rewrite_bytes(const struct gmt_rotation_rewrite *rewrite);
 
 /* Gives up. */
-void gmt_rewrite_drop(struct gmt_rewrite *rewrite);
+void gmt_rotation_rewrite_drop(struct gmt_rotation_rewrite *rewrite);
 
 /* In the child of a fork: the file is the parent's. */
-void gmt_rewrite_forget(struct gmt_rewrite *rewrite);
+void gmt_rotation_rewrite_forget(struct gmt_rotation_rewrite *rewrite);
 
 #endif

@@ -46,12 +46,12 @@ enum {
 	EXEC_WAIT_MS = 2000,        /* what another program waits for the file of this one */
 };
 
-static_assert((int)GMT_LOSS_COUNT <= (int)GMT_LEFTOVER_LOSSES, "each loss has its count in the shared memory too");
+static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES, "each loss has its count in the shared memory too");
 
-GMT_TOGETHER _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
+GMT_HOT_DATA _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 static struct gmt_depot *depot; /* recording.depot */
-GMT_TOGETHER _Atomic uint32_t gmt_session_number = 1;
-static struct gmt_area area = { .fd = -1, .folder = -1 };
+GMT_HOT_DATA _Atomic uint32_t gmt_session_number = 1;
+static struct gmt_recording_memory area = { .fd = -1, .folder = -1 };
 static char why_not[1024]; /* the recording could not begin; the writer's until the session has begun or is over */
 static struct gmt_recording recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
@@ -139,7 +139,7 @@ static bool open_in_writer(void)
 static void tell_beginning(void)
 {
 	if (recording.fd >= 0)
-		gmt_diag_tell("recording to %s", recording.path);
+		gmt_diag_report("recording to %s", recording.path);
 	else
 		gmt_diag_warn("%s; nothing is recorded, the program goes on", why_not);
 }
@@ -165,9 +165,9 @@ static bool begin_in_memory(void)
 		return false;
 	gmt_session_note_fault("writer=lazy: the recorder's memory is in no file; what is not yet in the recording is lost by SIGKILL");
 	/* Until the writer runs, which gives the depot more room, a burst of new stacks takes this. */
-	gmt_area_grow_depot(&area, LATE_DEPOT_BYTES);
+	gmt_recording_memory_grow_depot(&area, LATE_DEPOT_BYTES);
 	gmt_depot_set_ready(recording.depot, atomic_load(&area.depot_ready_bytes));
-	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_commit_wake);
+	gmt_depot_call_at(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS, gmt_event_wake);
 	gmt_writer_put_off();
 	memory_is_open(true);
 	return true;
@@ -190,7 +190,7 @@ static void begin_work(void *ret_beginning)
 	bool is_late;
 
 	/* A recording of this process begins with an event of its own. */
-	if (gmt_this_thread.busy & GMT_BUSY_FORKED ||
+	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED ||
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
 		return;
 	atomic_store(&has_begun, true);
@@ -200,7 +200,7 @@ static void begin_work(void *ret_beginning)
 	gmt_identity_init(&recording.identity);
 	ask_devices();
 	gmt_snapshots_reset();
-	gmt_commit_pause(gmt_config.paused);
+	gmt_event_pause(gmt_config.paused);
 	is_late = gmt_config.is_writer_lazy && gmt_alone_has_one_thread();
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
@@ -447,7 +447,7 @@ void gmt_session_end(void)
 		/* Also where writing failed: the writer is still to be ended. */
 		gmt_writer_stop();
 		if (recording.fd >= 0)
-			gmt_diag_tell("recorded to %s", recording.path);
+			gmt_diag_report("recorded to %s", recording.path);
 	}
 	gmt_diag_print_kept();
 	gmt_diag_end();
@@ -466,7 +466,7 @@ void gmt_session_abandon(void)
 			keep_inherited();
 		else if (recording.depot)
 			gmt_depot_close(recording.depot);
-		gmt_area_abandon(&area, is_interrupted);
+		gmt_recording_memory_abandon(&area, is_interrupted);
 		gmt_writer_forget();
 		gmt_descriptor_close(&recording.fd, &recording.file);
 	}

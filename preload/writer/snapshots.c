@@ -381,7 +381,7 @@ static void finish(void)
 	job.count++;
 	if (job.cause == GMT_SNAPSHOT_READER)
 		gmt_control_answer(job.path, NULL);
-	gmt_diag_tell("snapshot written to %s", job.path);
+	gmt_diag_report("snapshot written to %s", job.path);
 }
 
 bool gmt_snapshots_work(bool all)

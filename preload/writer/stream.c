@@ -113,7 +113,7 @@ static void sync_point(struct gmt_stream *stream)
 	check(stream, gmt_sink_sync(stream->sink, &error), &error);
 	if (stream->has_failed)
 		return;
-	gmt_journal_reset(&stream->journal, row.stamp);
+	gmt_pending_definitions_reset(&stream->journal, row.stamp);
 	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
 	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
 	stream->synced_ns = gmt_clock_monotonic_ns();
@@ -149,11 +149,11 @@ static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 
 static void put_block(struct gmt_stream *stream, const void *bytes, uint32_t length)
 {
-	if (!gmt_journal_has_room(&stream->journal, length))
+	if (!gmt_pending_definitions_has_room(&stream->journal, length))
 		sync_point(stream);
 
-	bool is_safe = gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, bytes, length);
-	gmt_journal_commit(&stream->journal);
+	bool is_safe = gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_BLOCK, bytes, length);
+	gmt_pending_definitions_commit(&stream->journal);
 	push(stream, bytes, length);
 	/* Larger than the journal: none is. If one were, it would be safe from here on. */
 	if (!is_safe)
@@ -232,9 +232,9 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 		return;
 	}
 	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
-		gmt_area_add_to_preamble(stream->recording->area, block, length);
+		gmt_recording_memory_add_to_preamble(stream->recording->area, block, length);
 	if (stream->part == GMT_STREAM_BATCH) {
-		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
+		gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_BLOCK, block, length);
 		stream->staged_bytes += length;
 	} else if (stream->part != GMT_STREAM_NAMES)
 		put_block(stream, block, length);
@@ -250,7 +250,7 @@ static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_dep
 static uint64_t most_bytes(uint32_t count)
 {
 	uint64_t fields = gmt_record_info(GMT_RECORD_EVENT)->field_count; /* it has the most */
-	uint64_t overhead = sizeof(struct gmt_journal_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
+	uint64_t overhead = sizeof(struct gmt_pending_definitions_entry) + GMT_BLOCK_HEADER_BYTES + 8 + fields * GMT_VARINT_MAX_BYTES;
 
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
@@ -288,7 +288,7 @@ static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *even
 {
 	if (event->kind >= GMT_RING_MARK)
 		return;
-	gmt_facts_api(&stream->facts, event->api);
+	gmt_process_metadata_api(&stream->facts, event->api);
 	if (event->layer == GMT_LAYER_TORCH)
 		gmt_snapshots_see_use(event->device, event->reserved_bytes);
 }
@@ -299,20 +299,20 @@ static void look_at(struct gmt_stream *stream, const struct gmt_ring_event *even
  */
 static bool leave_out(struct gmt_stream *stream, const struct gmt_ring_event *batch, uint32_t count)
 {
-	gmt_journal_drop(&stream->journal);
+	gmt_pending_definitions_drop(&stream->journal);
 	stream->staged_bytes = 0;
 	if (stream->room_may_come)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		stream->lost_events += batch[i].kind < GMT_RING_MARK;
-	stream->batch_at = gmt_journal_commit(&stream->journal);
+	stream->batch_at = gmt_pending_definitions_commit(&stream->journal);
 	return true;
 }
 
 bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
 	const struct gmt_ring_event *batch, uint32_t count)
 {
-	struct gmt_journal_position position = {
+	struct gmt_pending_definitions_position position = {
 		.slot = slot, .thread = ring->thread, .consumed = gmt_ring_position_after(ring, count),
 	};
 	bool has_steps = false;
@@ -327,7 +327,7 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	gmt_ring_rows_fill(&stream->rows, &stream->definitions, batch, count, ring->thread);
 	gmt_definitions_flush(&stream->definitions, write_rows, stream);
 	/* Within a batch there is none: a round that empties many rings would fill a small file with what is not compressed yet. */
-	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
+	if (!gmt_pending_definitions_has_room(&stream->journal, most_bytes(count)) || (stream->limit_bytes != UINT64_MAX &&
 		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
 		sync_point(stream);
 		/* What was described is all in the file here; what a writer finds in one round may be many megabytes. */
@@ -344,13 +344,13 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	gmt_ring_rows_write(&stream->rows, write_rows, stream);
 	stream->part = GMT_STREAM_ANY;
 	if (stream->has_failed) {
-		gmt_journal_drop(&stream->journal);
+		gmt_pending_definitions_drop(&stream->journal);
 		return false;
 	}
 	if (stream->is_full)
 		return leave_out(stream, batch, count);
-	gmt_journal_stage(&stream->journal, GMT_JOURNAL_POSITION, &position, sizeof(position));
-	stream->batch_at = gmt_journal_commit(&stream->journal);
+	gmt_pending_definitions_stage(&stream->journal, GMT_PENDING_DEFINITIONS_POSITION, &position, sizeof(position));
+	stream->batch_at = gmt_pending_definitions_commit(&stream->journal);
 	stream->events += stream->rows.event_count;
 	for (uint32_t i = 0; has_steps && i < count; i++)
 		if (is_step(&batch[i]))
@@ -364,7 +364,7 @@ void gmt_stream_events_taken(struct gmt_stream *stream)
 	uint32_t length;
 
 	stream->staged_bytes = 0;
-	while ((block = gmt_journal_next(&stream->journal, &stream->batch_at, &length)) != NULL)
+	while ((block = gmt_pending_definitions_next(&stream->journal, &stream->batch_at, &length)) != NULL)
 		push(stream, block, length);
 }
 
@@ -374,7 +374,7 @@ static void write_pauses(struct gmt_stream *stream)
 	struct gmt_mark row = { .source = GMT_MARK_SOURCE_RECORDER };
 	bool is_paused;
 
-	while (gmt_commit_next_change(&stream->changes_seen, &row.stamp, &is_paused)) {
+	while (gmt_event_next_change(&stream->changes_seen, &row.stamp, &is_paused)) {
 		row.kind = is_paused ? GMT_MARK_KIND_PAUSE : GMT_MARK_KIND_RESUME;
 		if (is_paused != stream->was_paused)
 			write_rows(stream, GMT_RECORD_MARK, &row, 1);
@@ -385,13 +385,13 @@ static void write_pauses(struct gmt_stream *stream)
 void gmt_stream_thread(struct gmt_stream *stream, const struct gmt_ring *ring)
 {
 	stream->threads++;
-	gmt_facts_thread(&stream->facts, ring);
+	gmt_process_metadata_thread(&stream->facts, ring);
 }
 
 void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *reason, uint64_t count, uint64_t before)
 {
 	stream->dropped += count - before;
-	gmt_facts_drop(&stream->facts, thread, reason, count);
+	gmt_process_metadata_drop(&stream->facts, thread, reason, count);
 }
 
 void gmt_stream_sync(struct gmt_stream *stream)
@@ -401,10 +401,10 @@ void gmt_stream_sync(struct gmt_stream *stream)
 		return;
 	if (stream->lost_events > stream->told_lost_events) {
 		stream->told_lost_events = stream->lost_events;
-		gmt_facts_drop(&stream->facts, 0, "the file had reached max_size", stream->lost_events);
+		gmt_process_metadata_drop(&stream->facts, 0, "the file had reached max_size", stream->lost_events);
 	}
 	write_pauses(stream);
-	gmt_facts_update(&stream->facts);
+	gmt_process_metadata_update(&stream->facts);
 	sync_point(stream);
 }
 
@@ -416,7 +416,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 
 	memset(stream, 0, sizeof(*stream));
 	stream->recording = recording;
-	gmt_journal_init(&stream->journal, gmt_area_journal(recording->area), recording->area->header->journal_bytes);
+	gmt_pending_definitions_init(&stream->journal, gmt_recording_memory_journal(recording->area), recording->area->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
 	gmt_member_clear(&stream->member);
@@ -436,9 +436,9 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
 	if (!stream->sink)
 		return false;
 	stream->part = GMT_STREAM_BEGINNING;
-	gmt_facts_begin(&stream->facts);
+	gmt_process_metadata_begin(&stream->facts);
 	stream->part = GMT_STREAM_NAMES;
-	gmt_facts_all_apis(&stream->facts);
+	gmt_process_metadata_all_apis(&stream->facts);
 	stream->part = GMT_STREAM_ANY;
 	gmt_stream_sync(stream);
 	return true;
@@ -454,7 +454,7 @@ bool gmt_stream_close(struct gmt_stream *stream)
 {
 	struct gmt_error error;
 
-	gmt_facts_end(&stream->facts);
+	gmt_process_metadata_end(&stream->facts);
 	stream->told_lost_events = 0;
 	gmt_stream_sync(stream);
 

@@ -35,11 +35,11 @@ struct gmt_stream {
 	struct gmt_sink *sink;
 	struct gmt_encoder encoder;
 	struct gmt_encoder sync_encoder; /* a sync point may be needed while a block waits in the other */
-	struct gmt_journal journal;
+	struct gmt_pending_definitions journal;
 	uint64_t batch_at; /* in the journal: the committed batch that the sink does not have yet */
 	enum gmt_stream_part part;
 	struct gmt_definitions definitions;
-	struct gmt_facts facts;
+	struct gmt_process_metadata facts;
 	uint64_t events;       /* in the file */
 	uint64_t dropped;      /* events that are not, of all threads */
 	uint32_t threads;      /* that made events */

@@ -60,7 +60,7 @@ static struct writer {
 		uint32_t thread;     /* the ring's owner when it was last emptied */
 		bool is_written;     /* the thread has its record */
 		uint64_t dropped[GMT_DROP_COUNT]; /* as last written */
-	} slots[GMT_AREA_RINGS];
+	} slots[GMT_RECORDING_MEMORY_RINGS];
 	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
 } writer;
 
@@ -82,12 +82,12 @@ static void tell_drops(uint32_t index, const struct gmt_ring *ring)
  */
 static void drain_slot(uint32_t index, bool all)
 {
-	struct gmt_area *area = writer.recording->area;
-	/* Pairs with the release in gmt_area_leave_ring: whatever the thread pushed is counted below. */
+	struct gmt_recording_memory *area = writer.recording->area;
+	/* Pairs with the release in gmt_recording_memory_leave_ring: whatever the thread pushed is counted below. */
 	uint32_t state = atomic_load_explicit(&area->header->slot_states[index], memory_order_acquire);
-	struct gmt_ring *ring = gmt_area_ring(area, index);
+	struct gmt_ring *ring = gmt_recording_memory_ring(area, index);
 
-	if (state == GMT_SLOT_FREE || !gmt_area_has_ring(area, index) || !gmt_ring_is_made(ring))
+	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(area, index) || !gmt_ring_is_made(ring))
 		return;
 	if (writer.slots[index].thread != ring->thread) {
 		writer.slots[index].thread = ring->thread;
@@ -96,7 +96,7 @@ static void drain_slot(uint32_t index, bool all)
 	}
 
 	/* Asked before the ring is emptied: nothing can come behind what is in it. */
-	bool may_free = gmt_area_may_free_ring(area, index);
+	bool may_free = gmt_recording_memory_may_free_ring(area, index);
 
 	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
 
@@ -114,7 +114,7 @@ static void drain_slot(uint32_t index, bool all)
 
 	tell_drops(index, ring);
 	if (may_free && !gmt_ring_ready(ring))
-		gmt_area_free_ring(area, index);
+		gmt_recording_memory_free_ring(area, index);
 }
 
 static void drain(bool all)
@@ -124,7 +124,7 @@ static void drain(bool all)
 	for (uint32_t index = 0; index < used; index++)
 		drain_slot(index, all);
 	/* Room for twice what a burst of new stacks may bring until the next look. */
-	if (gmt_area_grow_depot(writer.recording->area, gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
+	if (gmt_recording_memory_grow_depot(writer.recording->area, gmt_depot_used_bytes(writer.recording->depot) + (2 << 20)))
 		gmt_depot_set_ready(writer.recording->depot,
 			atomic_load_explicit(&writer.recording->area->depot_ready_bytes, memory_order_relaxed));
 }
@@ -137,14 +137,14 @@ static void finish(void)
 	gmt_snapshots_work(true);
 	do
 		drain(true);
-	while (gmt_rotate_settle(&writer.rotate, deadline_ns));
+	while (gmt_rotation_settle(&writer.rotate, deadline_ns));
 	if (gmt_snapshots_is_due()) {
 		gmt_stream_sync(&writer.stream);
 		gmt_snapshots_begin(&writer.stream);
 		gmt_snapshots_work(true);
 	}
 	gmt_control_close();
-	gmt_rotate_finish(&writer.rotate, deadline_ns);
+	gmt_rotation_finish(&writer.rotate, deadline_ns);
 	if (gmt_stream_close(&writer.stream))
 		atomic_store_explicit(&writer.is_whole, true, memory_order_release);
 }
@@ -194,7 +194,7 @@ static bool wait_for_room(void *unused, int error_number)
 		return true;
 	}
 	/* What is being folded can be folded another time. */
-	if (gmt_rotate_make_room(&writer.rotate))
+	if (gmt_rotation_make_room(&writer.rotate))
 		return true;
 	if (!atomic_exchange(is_stalled, true))
 		gmt_fault(writer.recording->path, "%s; events that do not fit into memory are dropped until it takes some "
@@ -209,7 +209,7 @@ static bool wait_for_room(void *unused, int error_number)
 static void remove_area(void)
 {
 	if (atomic_load(&writer.is_whole))
-		gmt_area_unlink(writer.recording->area);
+		gmt_recording_memory_unlink(writer.recording->area);
 }
 
 /*
@@ -241,7 +241,7 @@ static void end_process(void)
 
 static void leave_names(void)
 {
-	bool had_name = gmt_area_leave_name(writer.recording->area);
+	bool had_name = gmt_recording_memory_leave_name(writer.recording->area);
 
 	gmt_control_close();
 	if (had_name)
@@ -253,14 +253,14 @@ static bool open_stream(void)
 	if (!writer.listener.open() ||
 		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes, writer.listener.failed))
 		return false;
-	gmt_rotate_init(&writer.rotate, writer.recording, &writer.stream);
+	gmt_rotation_init(&writer.rotate, writer.recording, &writer.stream);
 	return true;
 }
 
 static void record(void)
 {
 	gmt_this_thread.is_ours = true;
-	gmt_this_thread.busy = GMT_BUSY_RECORDING;
+	gmt_this_thread.busy = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
 	/* Waking up, it takes the processor from no thread of the host's. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
@@ -274,12 +274,12 @@ static void record(void)
 		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
 
 		drain(false);
-		gmt_facts_samples(&writer.stream.facts);
+		gmt_process_metadata_samples(&writer.stream.facts);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream);
 		if (gmt_snapshots_is_due() || asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
-			gmt_stream_is_sync_due(&writer.stream) || gmt_rotate_wants_sync(&writer.rotate)) {
+			gmt_stream_is_sync_due(&writer.stream) || gmt_rotation_wants_sync(&writer.rotate)) {
 			uint64_t stamp = gmt_clock_stamp();
 
 			if (writer.listener.before_sync)
@@ -288,11 +288,11 @@ static void record(void)
 				leave_names();
 			/* What a sync point promises is all up to now, of slow threads too. */
 			drain(true);
-			gmt_area_leave_dead(writer.recording->area);
+			gmt_recording_memory_leave_dead(writer.recording->area);
 			gmt_stream_sync(&writer.stream);
 			tell_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
-			gmt_rotate_synced(&writer.rotate, stamp);
+			gmt_rotation_synced(&writer.rotate, stamp);
 			gmt_stream_end_large_member(&writer.stream);
 		}
 		if (gmt_patience_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
@@ -300,7 +300,7 @@ static void record(void)
 			if (is_alone())
 				end_process();
 		}
-		if (!gmt_snapshots_work(false) && !gmt_rotate_work(&writer.rotate) &&
+		if (!gmt_snapshots_work(false) && !gmt_rotation_work(&writer.rotate) &&
 			!atomic_load_explicit(&writer.stopping, memory_order_acquire))
 			sleep_until_wanted(seen);
 	}
@@ -365,7 +365,7 @@ static void begin_late(void *unused)
 
 	(void)unused;
 	/* The child of a handler's fork has no such writer, and the thread of a guest (process.h) would end with the guest. */
-	if (gmt_this_thread.busy & GMT_BUSY_FORKED || gmt_process_is_another() ||
+	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED || gmt_process_is_another() ||
 		!atomic_compare_exchange_strong(&writer.stage, &put_off, BEGUN))
 		return;
 	if (!gmt_writer_start()) {
@@ -435,7 +435,7 @@ static void write_all(void *unused)
 
 	(void)unused;
 	thread->is_ours = true;
-	thread->busy = GMT_BUSY_RECORDING;
+	thread->busy = GMT_IN_RECORDER_RECORDING;
 	if (open_stream())
 		finish();
 	thread->busy = busy;
@@ -485,6 +485,6 @@ void gmt_writer_forget(void)
 {
 	gmt_alone_forget();
 	gmt_stand_in_forget();
-	gmt_rotate_forget(&writer.rotate);
+	gmt_rotation_forget(&writer.rotate);
 	atomic_store(&writer.stage, NONE);
 }

@@ -8,38 +8,38 @@ static uint64_t account_key(uint8_t layer, int16_t device)
 	return (uint64_t)layer << 16 | (uint16_t)device;
 }
 
-static bool get_account(struct gmt_books *books, uint8_t layer, int16_t device, uint32_t *ret_account)
+static bool get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint32_t *ret_account)
 {
 	uint64_t id, key = account_key(layer, device);
 
 	/* Most events are of the account of the one before. */
-	if (books->last_account_key_plus_1 == key + 1) {
-		*ret_account = books->last_account;
+	if (accounting->last_account_key_plus_1 == key + 1) {
+		*ret_account = accounting->last_account;
 		return true;
 	}
-	if (!gmt_map_find(&books->account_ids, key, &id)) {
-		id = books->accounts.count;
-		if (!gmt_vec_reserve(&books->accounts, 1) || !gmt_map_put(&books->account_ids, key, id))
+	if (!gmt_map_find(&accounting->account_ids, key, &id)) {
+		id = accounting->accounts.count;
+		if (!gmt_vec_reserve(&accounting->accounts, 1) || !gmt_map_put(&accounting->account_ids, key, id))
 			return false;
-		*gmt_vec_push(&books->accounts) = (struct gmt_books_account){
+		*gmt_vec_push(&accounting->accounts) = (struct gmt_account){
 			.layer = layer, .device = device,
 		};
 	}
-	*ret_account = books->last_account = (uint32_t)id;
-	books->last_account_key_plus_1 = key + 1;
+	*ret_account = accounting->last_account = (uint32_t)id;
+	accounting->last_account_key_plus_1 = key + 1;
 	return true;
 }
 
-static bool get_space(struct gmt_books *books, uint32_t account, uint8_t space, uint32_t *ret_space)
+static bool get_space(struct gmt_accounting *accounting, uint32_t account, uint8_t space, uint32_t *ret_space)
 {
 	uint64_t key = (uint64_t)account << 8 | space;
 	uint64_t id;
 
-	if (!gmt_map_find(&books->space_ids, key, &id)) {
-		id = books->spaces.count;
-		if (!gmt_vec_reserve(&books->spaces, 1) || !gmt_map_put(&books->space_ids, key, id))
+	if (!gmt_map_find(&accounting->space_ids, key, &id)) {
+		id = accounting->spaces.count;
+		if (!gmt_vec_reserve(&accounting->spaces, 1) || !gmt_map_put(&accounting->space_ids, key, id))
 			return false;
-		*gmt_vec_push(&books->spaces) = (struct gmt_books_space){
+		*gmt_vec_push(&accounting->spaces) = (struct gmt_account_space){
 			.account = account, .space = space,
 		};
 	}
@@ -47,19 +47,19 @@ static bool get_space(struct gmt_books *books, uint32_t account, uint8_t space, 
 	return true;
 }
 
-struct gmt_books_account *gmt_books_get_account(struct gmt_books *books, uint8_t layer, int16_t device)
+struct gmt_account *gmt_accounting_get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device)
 {
 	uint32_t id;
 
-	return get_account(books, layer, device, &id) ? &books->accounts.items[id] : NULL;
+	return get_account(accounting, layer, device, &id) ? &accounting->accounts.items[id] : NULL;
 }
 
-struct gmt_books_space *gmt_books_get_space(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space)
+struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space)
 {
 	uint32_t account, id;
 
-	return get_account(books, layer, device, &account) && get_space(books, account, space, &id) ?
-		&books->spaces.items[id] : NULL;
+	return get_account(accounting, layer, device, &account) && get_space(accounting, account, space, &id) ?
+		&accounting->spaces.items[id] : NULL;
 }
 
 /* Which map knows the numbers of a layer's blocks. Only CUDA's family has handles. */
@@ -70,61 +70,61 @@ static unsigned keyspace_index(uint8_t layer, uint8_t space)
 	return family == GMT_FAMILY_CUDA ? (unsigned)gmt_space_realm(space) : GMT_REALM_COUNT + (unsigned)family - 1;
 }
 
-static struct gmt_map *keyspace(struct gmt_books *books, uint8_t layer, uint8_t space)
+static struct gmt_map *keyspace(struct gmt_accounting *accounting, uint8_t layer, uint8_t space)
 {
-	return &books->blocks[keyspace_index(layer, space)];
+	return &accounting->blocks[keyspace_index(layer, space)];
 }
 
-static struct gmt_map *keyspace_of_site(struct gmt_books *books, const struct gmt_books_site *site)
+static struct gmt_map *keyspace_of_site(struct gmt_accounting *accounting, const struct gmt_account_site *site)
 {
-	return keyspace(books, books->accounts.items[site->account].layer,
-		(uint8_t)books->spaces.items[site->space].space);
+	return keyspace(accounting, accounting->accounts.items[site->account].layer,
+		(uint8_t)accounting->spaces.items[site->space].space);
 }
 
-bool gmt_books_add_site(struct gmt_books *books, uint8_t layer, int16_t device, uint8_t space,
+bool gmt_accounting_add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space,
 	uint32_t *ret_site)
 {
 	uint32_t account, space_id;
 
-	assert(layer < GMT_BOOKS_LAYERS);
+	assert(layer < GMT_ACCOUNTING_LAYERS);
 	if (gmt_space_side(space) == GMT_SIDE_HOST)
 		device = GMT_DEVICE_HOST;
-	if (!get_account(books, layer, device, &account) || !get_space(books, account, space, &space_id) ||
-		!gmt_vec_reserve(&books->sites, 1))
+	if (!get_account(accounting, layer, device, &account) || !get_space(accounting, account, space, &space_id) ||
+		!gmt_vec_reserve(&accounting->sites, 1))
 		return false;
-	*ret_site = (uint32_t)books->sites.count;
-	*gmt_vec_push(&books->sites) = (struct gmt_books_site){ .account = account, .space = space_id };
+	*ret_site = (uint32_t)accounting->sites.count;
+	*gmt_vec_push(&accounting->sites) = (struct gmt_account_site){ .account = account, .space = space_id };
 	return true;
 }
 
-bool gmt_books_add_heap(struct gmt_books *books, uint32_t *ret_heap)
+bool gmt_accounting_add_heap(struct gmt_accounting *accounting, uint32_t *ret_heap)
 {
-	struct gmt_books_heap *heap = gmt_vec_push(&books->heaps);
+	struct gmt_account_heap *heap = gmt_vec_push(&accounting->heaps);
 
 	if (!heap)
 		return false;
-	*heap = (struct gmt_books_heap){ 0 };
-	*ret_heap = (uint32_t)books->heaps.count - 1;
+	*heap = (struct gmt_account_heap){ 0 };
+	*ret_heap = (uint32_t)accounting->heaps.count - 1;
 	return true;
 }
 
-void gmt_books_put_in_heap(struct gmt_books *books, uint32_t site, uint32_t heap)
+void gmt_accounting_put_in_heap(struct gmt_accounting *accounting, uint32_t site, uint32_t heap)
 {
-	assert(heap < books->heaps.count && !books->sites.items[site].alloc_count);
-	books->sites.items[site].heap_plus_1 = heap + 1;
+	assert(heap < accounting->heaps.count && !accounting->sites.items[site].alloc_count);
+	accounting->sites.items[site].heap_plus_1 = heap + 1;
 }
 
-static struct gmt_books_heap *heap_of(struct gmt_books *books, const struct gmt_books_site *site)
+static struct gmt_account_heap *heap_of(struct gmt_accounting *accounting, const struct gmt_account_site *site)
 {
-	return site->heap_plus_1 ? &books->heaps.items[site->heap_plus_1 - 1] : NULL;
+	return site->heap_plus_1 ? &accounting->heaps.items[site->heap_plus_1 - 1] : NULL;
 }
 
 /*
  * Called before a site changes. A peak saves nothing; instead a site that is about to change for the
  * first time after it keeps what it held. Who has not changed since the peak still holds it.
  */
-static void save_before_change(struct gmt_books_site *site, const struct gmt_books_account *account,
-	const struct gmt_books_heap *heap)
+static void save_before_change(struct gmt_account_site *site, const struct gmt_account *account,
+	const struct gmt_account_heap *heap)
 {
 	if (heap && site->heap_saved_epoch != heap->epoch) {
 		site->heap_saved_epoch = heap->epoch;
@@ -138,32 +138,32 @@ static void save_before_change(struct gmt_books_site *site, const struct gmt_boo
 	site->saved_blocks = site->live_blocks;
 }
 
-struct gmt_books_amount gmt_books_site_peak(const struct gmt_books *books, uint32_t id)
+struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting, uint32_t id)
 {
-	const struct gmt_books_site *site = &books->sites.items[id];
+	const struct gmt_account_site *site = &accounting->sites.items[id];
 
-	if (site->saved_epoch == books->accounts.items[site->account].epoch)
-		return (struct gmt_books_amount){ site->saved_bytes, site->saved_blocks };
-	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
+	if (site->saved_epoch == accounting->accounts.items[site->account].epoch)
+		return (struct gmt_account_amount){ site->saved_bytes, site->saved_blocks };
+	return (struct gmt_account_amount){ site->live_bytes, site->live_blocks };
 }
 
-struct gmt_books_amount gmt_books_site_heap_peak(const struct gmt_books *books, uint32_t id)
+struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting, uint32_t id)
 {
-	const struct gmt_books_site *site = &books->sites.items[id];
+	const struct gmt_account_site *site = &accounting->sites.items[id];
 
 	if (!site->heap_plus_1)
-		return (struct gmt_books_amount){ 0 };
-	if (site->heap_saved_epoch == books->heaps.items[site->heap_plus_1 - 1].epoch)
-		return (struct gmt_books_amount){ site->heap_saved_bytes, site->heap_saved_blocks };
-	return (struct gmt_books_amount){ site->live_bytes, site->live_blocks };
+		return (struct gmt_account_amount){ 0 };
+	if (site->heap_saved_epoch == accounting->heaps.items[site->heap_plus_1 - 1].epoch)
+		return (struct gmt_account_amount){ site->heap_saved_bytes, site->heap_saved_blocks };
+	return (struct gmt_account_amount){ site->live_bytes, site->live_blocks };
 }
 
-static void book_heap_alloc(struct gmt_books_heap *heap, uint64_t size_bytes, uint64_t stamp)
+static void book_heap_alloc(struct gmt_account_heap *heap, uint64_t size_bytes, uint64_t stamp)
 {
 	heap->live_bytes += size_bytes;
 	heap->live_blocks++;
 	heap->alloc_count++;
-	heap->total_bytes = gmt_books_sum_bytes(heap->total_bytes, size_bytes);
+	heap->total_bytes = gmt_account_sum_bytes(heap->total_bytes, size_bytes);
 	if (heap->live_bytes > heap->peak_bytes) {
 		heap->peak_bytes = heap->live_bytes;
 		heap->peak_blocks = heap->live_blocks;
@@ -172,12 +172,12 @@ static void book_heap_alloc(struct gmt_books_heap *heap, uint64_t size_bytes, ui
 	}
 }
 
-static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes,
+static void book_alloc(struct gmt_accounting *accounting, struct gmt_account_site *site, uint64_t size_bytes,
 	uint64_t stamp)
 {
-	struct gmt_books_account *account = &books->accounts.items[site->account];
-	struct gmt_books_space *space = &books->spaces.items[site->space];
-	struct gmt_books_heap *heap = heap_of(books, site);
+	struct gmt_account *account = &accounting->accounts.items[site->account];
+	struct gmt_account_space *space = &accounting->spaces.items[site->space];
+	struct gmt_account_heap *heap = heap_of(accounting, site);
 
 	save_before_change(site, account, heap);
 	if (heap)
@@ -185,7 +185,7 @@ static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uin
 	site->live_bytes += size_bytes;
 	site->live_blocks++;
 	site->alloc_count++;
-	site->total_bytes = gmt_books_sum_bytes(site->total_bytes, size_bytes);
+	site->total_bytes = gmt_account_sum_bytes(site->total_bytes, size_bytes);
 	if (site->live_bytes > site->max_live_bytes)
 		site->max_live_bytes = site->live_bytes;
 
@@ -199,7 +199,7 @@ static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uin
 	account->live_bytes += size_bytes;
 	account->live_blocks++;
 	account->alloc_count++;
-	account->total_bytes = gmt_books_sum_bytes(account->total_bytes, size_bytes);
+	account->total_bytes = gmt_account_sum_bytes(account->total_bytes, size_bytes);
 	if (account->live_bytes > account->peak_bytes) {
 		account->peak_bytes = account->live_bytes;
 		account->peak_blocks = account->live_blocks;
@@ -208,11 +208,11 @@ static void book_alloc(struct gmt_books *books, struct gmt_books_site *site, uin
 	}
 }
 
-static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint64_t size_bytes)
+static void book_free(struct gmt_accounting *accounting, struct gmt_account_site *site, uint64_t size_bytes)
 {
-	struct gmt_books_account *account = &books->accounts.items[site->account];
-	struct gmt_books_space *space = &books->spaces.items[site->space];
-	struct gmt_books_heap *heap = heap_of(books, site);
+	struct gmt_account *account = &accounting->accounts.items[site->account];
+	struct gmt_account_space *space = &accounting->spaces.items[site->space];
+	struct gmt_account_heap *heap = heap_of(accounting, site);
 
 	save_before_change(site, account, heap);
 	if (heap) {
@@ -228,151 +228,151 @@ static void book_free(struct gmt_books *books, struct gmt_books_site *site, uint
 }
 
 /* Takes the block of a slot out of the table, to books->ended. */
-static void close_block(struct gmt_books *books, struct gmt_map *blocks, struct gmt_map_slot *slot)
+static void close_block(struct gmt_accounting *accounting, struct gmt_map *blocks, struct gmt_map_slot *slot)
 {
 	uint64_t index = slot->value_plus_1 - 1;
-	struct gmt_books_block *block = &books->block_table.items[index];
+	struct gmt_account_block *block = &accounting->block_table.items[index];
 
 	gmt_map_remove_slot(blocks, slot);
-	books->ended = *block;
-	books->has_ended = true;
-	block->references = books->first_free_plus_1;
-	books->first_free_plus_1 = (uint32_t)index + 1;
-	book_free(books, &books->sites.items[books->ended.site], books->ended.size_bytes);
+	accounting->ended = *block;
+	accounting->has_ended = true;
+	block->references = accounting->first_free_plus_1;
+	accounting->first_free_plus_1 = (uint32_t)index + 1;
+	book_free(accounting, &accounting->sites.items[accounting->ended.site], accounting->ended.size_bytes);
 }
 
-static struct gmt_books_block *find_block(struct gmt_books *books, const struct gmt_map *blocks, uint64_t address)
+static struct gmt_account_block *find_block(struct gmt_accounting *accounting, const struct gmt_map *blocks, uint64_t address)
 {
 	uint64_t index;
 
-	return gmt_map_find(blocks, address, &index) ? &books->block_table.items[index] : NULL;
+	return gmt_map_find(blocks, address, &index) ? &accounting->block_table.items[index] : NULL;
 }
 
 /* Whether an older block at this address takes the allocation as one more reference. */
-static bool add_reference(struct gmt_books *books, struct gmt_books_block *older, uint32_t site_id)
+static bool add_reference(struct gmt_accounting *accounting, struct gmt_account_block *older, uint32_t site_id)
 {
-	uint32_t space = books->sites.items[site_id].space;
+	uint32_t space = accounting->sites.items[site_id].space;
 
-	if (books->sites.items[older->site].space != space || older->references == UINT32_MAX ||
-		gmt_space_life(books->spaces.items[space].space) != GMT_LIFE_COUNTED)
+	if (accounting->sites.items[older->site].space != space || older->references == UINT32_MAX ||
+		gmt_space_life(accounting->spaces.items[space].space) != GMT_LIFE_COUNTED)
 		return false;
 	older->references++;
 	return true;
 }
 
-bool gmt_books_alloc(struct gmt_books *books, uint32_t site_id, uint64_t address, uint64_t size_bytes,
+bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, uint64_t address, uint64_t size_bytes,
 	uint64_t stamp)
 {
-	struct gmt_books_site *site = &books->sites.items[site_id];
-	const struct gmt_books_account *account = &books->accounts.items[site->account];
-	struct gmt_map *blocks = keyspace_of_site(books, site);
+	struct gmt_account_site *site = &accounting->sites.items[site_id];
+	const struct gmt_account *account = &accounting->accounts.items[site->account];
+	struct gmt_map *blocks = keyspace_of_site(accounting, site);
 	uint64_t index;
 
-	books->has_ended = false;
-	books->made_plus_1 = 0;
-	if (!address || size_bytes > GMT_BOOKS_MAX_BYTES - account->live_bytes) {
-		books->anomalies.impossible_sizes++;
+	accounting->has_ended = false;
+	accounting->made_plus_1 = 0;
+	if (!address || size_bytes > GMT_ACCOUNTING_MAX_BYTES - account->live_bytes) {
+		accounting->anomalies.impossible_sizes++;
 		return true;
 	}
-	if (!gmt_vec_reserve(&books->block_table, 1) || books->block_table.count >= UINT32_MAX - 1)
+	if (!gmt_vec_reserve(&accounting->block_table, 1) || accounting->block_table.count >= UINT32_MAX - 1)
 		return false;
 
 	struct gmt_map_slot *slot = gmt_map_slot_with_room(blocks, address);
 	if (!slot)
 		return false;
 	if (slot->value_plus_1) {
-		if (add_reference(books, &books->block_table.items[slot->value_plus_1 - 1], site_id))
+		if (add_reference(accounting, &accounting->block_table.items[slot->value_plus_1 - 1], site_id))
 			return true;
 		/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
-		close_block(books, blocks, slot);
-		books->anomalies.missed_frees++;
+		close_block(accounting, blocks, slot);
+		accounting->anomalies.missed_frees++;
 		slot = gmt_map_slot(blocks, address);
 	}
 
-	index = books->first_free_plus_1 ? books->first_free_plus_1 - 1 : books->block_table.count;
+	index = accounting->first_free_plus_1 ? accounting->first_free_plus_1 - 1 : accounting->block_table.count;
 	gmt_map_fill(blocks, slot, address, index);
-	if (books->first_free_plus_1)
-		books->first_free_plus_1 = books->block_table.items[index].references;
+	if (accounting->first_free_plus_1)
+		accounting->first_free_plus_1 = accounting->block_table.items[index].references;
 	else
-		books->block_table.count++;
-	books->block_table.items[index] = (struct gmt_books_block){
-		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++books->began, .site = site_id, .references = 1,
+		accounting->block_table.count++;
+	accounting->block_table.items[index] = (struct gmt_account_block){
+		.size_bytes = size_bytes, .stamp = stamp, .sequence = ++accounting->began, .site = site_id, .references = 1,
 	};
-	books->made_plus_1 = (uint32_t)index + 1;
-	book_alloc(books, site, size_bytes, stamp);
+	accounting->made_plus_1 = (uint32_t)index + 1;
+	book_alloc(accounting, site, size_bytes, stamp);
 	return true;
 }
 
-void gmt_books_bind(struct gmt_books *books, uint16_t context)
+void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context)
 {
-	books->block_table.items[books->made_plus_1 - 1].context = context;
+	accounting->block_table.items[accounting->made_plus_1 - 1].context = context;
 }
 
-void gmt_books_tag(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)
+void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag)
 {
-	struct gmt_books_block *block = find_block(books, keyspace(books, layer, space), address);
+	struct gmt_account_block *block = find_block(accounting, keyspace(accounting, layer, space), address);
 
 	if (block)
 		block->tag = tag;
 }
 
-uint32_t gmt_books_free(struct gmt_books *books, uint8_t layer, uint8_t space, uint64_t address,
+uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address,
 	uint64_t size_bytes)
 {
-	struct gmt_map *blocks = keyspace(books, layer, space);
+	struct gmt_map *blocks = keyspace(accounting, layer, space);
 	struct gmt_map_slot *slot = gmt_map_slot(blocks, address);
 
-	assert(layer < GMT_BOOKS_LAYERS);
-	books->has_ended = false;
+	assert(layer < GMT_ACCOUNTING_LAYERS);
+	accounting->has_ended = false;
 	if (!slot || !slot->value_plus_1) {
 		/* Every allocator takes a free of nothing and does nothing. */
-		books->anomalies.unknown_frees += address != 0;
+		accounting->anomalies.unknown_frees += address != 0;
 		return UINT32_MAX;
 	}
 
-	struct gmt_books_block *block = &books->block_table.items[slot->value_plus_1 - 1];
+	struct gmt_account_block *block = &accounting->block_table.items[slot->value_plus_1 - 1];
 	uint32_t site = block->site;
-	books->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
+	accounting->anomalies.size_mismatches += size_bytes && size_bytes != block->size_bytes;
 	if (block->references > 1) {
 		block->references--;
 		return site;
 	}
-	close_block(books, blocks, slot);
-	books->sites.items[site].free_count++;
-	books->accounts.items[books->sites.items[site].account].free_count++;
-	if (heap_of(books, &books->sites.items[site]))
-		heap_of(books, &books->sites.items[site])->free_count++;
+	close_block(accounting, blocks, slot);
+	accounting->sites.items[site].free_count++;
+	accounting->accounts.items[accounting->sites.items[site].account].free_count++;
+	if (heap_of(accounting, &accounting->sites.items[site]))
+		heap_of(accounting, &accounting->sites.items[site])->free_count++;
 	return site;
 }
 
-const struct gmt_books_block *gmt_books_find(const struct gmt_books *books, uint8_t layer, uint8_t space,
+const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
 	uint64_t address)
 {
 	uint64_t index;
 
-	if (!gmt_map_find(&books->blocks[keyspace_index(layer, space)], address, &index))
+	if (!gmt_map_find(&accounting->blocks[keyspace_index(layer, space)], address, &index))
 		return NULL;
-	return &books->block_table.items[index];
+	return &accounting->block_table.items[index];
 }
 
-void gmt_books_refuse(struct gmt_books *books, uint32_t site_id)
+void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site_id)
 {
-	struct gmt_books_site *site = &books->sites.items[site_id];
+	struct gmt_account_site *site = &accounting->sites.items[site_id];
 
 	site->refused_count++;
-	books->accounts.items[site->account].refused_count++;
+	accounting->accounts.items[site->account].refused_count++;
 }
 
-bool gmt_books_totals(struct gmt_books *books, uint8_t layer, int16_t device, uint64_t allocated_bytes,
+bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint64_t allocated_bytes,
 	uint64_t reserved_bytes)
 {
 	uint32_t id;
 
-	assert(layer < GMT_BOOKS_LAYERS);
-	if (!get_account(books, layer, device, &id))
+	assert(layer < GMT_ACCOUNTING_LAYERS);
+	if (!get_account(accounting, layer, device, &id))
 		return false;
 
-	struct gmt_books_account *account = &books->accounts.items[id];
+	struct gmt_account *account = &accounting->accounts.items[id];
 	/* A recorder that cannot know the totals leaves them zero. */
 	if (!allocated_bytes && !reserved_bytes && !account->has_totals)
 		return true;
@@ -390,41 +390,41 @@ bool gmt_books_totals(struct gmt_books *books, uint8_t layer, int16_t device, ui
 	return true;
 }
 
-const struct gmt_books_account *gmt_books_find_account(const struct gmt_books *books, uint8_t layer,
+const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting, uint8_t layer,
 	int16_t device)
 {
 	uint64_t id;
 
-	if (!gmt_map_find(&books->account_ids, account_key(layer, device), &id))
+	if (!gmt_map_find(&accounting->account_ids, account_key(layer, device), &id))
 		return NULL;
-	return &books->accounts.items[id];
+	return &accounting->accounts.items[id];
 }
 
-size_t gmt_books_block_count(const struct gmt_books *books)
+size_t gmt_account_block_count(const struct gmt_accounting *accounting)
 {
 	size_t count = 0;
 
-	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++)
-		count += books->blocks[i].count;
+	for (unsigned i = 0; i < GMT_ACCOUNTING_KEYSPACES; i++)
+		count += accounting->blocks[i].count;
 	return count;
 }
 
-static uint8_t layer_of(const struct gmt_books *books, const struct gmt_books_block *block)
+static uint8_t layer_of(const struct gmt_accounting *accounting, const struct gmt_account_block *block)
 {
-	return books->accounts.items[books->sites.items[block->site].account].layer;
+	return accounting->accounts.items[accounting->sites.items[block->site].account].layer;
 }
 
 /* *cursor counts the slots of all maps, one map behind the other. */
-bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *cursor,
-	struct gmt_books_place *ret_place)
+bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer, size_t *cursor,
+	struct gmt_account_place *ret_place)
 {
 	size_t first = 0;
 
-	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++) {
-		const struct gmt_map *blocks = &books->blocks[i];
+	for (unsigned i = 0; i < GMT_ACCOUNTING_KEYSPACES; i++) {
+		const struct gmt_map *blocks = &accounting->blocks[i];
 		bool is_cuda = i < GMT_REALM_COUNT;
 
-		bool is_other = layer != GMT_BOOKS_ALL_OF_CUDA && is_cuda != (gmt_layer_family(layer) == GMT_FAMILY_CUDA);
+		bool is_other = layer != GMT_ACCOUNTING_ALL_OF_CUDA && is_cuda != (gmt_layer_family(layer) == GMT_FAMILY_CUDA);
 
 		if (is_other && *cursor < first + blocks->capacity)
 			*cursor = first + blocks->capacity;
@@ -434,10 +434,10 @@ bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *
 			if (!slot->value_plus_1)
 				continue;
 			ret_place->address = slot->key;
-			ret_place->block = books->block_table.items[slot->value_plus_1 - 1];
+			ret_place->block = accounting->block_table.items[slot->value_plus_1 - 1];
 
-			uint8_t of = layer_of(books, &ret_place->block);
-			if (of == layer || (layer == GMT_BOOKS_ALL_OF_CUDA && is_cuda))
+			uint8_t of = layer_of(accounting, &ret_place->block);
+			if (of == layer || (layer == GMT_ACCOUNTING_ALL_OF_CUDA && is_cuda))
 				return true;
 		}
 		first += blocks->capacity;
@@ -445,16 +445,16 @@ bool gmt_books_next_block(const struct gmt_books *books, uint8_t layer, size_t *
 	return false;
 }
 
-void gmt_books_fini(struct gmt_books *books)
+void gmt_accounting_fini(struct gmt_accounting *accounting)
 {
-	for (unsigned i = 0; i < GMT_BOOKS_KEYSPACES; i++)
-		gmt_map_fini(&books->blocks[i]);
-	gmt_vec_fini(&books->block_table);
-	gmt_map_fini(&books->account_ids);
-	books->last_account_key_plus_1 = 0;
-	gmt_map_fini(&books->space_ids);
-	gmt_vec_fini(&books->accounts);
-	gmt_vec_fini(&books->spaces);
-	gmt_vec_fini(&books->sites);
-	gmt_vec_fini(&books->heaps);
+	for (unsigned i = 0; i < GMT_ACCOUNTING_KEYSPACES; i++)
+		gmt_map_fini(&accounting->blocks[i]);
+	gmt_vec_fini(&accounting->block_table);
+	gmt_map_fini(&accounting->account_ids);
+	accounting->last_account_key_plus_1 = 0;
+	gmt_map_fini(&accounting->space_ids);
+	gmt_vec_fini(&accounting->accounts);
+	gmt_vec_fini(&accounting->spaces);
+	gmt_vec_fini(&accounting->sites);
+	gmt_vec_fini(&accounting->heaps);
 }

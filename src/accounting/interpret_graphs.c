@@ -14,30 +14,30 @@ enum { FEW_NODES = 16 }; /* graphs of so many need no map */
 enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 }; /* blocks of so many are no longer in the caches */
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
-bool gmt_player_instantiate(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_instantiate(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	uint64_t flags = event->object;
-	struct gmt_player_graph *graph;
+	struct gmt_interpret_graph *graph;
 	uint64_t index;
 
-	if (!gmt_map_find(&player->graph_ids, event->address, &index)) {
-		index = player->free_graph_plus_1 ? player->free_graph_plus_1 - 1 : player->graphs.count;
-		if (!gmt_vec_reserve(&player->graphs, 1) ||
-			!gmt_map_put(&player->graph_ids, event->address, index))
+	if (!gmt_map_find(&interpreter->graph_ids, event->address, &index)) {
+		index = interpreter->free_graph_plus_1 ? interpreter->free_graph_plus_1 - 1 : interpreter->graphs.count;
+		if (!gmt_vec_reserve(&interpreter->graphs, 1) ||
+			!gmt_map_put(&interpreter->graph_ids, event->address, index))
 			return false;
-		if (player->free_graph_plus_1)
-			player->free_graph_plus_1 = player->graphs.items[index].next_free_plus_1;
+		if (interpreter->free_graph_plus_1)
+			interpreter->free_graph_plus_1 = interpreter->graphs.items[index].next_free_plus_1;
 		else
-			gmt_vec_push(&player->graphs);
+			gmt_vec_push(&interpreter->graphs);
 	}
-	graph = &player->graphs.items[index];
+	graph = &interpreter->graphs.items[index];
 	graph->nodes.count = 0;
 	gmt_map_fini(&graph->allocs);
 	graph->frees_at_launch = flags & FREES_AT_LAUNCH;
 	return true;
 }
 
-static struct gmt_player_node *find_alloc(struct gmt_player_graph *graph, uint64_t address)
+static struct gmt_interpret_node *find_alloc(struct gmt_interpret_graph *graph, uint64_t address)
 {
 	uint64_t index;
 
@@ -50,7 +50,7 @@ static struct gmt_player_node *find_alloc(struct gmt_player_graph *graph, uint64
 }
 
 /* Adds the last nodes, from number `first` on, to the map of those that allocate. */
-static bool map_allocs(struct gmt_player_graph *graph, size_t first)
+static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
 {
 	uint64_t index;
 
@@ -63,30 +63,30 @@ static bool map_allocs(struct gmt_player_graph *graph, size_t first)
 }
 
 /* A node of a graph that is not executable yet: who made it is remembered for the one that will be. */
-static bool note_maker(struct gmt_player *player, const struct gmt_player_event *event)
+static bool note_maker(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
-		gmt_map_put(&player->node_makers, event->address, (uint64_t)event->place << 32 | event->tag);
+		gmt_map_put(&interpreter->node_makers, event->address, (uint64_t)event->place << 32 | event->tag);
 }
 
-bool gmt_player_add_node(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	uint64_t object = event->object;
-	struct gmt_player_node node = {
+	struct gmt_interpret_node node = {
 		.address = event->address, .size_bytes = event->size_bytes, .place = event->place,
 		.tag = event->tag,
 		.device = event->device, .is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
 	};
-	struct gmt_player_node *slot, *made;
-	struct gmt_player_graph *graph;
+	struct gmt_interpret_node *slot, *made;
+	struct gmt_interpret_graph *graph;
 	uint64_t index, maker;
 
 	if (!object)
-		return note_maker(player, event);
-	if (!gmt_map_find(&player->graph_ids, object, &index))
+		return note_maker(interpreter, event);
+	if (!gmt_map_find(&interpreter->graph_ids, object, &index))
 		return true;
-	graph = &player->graphs.items[index];
-	if (gmt_map_find(&player->node_makers, event->address, &maker)) {
+	graph = &interpreter->graphs.items[index];
+	if (gmt_map_find(&interpreter->node_makers, event->address, &maker)) {
 		node.place = (uint32_t)(maker >> 32);
 		node.tag = (uint32_t)maker;
 	}
@@ -104,18 +104,18 @@ bool gmt_player_add_node(struct gmt_player *player, const struct gmt_player_even
 	return map_allocs(graph, graph->nodes.count == FEW_NODES + 1 ? 0 : graph->nodes.count - 1);
 }
 
-static bool free_node(struct gmt_player *player, const struct gmt_player_event *event,
-	const struct gmt_player_node *node)
+static bool free_node(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
+	const struct gmt_interpret_node *node)
 {
 	uint32_t site;
 
-	return gmt_player_free(player, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0, &site);
+	return gmt_interpret_free(interpreter, event, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address, 0, &site);
 }
 
-static bool alloc_node(struct gmt_player *player, const struct gmt_player_event *event,
-	const struct gmt_player_node *node)
+static bool alloc_node(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
+	const struct gmt_interpret_node *node)
 {
-	struct gmt_player_event block = *event;
+	struct gmt_interpret_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
 	block.layer = GMT_LAYER_CUDA;
@@ -128,60 +128,60 @@ static bool alloc_node(struct gmt_player *player, const struct gmt_player_event 
 	block.object = block.offset = 0;
 	block.context = 0;
 	block.has_totals = false;
-	return gmt_player_alloc(player, &block);
+	return gmt_interpret_alloc(interpreter, &block);
 }
 
-bool gmt_player_launch(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	const struct gmt_books *books = player->books;
-	struct gmt_player_graph *graph;
+	const struct gmt_accounting *accounting = interpreter->accounting;
+	struct gmt_interpret_graph *graph;
 	uint64_t index;
 	bool done = true;
 
-	if (!gmt_map_find(&player->graph_ids, event->address, &index))
+	if (!gmt_map_find(&interpreter->graph_ids, event->address, &index))
 		return true;
-	graph = &player->graphs.items[index];
+	graph = &interpreter->graphs.items[index];
 	/* A file of N bytes can launch N nodes N times. */
 	if (!gmt_budget_spend(graph->nodes.count * (graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
 			GMT_BUDGET_LAUNCHES))
 		return true;
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
-		const struct gmt_player_node *node = &graph->nodes.items[i];
+		const struct gmt_interpret_node *node = &graph->nodes.items[i];
 
 		if (!node->is_alloc || (graph->frees_at_launch &&
-			gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
-			done = free_node(player, event, node);
+			gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_GRAPH, node->address)))
+			done = free_node(interpreter, event, node);
 	}
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {
-		const struct gmt_player_node *node = &graph->nodes.items[i];
+		const struct gmt_interpret_node *node = &graph->nodes.items[i];
 
 		if (node->is_alloc && !node->is_freed_inside)
-			done = alloc_node(player, event, node);
+			done = alloc_node(interpreter, event, node);
 	}
 	return done;
 }
 
-void gmt_player_forget_graph(struct gmt_player *player, const struct gmt_player_event *event)
+void gmt_interpret_forget_graph(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	struct gmt_player_graph *graph;
+	struct gmt_interpret_graph *graph;
 	uint64_t index;
 
-	if (!gmt_map_remove(&player->graph_ids, event->address, &index))
+	if (!gmt_map_remove(&interpreter->graph_ids, event->address, &index))
 		return;
-	graph = &player->graphs.items[index];
+	graph = &interpreter->graphs.items[index];
 	gmt_vec_fini(&graph->nodes);
 	gmt_map_fini(&graph->allocs);
-	graph->next_free_plus_1 = player->free_graph_plus_1;
-	player->free_graph_plus_1 = (uint32_t)index + 1;
+	graph->next_free_plus_1 = interpreter->free_graph_plus_1;
+	interpreter->free_graph_plus_1 = (uint32_t)index + 1;
 }
 
-void gmt_player_forget_graphs(struct gmt_player *player)
+void gmt_interpret_forget_graphs(struct gmt_event_interpreter *interpreter)
 {
-	for (size_t i = 0; i < player->graphs.count; i++) {
-		gmt_vec_fini(&player->graphs.items[i].nodes);
-		gmt_map_fini(&player->graphs.items[i].allocs);
+	for (size_t i = 0; i < interpreter->graphs.count; i++) {
+		gmt_vec_fini(&interpreter->graphs.items[i].nodes);
+		gmt_map_fini(&interpreter->graphs.items[i].allocs);
 	}
-	gmt_vec_fini(&player->graphs);
-	gmt_map_fini(&player->graph_ids);
-	gmt_map_fini(&player->node_makers);
+	gmt_vec_fini(&interpreter->graphs);
+	gmt_map_fini(&interpreter->graph_ids);
+	gmt_map_fini(&interpreter->node_makers);
 }

@@ -16,60 +16,60 @@ struct row_key {
 	char name[256];
 };
 
-bool gmt_player_get_heap(struct gmt_player *player, const struct gmt_player_heap *about, uint32_t *ret_row)
+bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_heap *about, uint32_t *ret_row)
 {
 	struct row_key key = { .device = about->device };
 	size_t length = strnlen(about->name, sizeof(key.name));
-	struct gmt_player_heap *heap;
+	struct gmt_interpret_heap *heap;
 	uint32_t id;
 
 	if (length)
 		memcpy(key.name, about->name, length);
-	if (!gmt_intern(&player->pool_rows, &key, offsetof(struct row_key, name) + length, ret_row))
+	if (!gmt_intern(&interpreter->pool_rows, &key, offsetof(struct row_key, name) + length, ret_row))
 		return false;
-	if (*ret_row < player->heaps->count)
+	if (*ret_row < interpreter->heaps->count)
 		return true;
-	heap = gmt_vec_push(player->heaps);
-	if (!heap || !gmt_books_add_heap(player->books, &id))
+	heap = gmt_vec_push(interpreter->heaps);
+	if (!heap || !gmt_accounting_add_heap(interpreter->accounting, &id))
 		return false;
-	*heap = (struct gmt_player_heap){ .name = about->name, .device = about->device, .source = about->source };
+	*heap = (struct gmt_interpret_heap){ .name = about->name, .device = about->device, .source = about->source };
 	return true;
 }
 
-static bool row_of(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number,
+static bool row_of(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number,
 	uint32_t *ret_row)
 {
-	struct gmt_player_heap about = {
+	struct gmt_interpret_heap about = {
 		.name = "", .device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
 	};
 
-	if (player->owner.name_heap && !player->owner.name_heap(player->owner.user, number, &about.name, &about.source))
+	if (interpreter->owner.name_heap && !interpreter->owner.name_heap(interpreter->owner.user, number, &about.name, &about.source))
 		return false;
-	return gmt_player_get_heap(player, &about, ret_row);
+	return gmt_interpret_get_heap(interpreter, &about, ret_row);
 }
 
-static struct gmt_player_heap *row_of_pool(const struct gmt_player *player, const struct gmt_player_pool *pool)
+static struct gmt_interpret_heap *row_of_pool(const struct gmt_event_interpreter *interpreter, const struct gmt_interpret_pool *pool)
 {
-	return &player->heaps->items[pool->row];
+	return &interpreter->heaps->items[pool->row];
 }
 
-static void set_size(const struct gmt_player *player, struct gmt_player_pool *pool, uint64_t size_bytes)
+static void set_size(const struct gmt_event_interpreter *interpreter, struct gmt_interpret_pool *pool, uint64_t size_bytes)
 {
-	struct gmt_player_heap *row = row_of_pool(player, pool);
+	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 
 	row->unsized_heaps -= !pool->size_bytes;
 	row->size_bytes -= pool->size_bytes;
 	/* What no machine can have is as good as not said. */
-	pool->size_bytes = size_bytes > GMT_BOOKS_MAX_BYTES - row->size_bytes ? 0 : size_bytes;
+	pool->size_bytes = size_bytes > GMT_ACCOUNTING_MAX_BYTES - row->size_bytes ? 0 : size_bytes;
 	row->unsized_heaps += !pool->size_bytes;
 	row->size_bytes += pool->size_bytes;
 	if (row->size_bytes > row->max_size_bytes)
 		row->max_size_bytes = row->size_bytes;
 }
 
-static void begin(const struct gmt_player *player, struct gmt_player_pool *pool)
+static void begin(const struct gmt_event_interpreter *interpreter, struct gmt_interpret_pool *pool)
 {
-	struct gmt_player_heap *row = row_of_pool(player, pool);
+	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 
 	pool->lives = true;
 	row->heaps++;
@@ -78,24 +78,24 @@ static void begin(const struct gmt_player *player, struct gmt_player_pool *pool)
 }
 
 /* The heap of that number, which lives from its first event on; NULL: out of memory. */
-static struct gmt_player_pool *get(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
 {
-	struct gmt_player_pool *pool;
+	struct gmt_interpret_pool *pool;
 	uint64_t index;
 	uint32_t row;
 
-	if (gmt_map_find(&player->pool_ids, number, &index)) {
-		pool = &player->pools.items[index];
+	if (gmt_map_find(&interpreter->pool_ids, number, &index)) {
+		pool = &interpreter->pools.items[index];
 	} else {
-		if (!row_of(player, event, number, &row))
+		if (!row_of(interpreter, event, number, &row))
 			return NULL;
-		pool = gmt_vec_push(&player->pools);
-		if (!pool || !gmt_map_put(&player->pool_ids, number, player->pools.count - 1))
+		pool = gmt_vec_push(&interpreter->pools);
+		if (!pool || !gmt_map_put(&interpreter->pool_ids, number, interpreter->pools.count - 1))
 			return NULL;
-		*pool = (struct gmt_player_pool){ .row = row };
+		*pool = (struct gmt_interpret_pool){ .row = row };
 	}
 	if (!pool->lives)
-		begin(player, pool);
+		begin(interpreter, pool);
 	return pool;
 }
 
@@ -103,102 +103,102 @@ static struct gmt_player_pool *get(struct gmt_player *player, const struct gmt_p
  * The heap that has a block at `address`: `number`, or where an event names none, the youngest one. NULL:
  * there is none.
  */
-static struct gmt_player_pool *find_holder(struct gmt_player *player, uint64_t number, uint64_t address,
+static struct gmt_interpret_pool *find_holder(struct gmt_event_interpreter *interpreter, uint64_t number, uint64_t address,
 	uint64_t *ret_block)
 {
 	uint64_t index;
 
 	if (number) {
-		if (!gmt_map_find(&player->pool_ids, number, &index) ||
-			!gmt_map_find(&player->pools.items[index].blocks, address, ret_block))
+		if (!gmt_map_find(&interpreter->pool_ids, number, &index) ||
+			!gmt_map_find(&interpreter->pools.items[index].blocks, address, ret_block))
 			return NULL;
-		return &player->pools.items[index];
+		return &interpreter->pools.items[index];
 	}
 	/* NVTX frees by address alone. */
-	if (gmt_map_find(&player->pool_of_address, address, &index) &&
-		gmt_map_find(&player->pools.items[index].blocks, address, ret_block))
-		return &player->pools.items[index];
+	if (gmt_map_find(&interpreter->pool_of_address, address, &index) &&
+		gmt_map_find(&interpreter->pools.items[index].blocks, address, ret_block))
+		return &interpreter->pools.items[index];
 	/* A file can have many pools, and free many blocks of none of them. */
-	if (!gmt_budget_spend(player->pools.count / POOLS_A_UNIT, GMT_BUDGET_POOLS))
+	if (!gmt_budget_spend(interpreter->pools.count / POOLS_A_UNIT, GMT_BUDGET_POOLS))
 		return NULL;
-	for (size_t i = player->pools.count; i-- > 0;)
-		if (gmt_map_find(&player->pools.items[i].blocks, address, ret_block))
-			return &player->pools.items[i];
+	for (size_t i = interpreter->pools.count; i-- > 0;)
+		if (gmt_map_find(&interpreter->pools.items[i].blocks, address, ret_block))
+			return &interpreter->pools.items[i];
 	return NULL;
 }
 
-static bool book(struct gmt_player *player, const struct gmt_player_event *event,
-	const struct gmt_player_pool *pool, uint64_t number)
+static bool book(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
+	const struct gmt_interpret_pool *pool, uint64_t number)
 {
-	struct gmt_player_event block = *event;
+	struct gmt_interpret_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
 	block.address = number;
-	block.space = row_of_pool(player, pool)->device == GMT_DEVICE_HOST ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP;
-	block.device = row_of_pool(player, pool)->device;
-	return gmt_player_alloc_in_heap(player, &block, pool->row);
+	block.space = row_of_pool(interpreter, pool)->device == GMT_DEVICE_HOST ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP;
+	block.device = row_of_pool(interpreter, pool)->device;
+	return gmt_interpret_alloc_in_heap(interpreter, &block, pool->row);
 }
 
-static bool begin_block(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+static bool begin_block(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
 {
-	struct gmt_player_pool *pool = get(player, event, number);
+	struct gmt_interpret_pool *pool = get(interpreter, event, number);
 	uint64_t block;
 
 	if (!pool)
 		return false;
 	/* One that is there already lost its free: the books see that by the number. */
 	if (!gmt_map_find(&pool->blocks, event->address, &block)) {
-		block = ++player->last_pool_block;
+		block = ++interpreter->last_pool_block;
 		if (!gmt_map_put(&pool->blocks, event->address, block))
 			return false;
 	}
-	if (row_of_pool(player, pool)->source == GMT_MARK_SOURCE_NVTX &&
-		!gmt_map_put(&player->pool_of_address, event->address, (uint64_t)(pool - player->pools.items)))
+	if (row_of_pool(interpreter, pool)->source == GMT_MARK_SOURCE_NVTX &&
+		!gmt_map_put(&interpreter->pool_of_address, event->address, (uint64_t)(pool - interpreter->pools.items)))
 		return false;
-	return book(player, event, pool, block);
+	return book(interpreter, event, pool, block);
 }
 
-static bool end_block(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+static bool end_block(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
 {
 	uint64_t block;
-	struct gmt_player_pool *pool = find_holder(player, number, event->address, &block);
+	struct gmt_interpret_pool *pool = find_holder(interpreter, number, event->address, &block);
 	uint32_t site;
 
 	if (!pool) {
 		/* What names no heap may be of none: a label on the driver's own memory. */
-		player->books->anomalies.unknown_frees += event->address != 0 && number != 0;
+		interpreter->accounting->anomalies.unknown_frees += event->address != 0 && number != 0;
 		return true;
 	}
 	gmt_map_remove(&pool->blocks, event->address, NULL);
-	return gmt_player_free(player, event, event->layer, event->space, block, event->size_bytes, &site);
+	return gmt_interpret_free(interpreter, event, event->layer, event->space, block, event->size_bytes, &site);
 }
 
-static bool resize(struct gmt_player *player, const struct gmt_player_event *event, uint64_t number)
+static bool resize(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
 {
-	struct gmt_player_pool *pool;
+	struct gmt_interpret_pool *pool;
 	uint64_t block;
 	uint32_t site;
 
 	if (!event->address) {
-		pool = get(player, event, number);
+		pool = get(interpreter, event, number);
 		if (pool)
-			set_size(player, pool, event->size_bytes);
+			set_size(interpreter, pool, event->size_bytes);
 		return pool;
 	}
-	pool = find_holder(player, number, event->address, &block);
+	pool = find_holder(interpreter, number, event->address, &block);
 	if (!pool) {
-		player->books->anomalies.unknown_frees += number != 0;
+		interpreter->accounting->anomalies.unknown_frees += number != 0;
 		return true;
 	}
-	return gmt_player_free(player, event, event->layer, event->space, block, 0, &site) &&
-		book(player, event, pool, block);
+	return gmt_interpret_free(interpreter, event, event->layer, event->space, block, 0, &site) &&
+		book(interpreter, event, pool, block);
 }
 
 /* Ends all blocks of a heap. */
-static bool sweep(struct gmt_player *player, const struct gmt_player_event *event, struct gmt_player_pool *pool)
+static bool sweep(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, struct gmt_interpret_pool *pool)
 {
-	struct gmt_player_heap *row = row_of_pool(player, pool);
-	const struct gmt_books *books = player->books;
+	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
+	const struct gmt_accounting *accounting = interpreter->accounting;
 	bool done = true;
 
 	for (size_t i = 0; i < pool->blocks.capacity && done; i++) {
@@ -207,63 +207,63 @@ static bool sweep(struct gmt_player *player, const struct gmt_player_event *even
 
 		if (!slot->value_plus_1)
 			continue;
-		done = gmt_player_free(player, event, event->layer, event->space, slot->value_plus_1 - 1, 0, &site);
-		if (books->has_ended) {
+		done = gmt_interpret_free(interpreter, event, event->layer, event->space, slot->value_plus_1 - 1, 0, &site);
+		if (accounting->has_ended) {
 			row->swept_blocks++;
-			row->swept_bytes = gmt_books_sum(row->swept_bytes, books->ended.size_bytes);
+			row->swept_bytes = gmt_account_sum(row->swept_bytes, accounting->ended.size_bytes);
 		}
 	}
 	gmt_map_fini(&pool->blocks);
 	return done;
 }
 
-static bool end(struct gmt_player *player, const struct gmt_player_event *event, struct gmt_player_pool *pool)
+static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, struct gmt_interpret_pool *pool)
 {
-	struct gmt_player_heap *row = row_of_pool(player, pool);
+	struct gmt_interpret_heap *row = row_of_pool(interpreter, pool);
 
 	row->unsized_heaps -= !pool->size_bytes;
 	row->size_bytes -= pool->size_bytes;
 	row->live_heaps--;
 	pool->size_bytes = 0;
 	pool->lives = false;
-	return sweep(player, event, pool);
+	return sweep(interpreter, event, pool);
 }
 
-bool gmt_player_play_heap(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	uint64_t number = event->object, index;
-	struct gmt_player_pool *pool;
+	struct gmt_interpret_pool *pool;
 
 	switch ((enum gmt_kind)event->kind) {
 	case GMT_KIND_ALLOC:
-		return begin_block(player, event, number);
+		return begin_block(interpreter, event, number);
 	case GMT_KIND_FREE:
-		return end_block(player, event, number);
+		return end_block(interpreter, event, number);
 	case GMT_KIND_RESIZE:
-		return resize(player, event, number);
+		return resize(interpreter, event, number);
 	case GMT_KIND_CREATE:
-		pool = get(player, event, number);
+		pool = get(interpreter, event, number);
 		if (pool && event->size_bytes)
-			set_size(player, pool, event->size_bytes);
+			set_size(interpreter, pool, event->size_bytes);
 		return pool;
 	case GMT_KIND_DESTROY:
 	case GMT_KIND_RESET:
-		if (!gmt_map_find(&player->pool_ids, number, &index) || !player->pools.items[index].lives)
+		if (!gmt_map_find(&interpreter->pool_ids, number, &index) || !interpreter->pools.items[index].lives)
 			return true;
-		pool = &player->pools.items[index];
-		return event->kind == GMT_KIND_RESET ? sweep(player, event, pool) : end(player, event, pool);
+		pool = &interpreter->pools.items[index];
+		return event->kind == GMT_KIND_RESET ? sweep(interpreter, event, pool) : end(interpreter, event, pool);
 	default:
 		return true;
 	}
 }
 
-void gmt_player_forget_heaps(struct gmt_player *player)
+void gmt_interpret_forget_heaps(struct gmt_event_interpreter *interpreter)
 {
-	for (size_t i = 0; i < player->pools.count; i++)
-		gmt_map_fini(&player->pools.items[i].blocks);
-	gmt_vec_fini(&player->pools);
-	gmt_map_fini(&player->pool_ids);
-	gmt_map_fini(&player->pool_of_address);
-	gmt_map_fini(&player->pool_site_ids);
-	gmt_intern_fini(&player->pool_rows);
+	for (size_t i = 0; i < interpreter->pools.count; i++)
+		gmt_map_fini(&interpreter->pools.items[i].blocks);
+	gmt_vec_fini(&interpreter->pools);
+	gmt_map_fini(&interpreter->pool_ids);
+	gmt_map_fini(&interpreter->pool_of_address);
+	gmt_map_fini(&interpreter->pool_site_ids);
+	gmt_intern_fini(&interpreter->pool_rows);
 }

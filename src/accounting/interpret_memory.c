@@ -11,10 +11,10 @@
 
 enum { BLOCKS_A_UNIT = 4 }; /* that are looked at in the time of a unit */
 
-static bool book_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+static bool book_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
-	struct gmt_player_event block = *event;
+	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
+	struct gmt_interpret_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
 	block.layer = about->layer;
@@ -22,15 +22,15 @@ static bool book_memory(struct gmt_player *player, const struct gmt_player_event
 	block.device = about->device;
 	block.address = gmt_physical_number(memory);
 	block.size_bytes = about->size_bytes;
-	return gmt_player_alloc(player, &block);
+	return gmt_interpret_alloc(interpreter, &block);
 }
 
-static bool end_block(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+static bool end_block(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
 	uint32_t site;
 
-	return gmt_player_free(player, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
+	return gmt_interpret_free(interpreter, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
 }
 
 /* An imported handle does not say what it is of. */
@@ -46,25 +46,25 @@ struct ending {
 };
 
 /* Books the end of the memory; a multicast object lets go of what is bound to it afterwards. */
-static bool begin_ending(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory,
+static bool begin_ending(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory,
 	struct ending *ret_ending)
 {
 	*ret_ending = (struct ending){ .memory = memory };
-	if (!end_block(player, event, memory))
+	if (!end_block(interpreter, event, memory))
 		return false;
-	if (can_be_multicast(&player->physical.memory.items[memory]))
+	if (can_be_multicast(&interpreter->physical.memory.items[memory]))
 		ret_ending->key = gmt_physical_multicast_keys(memory, &ret_ending->end);
 	return true;
 }
 
-static void finish_ending(struct gmt_player *player, const struct ending *ending)
+static void finish_ending(struct gmt_event_interpreter *interpreter, const struct ending *ending)
 {
-	if (player->forgets)
-		gmt_physical_give_back(&player->physical, ending->memory);
+	if (interpreter->forgets)
+		gmt_physical_give_back(&interpreter->physical, ending->memory);
 }
 
 /* A file can bind objects to each other in a chain of any length, so this keeps a list instead of calling itself. */
-static bool end_chain(struct gmt_player *player, const struct gmt_player_event *event, const struct ending *first)
+static bool end_chain(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, const struct ending *first)
 {
 	GMT_VEC(struct ending) chain = { 0 };
 	struct ending *slot = gmt_vec_push(&chain);
@@ -76,12 +76,12 @@ static bool end_chain(struct gmt_player *player, const struct gmt_player_event *
 	while (done && chain.count) {
 		struct ending *last = &chain.items[chain.count - 1];
 
-		if (!gmt_physical_unmap_next(&player->physical, &last->key, last->end, &ended)) {
-			finish_ending(player, last);
+		if (!gmt_physical_unmap_next(&interpreter->physical, &last->key, last->end, &ended)) {
+			finish_ending(interpreter, last);
 			chain.count--;
 		} else if (ended != GMT_PHYSICAL_NONE) {
 			slot = gmt_vec_push(&chain);
-			done = slot && begin_ending(player, event, ended, slot);
+			done = slot && begin_ending(interpreter, event, ended, slot);
 		}
 	}
 	gmt_vec_fini(&chain);
@@ -89,110 +89,110 @@ static bool end_chain(struct gmt_player *player, const struct gmt_player_event *
 }
 
 /* Nothing keeps the memory alive, unless there is none of it. */
-static bool end_memory(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+static bool end_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
 	struct ending ending;
 
 	if (memory == GMT_PHYSICAL_NONE)
 		return true;
-	if (!begin_ending(player, event, memory, &ending))
+	if (!begin_ending(interpreter, event, memory, &ending))
 		return false;
 	if (ending.key < ending.end)
-		return end_chain(player, event, &ending);
-	finish_ending(player, &ending);
+		return end_chain(interpreter, event, &ending);
+	finish_ending(interpreter, &ending);
 	return true;
 }
 
-bool gmt_player_create_memory(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	struct gmt_physical_memory about = {
 		.size_bytes = event->size_bytes, .device = event->device, .layer = event->layer, .space = event->space,
 	};
-	uint32_t memory = gmt_physical_find(&player->physical, event->address);
+	uint32_t memory = gmt_physical_find(&interpreter->physical, event->address);
 
 	/* What this process made, or imported before, is not imported a second time. */
 	if (event->space == GMT_SPACE_VMM_IMPORTED && memory != GMT_PHYSICAL_NONE)
-		return gmt_physical_retain(&player->physical, memory, event->address);
-	memory = gmt_physical_create(&player->physical, event->address, &about);
-	return memory != GMT_PHYSICAL_NONE && book_memory(player, event, memory);
+		return gmt_physical_retain(&interpreter->physical, memory, event->address);
+	memory = gmt_physical_create(&interpreter->physical, event->address, &about);
+	return memory != GMT_PHYSICAL_NONE && book_memory(interpreter, event, memory);
 }
 
-bool gmt_player_release_memory(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_release_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	return end_memory(player, event, gmt_physical_release(&player->physical, event->address));
+	return end_memory(interpreter, event, gmt_physical_release(&interpreter->physical, event->address));
 }
 
-bool gmt_player_retain(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	uint32_t memory = gmt_physical_find(&player->physical, event->address);
+	uint32_t memory = gmt_physical_find(&interpreter->physical, event->address);
 
 	if (memory == GMT_PHYSICAL_NONE)
-		memory = gmt_physical_find_mapped(&player->physical, event->object);
+		memory = gmt_physical_find_mapped(&interpreter->physical, event->object);
 	if (memory == GMT_PHYSICAL_NONE) {
-		player->physical.unknown_handles++;
+		interpreter->physical.unknown_handles++;
 		return true;
 	}
-	return gmt_physical_retain(&player->physical, memory, event->address);
+	return gmt_physical_retain(&interpreter->physical, memory, event->address);
 }
 
 /* An imported handle does not say how large it is; its first mapping does. */
-static bool learn_size(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+static bool learn_size(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
-	struct gmt_physical_memory *about = &player->physical.memory.items[memory];
+	struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
 
 	if (about->space != GMT_SPACE_VMM_IMPORTED || event->size_bytes <= about->size_bytes)
 		return true;
-	if (!end_block(player, event, memory))
+	if (!end_block(interpreter, event, memory))
 		return false;
 	about->size_bytes = event->size_bytes;
 	if (about->device == GMT_DEVICE_UNKNOWN)
 		about->device = event->device;
-	return book_memory(player, event, memory);
+	return book_memory(interpreter, event, memory);
 }
 
-static bool tell_mapped(struct gmt_player *player, const struct gmt_player_event *event, uint32_t memory)
+static bool tell_mapped(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &player->physical.memory.items[memory];
-	struct gmt_player_event of_memory = *event;
+	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
+	struct gmt_interpret_event of_memory = *event;
 
 	of_memory.layer = about->layer;
 	of_memory.space = about->space;
 	of_memory.device = about->device;
-	return !player->owner.mapped || player->owner.mapped(player->owner.user, &of_memory, gmt_physical_number(memory));
+	return !interpreter->owner.mapped || interpreter->owner.mapped(interpreter->owner.user, &of_memory, gmt_physical_number(memory));
 }
 
-bool gmt_player_map(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_map(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	uint64_t handle = event->object;
-	uint32_t memory = gmt_physical_find(&player->physical, handle);
+	uint32_t memory = gmt_physical_find(&interpreter->physical, handle);
 
 	if (memory == GMT_PHYSICAL_NONE) {
-		player->physical.unknown_handles++;
+		interpreter->physical.unknown_handles++;
 		return true;
 	}
-	return learn_size(player, event, memory) &&
-		gmt_physical_map(&player->physical, event->address, event->size_bytes, memory) &&
-		tell_mapped(player, event, memory);
+	return learn_size(interpreter, event, memory) &&
+		gmt_physical_map(&interpreter->physical, event->address, event->size_bytes, memory) &&
+		tell_mapped(interpreter, event, memory);
 }
 
-static bool unmap_range(struct gmt_player *player, const struct gmt_player_event *event, uint64_t key, uint64_t end)
+static bool unmap_range(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t key, uint64_t end)
 {
 	uint32_t ended;
 
-	while (gmt_physical_unmap_next(&player->physical, &key, end, &ended))
-		if (!end_memory(player, event, ended))
+	while (gmt_physical_unmap_next(&interpreter->physical, &key, end, &ended))
+		if (!end_memory(interpreter, event, ended))
 			return false;
 	return true;
 }
 
-bool gmt_player_unmap(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_unmap(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	return unmap_range(player, event, event->address, gmt_books_sum(event->address, event->size_bytes));
+	return unmap_range(interpreter, event, event->address, gmt_account_sum(event->address, event->size_bytes));
 }
 
-bool gmt_player_bind(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_bind(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	struct gmt_physical *physical = &player->physical;
+	struct gmt_physical *physical = &interpreter->physical;
 	uint32_t multicast = gmt_physical_find(physical, event->address);
 	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, event->object) :
 		gmt_physical_find_mapped(physical, event->object);
@@ -213,51 +213,51 @@ bool gmt_player_bind(struct gmt_player *player, const struct gmt_player_event *e
 		event->size_bytes >> 16, memory);
 }
 
-bool gmt_player_unbind(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_unbind(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	uint32_t multicast = gmt_physical_find(&player->physical, event->address);
+	uint32_t multicast = gmt_physical_find(&interpreter->physical, event->address);
 	uint64_t key;
 
 	if (multicast == GMT_PHYSICAL_NONE)
 		return true;
 	key = gmt_physical_multicast_key(multicast, event->device, event->offset);
-	return unmap_range(player, event, key, gmt_books_sum(key, event->size_bytes >> 16));
+	return unmap_range(interpreter, event, key, gmt_account_sum(key, event->size_bytes >> 16));
 }
 
-bool gmt_player_set_limit(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
-	struct gmt_books *books = player->books;
-	struct gmt_player_event block = *event;
-	const struct gmt_books_block *older;
+	struct gmt_accounting *accounting = interpreter->accounting;
+	struct gmt_interpret_event block = *event;
+	const struct gmt_account_block *older;
 	uint32_t site;
 
 	/* `address` is the limit, plus 1; each context has its own. */
 	block.address = (uint64_t)event->context << 32 | (uint32_t)event->address;
-	older = gmt_books_find(books, event->layer, event->space, block.address);
+	older = gmt_accounting_find(accounting, event->layer, event->space, block.address);
 	if (older) {
-		block.size_bytes = gmt_books_sum(block.size_bytes, older->size_bytes);
-		if (!gmt_player_free(player, event, event->layer, event->space, block.address, 0, &site))
+		block.size_bytes = gmt_account_sum(block.size_bytes, older->size_bytes);
+		if (!gmt_interpret_free(interpreter, event, event->layer, event->space, block.address, 0, &site))
 			return false;
 	}
-	return gmt_player_alloc(player, &block);
+	return gmt_interpret_alloc(interpreter, &block);
 }
 
 /* What a context takes along is collected first: ending a block moves others in the table. */
-bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_event *event)
+bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	uint16_t context = event->context;
-	struct gmt_books *books = player->books;
-	GMT_VEC(struct gmt_books_place) places = { 0 };
-	struct gmt_books_place place;
+	struct gmt_accounting *accounting = interpreter->accounting;
+	GMT_VEC(struct gmt_account_place) places = { 0 };
+	struct gmt_account_place place;
 	bool done = true;
 
 	/* All blocks are looked at, and a file can end many contexts. */
-	if (!gmt_budget_spend(gmt_books_block_count(books) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
+	if (!gmt_budget_spend(gmt_account_block_count(accounting) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
 		return true;
-	for (size_t cursor = 0; context && gmt_books_next_block(books, GMT_BOOKS_ALL_OF_CUDA, &cursor, &place);) {
+	for (size_t cursor = 0; context && gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
 		if (place.block.context != context)
 			continue;
-		struct gmt_books_place *slot = gmt_vec_push(&places);
+		struct gmt_account_place *slot = gmt_vec_push(&places);
 		if (!slot) {
 			done = false;
 			break;
@@ -265,13 +265,13 @@ bool gmt_player_end_context(struct gmt_player *player, const struct gmt_player_e
 		*slot = place;
 	}
 	for (size_t i = 0; i < places.count && done; i++) {
-		const struct gmt_books_site *site = &books->sites.items[places.items[i].block.site];
+		const struct gmt_account_site *site = &accounting->sites.items[places.items[i].block.site];
 		uint32_t of;
 
 		/* All that was counted goes at once. */
 		for (uint32_t left = places.items[i].block.references; left && done; left--)
-			done = gmt_player_free(player, event, books->accounts.items[site->account].layer,
-				(uint8_t)books->spaces.items[site->space].space, places.items[i].address, 0, &of);
+			done = gmt_interpret_free(interpreter, event, accounting->accounts.items[site->account].layer,
+				(uint8_t)accounting->spaces.items[site->space].space, places.items[i].address, 0, &of);
 	}
 	gmt_vec_fini(&places);
 	return done;

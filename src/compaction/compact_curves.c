@@ -16,7 +16,7 @@ enum {
 	MOST_ROWS = 131072,   /* ... and here a curve is given up */
 };
 
-static struct gmt_fold_curve_site *site_of(struct gmt_fold_curve *curve, uint32_t site)
+static struct gmt_compact_curve_site *site_of(struct gmt_compact_curve *curve, uint32_t site)
 {
 	if (site >= curve->sites.count) {
 		/* What is new is zero. */
@@ -27,9 +27,9 @@ static struct gmt_fold_curve_site *site_of(struct gmt_fold_curve *curve, uint32_
 	return &curve->sites.items[site];
 }
 
-static bool touch(struct gmt_fold_curve *curve, uint32_t site, uint64_t before_bytes)
+static bool touch(struct gmt_compact_curve *curve, uint32_t site, uint64_t before_bytes)
 {
-	struct gmt_fold_curve_site *row = site_of(curve, site);
+	struct gmt_compact_curve_site *row = site_of(curve, site);
 	uint32_t *slot;
 
 	if (!row || row->is_touched)
@@ -44,10 +44,10 @@ static bool touch(struct gmt_fold_curve *curve, uint32_t site, uint64_t before_b
 	return true;
 }
 
-bool gmt_fold_touch(struct gmt_folder *folder, uint32_t site, uint64_t before_bytes, const struct gmt_books_block *ended)
+bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes, const struct gmt_account_block *ended)
 {
-	for (uint32_t i = 0; i < folder->followed_count; i++) {
-		struct gmt_fold_curve *curve = &folder->series.items[folder->followed[i]].curve;
+	for (uint32_t i = 0; i < compactor->followed_count; i++) {
+		struct gmt_compact_curve *curve = &compactor->series.items[compactor->followed[i]].curve;
 
 		if (!touch(curve, site, before_bytes))
 			return false;
@@ -67,7 +67,7 @@ struct merged {
 };
 
 struct merger {
-	struct gmt_fold_curve *curve;
+	struct gmt_compact_curve *curve;
 	GMT_VEC(struct merged) sites; /* by site */
 	GMT_VEC(uint32_t) in;
 	size_t kept; /* rows of the curve that are made */
@@ -112,12 +112,12 @@ static void keep_interval(struct merger *merger, uint64_t step)
 /* The last interval's sample is still to come: its rows are open again. */
 static bool open_interval(struct merger *merger)
 {
-	struct gmt_fold_curve *curve = merger->curve;
+	struct gmt_compact_curve *curve = merger->curve;
 
 	curve->has_end |= merger->in.count != 0;
 	for (size_t i = 0; i < merger->in.count; i++) {
 		struct merged *merged = &merger->sites.items[merger->in.items[i]];
-		struct gmt_fold_curve_site *site = &curve->sites.items[merger->in.items[i]];
+		struct gmt_compact_curve_site *site = &curve->sites.items[merger->in.items[i]];
 
 		if (!touch(curve, merger->in.items[i], merged->row.low_bytes))
 			return false;
@@ -132,7 +132,7 @@ static bool open_interval(struct merger *merger)
 }
 
 /* Rows stand for twice as many marks from now on. Right behind a sample. */
-static bool thin(struct gmt_fold_curve *curve)
+static bool thin(struct gmt_compact_curve *curve)
 {
 	struct merger merger = { .curve = curve };
 	uint64_t stride = curve->stride *= 2, step = 0;
@@ -163,9 +163,9 @@ static bool thin(struct gmt_fold_curve *curve)
 
 /* --- marks --------------------------------------------------------------------------------------------- */
 
-static bool add_row(struct gmt_fold_curve *curve, uint32_t site, uint64_t live_bytes)
+static bool add_row(struct gmt_compact_curve *curve, uint32_t site, uint64_t live_bytes)
 {
-	struct gmt_fold_curve_site *state = &curve->sites.items[site];
+	struct gmt_compact_curve_site *state = &curve->sites.items[site];
 	struct gmt_past_curve *row;
 
 	state->is_touched = false;
@@ -184,33 +184,33 @@ static bool add_row(struct gmt_fold_curve *curve, uint32_t site, uint64_t live_b
 }
 
 /* Each has its part. */
-static bool has_more(const struct gmt_folder *folder, const struct gmt_fold_curve *curve, size_t rows)
+static bool has_more(const struct gmt_compactor *compactor, const struct gmt_compact_curve *curve, size_t rows)
 {
-	return curve->rows.count * folder->followed_count > rows;
+	return curve->rows.count * compactor->followed_count > rows;
 }
 
-static bool is_to_be_thinned(const struct gmt_folder *folder, const struct gmt_fold_curve *curve)
+static bool is_to_be_thinned(const struct gmt_compactor *compactor, const struct gmt_compact_curve *curve)
 {
 	uint64_t samples = (curve->marks - 1) / curve->stride + 1;
 
-	return samples > MOST_SAMPLES || (has_more(folder, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
+	return samples > MOST_SAMPLES || (has_more(compactor, curve, MANY_ROWS) && samples >= 2 * LEAST_SAMPLES);
 }
 
-static void unfollow(struct gmt_folder *folder, uint32_t slot)
+static void unfollow(struct gmt_compactor *compactor, uint32_t slot)
 {
-	struct gmt_fold_curve *curve = &folder->series.items[folder->followed[slot]].curve;
+	struct gmt_compact_curve *curve = &compactor->series.items[compactor->followed[slot]].curve;
 
 	curve->is_followed = false;
-	folder->followed[slot] = folder->followed[--folder->followed_count];
+	compactor->followed[slot] = compactor->followed[--compactor->followed_count];
 	gmt_vec_fini(&curve->touched);
 	gmt_vec_fini(&curve->sites);
 }
 
-static void give_up(struct gmt_folder *folder, struct gmt_fold_curve *curve)
+static void give_up(struct gmt_compactor *compactor, struct gmt_compact_curve *curve)
 {
-	for (uint32_t i = 0; i < folder->followed_count; i++)
-		if (&folder->series.items[folder->followed[i]].curve == curve) {
-			unfollow(folder, i);
+	for (uint32_t i = 0; i < compactor->followed_count; i++)
+		if (&compactor->series.items[compactor->followed[i]].curve == curve) {
+			unfollow(compactor, i);
 			break;
 		}
 	curve->is_known = false;
@@ -218,39 +218,39 @@ static void give_up(struct gmt_folder *folder, struct gmt_fold_curve *curve)
 }
 
 /* Another one comes in place of the one that marked longest ago, which may be over: optimizers are made anew. */
-bool gmt_fold_follow(struct gmt_folder *folder, uint32_t series)
+bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
 {
-	struct gmt_fold_curve *curve = &folder->series.items[series].curve;
+	struct gmt_compact_curve *curve = &compactor->series.items[series].curve;
 	uint32_t oldest = 0;
 
-	if (folder->followed_count == GMT_FOLD_FOLLOWED) {
-		for (uint32_t i = 1; i < folder->followed_count; i++)
-			if (folder->series.items[folder->followed[i]].curve.last_stamp <
-					folder->series.items[folder->followed[oldest]].curve.last_stamp)
+	if (compactor->followed_count == GMT_COMPACT_FOLLOWED) {
+		for (uint32_t i = 1; i < compactor->followed_count; i++)
+			if (compactor->series.items[compactor->followed[i]].curve.last_stamp <
+					compactor->series.items[compactor->followed[oldest]].curve.last_stamp)
 				oldest = i;
-		unfollow(folder, oldest);
+		unfollow(compactor, oldest);
 	}
-	folder->followed[folder->followed_count++] = series;
-	*curve = (struct gmt_fold_curve){ .is_followed = true, .is_known = true, .stride = 1 };
+	compactor->followed[compactor->followed_count++] = series;
+	*curve = (struct gmt_compact_curve){ .is_followed = true, .is_known = true, .stride = 1 };
 	/* What lives by now is new to it. */
-	for (uint32_t site = 0; site < folder->books.sites.count; site++)
+	for (uint32_t site = 0; site < compactor->accounting.sites.count; site++)
 		if (!touch(curve, site, 0))
 			return false;
 	return true;
 }
 
-bool gmt_fold_mark_curve(struct gmt_folder *folder, struct gmt_fold_series *series, uint64_t stamp)
+bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_series *series, uint64_t stamp)
 {
-	struct gmt_fold_curve *curve = &series->curve;
+	struct gmt_compact_curve *curve = &series->curve;
 
 	if (!curve->is_followed) {
 		/* It had been taken for over. */
-		give_up(folder, curve);
+		give_up(compactor, curve);
 		return true;
 	}
 	for (size_t i = 0; i < curve->touched.count; i++) {
-		struct gmt_fold_curve_site *site = &curve->sites.items[curve->touched.items[i]];
-		uint64_t live_bytes = folder->books.sites.items[curve->touched.items[i]].live_bytes;
+		struct gmt_compact_curve_site *site = &curve->sites.items[curve->touched.items[i]];
+		uint64_t live_bytes = compactor->accounting.sites.items[curve->touched.items[i]].live_bytes;
 
 		site->low_bytes = live_bytes < site->low_bytes ? live_bytes : site->low_bytes;
 	}
@@ -262,47 +262,47 @@ bool gmt_fold_mark_curve(struct gmt_folder *folder, struct gmt_fold_series *seri
 		return true;
 	}
 	for (size_t i = 0; i < curve->touched.count; i++)
-		if (!add_row(curve, curve->touched.items[i], folder->books.sites.items[curve->touched.items[i]].live_bytes))
+		if (!add_row(curve, curve->touched.items[i], compactor->accounting.sites.items[curve->touched.items[i]].live_bytes))
 			return false;
 	curve->touched.count = 0;
 	curve->has_end = false;
 	curve->marks++;
-	while (is_to_be_thinned(folder, curve))
+	while (is_to_be_thinned(compactor, curve))
 		if (!thin(curve))
 			return false;
-	if (has_more(folder, curve, MOST_ROWS))
-		give_up(folder, curve);
+	if (has_more(compactor, curve, MOST_ROWS))
+		give_up(compactor, curve);
 	return true;
 }
 
 /* --- writing, and a past that the input has ------------------------------------------------------------- */
 
-bool gmt_fold_write_counters(struct gmt_folder *folder)
+bool gmt_compact_write_counters(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		const struct gmt_fold_series *series = &folder->series.items[i];
-		const struct gmt_fold_curve *curve = &series->curve;
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		const struct gmt_compact_series *series = &compactor->series.items[i];
+		const struct gmt_compact_curve *curve = &series->curve;
 		struct gmt_past_counter row = {
 			.source = series->source, .object = series->object, .thread = series->thread, .name = series->name,
 			.marks = curve->marks, .stride = curve->stride, .last_stamp = curve->last_stamp,
 			.before_stamp = curve->before_stamp, .is_followed = curve->is_followed,
 		};
 
-		if (curve->is_known && !folder->options.write(folder->options.user, GMT_RECORD_PAST_COUNTER, &row, 1))
+		if (curve->is_known && !compactor->options.write(compactor->options.user, GMT_RECORD_PAST_COUNTER, &row, 1))
 			return false;
 	}
 	return true;
 }
 
-static bool write_rows(struct gmt_folder *folder, struct gmt_past_curve *rows, uint32_t count)
+static bool write_rows(struct gmt_compactor *compactor, struct gmt_past_curve *rows, uint32_t count)
 {
-	return !count || folder->options.write(folder->options.user, GMT_RECORD_PAST_CURVE, rows, count);
+	return !count || compactor->options.write(compactor->options.user, GMT_RECORD_PAST_CURVE, rows, count);
 }
 
 /* The rows of one counter; behind them those that are open. */
-static bool write_curve(struct gmt_folder *folder, const struct gmt_fold_curve *curve, uint32_t number)
+static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compact_curve *curve, uint32_t number)
 {
-	struct gmt_past_curve rows[GMT_FOLD_WRITE_ROWS];
+	struct gmt_past_curve rows[GMT_COMPACT_WRITE_ROWS];
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < curve->rows.count + curve->touched.count; i++) {
@@ -312,8 +312,8 @@ static bool write_curve(struct gmt_folder *folder, const struct gmt_fold_curve *
 			*row = curve->rows.items[i];
 		} else {
 			uint32_t site = curve->touched.items[i - curve->rows.count];
-			const struct gmt_fold_curve_site *state = &curve->sites.items[site];
-			uint64_t live_bytes = folder->books.sites.items[site].live_bytes;
+			const struct gmt_compact_curve_site *state = &curve->sites.items[site];
+			uint64_t live_bytes = compactor->accounting.sites.items[site].live_bytes;
 
 			*row = (struct gmt_past_curve){
 				.step = curve->marks, .site = site + 1, .live_bytes = live_bytes,
@@ -321,63 +321,63 @@ static bool write_curve(struct gmt_folder *folder, const struct gmt_fold_curve *
 			};
 		}
 		row->counter = number;
-		if (count == GMT_FOLD_WRITE_ROWS) {
-			if (!write_rows(folder, rows, count))
+		if (count == GMT_COMPACT_WRITE_ROWS) {
+			if (!write_rows(compactor, rows, count))
 				return false;
 			count = 0;
 		}
 	}
-	return write_rows(folder, rows, count);
+	return write_rows(compactor, rows, count);
 }
 
-bool gmt_fold_write_curves(struct gmt_folder *folder, bool *ret_done)
+bool gmt_compact_write_curves(struct gmt_compactor *compactor, bool *ret_done)
 {
 	uint32_t number = 0;
 
 	/* One counter at a time; list_cursor has how many are written. */
-	for (size_t i = 0; i < folder->series.count; i++) {
-		const struct gmt_fold_curve *curve = &folder->series.items[i].curve;
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		const struct gmt_compact_curve *curve = &compactor->series.items[i].curve;
 
 		number += curve->is_known;
-		if (!curve->is_known || i < folder->list_cursor)
+		if (!curve->is_known || i < compactor->list_cursor)
 			continue;
-		folder->list_cursor = i + 1;
+		compactor->list_cursor = i + 1;
 		*ret_done = false;
-		return write_curve(folder, curve, number);
+		return write_curve(compactor, curve, number);
 	}
 	*ret_done = true;
 	return true;
 }
 
-static struct gmt_fold_curve *find_curve(struct gmt_folder *folder, const struct gmt_past_counter *row, uint32_t *ret_series)
+static struct gmt_compact_curve *find_curve(struct gmt_compactor *compactor, const struct gmt_past_counter *row, uint32_t *ret_series)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		const struct gmt_fold_series *series = &folder->series.items[i];
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		const struct gmt_compact_series *series = &compactor->series.items[i];
 
 		if (series->source == row->source && series->object == row->object && series->thread == row->thread &&
 			series->name == row->name) {
 			*ret_series = (uint32_t)i;
-			return &folder->series.items[i].curve;
+			return &compactor->series.items[i].curve;
 		}
 	}
 	return NULL;
 }
 
 /* A row of the input's past. What does not fit makes the curve worth nothing. */
-static bool take_row(struct gmt_folder *folder, struct gmt_fold_curve *curve, const struct gmt_past_curve *row)
+static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *curve, const struct gmt_past_curve *row)
 {
 	uint64_t last_step = curve->rows.count ? curve->rows.items[curve->rows.count - 1].step : 0;
 	bool is_open = row->step >= curve->marks;
-	struct gmt_fold_curve_site *site;
+	struct gmt_compact_curve_site *site;
 	struct gmt_past_curve *slot;
 	uint32_t id;
 
-	if (!row->site || row->site > folder->past_sites.count || !folder->past_sites.items[row->site - 1] ||
+	if (!row->site || row->site > compactor->past_sites.count || !compactor->past_sites.items[row->site - 1] ||
 		row->step < last_step || row->step > curve->marks || (!is_open && row->step % curve->stride)) {
 		curve->is_known = false;
 		return true;
 	}
-	id = folder->past_sites.items[row->site - 1] - 1;
+	id = compactor->past_sites.items[row->site - 1] - 1;
 	site = site_of(curve, id);
 	if (!site)
 		return false;
@@ -398,49 +398,49 @@ static bool take_row(struct gmt_folder *folder, struct gmt_fold_curve *curve, co
 	return true;
 }
 
-bool gmt_fold_take_past_curves(struct gmt_folder *folder)
+bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor)
 {
-	const struct gmt_past *past = &folder->past;
+	const struct gmt_compacted *compacted = &compactor->compacted;
 	GMT_VEC(uint32_t) series = { 0 }; /* by counter, from 1 */
-	bool done = gmt_vec_reserve(&series, past->counters.count + 1), fits = true;
+	bool done = gmt_vec_reserve(&series, compacted->counters.count + 1), fits = true;
 
-	folder->followed_count = 0;
-	for (size_t i = 0; i < folder->series.count; i++) {
-		gmt_fold_curve_fini(&folder->series.items[i].curve);
-		folder->series.items[i].curve = (struct gmt_fold_curve){ 0 };
+	compactor->followed_count = 0;
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		gmt_compact_curve_fini(&compactor->series.items[i].curve);
+		compactor->series.items[i].curve = (struct gmt_compact_curve){ 0 };
 	}
-	for (size_t i = 0; done && i < past->counters.count; i++) {
-		const struct gmt_past_counter *row = &past->counters.items[i];
+	for (size_t i = 0; done && i < compacted->counters.count; i++) {
+		const struct gmt_past_counter *row = &compacted->counters.items[i];
 		uint32_t number;
-		struct gmt_fold_curve *curve = find_curve(folder, row, &number);
+		struct gmt_compact_curve *curve = find_curve(compactor, row, &number);
 
 		if (!curve || curve->is_known || !row->marks || !row->stride)
 			continue;
-		*curve = (struct gmt_fold_curve){
+		*curve = (struct gmt_compact_curve){
 			.marks = row->marks, .stride = row->stride, .last_stamp = row->last_stamp, .before_stamp = row->before_stamp,
 			.is_known = true, .has_end = (row->marks - 1) % row->stride != 0,
-			.is_followed = row->is_followed && folder->followed_count < GMT_FOLD_FOLLOWED,
+			.is_followed = row->is_followed && compactor->followed_count < GMT_COMPACT_FOLLOWED,
 		};
 		if (curve->is_followed)
-			folder->followed[folder->followed_count++] = number;
+			compactor->followed[compactor->followed_count++] = number;
 		series.items[i] = number + 1;
 	}
-	for (size_t i = 0; done && i < past->curves.count; i++) {
-		const struct gmt_past_curve *row = &past->curves.items[i];
-		bool is_of_one = row->counter && row->counter <= past->counters.count;
+	for (size_t i = 0; done && i < compacted->curves.count; i++) {
+		const struct gmt_past_curve *row = &compacted->curves.items[i];
+		bool is_of_one = row->counter && row->counter <= compacted->counters.count;
 		uint32_t number = is_of_one ? series.items[row->counter - 1] : 0;
 
 		fits &= is_of_one;
-		done = !number || take_row(folder, &folder->series.items[number - 1].curve, row);
+		done = !number || take_row(compactor, &compactor->series.items[number - 1].curve, row);
 	}
-	for (size_t i = 0; i < folder->series.count; i++)
-		if (!fits || !folder->series.items[i].curve.is_known)
-			give_up(folder, &folder->series.items[i].curve);
+	for (size_t i = 0; i < compactor->series.count; i++)
+		if (!fits || !compactor->series.items[i].curve.is_known)
+			give_up(compactor, &compactor->series.items[i].curve);
 	gmt_vec_fini(&series);
 	return done;
 }
 
-void gmt_fold_curve_fini(struct gmt_fold_curve *curve)
+void gmt_compact_curve_fini(struct gmt_compact_curve *curve)
 {
 	gmt_vec_fini(&curve->sites);
 	gmt_vec_fini(&curve->touched);

@@ -24,7 +24,7 @@ static bool note_step(struct end *end, const struct gmt_mark *mark)
 	for (size_t i = 0; i < end->counters.count; i++) {
 		struct counter *counter = &end->counters.items[i];
 
-		if (!gmt_fold_is_counter_of(&counter->mark, mark))
+		if (!gmt_compact_is_counter_of(&counter->mark, mark))
 			continue;
 		counter->marks++;
 		counter->first_stamp = mark->stamp < counter->first_stamp ? mark->stamp : counter->first_stamp;
@@ -32,7 +32,7 @@ static bool note_step(struct end *end, const struct gmt_mark *mark)
 		return true;
 	}
 	/* A fold follows no more. */
-	if (end->counters.count >= 2 * GMT_FOLD_SERIES)
+	if (end->counters.count >= 2 * GMT_COMPACT_SERIES)
 		return true;
 	slot = gmt_vec_push(&end->counters);
 	if (slot)
@@ -53,38 +53,38 @@ static bool note_mark(struct end *end, const struct gmt_mark *mark)
 	return true;
 }
 
-static bool note_all(const struct gmt_folder *folder, struct end *end)
+static bool note_all(const struct gmt_compactor *compactor, struct end *end)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		const struct gmt_fold_series *series = &folder->series.items[i];
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		const struct gmt_compact_series *series = &compactor->series.items[i];
 		struct counter *slot = gmt_vec_push(&end->counters);
 
 		if (!slot)
 			return false;
-		*slot = (struct counter){ gmt_fold_mark_of(series), series->first_stamp, series->last_stamp, series->marks };
+		*slot = (struct counter){ gmt_compact_mark_of(series), series->first_stamp, series->last_stamp, series->marks };
 	}
-	for (size_t i = 0; i < folder->kept_marks.count; i++)
-		if (!note_mark(end, &folder->kept_marks.items[i]))
+	for (size_t i = 0; i < compactor->kept_marks.count; i++)
+		if (!note_mark(end, &compactor->kept_marks.items[i]))
 			return false;
-	for (size_t i = 0; i < folder->mark_queue.entries.count; i++)
-		if (!note_mark(end, &folder->pending_marks.items[folder->mark_queue.entries.items[i].item]))
+	for (size_t i = 0; i < compactor->mark_queue.entries.count; i++)
+		if (!note_mark(end, &compactor->pending_marks.items[compactor->mark_queue.entries.items[i].item]))
 			return false;
 	return true;
 }
 
 /* Whether this moment lies behind the cut, or the cut can be there and leave few enough events. */
-static bool may_stay(const struct gmt_folder *folder, uint64_t stamp)
+static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
 {
-	uint64_t past_stamp = folder->past.has_fold ? folder->past.fold.stamp : 0;
+	uint64_t past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
 	size_t behind = 0;
 
-	if (stamp >= folder->options.cut_stamp)
+	if (stamp >= compactor->options.cut_stamp)
 		return true;
-	if (!stamp || stamp < folder->played_stamp || stamp < past_stamp)
+	if (!stamp || stamp < compactor->played_stamp || stamp < past_stamp)
 		return false;
-	for (size_t i = 0; i < folder->queue.entries.count; i++)
-		behind += folder->queue.entries.items[i].stamp > stamp;
-	return behind <= folder->options.most_end_events;
+	for (size_t i = 0; i < compactor->queue.entries.count; i++)
+		behind += compactor->queue.entries.items[i].stamp > stamp;
+	return behind <= compactor->options.most_end_events;
 }
 
 /*
@@ -92,7 +92,7 @@ static bool may_stay(const struct gmt_folder *folder, uint64_t stamp)
  * optimizers', none that was over before another one began, and those that count about as often as any. Calls of modules
  * are a counter of their own. 0: none may stay.
  */
-static uint64_t last_step(const struct gmt_folder *folder, const struct end *end)
+static uint64_t last_step(const struct gmt_compactor *compactor, const struct end *end)
 {
 	uint64_t newest_stamp = 0, most = 0, stamp = 0;
 	bool has_own = false;
@@ -117,7 +117,7 @@ static uint64_t last_step(const struct gmt_folder *folder, const struct end *end
 		const struct counter *counter = &end->counters.items[i];
 
 		if ((IS_CALLS(counter) || (COUNTS(counter) && counter->last_stamp >= newest_stamp && counter->marks * 2 >= most)) &&
-			(!stamp || counter->last_stamp < stamp) && may_stay(folder, counter->last_stamp))
+			(!stamp || counter->last_stamp < stamp) && may_stay(compactor, counter->last_stamp))
 			stamp = counter->last_stamp;
 	}
 #undef COUNTS
@@ -125,21 +125,21 @@ static uint64_t last_step(const struct gmt_folder *folder, const struct end *end
 	return stamp;
 }
 
-bool gmt_fold_spare_end(struct gmt_folder *folder)
+bool gmt_compact_spare_end(struct gmt_compactor *compactor)
 {
 	struct end end = { .teardown_stamp = UINT64_MAX };
-	bool done = note_all(folder, &end);
+	bool done = note_all(compactor, &end);
 	uint64_t stamp;
 
-	folder->has_spared = true;
-	if (done && folder->options.most_end_events) {
-		stamp = last_step(folder, &end);
-		if (!stamp && end.phase_stamp && may_stay(folder, end.phase_stamp))
+	compactor->has_spared = true;
+	if (done && compactor->options.most_end_events) {
+		stamp = last_step(compactor, &end);
+		if (!stamp && end.phase_stamp && may_stay(compactor, end.phase_stamp))
 			stamp = end.phase_stamp;
-		if (!stamp && may_stay(folder, end.teardown_stamp))
+		if (!stamp && may_stay(compactor, end.teardown_stamp))
 			stamp = end.teardown_stamp;
-		if (stamp && stamp < folder->options.cut_stamp)
-			folder->options.cut_stamp = stamp;
+		if (stamp && stamp < compactor->options.cut_stamp)
+			compactor->options.cut_stamp = stamp;
 	}
 	gmt_vec_fini(&end.counters);
 	return done;

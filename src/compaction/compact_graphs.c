@@ -9,87 +9,87 @@ static bool is_handle(const struct gmt_event *event)
 	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE;
 }
 
-static void forget_graph(struct gmt_folder *folder, size_t index)
+static void forget_graph(struct gmt_compactor *compactor, size_t index)
 {
-	struct gmt_fold_graph *graph = &folder->graphs.items[index];
+	struct gmt_compact_graph *graph = &compactor->graphs.items[index];
 
-	gmt_fold_forget(folder, graph->created_plus_1);
-	gmt_fold_forget_list(folder, graph->first_node_plus_1);
-	*graph = (struct gmt_fold_graph){ 0 };
+	gmt_compact_forget(compactor, graph->created_plus_1);
+	gmt_compact_forget_list(compactor, graph->first_node_plus_1);
+	*graph = (struct gmt_compact_graph){ 0 };
 }
 
-static bool create_graph(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
+static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
 {
 	uint64_t index;
 
-	if (gmt_map_find(&folder->graphs_ids, event->address, &index)) {
-		forget_graph(folder, index);
+	if (gmt_map_find(&compactor->graphs_ids, event->address, &index)) {
+		forget_graph(compactor, index);
 	} else {
-		bool again = folder->free_graphs.count;
+		bool again = compactor->free_graphs.count;
 
-		index = again ? folder->free_graphs.items[--folder->free_graphs.count] : folder->graphs.count;
-		if (!gmt_vec_reserve(&folder->graphs, 1) || !gmt_map_put(&folder->graphs_ids, event->address, index))
+		index = again ? compactor->free_graphs.items[--compactor->free_graphs.count] : compactor->graphs.count;
+		if (!gmt_vec_reserve(&compactor->graphs, 1) || !gmt_map_put(&compactor->graphs_ids, event->address, index))
 			return false;
-		folder->graphs.count += !again;
-		folder->graphs.items[index] = (struct gmt_fold_graph){ 0 };
+		compactor->graphs.count += !again;
+		compactor->graphs.items[index] = (struct gmt_compact_graph){ 0 };
 	}
-	folder->graphs.items[index].created_plus_1 = gmt_fold_survive(folder, event, place);
-	return folder->graphs.items[index].created_plus_1;
+	compactor->graphs.items[index].created_plus_1 = gmt_compact_survive(compactor, event, place);
+	return compactor->graphs.items[index].created_plus_1;
 }
 
-static bool destroy_graph(struct gmt_folder *folder, const struct gmt_event *event)
+static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	uint32_t *slot;
 	uint64_t index;
 
-	if (!gmt_map_remove(&folder->graphs_ids, event->address, &index))
+	if (!gmt_map_remove(&compactor->graphs_ids, event->address, &index))
 		return true;
-	forget_graph(folder, index);
-	slot = gmt_vec_push(&folder->free_graphs);
+	forget_graph(compactor, index);
+	slot = gmt_vec_push(&compactor->free_graphs);
 	if (slot)
 		*slot = (uint32_t)index;
 	return slot;
 }
 
 /* Replaces what `map` has for `key`. */
-static bool keep_by(struct gmt_folder *folder, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
+static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
 	uint32_t place)
 {
-	uint32_t survivor = gmt_fold_survive(folder, event, place);
+	uint32_t survivor = gmt_compact_survive(compactor, event, place);
 	uint64_t older;
 
 	if (!survivor)
 		return false;
 	if (gmt_map_find(map, key, &older))
-		gmt_fold_forget(folder, (uint32_t)older);
+		gmt_compact_forget(compactor, (uint32_t)older);
 	return gmt_map_put(map, key, survivor);
 }
 
-static void drop_by(struct gmt_folder *folder, struct gmt_map *map, uint64_t key)
+static void drop_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key)
 {
 	uint64_t older;
 
 	if (gmt_map_remove(map, key, &older))
-		gmt_fold_forget(folder, (uint32_t)older);
+		gmt_compact_forget(compactor, (uint32_t)older);
 }
 
-static bool add_node(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
+static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
 {
-	struct gmt_fold_graph *graph;
+	struct gmt_compact_graph *graph;
 	uint64_t index;
 	uint32_t node;
 
 	if (!event->object)
 		return event->kind != GMT_KIND_NODE_ALLOC ||
-			keep_by(folder, &folder->loose_nodes, event->address, event, place);
-	if (!gmt_map_find(&folder->graphs_ids, event->object, &index))
+			keep_by(compactor, &compactor->loose_nodes, event->address, event, place);
+	if (!gmt_map_find(&compactor->graphs_ids, event->object, &index))
 		return true;
-	node = gmt_fold_survive(folder, event, place);
+	node = gmt_compact_survive(compactor, event, place);
 	if (!node)
 		return false;
-	graph = &folder->graphs.items[index];
+	graph = &compactor->graphs.items[index];
 	if (graph->last_node_plus_1)
-		folder->survivors.items[graph->last_node_plus_1 - 1].next_plus_1 = node;
+		compactor->survivors.items[graph->last_node_plus_1 - 1].next_plus_1 = node;
 	else
 		graph->first_node_plus_1 = node;
 	graph->last_node_plus_1 = node;
@@ -104,88 +104,88 @@ static uint64_t thing_key(const struct gmt_event *event)
 }
 
 /* A heap lives from its first event on, whether or not that made it. */
-static bool after_heap(struct gmt_folder *folder, const struct gmt_event *event, uint32_t place)
+static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
 {
 	uint64_t number = event->object, index, before;
 	struct gmt_event made = *event;
-	bool lives = gmt_map_find(&folder->player.pool_ids, number, &index) && folder->player.pools.items[index].lives;
-	bool known = gmt_map_find(&folder->heap_events, number, &before);
+	bool lives = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) && compactor->interpreter.pools.items[index].lives;
+	bool known = gmt_map_find(&compactor->heap_events, number, &before);
 
 	if (!lives) {
-		drop_by(folder, &folder->heap_events, number);
+		drop_by(compactor, &compactor->heap_events, number);
 		return true;
 	}
 	if (known)
 		return true;
 	made.kind = GMT_KIND_CREATE;
 	made.address = 0;
-	return keep_by(folder, &folder->heap_events, number, &made, place);
+	return keep_by(compactor, &compactor->heap_events, number, &made, place);
 }
 
-bool gmt_fold_after(struct gmt_folder *folder, const struct gmt_event *event, const struct gmt_fold_before *before)
+bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event, const struct gmt_compact_before *before)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
-		return after_heap(folder, event, before->place);
+		return after_heap(compactor, event, before->place);
 	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
 		return true;
 	switch (event->kind) {
 	case GMT_KIND_CREATE:
-		return event->space == GMT_SPACE_GRAPH ? create_graph(folder, event, before->place) :
-			keep_by(folder, &folder->things, thing_key(event), event, before->place);
+		return event->space == GMT_SPACE_GRAPH ? create_graph(compactor, event, before->place) :
+			keep_by(compactor, &compactor->things, thing_key(event), event, before->place);
 	case GMT_KIND_DESTROY:
 		if (event->space == GMT_SPACE_GRAPH)
-			return destroy_graph(folder, event);
-		drop_by(folder, &folder->things, thing_key(event));
+			return destroy_graph(compactor, event);
+		drop_by(compactor, &compactor->things, thing_key(event));
 		return true;
 	case GMT_KIND_NODE_ALLOC:
 	case GMT_KIND_NODE_FREE:
-		return add_node(folder, event, before->place);
+		return add_node(compactor, event, before->place);
 	case GMT_KIND_ALLOC:
 	case GMT_KIND_FREE:
-		return !is_handle(event) || gmt_fold_after_memory(folder, event, before);
+		return !is_handle(event) || gmt_compact_after_memory(compactor, event, before);
 	}
-	return gmt_fold_after_memory(folder, event, before);
+	return gmt_compact_after_memory(compactor, event, before);
 }
 
 /* --- for the head ------------------------------------------------------------------------------------- */
 
-static bool list_all(struct gmt_folder *folder, uint32_t first_plus_1, uint64_t rank)
+static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1, uint64_t rank)
 {
-	for (uint32_t at = first_plus_1; at; at = folder->survivors.items[at - 1].next_plus_1)
-		if (!gmt_fold_list(folder, at, rank))
+	for (uint32_t at = first_plus_1; at; at = compactor->survivors.items[at - 1].next_plus_1)
+		if (!gmt_compact_list(compactor, at, rank))
 			return false;
 	return true;
 }
 
-static bool list_map(struct gmt_folder *folder, const struct gmt_map *map, uint64_t rank)
+static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map, uint64_t rank)
 {
 	for (size_t i = 0; i < map->capacity; i++)
-		if (map->slots[i].value_plus_1 && !gmt_fold_list(folder, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
+		if (map->slots[i].value_plus_1 && !gmt_compact_list(compactor, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
 			return false;
 	return true;
 }
 
 /* A heap's size is the one that it has now. */
-static bool list_heaps(struct gmt_folder *folder)
+static bool list_heaps(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < folder->heap_events.capacity; i++) {
-		const struct gmt_map_slot *slot = &folder->heap_events.slots[i];
+	for (size_t i = 0; i < compactor->heap_events.capacity; i++) {
+		const struct gmt_map_slot *slot = &compactor->heap_events.slots[i];
 		uint64_t index;
 
-		if (!slot->value_plus_1 || !gmt_map_find(&folder->player.pool_ids, slot->key, &index))
+		if (!slot->value_plus_1 || !gmt_map_find(&compactor->interpreter.pool_ids, slot->key, &index))
 			continue;
-		folder->survivors.items[slot->value_plus_1 - 2].size_bytes = folder->player.pools.items[index].size_bytes;
-		if (!gmt_fold_list(folder, (uint32_t)(slot->value_plus_1 - 1), 0))
+		compactor->survivors.items[slot->value_plus_1 - 2].size_bytes = compactor->interpreter.pools.items[index].size_bytes;
+		if (!gmt_compact_list(compactor, (uint32_t)(slot->value_plus_1 - 1), 0))
 			return false;
 	}
 	return true;
 }
 
-bool gmt_fold_list_graphs(struct gmt_folder *folder)
+bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < folder->graphs.count; i++)
-		if (!gmt_fold_list(folder, folder->graphs.items[i].created_plus_1, 0) ||
-			!list_all(folder, folder->graphs.items[i].first_node_plus_1, 1))
+	for (size_t i = 0; i < compactor->graphs.count; i++)
+		if (!gmt_compact_list(compactor, compactor->graphs.items[i].created_plus_1, 0) ||
+			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1, 1))
 			return false;
-	return list_map(folder, &folder->loose_nodes, 1) && list_map(folder, &folder->things, 0) && list_heaps(folder);
+	return list_map(compactor, &compactor->loose_nodes, 1) && list_map(compactor, &compactor->things, 0) && list_heaps(compactor);
 }

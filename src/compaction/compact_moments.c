@@ -8,7 +8,7 @@
 
 /* --- steps -------------------------------------------------------------------------------------------- */
 
-bool gmt_fold_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b)
+bool gmt_compact_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b)
 {
 	if (a->source != b->source)
 		return false;
@@ -16,7 +16,7 @@ bool gmt_fold_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b)
 	return a->source == GMT_MARK_SOURCE_OPTIMIZER ? a->object == b->object : a->thread == b->thread && a->name == b->name;
 }
 
-struct gmt_mark gmt_fold_mark_of(const struct gmt_fold_series *series)
+struct gmt_mark gmt_compact_mark_of(const struct gmt_compact_series *series)
 {
 	return (struct gmt_mark){
 		.stamp = series->last_stamp, .source = series->source, .object = series->object,
@@ -24,52 +24,52 @@ struct gmt_mark gmt_fold_mark_of(const struct gmt_fold_series *series)
 	};
 }
 
-static struct gmt_fold_series *find_series(struct gmt_folder *folder, const struct gmt_mark *mark)
+static struct gmt_compact_series *find_series(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		struct gmt_mark of = gmt_fold_mark_of(&folder->series.items[i]);
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		struct gmt_mark of = gmt_compact_mark_of(&compactor->series.items[i]);
 
-		if (gmt_fold_is_counter_of(&of, mark))
-			return &folder->series.items[i];
+		if (gmt_compact_is_counter_of(&of, mark))
+			return &compactor->series.items[i];
 	}
 	return NULL;
 }
 
 /* Room for a peak of each account; those that are new had their peak in the steps that run. */
-static bool make_room(struct gmt_folder *folder, struct gmt_fold_series *series)
+static bool make_room(struct gmt_compactor *compactor, struct gmt_compact_series *series)
 {
-	while (series->peaks.count < folder->books.accounts.count) {
+	while (series->peaks.count < compactor->accounting.accounts.count) {
 		uint64_t *peak = gmt_vec_push(&series->peaks);
 
 		if (!peak)
 			return false;
-		*peak = folder->books.accounts.items[series->peaks.count - 1].peak_bytes;
+		*peak = compactor->accounting.accounts.items[series->peaks.count - 1].peak_bytes;
 	}
 	return true;
 }
 
-static struct gmt_fold_series *get_series(struct gmt_folder *folder, const struct gmt_mark *mark)
+static struct gmt_compact_series *get_series(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
-	struct gmt_fold_series *series = find_series(folder, mark);
+	struct gmt_compact_series *series = find_series(compactor, mark);
 
 	if (series)
 		return series;
-	series = gmt_vec_push(&folder->series);
+	series = gmt_vec_push(&compactor->series);
 	if (series)
-		*series = (struct gmt_fold_series){
+		*series = (struct gmt_compact_series){
 			.object = mark->object, .thread = mark->thread, .name = mark->name, .source = mark->source, .stride = 1,
 		};
-	return series && gmt_fold_follow(folder, (uint32_t)folder->series.count - 1) ? series : NULL;
+	return series && gmt_compact_follow(compactor, (uint32_t)compactor->series.count - 1) ? series : NULL;
 }
 
-bool gmt_fold_see_peak(struct gmt_folder *folder, uint32_t account)
+bool gmt_compact_see_peak(struct gmt_compactor *compactor, uint32_t account)
 {
-	uint64_t live_bytes = folder->books.accounts.items[account].live_bytes;
+	uint64_t live_bytes = compactor->accounting.accounts.items[account].live_bytes;
 
-	for (size_t i = 0; i < folder->series.count; i++) {
-		struct gmt_fold_series *series = &folder->series.items[i];
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		struct gmt_compact_series *series = &compactor->series.items[i];
 
-		if (!make_room(folder, series))
+		if (!make_room(compactor, series))
 			return false;
 		if (live_bytes > series->peaks.items[account])
 			series->peaks.items[account] = live_bytes;
@@ -78,7 +78,7 @@ bool gmt_fold_see_peak(struct gmt_folder *folder, uint32_t account)
 }
 
 /* Behind the rows of one mark. */
-static size_t group_end(const struct gmt_fold_series *series, size_t first)
+static size_t group_end(const struct gmt_compact_series *series, size_t first)
 {
 	size_t end = first + 1;
 
@@ -88,7 +88,7 @@ static size_t group_end(const struct gmt_fold_series *series, size_t first)
 }
 
 /* Puts neighbours together: rows stand for twice as many marks from now on. */
-static void thin_steps(struct gmt_fold_series *series)
+static void thin_steps(struct gmt_compact_series *series)
 {
 	struct gmt_past_step *rows = series->rows.items;
 	size_t kept = 0;
@@ -119,15 +119,15 @@ static void thin_steps(struct gmt_fold_series *series)
 	series->stride *= 2;
 }
 
-static bool add_group(struct gmt_folder *folder, struct gmt_fold_series *series, const struct gmt_mark *mark)
+static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series *series, const struct gmt_mark *mark)
 {
-	const struct gmt_books *books = &folder->books;
+	const struct gmt_accounting *accounting = &compactor->accounting;
 
-	if (!gmt_budget_spend(books->accounts.count < GMT_FOLD_STEP_ACCOUNTS ? books->accounts.count :
-			GMT_FOLD_STEP_ACCOUNTS, GMT_BUDGET_ROWS))
+	if (!gmt_budget_spend(accounting->accounts.count < GMT_COMPACT_STEP_ACCOUNTS ? accounting->accounts.count :
+			GMT_COMPACT_STEP_ACCOUNTS, GMT_BUDGET_ROWS))
 		return true;
-	for (size_t i = 0; i < books->accounts.count && i < GMT_FOLD_STEP_ACCOUNTS; i++) {
-		const struct gmt_books_account *account = &books->accounts.items[i];
+	for (size_t i = 0; i < accounting->accounts.count && i < GMT_COMPACT_STEP_ACCOUNTS; i++) {
+		const struct gmt_account *account = &accounting->accounts.items[i];
 		struct gmt_past_step *row = gmt_vec_push(&series->rows);
 
 		if (!row)
@@ -140,7 +140,7 @@ static bool add_group(struct gmt_folder *folder, struct gmt_fold_series *series,
 		series->peaks.items[i] = account->live_bytes;
 	}
 	/* A recording without any account still has its steps. */
-	if (!books->accounts.count) {
+	if (!accounting->accounts.count) {
 		struct gmt_past_step *row = gmt_vec_push(&series->rows);
 
 		if (!row)
@@ -151,31 +151,31 @@ static bool add_group(struct gmt_folder *folder, struct gmt_fold_series *series,
 		};
 	}
 	series->waiting = 0;
-	if (++series->groups > GMT_FOLD_STEPS)
+	if (++series->groups > GMT_COMPACT_STEPS)
 		thin_steps(series);
 	return true;
 }
 
-static bool end_step(struct gmt_folder *folder, const struct gmt_mark *mark)
+static bool end_step(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
-	struct gmt_fold_series *series = get_series(folder, mark);
+	struct gmt_compact_series *series = get_series(compactor, mark);
 
-	if (!series || !make_room(folder, series))
+	if (!series || !make_room(compactor, series))
 		return false;
 	series->waiting++;
 	series->last_stamp = mark->stamp;
 	series->first_stamp = series->marks++ ? series->first_stamp : mark->stamp;
-	return gmt_fold_mark_curve(folder, series, mark->stamp) &&
-		(series->waiting < series->stride || add_group(folder, series, mark));
+	return gmt_compact_mark_curve(compactor, series, mark->stamp) &&
+		(series->waiting < series->stride || add_group(compactor, series, mark));
 }
 
-bool gmt_fold_end_steps(struct gmt_folder *folder)
+bool gmt_compact_end_steps(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		struct gmt_fold_series *series = &folder->series.items[i];
-		struct gmt_mark mark = gmt_fold_mark_of(series);
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		struct gmt_compact_series *series = &compactor->series.items[i];
+		struct gmt_mark mark = gmt_compact_mark_of(series);
 
-		if (series->waiting && !add_group(folder, series, &mark))
+		if (series->waiting && !add_group(compactor, series, &mark))
 			return false;
 	}
 	return true;
@@ -193,10 +193,10 @@ static bool is_pair(const struct gmt_mark *begin, const struct gmt_mark *end)
 }
 
 /* Takes the older half of phases that have ended, and of points, out. */
-static void thin_marks(struct gmt_folder *folder)
+static void thin_marks(struct gmt_compactor *compactor)
 {
-	struct gmt_mark *marks = folder->kept_marks.items;
-	size_t half = folder->kept_marks.count / 2, kept = 0;
+	struct gmt_mark *marks = compactor->kept_marks.items;
+	size_t half = compactor->kept_marks.count / 2, kept = 0;
 
 	for (size_t i = 0; i < half; i++) {
 		bool ends = marks[i].kind == GMT_MARK_KIND_POP || marks[i].kind == GMT_MARK_KIND_STOP;
@@ -216,119 +216,119 @@ static void thin_marks(struct gmt_folder *folder)
 		memmove(marks, marks + (kept - half / 2), half / 2 * sizeof(*marks));
 		kept = half / 2;
 	}
-	memmove(marks + kept, marks + half, (folder->kept_marks.count - half) * sizeof(*marks));
-	folder->kept_marks.count -= half - kept;
+	memmove(marks + kept, marks + half, (compactor->kept_marks.count - half) * sizeof(*marks));
+	compactor->kept_marks.count -= half - kept;
 }
 
 /* Those of the last time replace all before. Of very many, those that come last are left out. */
-static bool keep_role(struct gmt_folder *folder, const struct gmt_mark *mark)
+static bool keep_role(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
-	size_t count = folder->kept_roles.count;
+	size_t count = compactor->kept_roles.count;
 	struct gmt_mark *slot;
 
-	if (count && folder->kept_roles.items[count - 1].kind == GMT_MARK_KIND_ROLES)
-		folder->kept_roles.count = count = 0;
-	if (count >= GMT_FOLD_ROLES && mark->kind != GMT_MARK_KIND_ROLES)
+	if (count && compactor->kept_roles.items[count - 1].kind == GMT_MARK_KIND_ROLES)
+		compactor->kept_roles.count = count = 0;
+	if (count >= GMT_COMPACT_ROLES && mark->kind != GMT_MARK_KIND_ROLES)
 		return true;
-	slot = gmt_vec_push(&folder->kept_roles);
+	slot = gmt_vec_push(&compactor->kept_roles);
 	if (slot)
 		*slot = *mark;
 	return slot;
 }
 
-static bool keep_mark(struct gmt_folder *folder, const struct gmt_mark *mark)
+static bool keep_mark(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
 	struct gmt_mark *slot;
 
-	if (mark->stamp > folder->marked_stamp)
-		folder->marked_stamp = mark->stamp;
+	if (mark->stamp > compactor->marked_stamp)
+		compactor->marked_stamp = mark->stamp;
 	if (mark->kind == GMT_MARK_KIND_HEAP)
 		return true;
-	if (mark->kind == GMT_MARK_KIND_STEP && (find_series(folder, mark) || folder->series.count < GMT_FOLD_SERIES))
-		return end_step(folder, mark);
+	if (mark->kind == GMT_MARK_KIND_STEP && (find_series(compactor, mark) || compactor->series.count < GMT_COMPACT_SERIES))
+		return end_step(compactor, mark);
 	if (mark->kind >= GMT_MARK_KIND_PARAMETER && mark->kind <= GMT_MARK_KIND_ROLES)
-		return keep_role(folder, mark);
-	if (folder->kept_marks.count >= GMT_FOLD_MARKS)
-		thin_marks(folder);
-	slot = gmt_vec_push(&folder->kept_marks);
+		return keep_role(compactor, mark);
+	if (compactor->kept_marks.count >= GMT_COMPACT_MARKS)
+		thin_marks(compactor);
+	slot = gmt_vec_push(&compactor->kept_marks);
 	if (slot)
 		*slot = *mark;
 	return slot;
 }
 
 /* The name of a heap counts wherever it stands in the file; the first one does. */
-static bool name_heap(struct gmt_folder *folder, const struct gmt_mark *row)
+static bool name_heap(struct gmt_compactor *compactor, const struct gmt_mark *row)
 {
 	struct gmt_mark *slot;
 	uint64_t before;
 
-	if (gmt_map_find(&folder->heap_marks, row->object, &before))
+	if (gmt_map_find(&compactor->heap_marks, row->object, &before))
 		return true;
-	slot = gmt_vec_push(&folder->heap_names);
-	if (!slot || !gmt_map_put(&folder->heap_marks, row->object, folder->heap_names.count - 1))
+	slot = gmt_vec_push(&compactor->heap_names);
+	if (!slot || !gmt_map_put(&compactor->heap_marks, row->object, compactor->heap_names.count - 1))
 		return false;
 	*slot = *row;
 	return true;
 }
 
-bool gmt_fold_take_mark(struct gmt_folder *folder, const struct gmt_mark *row)
+bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mark *row)
 {
-	struct gmt_queue_entry entry = { .stamp = row->stamp, .order = folder->moment_arrivals++ };
+	struct gmt_queue_entry entry = { .stamp = row->stamp, .order = compactor->moment_arrivals++ };
 
-	if (row->kind == GMT_MARK_KIND_HEAP && !name_heap(folder, row))
+	if (row->kind == GMT_MARK_KIND_HEAP && !name_heap(compactor, row))
 		return false;
-	entry.item = GMT_FOLD_TAKE_PLACE(&folder->pending_marks, &folder->unused_marks);
+	entry.item = GMT_COMPACT_TAKE_PLACE(&compactor->pending_marks, &compactor->unused_marks);
 	if (entry.item == UINT32_MAX)
 		return false;
-	folder->pending_marks.items[entry.item] = *row;
-	return gmt_queue_push(&folder->mark_queue, entry);
+	compactor->pending_marks.items[entry.item] = *row;
+	return gmt_queue_push(&compactor->mark_queue, entry);
 }
 
-bool gmt_fold_next_mark(struct gmt_folder *folder, uint64_t last_stamp, struct gmt_mark *ret_mark)
+bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp, struct gmt_mark *ret_mark)
 {
 	struct gmt_queue_entry entry;
 
-	if (!folder->mark_queue.entries.count || folder->mark_queue.entries.items[0].stamp > last_stamp)
+	if (!compactor->mark_queue.entries.count || compactor->mark_queue.entries.items[0].stamp > last_stamp)
 		return false;
-	gmt_queue_pop(&folder->mark_queue, &entry);
-	*ret_mark = folder->pending_marks.items[entry.item];
-	GMT_FOLD_GIVE_PLACE(&folder->unused_marks, entry.item);
+	gmt_queue_pop(&compactor->mark_queue, &entry);
+	*ret_mark = compactor->pending_marks.items[entry.item];
+	GMT_COMPACT_GIVE_PLACE(&compactor->unused_marks, entry.item);
 	return true;
 }
 
-bool gmt_fold_pass_moments(struct gmt_folder *folder, uint64_t stamp)
+bool gmt_compact_pass_moments(struct gmt_compactor *compactor, uint64_t stamp)
 {
 	struct gmt_mark mark;
 
-	while (stamp && gmt_fold_next_mark(folder, stamp - 1, &mark))
-		if (!keep_mark(folder, &mark))
+	while (stamp && gmt_compact_next_mark(compactor, stamp - 1, &mark))
+		if (!keep_mark(compactor, &mark))
 			return false;
-	return gmt_fold_pass_answers(folder, stamp);
+	return gmt_compact_pass_answers(compactor, stamp);
 }
 
 /* --- a past that the input has: it says better what the survivors' marks and ooms seemed to say ----------- */
 
-bool gmt_fold_take_past_moments(struct gmt_folder *folder)
+bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		folder->series.items[i].rows.count = 0;
-		folder->series.items[i].groups = folder->series.items[i].waiting = 0;
-		folder->series.items[i].stride = 1;
-		folder->series.items[i].marks = 0;
-		folder->series.items[i].peaks.count = 0;
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		compactor->series.items[i].rows.count = 0;
+		compactor->series.items[i].groups = compactor->series.items[i].waiting = 0;
+		compactor->series.items[i].stride = 1;
+		compactor->series.items[i].marks = 0;
+		compactor->series.items[i].peaks.count = 0;
 	}
-	for (size_t i = 0; i < folder->past.steps.count; i++) {
-		const struct gmt_past_step *row = &folder->past.steps.items[i];
+	for (size_t i = 0; i < compactor->compacted.steps.count; i++) {
+		const struct gmt_past_step *row = &compactor->compacted.steps.items[i];
 		struct gmt_mark mark = {
 			.source = row->source, .object = row->object, .thread = row->thread, .name = row->name,
 		};
-		struct gmt_fold_series *series;
+		struct gmt_compact_series *series;
 		struct gmt_past_step *slot;
 
 		/* No fold writes more: a file that has more was not written by one. */
-		if (folder->series.count >= GMT_FOLD_SERIES && !find_series(folder, &mark))
+		if (compactor->series.count >= GMT_COMPACT_SERIES && !find_series(compactor, &mark))
 			continue;
-		series = get_series(folder, &mark);
+		series = get_series(compactor, &mark);
 		slot = series ? gmt_vec_push(&series->rows) : NULL;
 		if (!slot)
 			return false;
@@ -342,48 +342,48 @@ bool gmt_fold_take_past_moments(struct gmt_folder *folder)
 			series->stride = row->steps;
 		*slot = *row;
 	}
-	for (size_t i = 0; i < folder->series.count; i++) {
-		struct gmt_fold_series *series = &folder->series.items[i];
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		struct gmt_compact_series *series = &compactor->series.items[i];
 
-		for (size_t account = 0; account < folder->books.accounts.count; account++) {
+		for (size_t account = 0; account < compactor->accounting.accounts.count; account++) {
 			uint64_t *peak = gmt_vec_push(&series->peaks);
 
 			if (!peak)
 				return false;
-			*peak = folder->books.accounts.items[account].live_bytes;
+			*peak = compactor->accounting.accounts.items[account].live_bytes;
 		}
 	}
-	folder->pending_answers.count = folder->unused_answers.count = folder->answers.count = 0;
-	folder->begin_queue.entries.count = folder->end_queue.entries.count = 0;
-	for (size_t i = 0; i < folder->past.answers.count; i++)
-		if (!gmt_fold_keep_answer(folder, &folder->past.answers.items[i]))
+	compactor->pending_answers.count = compactor->unused_answers.count = compactor->answers.count = 0;
+	compactor->begin_queue.entries.count = compactor->end_queue.entries.count = 0;
+	for (size_t i = 0; i < compactor->compacted.answers.count; i++)
+		if (!gmt_compact_keep_answer(compactor, &compactor->compacted.answers.items[i]))
 			return false;
 	return true;
 }
 
-void gmt_fold_moments_fini(struct gmt_folder *folder)
+void gmt_compact_moments_fini(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < folder->series.count; i++) {
-		gmt_vec_fini(&folder->series.items[i].peaks);
-		gmt_vec_fini(&folder->series.items[i].rows);
-		gmt_fold_curve_fini(&folder->series.items[i].curve);
+	for (size_t i = 0; i < compactor->series.count; i++) {
+		gmt_vec_fini(&compactor->series.items[i].peaks);
+		gmt_vec_fini(&compactor->series.items[i].rows);
+		gmt_compact_curve_fini(&compactor->series.items[i].curve);
 	}
-	gmt_vec_fini(&folder->series);
-	gmt_vec_fini(&folder->pending_marks);
-	gmt_vec_fini(&folder->unused_marks);
-	gmt_queue_fini(&folder->mark_queue);
-	gmt_vec_fini(&folder->kept_marks);
-	gmt_vec_fini(&folder->kept_roles);
-	gmt_vec_fini(&folder->pending_answers);
-	gmt_vec_fini(&folder->unused_answers);
-	gmt_queue_fini(&folder->begin_queue);
-	gmt_queue_fini(&folder->end_queue);
-	gmt_queue_fini(&folder->kept_queue);
-	gmt_vec_fini(&folder->answers);
-	gmt_vec_fini(&folder->late_samples);
-	gmt_vec_fini(&folder->clocks);
-	gmt_vec_fini(&folder->ooms);
-	gmt_vec_fini(&folder->notes);
-	gmt_vec_fini(&folder->drops);
-	gmt_vec_fini(&folder->pools);
+	gmt_vec_fini(&compactor->series);
+	gmt_vec_fini(&compactor->pending_marks);
+	gmt_vec_fini(&compactor->unused_marks);
+	gmt_queue_fini(&compactor->mark_queue);
+	gmt_vec_fini(&compactor->kept_marks);
+	gmt_vec_fini(&compactor->kept_roles);
+	gmt_vec_fini(&compactor->pending_answers);
+	gmt_vec_fini(&compactor->unused_answers);
+	gmt_queue_fini(&compactor->begin_queue);
+	gmt_queue_fini(&compactor->end_queue);
+	gmt_queue_fini(&compactor->kept_queue);
+	gmt_vec_fini(&compactor->answers);
+	gmt_vec_fini(&compactor->late_samples);
+	gmt_vec_fini(&compactor->clocks);
+	gmt_vec_fini(&compactor->ooms);
+	gmt_vec_fini(&compactor->notes);
+	gmt_vec_fini(&compactor->drops);
+	gmt_vec_fini(&compactor->pools);
 }

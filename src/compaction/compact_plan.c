@@ -5,9 +5,9 @@
 
 enum { MOST_STEPS = 65536, MOST_EVENTS = 1 << 22 };
 
-void gmt_fold_plan_init(struct gmt_fold_plan *ret_plan, const struct gmt_fold_keep *keep)
+void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_compact_keep *keep)
 {
-	*ret_plan = (struct gmt_fold_plan){ .keep = *keep };
+	*ret_plan = (struct gmt_compact_plan){ .keep = *keep };
 	if (ret_plan->keep.events > MOST_EVENTS)
 		ret_plan->keep.events = MOST_EVENTS;
 	if (ret_plan->keep.steps > MOST_STEPS)
@@ -19,7 +19,7 @@ void gmt_fold_plan_init(struct gmt_fold_plan *ret_plan, const struct gmt_fold_ke
 }
 
 /* Ticks of so many nanoseconds, as the clocks have gone; a tick is one when they do not say. */
-static uint64_t ticks_of(const struct gmt_fold_plan *plan, uint64_t time_ns)
+static uint64_t ticks_of(const struct gmt_compact_plan *plan, uint64_t time_ns)
 {
 	uint64_t ticks = plan->last_clock_stamp - plan->first_clock_stamp, ns = plan->last_clock_ns - plan->first_clock_ns;
 	unsigned __int128 product = (unsigned __int128)time_ns * ticks;
@@ -29,7 +29,7 @@ static uint64_t ticks_of(const struct gmt_fold_plan *plan, uint64_t time_ns)
 	return product / ns > UINT64_MAX ? UINT64_MAX : (uint64_t)(product / ns);
 }
 
-static void see_event(struct gmt_fold_plan *plan, uint64_t stamp)
+static void see_event(struct gmt_compact_plan *plan, uint64_t stamp)
 {
 	struct gmt_queue_entry oldest;
 
@@ -43,7 +43,7 @@ static void see_event(struct gmt_fold_plan *plan, uint64_t stamp)
 		gmt_queue_pop(&plan->newest, &oldest);
 }
 
-static void see_clock(struct gmt_fold_plan *plan, const struct gmt_clock *clock)
+static void see_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clock)
 {
 	if (!plan->first_clock_stamp) {
 		plan->first_clock_stamp = clock->stamp;
@@ -56,7 +56,7 @@ static void see_clock(struct gmt_fold_plan *plan, const struct gmt_clock *clock)
 }
 
 /* The program's own marks count, where it sets any; else those of the optimizer that stepped first. */
-static void see_mark(struct gmt_fold_plan *plan, const struct gmt_mark *mark)
+static void see_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
 {
 	bool is_own = mark->source == GMT_MARK_SOURCE_PROGRAM;
 
@@ -75,7 +75,7 @@ static void see_mark(struct gmt_fold_plan *plan, const struct gmt_mark *mark)
 	plan->steps[plan->step_count++ % (plan->keep.steps + 1)] = mark->stamp;
 }
 
-void gmt_fold_plan_rows(struct gmt_fold_plan *plan, uint32_t kind, const void *rows, uint32_t count)
+void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const void *rows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (kind == GMT_RECORD_EVENT)
@@ -88,24 +88,24 @@ void gmt_fold_plan_rows(struct gmt_fold_plan *plan, uint32_t kind, const void *r
 }
 
 /* The event before those that stay; 0: there are no more. */
-static uint64_t cut_by_events(const struct gmt_fold_plan *plan)
+static uint64_t cut_by_events(const struct gmt_compact_plan *plan)
 {
 	return plan->newest.entries.count > plan->keep.events ? plan->newest.entries.items[0].stamp : 0;
 }
 
-static uint64_t cut_by_time(const struct gmt_fold_plan *plan)
+static uint64_t cut_by_time(const struct gmt_compact_plan *plan)
 {
 	uint64_t ticks = ticks_of(plan, plan->keep.time_ns);
 
 	return plan->last_stamp > ticks ? plan->last_stamp - ticks : 0;
 }
 
-static uint64_t cut_by_steps(const struct gmt_fold_plan *plan)
+static uint64_t cut_by_steps(const struct gmt_compact_plan *plan)
 {
 	return plan->step_count > plan->keep.steps ? plan->steps[plan->step_count % (plan->keep.steps + 1)] : 0;
 }
 
-uint64_t gmt_fold_plan_cut(const struct gmt_fold_plan *plan)
+uint64_t gmt_compact_plan_cut(const struct gmt_compact_plan *plan)
 {
 	uint64_t cut = UINT64_MAX, other;
 
@@ -120,7 +120,7 @@ uint64_t gmt_fold_plan_cut(const struct gmt_fold_plan *plan)
 	return cut;
 }
 
-void gmt_fold_plan_fini(struct gmt_fold_plan *plan)
+void gmt_compact_plan_fini(struct gmt_compact_plan *plan)
 {
 	gmt_queue_fini(&plan->newest);
 	gmt_pages_free(plan->steps, (plan->keep.steps + 1) * sizeof(*plan->steps));

@@ -7,7 +7,7 @@
 #include "compaction/compact_parts.h"
 
 /* As gmt_ledger_sums has it. */
-static uint64_t steady_of(const struct gmt_fold_device *device)
+static uint64_t steady_of(const struct gmt_compact_device *device)
 {
 	uint64_t sum = 0;
 
@@ -21,22 +21,22 @@ static uint64_t steady_of(const struct gmt_fold_device *device)
 	return sum;
 }
 
-static bool wait_answer(struct gmt_folder *folder, const struct gmt_past_answer *row)
+static bool wait_answer(struct gmt_compactor *compactor, const struct gmt_past_answer *row)
 {
-	struct gmt_queue_entry entry = { .order = folder->moment_arrivals++ };
+	struct gmt_queue_entry entry = { .order = compactor->moment_arrivals++ };
 
-	entry.item = GMT_FOLD_TAKE_PLACE(&folder->pending_answers, &folder->unused_answers);
+	entry.item = GMT_COMPACT_TAKE_PLACE(&compactor->pending_answers, &compactor->unused_answers);
 	if (entry.item == UINT32_MAX)
 		return false;
-	folder->pending_answers.items[entry.item] = (struct gmt_fold_answer){ .row = *row };
+	compactor->pending_answers.items[entry.item] = (struct gmt_compact_answer){ .row = *row };
 	entry.stamp = row->begin_stamp;
-	if (!gmt_queue_push(&folder->begin_queue, entry))
+	if (!gmt_queue_push(&compactor->begin_queue, entry))
 		return false;
 	entry.stamp = row->stamp;
-	return gmt_queue_push(&folder->end_queue, entry);
+	return gmt_queue_push(&compactor->end_queue, entry);
 }
 
-bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *row)
+bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_sample *row)
 {
 	struct gmt_past_answer answer = {
 		.stamp = row->stamp, .begin_stamp = row->begin_stamp, .device = row->device, .known = row->known,
@@ -47,23 +47,23 @@ bool gmt_fold_take_sample(struct gmt_folder *folder, const struct gmt_sample *ro
 	struct gmt_sample *slot;
 
 	/* Behind the cut it stays a sample; the cut may still come earlier. */
-	if (row->stamp <= folder->options.cut_stamp && !wait_answer(folder, &answer))
+	if (row->stamp <= compactor->options.cut_stamp && !wait_answer(compactor, &answer))
 		return false;
-	if (row->stamp <= folder->options.cut_stamp && !folder->options.most_end_events &&
-		(!folder->options.sure_stamp || row->stamp <= folder->options.sure_stamp))
+	if (row->stamp <= compactor->options.cut_stamp && !compactor->options.most_end_events &&
+		(!compactor->options.sure_stamp || row->stamp <= compactor->options.sure_stamp))
 		return true;
 	/* The end that stays has few. */
-	if (folder->options.cut_stamp == UINT64_MAX && folder->late_samples.count >= 2 * GMT_FOLD_ANSWERS) {
-		memmove(folder->late_samples.items, folder->late_samples.items + GMT_FOLD_ANSWERS, GMT_FOLD_ANSWERS * sizeof(*row));
-		folder->late_samples.count = GMT_FOLD_ANSWERS;
+	if (compactor->options.cut_stamp == UINT64_MAX && compactor->late_samples.count >= 2 * GMT_COMPACT_ANSWERS) {
+		memmove(compactor->late_samples.items, compactor->late_samples.items + GMT_COMPACT_ANSWERS, GMT_COMPACT_ANSWERS * sizeof(*row));
+		compactor->late_samples.count = GMT_COMPACT_ANSWERS;
 	}
-	slot = gmt_vec_push(&folder->late_samples);
+	slot = gmt_vec_push(&compactor->late_samples);
 	if (slot)
 		*slot = *row;
 	return slot;
 }
 
-bool gmt_fold_take_oom(struct gmt_folder *folder, const struct gmt_oom *row)
+bool gmt_compact_take_oom(struct gmt_compactor *compactor, const struct gmt_oom *row)
 {
 	struct gmt_past_answer answer = {
 		.stamp = row->stamp, .begin_stamp = row->stamp, .device = (uint16_t)row->device, .known = GMT_SAMPLE_DRIVER,
@@ -71,17 +71,17 @@ bool gmt_fold_take_oom(struct gmt_folder *folder, const struct gmt_oom *row)
 	};
 	struct gmt_oom *slot;
 
-	if (folder->ooms.count >= 2 * GMT_FOLD_REFUSALS) {
-		memmove(folder->ooms.items, folder->ooms.items + GMT_FOLD_REFUSALS,
-			(folder->ooms.count - GMT_FOLD_REFUSALS) * sizeof(*row));
-		folder->ooms.count -= GMT_FOLD_REFUSALS;
+	if (compactor->ooms.count >= 2 * GMT_COMPACT_REFUSALS) {
+		memmove(compactor->ooms.items, compactor->ooms.items + GMT_COMPACT_REFUSALS,
+			(compactor->ooms.count - GMT_COMPACT_REFUSALS) * sizeof(*row));
+		compactor->ooms.count -= GMT_COMPACT_REFUSALS;
 	}
-	slot = gmt_vec_push(&folder->ooms);
+	slot = gmt_vec_push(&compactor->ooms);
 	if (!slot)
 		return false;
 	*slot = *row;
-	return row->stamp > folder->options.cut_stamp || !row->total_bytes || row->device < 0 ||
-		wait_answer(folder, &answer);
+	return row->stamp > compactor->options.cut_stamp || !row->total_bytes || row->device < 0 ||
+		wait_answer(compactor, &answer);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -96,7 +96,7 @@ static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known, uin
 }
 
 /* Marks the answer that the ledger would take for the device's peak, for one part. */
-static void spare(const struct gmt_folder *folder, const struct gmt_fold_device *device, uint64_t peak_stamp,
+static void spare(const struct gmt_compactor *compactor, const struct gmt_compact_device *device, uint64_t peak_stamp,
 	unsigned part, uint8_t *spared)
 {
 	uint64_t steady_bytes = 0;
@@ -110,8 +110,8 @@ static void spare(const struct gmt_folder *folder, const struct gmt_fold_device 
 			space != GMT_SPACE_POOL && space != GMT_SPACE_GRAPH)
 			steady_bytes += device->held[space];
 	}
-	for (size_t i = 0; i < folder->answers.count; i++) {
-		const struct gmt_past_answer *row = &folder->answers.items[i];
+	for (size_t i = 0; i < compactor->answers.count; i++) {
+		const struct gmt_past_answer *row = &compactor->answers.items[i];
 		int misfit = row->before_steady_bytes != row->after_steady_bytes ? 2 : row->after_steady_bytes != steady_bytes;
 		int cache = cache_misfit(row->after_pool_bytes, device->held[GMT_SPACE_POOL], row->known & GMT_SAMPLE_POOLS,
 			row->pool_reserved_bytes);
@@ -123,7 +123,7 @@ static void spare(const struct gmt_folder *folder, const struct gmt_fold_device 
 
 		if ((int16_t)row->device != device->device || !(row->known & part) || misfit > best_misfit || misfit == 3)
 			continue;
-		if (misfit < best_misfit || distance(row->stamp, peak_stamp) < distance(folder->answers.items[best].stamp, peak_stamp)) {
+		if (misfit < best_misfit || distance(row->stamp, peak_stamp) < distance(compactor->answers.items[best].stamp, peak_stamp)) {
 			best = i;
 			best_misfit = misfit;
 		}
@@ -133,32 +133,32 @@ static void spare(const struct gmt_folder *folder, const struct gmt_fold_device 
 }
 
 /* Every second answer goes, but for the newest and those that the peaks are explained with. */
-static void thin_answers(struct gmt_folder *folder)
+static void thin_answers(struct gmt_compactor *compactor)
 {
-	uint8_t spared[GMT_FOLD_ANSWERS] = { 0 };
+	uint8_t spared[GMT_COMPACT_ANSWERS] = { 0 };
 	size_t kept = 0;
 
-	for (size_t i = 0; i < folder->devices.count && i < GMT_FOLD_SPARED_DEVICES; i++) {
-		const struct gmt_fold_device *device = &folder->devices.items[i];
-		const struct gmt_books_account *account =
-			gmt_books_find_account(&folder->books, GMT_LAYER_CUDA, device->device);
+	for (size_t i = 0; i < compactor->devices.count && i < GMT_COMPACT_SPARED_DEVICES; i++) {
+		const struct gmt_compact_device *device = &compactor->devices.items[i];
+		const struct gmt_account *account =
+			gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_CUDA, device->device);
 
 		for (unsigned part = 1; part <= GMT_SAMPLE_GRAPHS && account; part <<= 1)
-			spare(folder, device, account->peak_stamp, part, spared);
+			spare(compactor, device, account->peak_stamp, part, spared);
 	}
-	for (size_t i = 0; i < folder->answers.count; i++)
-		if (spared[i] || i % 2 || i + GMT_FOLD_ANSWERS / 8 > folder->answers.count)
-			folder->answers.items[kept++] = folder->answers.items[i];
-	folder->answers.count = kept;
+	for (size_t i = 0; i < compactor->answers.count; i++)
+		if (spared[i] || i % 2 || i + GMT_COMPACT_ANSWERS / 8 > compactor->answers.count)
+			compactor->answers.items[kept++] = compactor->answers.items[i];
+	compactor->answers.count = kept;
 }
 
-bool gmt_fold_keep_answer(struct gmt_folder *folder, const struct gmt_past_answer *row)
+bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_past_answer *row)
 {
 	struct gmt_past_answer *slot;
 
-	if (folder->answers.count >= GMT_FOLD_ANSWERS)
-		thin_answers(folder);
-	slot = gmt_vec_push(&folder->answers);
+	if (compactor->answers.count >= GMT_COMPACT_ANSWERS)
+		thin_answers(compactor);
+	slot = gmt_vec_push(&compactor->answers);
 	if (slot)
 		*slot = *row;
 	return slot;
@@ -170,47 +170,47 @@ static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue
 	return queue->entries.count && queue->entries.items[0].stamp < stamp && gmt_queue_pop(queue, ret_entry);
 }
 
-static void forget_passed(struct gmt_folder *folder, uint32_t place)
+static void forget_passed(struct gmt_compactor *compactor, uint32_t place)
 {
-	const struct gmt_fold_answer *answer = &folder->pending_answers.items[place];
+	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[place];
 
 	if (answer->has_begun && answer->has_ended)
-		GMT_FOLD_GIVE_PLACE(&folder->unused_answers, place);
+		GMT_COMPACT_GIVE_PLACE(&compactor->unused_answers, place);
 }
 
 /* As ledger_watch has it: what was asked, or complete, before this moment. */
-bool gmt_fold_pass_answers(struct gmt_folder *folder, uint64_t stamp)
+bool gmt_compact_pass_answers(struct gmt_compactor *compactor, uint64_t stamp)
 {
 	struct gmt_queue_entry entry;
 
-	while (pop_before(&folder->begin_queue, stamp, &entry)) {
-		struct gmt_fold_answer *answer = &folder->pending_answers.items[entry.item];
-		const struct gmt_fold_device *device = gmt_fold_device(folder, (int16_t)answer->row.device);
+	while (pop_before(&compactor->begin_queue, stamp, &entry)) {
+		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
+		const struct gmt_compact_device *device = gmt_compact_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
 		answer->row.before_steady_bytes = steady_of(device);
 		answer->has_begun = true;
-		forget_passed(folder, entry.item);
+		forget_passed(compactor, entry.item);
 	}
-	while (pop_before(&folder->end_queue, stamp, &entry)) {
+	while (pop_before(&compactor->end_queue, stamp, &entry)) {
 		entry.stamp = 0;
-		if (!gmt_queue_push(&folder->kept_queue, entry))
+		if (!gmt_queue_push(&compactor->kept_queue, entry))
 			return false;
 	}
-	while (gmt_queue_pop(&folder->kept_queue, &entry)) {
-		struct gmt_fold_answer *answer = &folder->pending_answers.items[entry.item];
-		const struct gmt_fold_device *device = gmt_fold_device(folder, (int16_t)answer->row.device);
+	while (gmt_queue_pop(&compactor->kept_queue, &entry)) {
+		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
+		const struct gmt_compact_device *device = gmt_compact_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
 		answer->row.after_steady_bytes = steady_of(device);
 		answer->row.after_pool_bytes = device->now[GMT_SPACE_POOL];
 		answer->row.after_graph_bytes = device->now[GMT_SPACE_GRAPH];
-		if (!gmt_fold_keep_answer(folder, &answer->row))
+		if (!gmt_compact_keep_answer(compactor, &answer->row))
 			return false;
 		answer->has_ended = true;
-		forget_passed(folder, entry.item);
+		forget_passed(compactor, entry.item);
 	}
 	return true;
 }

@@ -16,7 +16,7 @@
 #include "accounting/interpret.h"
 #include "format/format.h"
 
-struct gmt_past {
+struct gmt_compacted {
 	GMT_VEC(struct gmt_past_account) accounts;
 	GMT_VEC(struct gmt_past_space) spaces;
 	GMT_VEC(struct gmt_past_heap) heaps;
@@ -26,24 +26,24 @@ struct gmt_past {
 	GMT_VEC(struct gmt_past_counter) counters;
 	GMT_VEC(struct gmt_past_curve) curves;
 	GMT_VEC(uint64_t) calls, open_ooms; /* of the fold row */
-	struct gmt_fold_row {
+	struct gmt_compact_row {
 		uint64_t stamp, events, survivors, merged_sites, oom_retries;
-		struct gmt_books_anomalies anomalies;
+		struct gmt_accounting_anomalies anomalies;
 	} fold;
 	bool has_fold;
 };
 
 /* Whether rows of this kind belong in here: those of past_* and `fold`. */
-bool gmt_past_takes(uint32_t kind);
+bool gmt_compacted_takes(uint32_t kind);
 
 /* Keeps rows of such a kind, but for the text of `fold`. False when out of memory. */
-bool gmt_past_add(struct gmt_past *past, uint32_t kind, const void *rows, uint32_t count);
+bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows, uint32_t count);
 
 /* Whether a refusal among the survivors, by its thread and stamp, is one of which what follows tells what became of it. */
-bool gmt_past_is_open(const struct gmt_past *past, uint32_t thread, uint64_t stamp);
+bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t thread, uint64_t stamp);
 
 /* How past rows get the numbers that the player's owner uses. */
-struct gmt_past_names {
+struct gmt_compacted_names {
 	/* The place of a site's stacks. False when out of memory. */
 	bool (*place)(void *user, const struct gmt_past_site *site, uint32_t *ret_place);
 	/* The text of a name; "" for 0. */
@@ -54,7 +54,7 @@ struct gmt_past_names {
 };
 
 /* Makes accounts, spaces, heaps and sites that the past has, in its order, before anything is played. False when out of memory. */
-bool gmt_past_prepare(const struct gmt_past *past, struct gmt_player *player, const struct gmt_past_names *names);
+bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names);
 
 /*
  * Sets the books once the survivors are played: what they hold stays, counts and peaks are the past's. What
@@ -62,9 +62,9 @@ bool gmt_past_prepare(const struct gmt_past *past, struct gmt_player *player, co
  * accounts and heaps whose peak is not what their sites held then, which is then taken for it. False when out
  * of memory.
  */
-bool gmt_past_set_books(const struct gmt_past *past, struct gmt_player *player, const struct gmt_past_names *names,
+bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
 	uint64_t *ret_misfits);
 
-void gmt_past_fini(struct gmt_past *past);
+void gmt_compacted_fini(struct gmt_compacted *compacted);
 
 #endif

@@ -27,13 +27,13 @@ struct gmt_report {
 	const struct gmt_replay *replay;
 	const struct gmt_summary *summary;
 	struct gmt_sites *sites; /* sorted anew for each list */
-	const struct gmt_caveats *caveats;
+	const struct gmt_warnings *warnings;
 	const struct gmt_ooms *ooms;
 	const struct gmt_ledger *ledger;
 	const struct gmt_heaps *heaps;
-	const struct gmt_where_view *where; /* or NULL */
+	const struct gmt_allocator_state_view *where; /* or NULL */
 	const struct gmt_leaks_view *leaks;
-	enum gmt_where_section section; /* text: of `where`; all but GMT_WHERE_SHORT stand for the lists */
+	enum gmt_allocator_state_section section; /* text: of `where`; all but GMT_ALLOCATOR_STATE_SHORT stand for the lists */
 	bool has_until; /* the report ends before the recording does */
 	uint64_t limit; /* sites in a list; UINT64_MAX: all in JSON, a page's worth in text */
 	uint64_t frames; /* lines of stack for each site of the text */

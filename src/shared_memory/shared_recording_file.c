@@ -30,19 +30,19 @@ struct part {
 	bool is_read;
 };
 
-struct gmt_leftover {
+struct gmt_shared_recording {
 	int fd;
 	uint64_t file_bytes;
 	uint64_t allocated_bytes;
-	struct gmt_leftover_about about;
+	struct gmt_shared_recording_about about;
 	struct part preamble, journal, depot;
-	struct gmt_leftover_header header;
+	struct gmt_shared_recording_header header;
 	char path[4096];
 };
 
-static bool read_at(const struct gmt_leftover *leftover, uint64_t offset, void *to, size_t bytes)
+static bool read_at(const struct gmt_shared_recording *shared_recording, uint64_t offset, void *to, size_t bytes)
 {
-	return gmt_file_read_at(leftover->fd, offset, to, bytes) == bytes;
+	return gmt_file_read_at(shared_recording->fd, offset, to, bytes) == bytes;
 }
 
 static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t all)
@@ -50,43 +50,43 @@ static bool lies_within(uint64_t offset, uint64_t bytes, uint64_t all)
 	return offset <= all && bytes <= all - offset && offset % 64 == 0;
 }
 
-static bool makes_sense(const struct gmt_leftover *leftover)
+static bool makes_sense(const struct gmt_shared_recording *shared_recording)
 {
-	const struct gmt_leftover_header *header = &leftover->header;
-	uint64_t all = leftover->file_bytes;
+	const struct gmt_shared_recording_header *header = &shared_recording->header;
+	uint64_t all = shared_recording->file_bytes;
 
-	return header->slots <= GMT_LEFTOVER_RINGS && header->ring_stride >= sizeof(struct gmt_ring) &&
+	return header->slots <= GMT_SHARED_RECORDING_RINGS && header->ring_stride >= sizeof(struct gmt_ring) &&
 		header->ring_stride <= all && header->ring_stride <= STRIDE_MAX_BYTES && header->ring_stride % 64 == 0 &&
 		lies_within(header->preamble_offset, header->preamble_bytes, all) &&
 		lies_within(header->journal_offset, header->journal_bytes, all) &&
 		lies_within(header->depot_offset, header->depot_bytes, all) &&
 		lies_within(header->rings_offset, header->slots * header->ring_stride, all) &&
-		header->preamble_bytes >= sizeof(struct gmt_leftover_preamble) &&
-		header->journal_bytes >= sizeof(struct gmt_leftover_journal) &&
+		header->preamble_bytes >= sizeof(struct gmt_shared_recording_preamble) &&
+		header->journal_bytes >= sizeof(struct gmt_shared_recording_journal) &&
 		header->depot_bytes >= sizeof(struct gmt_depot_head);
 }
 
-static enum gmt_status read_header(struct gmt_leftover *leftover, int folder, const char *name, struct gmt_error *error)
+static enum gmt_status read_header(struct gmt_shared_recording *shared_recording, int folder, const char *name, struct gmt_error *error)
 {
-	struct gmt_leftover_header *header = &leftover->header;
-	struct gmt_leftover_owner *owner = &header->owner;
+	struct gmt_shared_recording_header *header = &shared_recording->header;
+	struct gmt_shared_recording_owner *owner = &header->owner;
 	struct stat about;
 
-	leftover->fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (leftover->fd < 0 || fstat(leftover->fd, &about))
-		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", leftover->path, strerror(errno));
-	leftover->file_bytes = (uint64_t)about.st_size;
-	leftover->allocated_bytes = (uint64_t)about.st_blocks * 512;
-	leftover->about = (struct gmt_leftover_about){ { about.st_dev, about.st_ino }, about.st_uid, about.st_nlink };
-	if (!S_ISREG(about.st_mode) || !read_at(leftover, 0, header, sizeof(*header)) ||
-		memcmp(header->magic, GMT_LEFTOVER_MAGIC, sizeof(header->magic)) != 0)
+	shared_recording->fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (shared_recording->fd < 0 || fstat(shared_recording->fd, &about))
+		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", shared_recording->path, strerror(errno));
+	shared_recording->file_bytes = (uint64_t)about.st_size;
+	shared_recording->allocated_bytes = (uint64_t)about.st_blocks * 512;
+	shared_recording->about = (struct gmt_shared_recording_about){ { about.st_dev, about.st_ino }, about.st_uid, about.st_nlink };
+	if (!S_ISREG(about.st_mode) || !read_at(shared_recording, 0, header, sizeof(*header)) ||
+		memcmp(header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(header->magic)) != 0)
 		return gmt_error_set(error, GMT_FORMAT, "%s: is not the memory of a recorder, or of one that had not begun",
-			leftover->path);
-	if (header->version != GMT_LEFTOVER_VERSION)
+			shared_recording->path);
+	if (header->version != GMT_SHARED_RECORDING_VERSION)
 		return gmt_error_set(error, GMT_VERSION,
-			"%s: was left by another version of gpumemtrace: use that one to recover it", leftover->path);
-	if (!makes_sense(leftover))
-		return gmt_error_set(error, GMT_FORMAT, "%s: its header makes no sense", leftover->path);
+			"%s: was left by another version of gpumemtrace: use that one to recover it", shared_recording->path);
+	if (!makes_sense(shared_recording))
+		return gmt_error_set(error, GMT_FORMAT, "%s: its header makes no sense", shared_recording->path);
 	owner->boot_id[sizeof(owner->boot_id) - 1] = 0;
 	owner->host[sizeof(owner->host) - 1] = 0;
 	owner->path[sizeof(owner->path) - 1] = 0;
@@ -95,86 +95,86 @@ static enum gmt_status read_header(struct gmt_leftover *leftover, int folder, co
 	return GMT_OK;
 }
 
-enum gmt_status gmt_leftover_open(const char *path, struct gmt_leftover **ret_leftover, struct gmt_error *error)
+enum gmt_status gmt_shared_recording_open(const char *path, struct gmt_shared_recording **ret_leftover, struct gmt_error *error)
 {
-	return gmt_leftover_open_at(AT_FDCWD, path, path, ret_leftover, error);
+	return gmt_shared_recording_open_at(AT_FDCWD, path, path, ret_leftover, error);
 }
 
-enum gmt_status gmt_leftover_open_at(int folder, const char *name, const char *path, struct gmt_leftover **ret_leftover,
+enum gmt_status gmt_shared_recording_open_at(int folder, const char *name, const char *path, struct gmt_shared_recording **ret_leftover,
 	struct gmt_error *error)
 {
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	enum gmt_status status;
 
 	*ret_leftover = NULL;
-	if (strlen(path) >= sizeof(leftover->path))
+	if (strlen(path) >= sizeof(shared_recording->path))
 		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
-	leftover = gmt_pages_grow(NULL, 0, sizeof(*leftover));
-	if (!leftover)
+	shared_recording = gmt_pages_grow(NULL, 0, sizeof(*shared_recording));
+	if (!shared_recording)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	strcpy(leftover->path, path);
-	leftover->fd = -1;
-	status = read_header(leftover, folder, name, error);
+	strcpy(shared_recording->path, path);
+	shared_recording->fd = -1;
+	status = read_header(shared_recording, folder, name, error);
 	if (status)
-		gmt_leftover_close(leftover);
+		gmt_shared_recording_close(shared_recording);
 	else
-		*ret_leftover = leftover;
+		*ret_leftover = shared_recording;
 	return status;
 }
 
-void gmt_leftover_close(struct gmt_leftover *leftover)
+void gmt_shared_recording_close(struct gmt_shared_recording *shared_recording)
 {
-	if (!leftover)
+	if (!shared_recording)
 		return;
-	if (leftover->fd >= 0)
-		close(leftover->fd);
-	gmt_pages_free(leftover->preamble.bytes, leftover->preamble.size_bytes);
-	gmt_pages_free(leftover->journal.bytes, leftover->journal.size_bytes);
-	gmt_pages_free(leftover->depot.bytes, leftover->depot.size_bytes);
-	gmt_pages_free(leftover, sizeof(*leftover));
+	if (shared_recording->fd >= 0)
+		close(shared_recording->fd);
+	gmt_pages_free(shared_recording->preamble.bytes, shared_recording->preamble.size_bytes);
+	gmt_pages_free(shared_recording->journal.bytes, shared_recording->journal.size_bytes);
+	gmt_pages_free(shared_recording->depot.bytes, shared_recording->depot.size_bytes);
+	gmt_pages_free(shared_recording, sizeof(*shared_recording));
 }
 
-const char *gmt_leftover_path(const struct gmt_leftover *leftover)
+const char *gmt_shared_recording_path(const struct gmt_shared_recording *shared_recording)
 {
-	return leftover->path;
+	return shared_recording->path;
 }
 
-const struct gmt_leftover_about *gmt_leftover_about(const struct gmt_leftover *leftover)
+const struct gmt_shared_recording_about *gmt_shared_recording_about(const struct gmt_shared_recording *shared_recording)
 {
-	return &leftover->about;
+	return &shared_recording->about;
 }
 
-const struct gmt_leftover_owner *gmt_leftover_owner(const struct gmt_leftover *leftover)
+const struct gmt_shared_recording_owner *gmt_shared_recording_owner(const struct gmt_shared_recording *shared_recording)
 {
-	return &leftover->header.owner;
+	return &shared_recording->header.owner;
 }
 
-bool gmt_leftover_is_alive(const struct gmt_leftover *leftover)
+bool gmt_shared_recording_is_alive(const struct gmt_shared_recording *shared_recording)
 {
-	return gmt_leftover_is_used(leftover->fd, &leftover->header.owner);
+	return gmt_shared_recording_is_used(shared_recording->fd, &shared_recording->header.owner);
 }
 
-const struct gmt_leftover_header *gmt_leftover_header(const struct gmt_leftover *leftover)
+const struct gmt_shared_recording_header *gmt_shared_recording_header(const struct gmt_shared_recording *shared_recording)
 {
-	return &leftover->header;
+	return &shared_recording->header;
 }
 
-uint64_t gmt_leftover_allocated_bytes(const struct gmt_leftover *leftover)
+uint64_t gmt_shared_recording_allocated_bytes(const struct gmt_shared_recording *shared_recording)
 {
-	return leftover->allocated_bytes;
+	return shared_recording->allocated_bytes;
 }
 
 /* Reads `bytes` at `offset`, once; more than the disk has is not there, so it is not asked for. */
-static const struct part *get_part(const struct gmt_leftover *leftover, struct part *part, uint64_t offset, uint64_t bytes)
+static const struct part *get_part(const struct gmt_shared_recording *shared_recording, struct part *part, uint64_t offset, uint64_t bytes)
 {
 	if (part->is_read)
 		return part;
 	part->is_read = true;
-	if (bytes > leftover->allocated_bytes)
-		bytes = leftover->allocated_bytes;
+	if (bytes > shared_recording->allocated_bytes)
+		bytes = shared_recording->allocated_bytes;
 	part->bytes = bytes ? gmt_pages_grow(NULL, 0, bytes) : NULL;
 	part->size_bytes = part->bytes ? bytes : 0;
-	if (part->bytes && !read_at(leftover, offset, part->bytes, bytes)) {
+	if (part->bytes && !read_at(shared_recording, offset, part->bytes, bytes)) {
 		gmt_pages_free(part->bytes, part->size_bytes);
 		part->bytes = NULL;
 		part->size_bytes = 0;
@@ -182,31 +182,31 @@ static const struct part *get_part(const struct gmt_leftover *leftover, struct p
 	return part;
 }
 
-const uint8_t *gmt_leftover_preamble(struct gmt_leftover *leftover, size_t *ret_bytes)
+const uint8_t *gmt_shared_recording_preamble(struct gmt_shared_recording *shared_recording, size_t *ret_bytes)
 {
-	const struct gmt_leftover_header *header = &leftover->header;
-	struct gmt_leftover_preamble head = { 0 };
+	const struct gmt_shared_recording_header *header = &shared_recording->header;
+	struct gmt_shared_recording_preamble head = { 0 };
 
 	*ret_bytes = 0;
-	if (!leftover->preamble.is_read && (!read_at(leftover, header->preamble_offset, &head, sizeof(head)) ||
+	if (!shared_recording->preamble.is_read && (!read_at(shared_recording, header->preamble_offset, &head, sizeof(head)) ||
 		atomic_load(&head.used_bytes) > header->preamble_bytes - sizeof(head) ||
 		atomic_load(&head.used_bytes) > PREAMBLE_MAX_BYTES))
 		return NULL;
 
-	const struct part *part = get_part(leftover, &leftover->preamble, header->preamble_offset + sizeof(head),
+	const struct part *part = get_part(shared_recording, &shared_recording->preamble, header->preamble_offset + sizeof(head),
 		atomic_load(&head.used_bytes));
 	*ret_bytes = part->size_bytes;
 	return part->bytes;
 }
 
-const uint8_t *gmt_leftover_journal(struct gmt_leftover *leftover, size_t *ret_bytes, uint64_t *ret_base_stamp)
+const uint8_t *gmt_shared_recording_journal(struct gmt_shared_recording *shared_recording, size_t *ret_bytes, uint64_t *ret_base_stamp)
 {
-	const struct gmt_leftover_header *header = &leftover->header;
-	struct gmt_leftover_journal head;
+	const struct gmt_shared_recording_header *header = &shared_recording->header;
+	struct gmt_shared_recording_journal head;
 
 	*ret_bytes = 0;
 	*ret_base_stamp = 0;
-	if (!read_at(leftover, header->journal_offset, &head, sizeof(head)))
+	if (!read_at(shared_recording, header->journal_offset, &head, sizeof(head)))
 		return NULL;
 	*ret_base_stamp = atomic_load(&head.base_stamp);
 
@@ -214,23 +214,23 @@ const uint8_t *gmt_leftover_journal(struct gmt_leftover *leftover, size_t *ret_b
 	if (used > header->journal_bytes - sizeof(head) || used > JOURNAL_MAX_BYTES)
 		return NULL;
 
-	const struct part *part = get_part(leftover, &leftover->journal, header->journal_offset + sizeof(head), used);
+	const struct part *part = get_part(shared_recording, &shared_recording->journal, header->journal_offset + sizeof(head), used);
 	*ret_bytes = part->size_bytes;
 	return part->bytes;
 }
 
-static const struct part *depot_of(struct gmt_leftover *leftover)
+static const struct part *depot_of(struct gmt_shared_recording *shared_recording)
 {
-	const struct gmt_leftover_header *header = &leftover->header;
+	const struct gmt_shared_recording_header *header = &shared_recording->header;
 	struct gmt_depot_head head = { 0 };
 	uint64_t used;
 
-	if (leftover->depot.is_read)
-		return &leftover->depot;
-	if (!read_at(leftover, header->depot_offset, &head, sizeof(head)))
+	if (shared_recording->depot.is_read)
+		return &shared_recording->depot;
+	if (!read_at(shared_recording, header->depot_offset, &head, sizeof(head)))
 		atomic_store(&head.used_bytes, 0);
 	used = atomic_load(&head.used_bytes);
-	return get_part(leftover, &leftover->depot, header->depot_offset, used < header->depot_bytes ? used : header->depot_bytes);
+	return get_part(shared_recording, &shared_recording->depot, header->depot_offset, used < header->depot_bytes ? used : header->depot_bytes);
 }
 
 /* The entry at an offset, whatever its kind; NULL when there is no room for one, or for what it says it holds. */
@@ -244,16 +244,16 @@ static struct gmt_depot_entry *entry_at(const struct part *depot, uint64_t offse
 	return entry->length <= depot->size_bytes - offset - sizeof(*entry) && entry->length <= ENTRY_MAX_BYTES ? entry : NULL;
 }
 
-struct gmt_depot_entry *gmt_leftover_entry(struct gmt_leftover *leftover, uint32_t id, enum gmt_depot_kind kind)
+struct gmt_depot_entry *gmt_shared_recording_entry(struct gmt_shared_recording *shared_recording, uint32_t id, enum gmt_depot_kind kind)
 {
-	struct gmt_depot_entry *entry = entry_at(depot_of(leftover), (uint64_t)id * GMT_DEPOT_ID_BYTES);
+	struct gmt_depot_entry *entry = entry_at(depot_of(shared_recording), (uint64_t)id * GMT_DEPOT_ID_BYTES);
 
 	return entry && entry->kind == kind ? entry : NULL;
 }
 
-uint32_t gmt_leftover_next_entry(struct gmt_leftover *leftover, uint32_t id, struct gmt_depot_entry **ret_entry)
+uint32_t gmt_shared_recording_next_entry(struct gmt_shared_recording *shared_recording, uint32_t id, struct gmt_depot_entry **ret_entry)
 {
-	const struct part *depot = depot_of(leftover);
+	const struct part *depot = depot_of(shared_recording);
 	uint64_t offset = (uint64_t)id * GMT_DEPOT_ID_BYTES;
 
 	if (offset < sizeof(struct gmt_depot_head))
@@ -267,33 +267,33 @@ uint32_t gmt_leftover_next_entry(struct gmt_leftover *leftover, uint32_t id, str
 	return 0;
 }
 
-static uint64_t ring_offset(const struct gmt_leftover *leftover, uint32_t slot)
+static uint64_t ring_offset(const struct gmt_shared_recording *shared_recording, uint32_t slot)
 {
-	return leftover->header.rings_offset + leftover->header.ring_stride * slot;
+	return shared_recording->header.rings_offset + shared_recording->header.ring_stride * slot;
 }
 
-bool gmt_leftover_ring(const struct gmt_leftover *leftover, uint32_t slot, struct gmt_ring *ret_ring)
+bool gmt_shared_recording_ring(const struct gmt_shared_recording *shared_recording, uint32_t slot, struct gmt_ring *ret_ring)
 {
 	uint64_t published, consumed;
 
-	if (slot >= leftover->header.slots || !read_at(leftover, ring_offset(leftover, slot), ret_ring, sizeof(*ret_ring)))
+	if (slot >= shared_recording->header.slots || !read_at(shared_recording, ring_offset(shared_recording, slot), ret_ring, sizeof(*ret_ring)))
 		return false;
 	published = atomic_load(&ret_ring->published);
 	consumed = atomic_load(&ret_ring->consumed);
 	return atomic_load(&ret_ring->magic) == GMT_RING_MAGIC && ret_ring->capacity && ret_ring->capacity <= CAPACITY_MAX &&
 		!(ret_ring->capacity & (ret_ring->capacity - 1)) && consumed <= published &&
 		published - consumed <= ret_ring->capacity && sizeof(*ret_ring) +
-		(uint64_t)ret_ring->capacity * sizeof(struct gmt_ring_event) <= leftover->header.ring_stride;
+		(uint64_t)ret_ring->capacity * sizeof(struct gmt_ring_event) <= shared_recording->header.ring_stride;
 }
 
-bool gmt_leftover_events(const struct gmt_leftover *leftover, uint32_t slot, const struct gmt_ring *ring,
+bool gmt_shared_recording_events(const struct gmt_shared_recording *shared_recording, uint32_t slot, const struct gmt_ring *ring,
 	uint64_t first, uint32_t count, struct gmt_ring_event *ret_events)
 {
-	uint64_t events = ring_offset(leftover, slot) + sizeof(*ring);
+	uint64_t events = ring_offset(shared_recording, slot) + sizeof(*ring);
 	uint32_t start = (uint32_t)(first & (ring->capacity - 1));
 	uint32_t before_wrap = ring->capacity - start < count ? ring->capacity - start : count;
 
 	return count <= ring->capacity &&
-		read_at(leftover, events + start * sizeof(*ret_events), ret_events, before_wrap * sizeof(*ret_events)) &&
-		read_at(leftover, events, ret_events + before_wrap, (count - before_wrap) * sizeof(*ret_events));
+		read_at(shared_recording, events + start * sizeof(*ret_events), ret_events, before_wrap * sizeof(*ret_events)) &&
+		read_at(shared_recording, events, ret_events + before_wrap, (count - before_wrap) * sizeof(*ret_events));
 }

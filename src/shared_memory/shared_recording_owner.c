@@ -21,7 +21,7 @@ static uint64_t own_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &about) ? 0 : about.st_ino;
 }
 
-void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner)
+void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owner)
 {
 	memset(ret_owner, 0, sizeof(*ret_owner));
 	ret_owner->pid = (uint32_t)getpid();
@@ -70,11 +70,11 @@ static bool has_mapped(uint32_t pid, int fd)
 	return found;
 }
 
-bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner)
+bool gmt_shared_recording_is_used(int fd, const struct gmt_shared_recording_owner *owner)
 {
 	uint64_t here = own_pid_namespace();
 
-	if (here && here == owner->pid_namespace && owner->start_ticks && gmt_leftover_is_of_this_boot(owner)) {
+	if (here && here == owner->pid_namespace && owner->start_ticks && gmt_shared_recording_is_of_this_boot(owner)) {
 		/* A child that got no chance to let go may hold the lock for a process that is gone. */
 		if (gmt_process_start_ticks((pid_t)owner->pid) != owner->start_ticks)
 			return false;
@@ -84,7 +84,7 @@ bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner)
 	return gmt_file_is_locked(fd);
 }
 
-bool gmt_leftover_has_file(const struct gmt_leftover_owner *owner)
+bool gmt_shared_recording_has_file(const struct gmt_shared_recording_owner *owner)
 {
 	struct stat about;
 
@@ -92,7 +92,7 @@ bool gmt_leftover_has_file(const struct gmt_leftover_owner *owner)
 		(about.st_ino == owner->file_inode || atomic_load_explicit(&owner->is_moving, memory_order_acquire));
 }
 
-bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner)
+bool gmt_shared_recording_is_of_this_boot(const struct gmt_shared_recording_owner *owner)
 {
 	char here[GMT_IDENTIFIER_BYTES];
 

@@ -12,19 +12,19 @@
 #include "shared_memory/shared_recording.h"
 
 /* Fills in what the system says of this process; the file and the recording are the caller's to tell. */
-void gmt_leftover_owner_init(struct gmt_leftover_owner *ret_owner);
+void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owner);
 
 /*
  * Whether `owner` still uses the memory whose file is `fd`. Numbers of processes are given again, and those of
  * another container mean nothing here: so a process counts only with the time at which it started, and
  * elsewhere the lock does. A process that became another program by exec has let go of it.
  */
-bool gmt_leftover_is_used(int fd, const struct gmt_leftover_owner *owner);
+bool gmt_shared_recording_is_used(int fd, const struct gmt_shared_recording_owner *owner);
 
 /* Whether the file that `owner` writes is still where it was. */
-bool gmt_leftover_has_file(const struct gmt_leftover_owner *owner);
+bool gmt_shared_recording_has_file(const struct gmt_shared_recording_owner *owner);
 
 /* Whether the machine is the one that `owner` ran on, and has not been started anew since. */
-bool gmt_leftover_is_of_this_boot(const struct gmt_leftover_owner *owner);
+bool gmt_shared_recording_is_of_this_boot(const struct gmt_shared_recording_owner *owner);
 
 #endif

@@ -102,7 +102,7 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_depot_kind kind)
 {
 	struct gmt_recovery *recovery = context;
-	struct gmt_depot_entry *entry = gmt_leftover_entry(recovery->leftover, id, kind);
+	struct gmt_depot_entry *entry = gmt_shared_recording_entry(recovery->shared_recording, id, kind);
 
 	if (entry && !entry->reserved[0]) {
 		entry->reserved[0] = 1;
@@ -112,7 +112,7 @@ static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_d
 	return entry;
 }
 
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_pending_definitions_entry *ret_entry,
 	const uint8_t **ret_bytes)
 {
 	size_t left = recovery->journal_bytes - *at;
@@ -134,24 +134,24 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, st
 /* How far the rings were emptied into the journal, and what it defines. */
 static void look_at_journal(struct gmt_recovery *recovery)
 {
-	struct gmt_journal_position position;
-	struct gmt_journal_entry entry;
+	struct gmt_pending_definitions_position position;
+	struct gmt_pending_definitions_entry entry;
 	struct gmt_block block;
 	struct gmt_error error;
 	const uint8_t *bytes;
 
-	recovery->journal = gmt_leftover_journal(recovery->leftover, &recovery->journal_bytes, &recovery->base_stamp);
+	recovery->journal = gmt_shared_recording_journal(recovery->shared_recording, &recovery->journal_bytes, &recovery->base_stamp);
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);) {
-		if (entry.kind != GMT_JOURNAL_POSITION || entry.length != sizeof(position))
+		if (entry.kind != GMT_PENDING_DEFINITIONS_POSITION || entry.length != sizeof(position))
 			continue;
 		memcpy(&position, bytes, sizeof(position));
-		if (position.slot < GMT_LEFTOVER_RINGS)
+		if (position.slot < GMT_SHARED_RECORDING_RINGS)
 			recovery->positions[position.slot] = (struct gmt_recovery_position){ position.thread, position.consumed };
 	}
 	recovery->result.is_gap = recovery->base_stamp > recovery->sync_stamp;
 	recovery->to_skip = recovery->result.is_gap ? 0 : recovery->blocks_since_sync;
 	for (size_t at = 0; recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
-		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
+		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
 			gmt_recovery_watch(recovery, &block, &error);
 	/* In the file already, all of it. */
 	if (recovery->base_stamp < recovery->sync_stamp)
@@ -161,13 +161,13 @@ static void look_at_journal(struct gmt_recovery *recovery)
 /* Hands on one block of the journal. False at its end. */
 static bool make_from_journal(struct gmt_recovery *recovery)
 {
-	struct gmt_journal_entry entry;
+	struct gmt_pending_definitions_entry entry;
 	struct gmt_block block;
 	struct gmt_error error;
 	const uint8_t *bytes;
 
 	while (gmt_recovery_next_entry(recovery, &recovery->at, &entry, &bytes)) {
-		if (entry.kind != GMT_JOURNAL_BLOCK)
+		if (entry.kind != GMT_PENDING_DEFINITIONS_BLOCK)
 			continue;
 		if (recovery->to_skip) {
 			recovery->to_skip--;
@@ -194,7 +194,7 @@ static void begin_rings(struct gmt_recovery *recovery)
 	recovery->definitions.last_frame = recovery->last_ids[GMT_RECORD_FRAME];
 	recovery->definitions.last_code = recovery->last_ids[GMT_RECORD_CODE];
 	recovery->definitions.last_name = recovery->last_ids[GMT_RECORD_NAME];
-	recovery->events_left = gmt_leftover_allocated_bytes(recovery->leftover) / sizeof(struct gmt_ring_event);
+	recovery->events_left = gmt_shared_recording_allocated_bytes(recovery->shared_recording) / sizeof(struct gmt_ring_event);
 }
 
 static void make_thread(struct gmt_recovery *recovery, const struct gmt_ring *ring)
@@ -252,7 +252,7 @@ static bool begin_ring(struct gmt_recovery *recovery)
 	const struct gmt_recovery_position *position = &recovery->positions[recovery->slot];
 	struct gmt_ring *ring = &recovery->ring;
 
-	if (!gmt_leftover_ring(recovery->leftover, recovery->slot, ring))
+	if (!gmt_shared_recording_ring(recovery->shared_recording, recovery->slot, ring))
 		return false;
 
 	uint64_t published = atomic_load(&ring->published), consumed = atomic_load(&ring->consumed);
@@ -266,7 +266,7 @@ static bool begin_ring(struct gmt_recovery *recovery)
 /* Makes at most a batch of the ring that is at hand. False when there are no more rings. */
 static bool make_from_rings(struct gmt_recovery *recovery)
 {
-	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
+	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
 	const struct gmt_ring *ring = &recovery->ring;
 
 	if (recovery->slot >= header->slots || recovery->slot >= atomic_load(&header->slots_used))
@@ -279,7 +279,7 @@ static bool make_from_rings(struct gmt_recovery *recovery)
 	uint64_t left = atomic_load(&ring->published) - recovery->next_event;
 	uint32_t count = left < GMT_RING_ROWS_MAX ? (uint32_t)left : GMT_RING_ROWS_MAX;
 	if (count && count <= recovery->events_left &&
-		gmt_leftover_events(recovery->leftover, recovery->slot, ring, recovery->next_event, count, recovery->batch)) {
+		gmt_shared_recording_events(recovery->shared_recording, recovery->slot, ring, recovery->next_event, count, recovery->batch)) {
 		make_batch(recovery, ring, count);
 		recovery->events_left -= count;
 		recovery->next_event += count;
@@ -298,7 +298,7 @@ static void make_losses(struct gmt_recovery *recovery)
 #include "format/losses.def"
 #undef GMT_LOSS
 	};
-	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
+	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (reasons[i])
@@ -314,7 +314,7 @@ static void make_note(struct gmt_recovery *recovery, const char *text)
 
 static void make_end(struct gmt_recovery *recovery)
 {
-	const struct gmt_leftover_header *header = gmt_leftover_header(recovery->leftover);
+	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
 	struct gmt_end row = { .stamp = recovery->last_stamp, .events = recovery->events };
 	char text[256];
 	int why = (int)atomic_load(&header->write_errno);
@@ -397,13 +397,13 @@ struct gmt_source_recovered gmt_recovery_result(const struct gmt_recovery *recov
 	return recovery->result;
 }
 
-struct gmt_recovery *gmt_recovery_new(struct gmt_leftover *leftover)
+struct gmt_recovery *gmt_recovery_new(struct gmt_shared_recording *shared_recording)
 {
 	struct gmt_recovery *recovery = gmt_pages_grow(NULL, 0, sizeof(*recovery));
 
 	if (!recovery)
 		return NULL;
-	recovery->leftover = leftover;
+	recovery->shared_recording = shared_recording;
 	recovery->definitions.find = find_entry;
 	recovery->definitions.depot = recovery;
 	return recovery;

@@ -17,7 +17,7 @@
 struct gmt_recovery;
 
 /* Of `leftover`, which stays the caller's and outlives it. NULL when out of memory. */
-struct gmt_recovery *gmt_recovery_new(struct gmt_leftover *leftover);
+struct gmt_recovery *gmt_recovery_new(struct gmt_shared_recording *shared_recording);
 
 /* `recovery` may be NULL. */
 void gmt_recovery_free(struct gmt_recovery *recovery);

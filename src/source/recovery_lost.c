@@ -21,7 +21,7 @@ uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind)
 static void read_apis(struct gmt_recovery *recovery)
 {
 	size_t bytes, length;
-	const uint8_t *preamble = gmt_leftover_preamble(recovery->leftover, &bytes);
+	const uint8_t *preamble = gmt_shared_recording_preamble(recovery->shared_recording, &bytes);
 	struct gmt_block block;
 	struct gmt_error error;
 	const void *rows;
@@ -61,12 +61,12 @@ void gmt_recovery_add_api(struct gmt_recovery *recovery, uint32_t id)
 /* Whether the journal is going to give the file its first record. */
 static bool journal_has_process(struct gmt_recovery *recovery)
 {
-	struct gmt_journal_entry entry;
+	struct gmt_pending_definitions_entry entry;
 	struct gmt_block block;
 	const uint8_t *bytes;
 
 	for (size_t at = 0; gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
-		if (entry.kind == GMT_JOURNAL_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length &&
+		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length &&
 			block.kind == GMT_RECORD_PROCESS && gmt_recovery_is_readable(recovery, &block))
 			return true;
 	return false;
@@ -75,7 +75,7 @@ static bool journal_has_process(struct gmt_recovery *recovery)
 /* For one that was killed before its writer wrote a word. */
 static void add_process(struct gmt_recovery *recovery)
 {
-	const struct gmt_leftover_owner *owner = gmt_leftover_owner(recovery->leftover);
+	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(recovery->shared_recording);
 	struct gmt_process row = {
 		.pid = owner->pid,
 		.rank = -1,
@@ -92,7 +92,7 @@ static void add_process(struct gmt_recovery *recovery)
 void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 {
 	size_t bytes, length;
-	const uint8_t *preamble = gmt_leftover_preamble(recovery->leftover, &bytes);
+	const uint8_t *preamble = gmt_shared_recording_preamble(recovery->shared_recording, &bytes);
 	struct gmt_block block;
 
 	if (!recovery->has_process && !journal_has_process(recovery)) {
@@ -156,7 +156,7 @@ bool gmt_recovery_add_lost(struct gmt_recovery *recovery)
 	struct gmt_depot_entry *entry;
 	int count = 0;
 
-	while (count < AT_ONCE && (recovery->entry = gmt_leftover_next_entry(recovery->leftover, recovery->entry, &entry)) != 0) {
+	while (count < AT_ONCE && (recovery->entry = gmt_shared_recording_next_entry(recovery->shared_recording, recovery->entry, &entry)) != 0) {
 		uint32_t kind = gmt_recovery_record_of(entry->kind), file_id = atomic_load(&entry->file_id);
 
 		if (kind && file_id && !entry->reserved[0] && !gmt_recovery_is_defined(recovery, kind, file_id)) {

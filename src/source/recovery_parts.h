@@ -27,7 +27,7 @@ struct gmt_recovery_position {
 };
 
 struct gmt_recovery {
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 
 	/* What the file has, and what was added to it. */
 	struct gmt_map ids; /* record kind << 32 | id: it is defined */
@@ -42,7 +42,7 @@ struct gmt_recovery {
 	const uint8_t *journal;
 	size_t journal_bytes;
 	uint64_t base_stamp;
-	struct gmt_recovery_position positions[GMT_LEFTOVER_RINGS];
+	struct gmt_recovery_position positions[GMT_SHARED_RECORDING_RINGS];
 	GMT_VEC(struct gmt_api) apis; /* of the preamble */
 	struct gmt_map api_ids; /* id to the first of that id in apis */
 	bool apis_are_read;
@@ -88,7 +88,7 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind);
 
 /* The next entry of the journal, from *at on, which moves behind it; false at its end. */
-bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_journal_entry *ret_entry,
+bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_pending_definitions_entry *ret_entry,
 	const uint8_t **ret_bytes);
 
 /* Adds the blocks of the recording's beginning, to a file that lacks it. */

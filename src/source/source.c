@@ -269,14 +269,14 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 	return status;
 }
 
-enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
+enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_shared_recording *shared_recording,
 	struct gmt_source **ret_source, struct gmt_error *error)
 {
-	return gmt_source_open_file(inflater, -1, path, leftover, ret_source, error);
+	return gmt_source_open_file(inflater, -1, path, shared_recording, ret_source, error);
 }
 
 enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
-	struct gmt_leftover *leftover, struct gmt_source **ret_source, struct gmt_error *error)
+	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source, struct gmt_error *error)
 {
 	struct gmt_source *source;
 	enum gmt_status status = make(inflater, path, &source, error);
@@ -290,8 +290,8 @@ enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd
 		gmt_source_close(source);
 		return GMT_NO_FILE;
 	}
-	source->recovery = leftover ? gmt_recovery_new(leftover) : NULL;
-	if (leftover && !source->recovery)
+	source->recovery = shared_recording ? gmt_recovery_new(shared_recording) : NULL;
+	if (shared_recording && !source->recovery)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	else
 		status = begin(source, path, error);

@@ -17,7 +17,7 @@
 struct gmt_source;
 
 struct gmt_inflater;
-struct gmt_leftover;
+struct gmt_shared_recording;
 
 struct gmt_source_progress {
 	uint64_t read_bytes; /* of the compressed file */
@@ -43,14 +43,14 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
  * can be read in the file. `leftover` stays the caller's, and outlives the source. `path` may be NULL: the
  * file is gone.
  */
-enum gmt_status gmt_source_open_with(const char *path, struct gmt_leftover *leftover, struct gmt_source **ret_source,
+enum gmt_status gmt_source_open_with(const char *path, struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
 	struct gmt_error *error);
 
 /*
  * Likewise, inflated in the way that is given (inflate.h), which gives the same blocks; the others take ISA-L where it is
  * there. `leftover` may be NULL.
  */
-enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_leftover *leftover,
+enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_shared_recording *shared_recording,
 	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
@@ -58,10 +58,10 @@ enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const ch
  * moves. `path` is for messages then.
  */
 enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
-	struct gmt_leftover *leftover, struct gmt_source **ret_source, struct gmt_error *error);
+	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source, struct gmt_error *error);
 
 /* The same, inflated as fast as this machine can. */
-enum gmt_status gmt_source_open_descriptor(int fd, const char *path, struct gmt_leftover *leftover,
+enum gmt_status gmt_source_open_descriptor(int fd, const char *path, struct gmt_shared_recording *shared_recording,
 	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*

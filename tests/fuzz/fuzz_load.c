@@ -30,22 +30,22 @@ int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
 	return gmt_snapshot_load(path, NULL, ret_snapshot, NULL) ? 1 : 0;
 }
 
-int gmt_say_failure(const struct gmt_error *error)
+int gmt_message_failure(const struct gmt_error *error)
 {
 	(void)error;
 	abort();
 }
 
-static void check_sums(const struct gmt_books *books)
+static void check_sums(const struct gmt_accounting *accounting)
 {
-	for (size_t a = 0; a < books->accounts.count; a++) {
-		const struct gmt_books_account *account = &books->accounts.items[a];
+	for (size_t a = 0; a < accounting->accounts.count; a++) {
+		const struct gmt_account *account = &accounting->accounts.items[a];
 		uint64_t live = 0, peak = 0;
 
-		for (uint32_t s = 0; s < books->sites.count; s++)
-			if (books->sites.items[s].account == a) {
-				live += books->sites.items[s].live_bytes;
-				peak += gmt_books_site_peak(books, s).bytes;
+		for (uint32_t s = 0; s < accounting->sites.count; s++)
+			if (accounting->sites.items[s].account == a) {
+				live += accounting->sites.items[s].live_bytes;
+				peak += gmt_account_site_peak(accounting, s).bytes;
 			}
 		if (live != account->live_bytes || peak != account->peak_bytes)
 			abort();
@@ -56,13 +56,13 @@ static void check_sums(const struct gmt_books *books)
  * Every peak that is taken apart sums to itself, by whatever it is taken apart; only in which step and phase blocks were
  * born that lived at a peak that was folded nobody knows.
  */
-static void check_peaks(const struct gmt_where_view *view)
+static void check_peaks(const struct gmt_allocator_state_view *view)
 {
-	const struct gmt_books *books = &view->replay->books;
+	const struct gmt_accounting *accounting = &view->replay->accounting;
 
-	for (size_t a = 0; a < books->accounts.count && a < GMT_WHERE_ACCOUNTS; a++)
+	for (size_t a = 0; a < accounting->accounts.count && a < GMT_ALLOCATOR_STATE_ACCOUNTS; a++)
 		for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
-			const struct gmt_books_account *account = &books->accounts.items[a];
+			const struct gmt_account *account = &accounting->accounts.items[a];
 			uint64_t bytes = 0;
 			size_t count;
 			const struct gmt_table_row *row =
@@ -70,32 +70,32 @@ static void check_peaks(const struct gmt_where_view *view)
 
 			for (; count; count--)
 				bytes += row++->peak_bytes;
-			if (bytes != account->peak_bytes && (bytes || !view->snapshot->past.has_fold ||
+			if (bytes != account->peak_bytes && (bytes || !view->snapshot->compacted.has_fold ||
 				(view->peaks[i].key != GMT_TABLE_PHASE && view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();
 		}
 }
 
 /* Where the memory went, by a key. */
-static void where(const struct gmt_parts *parts, int by)
+static void where(const struct gmt_pipeline *parts, int by)
 {
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON) };
-	struct gmt_where_parts made = { 0 };
+	struct gmt_allocator_state_parts made = { 0 };
 
-	if (gmt_where_parts_init(&made, parts, by, GMT_SITES_BY_TOTAL, NULL))
+	if (gmt_allocator_state_parts_init(&made, parts, by, GMT_SITES_BY_TOTAL, NULL))
 		abort();
 	check_peaks(&made.view);
 	gmt_json_begin_object(&json);
-	gmt_where_json(&made.view, &json);
+	gmt_allocator_state_json(&made.view, &json);
 	gmt_json_end_object(&json);
 	fuzz_output_end(FUZZ_JSON);
-	for (enum gmt_where_section section = GMT_WHERE_SHORT; section <= GMT_WHERE_TABLE; section++)
-		gmt_where_text(&made.view, section, fuzz_output(FUZZ_TEXT));
+	for (enum gmt_allocator_state_section section = GMT_ALLOCATOR_STATE_SHORT; section <= GMT_ALLOCATOR_STATE_TABLE; section++)
+		gmt_allocator_state_text(&made.view, section, fuzz_output(FUZZ_TEXT));
 	fuzz_output_end(FUZZ_TEXT);
-	gmt_where_parts_fini(&made);
+	gmt_allocator_state_parts_fini(&made);
 }
 
-static void render(struct gmt_parts *parts, const struct gmt_where_parts *made)
+static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_parts *made)
 {
 	struct gmt_leaks_view leaks = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
@@ -104,7 +104,7 @@ static void render(struct gmt_parts *parts, const struct gmt_where_parts *made)
 	};
 	struct gmt_report whole = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats,
+		.summary = &parts->summary, .sites = &parts->sites, .warnings = &parts->warnings,
 		.ooms = &parts->ooms,
 		.ledger = &parts->ledger, .heaps = &parts->heaps, .where = &made->view, .leaks = &leaks,
 		.limit = UINT64_MAX, .frames = 6, .all_lists = true,
@@ -117,13 +117,13 @@ static void render(struct gmt_parts *parts, const struct gmt_where_parts *made)
 	fuzz_output_end(FUZZ_TEXT);
 }
 
-static void inform(struct gmt_snapshot *snapshot, const struct gmt_caveats *caveats)
+static void inform(struct gmt_snapshot *snapshot, const struct gmt_warnings *warnings)
 {
-	struct gmt_census census = { 0 };
+	struct gmt_event_counts event_counts = { 0 };
 	struct gmt_coverage coverage = { 0 };
-	struct gmt_info info = { .snapshot = snapshot, .census = &census, .caveats = caveats };
+	struct gmt_info info = { .snapshot = snapshot, .event_counts = &event_counts, .warnings = warnings };
 
-	if (gmt_census_init(&census, snapshot, NULL) || gmt_coverage_init(&coverage, snapshot, NULL))
+	if (gmt_event_counts_init(&event_counts, snapshot, NULL) || gmt_coverage_init(&coverage, snapshot, NULL))
 		abort();
 	for (int with_coverage = 0; with_coverage < 2; with_coverage++) {
 		struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
@@ -135,7 +135,7 @@ static void inform(struct gmt_snapshot *snapshot, const struct gmt_caveats *cave
 		fuzz_output_end(FUZZ_TEXT);
 	}
 	gmt_coverage_fini(&coverage);
-	gmt_census_fini(&census);
+	gmt_event_counts_fini(&event_counts);
 }
 
 static void render_verdict(const struct gmt_check_report *check)
@@ -157,7 +157,7 @@ static void render_verdict(const struct gmt_check_report *check)
 }
 
 /* Once to have a baseline, once to be measured by it. */
-static void judge(struct gmt_parts *parts)
+static void judge(struct gmt_pipeline *parts)
 {
 	static const char *const roots[] = { "/home/me", NULL };
 	struct gmt_limits limits = gmt_limits_default();
@@ -167,7 +167,7 @@ static void judge(struct gmt_parts *parts)
 	struct gmt_gate_input input = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
 		.timeline = &parts->timeline, .history = &parts->history, .leaks = &parts->leaks, .ooms = &parts->ooms,
-		.caveats = &parts->caveats, .keys = &keys, .sites = &parts->sites,
+		.warnings = &parts->warnings, .keys = &keys, .sites = &parts->sites,
 	};
 
 	if (gmt_suppressions_add_defaults(&suppressions, NULL) ||
@@ -199,11 +199,11 @@ static void judge(struct gmt_parts *parts)
 }
 
 /* What was until a moment, and all of it. */
-static void compare(const struct gmt_parts *before, const struct gmt_parts *now, int by)
+static void compare(const struct gmt_pipeline *before, const struct gmt_pipeline *now, int by)
 {
 	struct gmt_diff_side sides[] = {
-		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->caveats, &before->history },
-		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->caveats, &now->history },
+		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->warnings, &before->history },
+		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->warnings, &now->history },
 	};
 	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by, .key = (enum gmt_sites_key)(by % (GMT_SITES_BY_TOTAL + 1)) };
 	struct gmt_diff_style style = { .limit = UINT64_MAX, .frames = 6 };
@@ -226,22 +226,22 @@ static const struct gmt_leaks_options every_definition = {
 /* What is done with a recording that was loaded. */
 enum { REPORT, WHERE, INFORM, JUDGE, ACTS };
 
-static void act(struct gmt_parts *parts, int what, int by)
+static void act(struct gmt_pipeline *parts, int what, int by)
 {
-	struct gmt_where_parts made = { 0 };
+	struct gmt_allocator_state_parts made = { 0 };
 
 	switch (what) {
 	case REPORT:
-		if (gmt_where_parts_init(&made, parts, -1, GMT_SITES_BY_PEAK, NULL))
+		if (gmt_allocator_state_parts_init(&made, parts, -1, GMT_SITES_BY_PEAK, NULL))
 			abort();
 		render(parts, &made);
-		gmt_where_parts_fini(&made);
+		gmt_allocator_state_parts_fini(&made);
 		break;
 	case WHERE:
 		where(parts, by);
 		break;
 	case INFORM:
-		inform(parts->snapshot, &parts->caveats);
+		inform(parts->snapshot, &parts->warnings);
 		break;
 	case JUDGE:
 		judge(parts);
@@ -261,16 +261,16 @@ static const struct gmt_owner_rules *owner_rules(void)
 
 /* `what` is one of the above, or ACTS for all. False when nothing of it is readable. `ret_parts` is to be ended in any case. */
 static bool report(const char *path, uint64_t until, enum gmt_traces_native native,
-	const struct gmt_leaks_options *leaks, int what, int by, struct gmt_parts *ret_parts)
+	const struct gmt_leaks_options *leaks, int what, int by, struct gmt_pipeline *ret_parts)
 {
-	struct gmt_parts_options options = {
+	struct gmt_pipeline_options options = {
 		.traces = { .native = native, .owner_rules = owner_rules() }, .until = until, .leaks = *leaks,
 		.wants_where = true,
 	};
 
-	if (gmt_parts_load(path, &options, ret_parts))
+	if (gmt_pipeline_load(path, &options, ret_parts))
 		return false;
-	check_sums(&ret_parts->replay.books);
+	check_sums(&ret_parts->replay.accounting);
 	/* JSON is JSON wherever the budget for output ends. */
 	if (by == 0 && !fuzz_is_thorough)
 		gmt_budget.output = gmt_hash_u64(ret_parts->replay.events + until) % 20000;
@@ -286,7 +286,7 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gmt_parts whole = { 0 }, half = { 0 };
+	struct gmt_pipeline whole = { 0 }, half = { 0 };
 	uint8_t *content = fuzz_copy(data, size);
 	uint64_t choice;
 	char path[FUZZ_PATH_BYTES];
@@ -294,13 +294,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_store(0, content, size, path);
 	choice = gmt_hash_bytes(content, size);
 	free(content);
-	if (report(path, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_parts_default_leaks,
+	if (report(path, UINT64_MAX, GMT_TRACES_TRIMMED, &gmt_pipeline_default_leaks,
 			fuzz_is_thorough ? ACTS : (int)(choice >> 8 & 3), (int)(choice % GMT_TABLE_KEYS), &whole) &&
 		(fuzz_is_thorough || (choice >> 32 & 7) == 0) &&
 		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL, &every_definition,
 			fuzz_is_thorough ? ACTS : (int)(choice >> 12 & 3), (int)((choice >> 16) % GMT_TABLE_KEYS), &half))
 		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_PART + 1)));
-	gmt_parts_fini(&half);
-	gmt_parts_fini(&whole);
+	gmt_pipeline_fini(&half);
+	gmt_pipeline_fini(&whole);
 	return 0;
 }

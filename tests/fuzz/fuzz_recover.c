@@ -69,22 +69,22 @@ static const uint8_t *take(const uint8_t **at, const uint8_t *end, size_t want, 
 
 static void repair_journal(uint8_t *journal, size_t bytes)
 {
-	struct gmt_journal_entry entry;
+	struct gmt_pending_definitions_entry entry;
 
 	for (size_t at = 0; at < bytes && bytes - at >= sizeof(entry); at += whole_words(entry.length)) {
 		memcpy(&entry, journal + at, sizeof(entry));
 		at += sizeof(entry);
 		if (entry.length > bytes - at)
 			break;
-		if (entry.kind == GMT_JOURNAL_BLOCK)
+		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK)
 			fuzz_repair_blocks(journal + at, entry.length);
 	}
 }
 
-static void make_header(struct gmt_leftover_header *header, const uint64_t offsets[4], uint32_t slots, uint64_t bytes)
+static void make_header(struct gmt_shared_recording_header *header, const uint64_t offsets[4], uint32_t slots, uint64_t bytes)
 {
-	memcpy(header->magic, GMT_LEFTOVER_MAGIC, sizeof(header->magic));
-	header->version = GMT_LEFTOVER_VERSION;
+	memcpy(header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(header->magic));
+	header->version = GMT_SHARED_RECORDING_VERSION;
 	header->slots = slots;
 	atomic_store(&header->slots_used, slots);
 	header->size_bytes = bytes;
@@ -101,14 +101,14 @@ static uint8_t *build(const uint8_t *data, size_t size, size_t *ret_bytes)
 {
 	const uint8_t *at = data + HEAD_BYTES, *end = data + size, *patches, *parts[3], *rings;
 	size_t patch_bytes, part_bytes[3], ring_bytes, heads[3] = {
-		sizeof(struct gmt_leftover_preamble), sizeof(struct gmt_leftover_journal), sizeof(struct gmt_depot_head),
+		sizeof(struct gmt_shared_recording_preamble), sizeof(struct gmt_shared_recording_journal), sizeof(struct gmt_depot_head),
 	};
 	uint64_t offsets[4];
 	uint32_t slots = data[6] % (SLOTS_MOST + 1);
 	uint8_t *memory;
 
 	patches = take(&at, end, (size_t)data[7] * PATCH_BYTES, &patch_bytes);
-	offsets[0] = whole_lines(sizeof(struct gmt_leftover_header));
+	offsets[0] = whole_lines(sizeof(struct gmt_shared_recording_header));
 	for (int i = 0; i < 3; i++) {
 		parts[i] = take(&at, end, get_u16(data + 2 * i), &part_bytes[i]);
 		offsets[i + 1] = offsets[i] + whole_lines(heads[i] + part_bytes[i]);
@@ -125,8 +125,8 @@ static uint8_t *build(const uint8_t *data, size_t size, size_t *ret_bytes)
 			memcpy(memory + offsets[i] + heads[i], parts[i], part_bytes[i]);
 	if (ring_bytes)
 		memcpy(memory + offsets[3], rings, ring_bytes);
-	atomic_store(&((struct gmt_leftover_preamble *)(memory + offsets[0]))->used_bytes, part_bytes[0]);
-	atomic_store(&((struct gmt_leftover_journal *)(memory + offsets[1]))->used_bytes, part_bytes[1]);
+	atomic_store(&((struct gmt_shared_recording_preamble *)(memory + offsets[0]))->used_bytes, part_bytes[0]);
+	atomic_store(&((struct gmt_shared_recording_journal *)(memory + offsets[1]))->used_bytes, part_bytes[1]);
 	atomic_store(&((struct gmt_depot_head *)(memory + offsets[2]))->used_bytes, heads[2] + part_bytes[2]);
 	if (data[8] & FLAG_CHECKSUMS) {
 		fuzz_repair_blocks(memory + offsets[0] + heads[0], part_bytes[0]);
@@ -139,9 +139,9 @@ static uint8_t *build(const uint8_t *data, size_t size, size_t *ret_bytes)
 		ring->capacity = CAPACITY;
 	}
 
-	make_header((struct gmt_leftover_header *)memory, offsets, slots, *ret_bytes);
+	make_header((struct gmt_shared_recording_header *)memory, offsets, slots, *ret_bytes);
 	for (size_t i = 0; i + PATCH_BYTES <= patch_bytes; i += PATCH_BYTES)
-		memory[get_u16(patches + i) % sizeof(struct gmt_leftover_header)] = patches[i + 2];
+		memory[get_u16(patches + i) % sizeof(struct gmt_shared_recording_header)] = patches[i + 2];
 	return memory;
 }
 
@@ -152,7 +152,7 @@ static void store(const uint8_t *memory, size_t bytes)
 }
 
 /* All that there is. */
-static void recover(struct gmt_leftover *leftover)
+static void recover(struct gmt_shared_recording *shared_recording)
 {
 	struct gmt_source *source;
 	struct gmt_decoder decoder = { 0 };
@@ -162,7 +162,7 @@ static void recover(struct gmt_leftover *leftover)
 	const void *rows;
 	uint64_t events = 0;
 
-	if (gmt_source_open_with(NULL, leftover, &source, &error))
+	if (gmt_source_open_with(NULL, shared_recording, &source, &error))
 		abort();
 	while (!(status = gmt_source_next(source, &block, &error))) {
 		/* The reader would take what does not decode for damage, and stop there. */
@@ -183,7 +183,7 @@ static void recover(struct gmt_leftover *leftover)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
 	uint8_t *memory;
 	size_t bytes;
@@ -193,12 +193,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory = build(data, size, &bytes);
 	store(memory, bytes);
 	free(memory);
-	if (gmt_leftover_open(path, &leftover, &error)) {
-		if (!*error.text || leftover)
+	if (gmt_shared_recording_open(path, &shared_recording, &error)) {
+		if (!*error.text || shared_recording)
 			abort();
 		return 0;
 	}
-	recover(leftover);
-	gmt_leftover_close(leftover);
+	recover(shared_recording);
+	gmt_shared_recording_close(shared_recording);
 	return 0;
 }

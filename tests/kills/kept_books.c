@@ -46,10 +46,10 @@ static size_t drop_given_on(const struct kept_case *kept_case, struct kept_held 
 	return before - *count;
 }
 
-static int check_blocks(const struct gmt_books *books, const struct kept_held *held, size_t count)
+static int check_blocks(const struct gmt_accounting *accounting, const struct kept_held *held, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct gmt_books_block *block = gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, held[i].address);
+		const struct gmt_account_block *block = gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, held[i].address);
 
 		if (!block || block->size_bytes != held[i].size_bytes)
 			return kept_wrong("a block that lived is not there", held[i].address, held[i].size_bytes);
@@ -57,7 +57,7 @@ static int check_blocks(const struct gmt_books *books, const struct kept_held *h
 	return 0;
 }
 
-static int check_account(const struct kept_case *kept_case, const struct gmt_books_account *account,
+static int check_account(const struct kept_case *kept_case, const struct gmt_account *account,
 	const struct kept_sums *sums, uint64_t given_on)
 {
 	uint64_t least, most;
@@ -79,7 +79,7 @@ static int check_account(const struct kept_case *kept_case, const struct gmt_boo
 static int check_replay(const struct kept_case *kept_case, const struct gmt_replay *replay)
 {
 	static struct kept_held held[KEPT_THREADS * KEPT_HELD + 1];
-	const struct gmt_books *books = &replay->books;
+	const struct gmt_accounting *accounting = &replay->accounting;
 	struct kept_sums sums = { 0 };
 	size_t count = 0;
 
@@ -87,15 +87,15 @@ static int check_replay(const struct kept_case *kept_case, const struct gmt_repl
 		count += kept_hold(kept_case, i, kept_case->parts[i].total, held + count, &sums);
 
 	size_t given_on = drop_given_on(kept_case, held, &count, &sums);
-	if (replay->past_misfits || books->anomalies.unknown_frees)
-		return kept_wrong("what does not fit together", replay->past_misfits, books->anomalies.unknown_frees);
-	if (books->anomalies.missed_frees != given_on)
-		return kept_wrong("other frees were missed than had no time to be told", books->anomalies.missed_frees, given_on);
-	if (check_blocks(books, held, count))
+	if (replay->past_misfits || accounting->anomalies.unknown_frees)
+		return kept_wrong("what does not fit together", replay->past_misfits, accounting->anomalies.unknown_frees);
+	if (accounting->anomalies.missed_frees != given_on)
+		return kept_wrong("other frees were missed than had no time to be told", accounting->anomalies.missed_frees, given_on);
+	if (check_blocks(accounting, held, count))
 		return 1;
-	for (size_t i = 0; i < books->accounts.count; i++)
-		if (books->accounts.items[i].layer == GMT_LAYER_CUDA)
-			return check_account(kept_case, &books->accounts.items[i], &sums, given_on);
+	for (size_t i = 0; i < accounting->accounts.count; i++)
+		if (accounting->accounts.items[i].layer == GMT_LAYER_CUDA)
+			return check_account(kept_case, &accounting->accounts.items[i], &sums, given_on);
 	return sums.allocs ? kept_wrong("nothing is in the books", sums.allocs, sums.frees) : 0;
 }
 

@@ -47,7 +47,7 @@ static int count_events(struct kept_case *kept_case)
 /* Which of the thread's calls the recording has. */
 static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint64_t *published)
 {
-	bool has_fold = kept_case->snapshot->past.has_fold;
+	bool has_fold = kept_case->snapshot->compacted.has_fold;
 
 	if (has_fold && (!published || how != KEPT_WHOLE))
 		return kept_wrong("folded", kept_case->snapshot->past_events, 0);

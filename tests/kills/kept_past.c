@@ -52,15 +52,15 @@ static int check_account(const struct gmt_past_account *account, const struct ke
 		kept_wrong("other sizes were folded", account->total_bytes, sums->total_bytes);
 }
 
-static int check_sites(const struct gmt_past *past, const struct kept_sums *expected)
+static int check_sites(const struct gmt_compacted *compacted, const struct kept_sums *expected)
 {
 	struct kept_sums found = { 0 };
 
-	for (size_t i = 0; i < past->sites.count; i++)
-		if (past->sites.items[i].layer == GMT_LAYER_CUDA) {
-			found.allocs += past->sites.items[i].alloc_count;
-			found.frees += past->sites.items[i].free_count;
-			found.total_bytes += past->sites.items[i].total_bytes;
+	for (size_t i = 0; i < compacted->sites.count; i++)
+		if (compacted->sites.items[i].layer == GMT_LAYER_CUDA) {
+			found.allocs += compacted->sites.items[i].alloc_count;
+			found.frees += compacted->sites.items[i].free_count;
+			found.total_bytes += compacted->sites.items[i].total_bytes;
 		}
 	if (found.allocs != expected->allocs || found.frees != expected->frees)
 		return kept_wrong("sites with other counts were folded", found.allocs, found.frees);
@@ -71,19 +71,19 @@ static int check_sites(const struct gmt_past *past, const struct kept_sums *expe
 int kept_check_past(struct kept_case *kept_case)
 {
 	static struct kept_held held[KEPT_THREADS * KEPT_HELD + 1];
-	const struct gmt_past *past = &kept_case->snapshot->past;
+	const struct gmt_compacted *compacted = &kept_case->snapshot->compacted;
 	struct kept_sums sums = { 0 };
 	size_t count = 0;
 
-	if (!past->has_fold)
+	if (!compacted->has_fold)
 		return 0;
 	for (size_t i = 0; i < KEPT_THREADS; i++)
 		count += kept_hold(kept_case, i, kept_case->parts[i].folded, held + count, &sums);
-	if (check_survivors(kept_case, held, count) || check_sites(past, &sums))
+	if (check_survivors(kept_case, held, count) || check_sites(compacted, &sums))
 		return 1;
-	for (size_t i = 0; i < past->accounts.count; i++)
-		if (past->accounts.items[i].layer == GMT_LAYER_CUDA)
-			return check_account(&past->accounts.items[i], &sums);
+	for (size_t i = 0; i < compacted->accounts.count; i++)
+		if (compacted->accounts.items[i].layer == GMT_LAYER_CUDA)
+			return check_account(&compacted->accounts.items[i], &sums);
 	/* All was too new. */
-	return sums.allocs ? kept_wrong("nothing of the program was folded", past->fold.events, sums.allocs) : 0;
+	return sums.allocs ? kept_wrong("nothing of the program was folded", compacted->fold.events, sums.allocs) : 0;
 }

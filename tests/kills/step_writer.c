@@ -30,11 +30,11 @@ struct state {
 	int64_t file_bytes;
 };
 
-static struct gmt_leftover_header *header;
+static struct gmt_shared_recording_header *header;
 static const char *snapshot_path, *memory_path;
 static int snapshot_fd;
 
-static const struct gmt_leftover_journal *journal(void)
+static const struct gmt_shared_recording_journal *journal(void)
 {
 	return (const void *)((const char *)header + header->journal_offset);
 }
@@ -110,15 +110,15 @@ static bool has_taken_all(const struct state *state)
 
 static int check_state(struct kept_log *kept)
 {
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	struct gmt_snapshot *snapshot;
 	struct gmt_error error = { 0 };
 
-	if (gmt_leftover_open(memory_path, &leftover, &error)) {
+	if (gmt_shared_recording_open(memory_path, &shared_recording, &error)) {
 		puts(error.text);
 		return 1;
 	}
-	struct gmt_snapshot_load_options options = { .leftover = leftover };
+	struct gmt_snapshot_load_options options = { .shared_recording = shared_recording };
 	int answer = 1;
 	if (gmt_snapshot_load(snapshot_path, &options, &snapshot, &error)) {
 		puts(error.text);
@@ -130,7 +130,7 @@ static int check_state(struct kept_log *kept)
 		}
 		gmt_snapshot_free(snapshot);
 	}
-	gmt_leftover_close(leftover);
+	gmt_shared_recording_close(shared_recording);
 	return answer;
 }
 

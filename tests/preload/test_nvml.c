@@ -28,7 +28,7 @@ void *dlopen(const char *name, int flags)
 	return NULL;
 }
 
-void *gmt_real_dlsym(void *handle, const char *name)
+void *gmt_original_dlsym(void *handle, const char *name)
 {
 	(void)handle, (void)name;
 	return NULL;

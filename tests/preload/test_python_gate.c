@@ -54,7 +54,7 @@ static _Atomic uint64_t seen_gone, seen;
 static void *read_again_and_again(void *unused)
 {
 	/* Never freed: gates stay. */
-	struct gmt_python_gate *gate = calloc(1, sizeof(*gate));
+	struct gmt_python_guard *gate = calloc(1, sizeof(*gate));
 
 	(void)unused;
 	while (!is_over) {
@@ -65,13 +65,13 @@ static void *read_again_and_again(void *unused)
 			sched_yield();
 			continue;
 		}
-		gmt_python_gate_enter(gate);
+		gmt_python_guard_enter(gate);
 		if (!atomic_load(&is_told)) {
 			for (int i = 0; i < LOOKS; i++)
 				gone += atomic_load_explicit(&is_gone, memory_order_relaxed);
 			atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
 		}
-		gmt_python_gate_leave(gate);
+		gmt_python_guard_leave(gate);
 		seen_gone += gone;
 	}
 	return NULL;
@@ -91,7 +91,7 @@ static void end_again_and_again(void)
 		uint64_t before = seen;
 
 		atomic_store(&is_told, true);
-		assert_true(gmt_python_gates_wait(FOREVER_NS));
+		assert_true(gmt_python_guard_wait(FOREVER_NS));
 		is_gone = true;
 		for (volatile int i = 0; i < LOOKS; i++)
 			;
@@ -109,8 +109,8 @@ static void end_again_and_again(void)
 static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void **state)
 {
 	(void)state;
-	gmt_python_gates_init();
-	if (!gmt_python_gates_are_light)
+	gmt_python_guard_init();
+	if (!gmt_python_guard_are_light)
 		skip();
 	end_again_and_again();
 }
@@ -118,18 +118,18 @@ static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void *
 static void nobody_reads_what_is_gone_where_each_thread_makes_its_own(void **state)
 {
 	(void)state;
-	gmt_python_gates_are_light = false;
+	gmt_python_guard_are_light = false;
 	end_again_and_again();
 }
 
 static void who_waits_has_the_kernel_make_the_barriers(void **state)
 {
 	(void)state;
-	gmt_python_gates_init();
-	if (!gmt_python_gates_are_light)
+	gmt_python_guard_init();
+	if (!gmt_python_guard_are_light)
 		skip();
 	asked_count = naps = 0;
-	assert_true(gmt_python_gates_wait(0));
+	assert_true(gmt_python_guard_wait(0));
 	assert_int_equal(asked_count, 2);
 	assert_int_equal(asked[0], MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 	assert_int_equal(asked[1], MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -139,13 +139,13 @@ static void who_waits_has_the_kernel_make_the_barriers(void **state)
 static void who_waits_gives_time_where_the_kernel_no_longer_makes_them(void **state)
 {
 	(void)state;
-	gmt_python_gates_init();
-	if (!gmt_python_gates_are_light)
+	gmt_python_guard_init();
+	if (!gmt_python_guard_are_light)
 		skip();
 	refuses = true;
 	naps = 0;
 	errno = 7;
-	assert_true(gmt_python_gates_wait(0));
+	assert_true(gmt_python_guard_wait(0));
 	refuses = false;
 	assert_int_equal(naps, 1);
 	assert_int_equal(errno, 7);
@@ -156,63 +156,63 @@ static void threads_make_their_own_where_the_kernel_never_did(void **state)
 	(void)state;
 	refuses = true;
 	errno = 7;
-	gmt_python_gates_init();
+	gmt_python_guard_init();
 	asked_count = naps = 0;
-	assert_true(gmt_python_gates_wait(0));
+	assert_true(gmt_python_guard_wait(0));
 	refuses = false;
-	assert_false(gmt_python_gates_are_light);
+	assert_false(gmt_python_guard_are_light);
 	assert_int_equal(asked_count + naps, 0);
 	assert_int_equal(errno, 7);
 }
 
 static void who_waits_goes_on_when_the_last_one_has_left(void **state)
 {
-	static struct gmt_python_gate gates[2];
+	static struct gmt_python_guard gates[2];
 
 	(void)state;
-	gmt_python_gates_init();
-	gmt_python_gate_enter(&gates[0]);
-	gmt_python_gate_enter(&gates[1]);
-	assert_false(gmt_python_gates_wait(0));
-	gmt_python_gate_leave(&gates[1]);
-	assert_false(gmt_python_gates_wait(0));
-	gmt_python_gate_leave(&gates[0]);
-	assert_true(gmt_python_gates_wait(0));
+	gmt_python_guard_init();
+	gmt_python_guard_enter(&gates[0]);
+	gmt_python_guard_enter(&gates[1]);
+	assert_false(gmt_python_guard_wait(0));
+	gmt_python_guard_leave(&gates[1]);
+	assert_false(gmt_python_guard_wait(0));
+	gmt_python_guard_leave(&gates[0]);
+	assert_true(gmt_python_guard_wait(0));
 }
 
 static void nobody_is_inside_in_the_child_of_a_fork(void **state)
 {
-	static struct gmt_python_gate gate;
+	static struct gmt_python_guard gate;
 	int status = -1;
 	pid_t child;
 
 	(void)state;
-	gmt_python_gates_init();
-	gmt_python_gate_enter(&gate);
+	gmt_python_guard_init();
+	gmt_python_guard_enter(&gate);
 	child = fork();
 	if (!child) {
-		gmt_python_gates_reset();
-		_exit(gmt_python_gates_wait(0) ? 0 : 1);
+		gmt_python_guard_reset();
+		_exit(gmt_python_guard_wait(0) ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_false(gmt_python_gates_wait(0));
-	gmt_python_gate_leave(&gate);
+	assert_false(gmt_python_guard_wait(0));
+	gmt_python_guard_leave(&gate);
 }
 
 static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork(void **state)
 {
-	static struct gmt_python_gate gate;
+	static struct gmt_python_guard gate;
 
 	(void)state;
-	gmt_python_gate_enter(&gate);
-	gmt_python_gate_leave(&gate);
+	gmt_python_guard_enter(&gate);
+	gmt_python_guard_leave(&gate);
 	/* It stands in the list, and the thread that put it there had no time to say so. */
 	gate.is_listed = false;
-	gmt_python_gates_reset();
-	gmt_python_gate_enter(&gate);
-	gmt_python_gate_leave(&gate);
-	for (const struct gmt_python_gate *other = gate.next; other; other = other->next)
+	gmt_python_guard_reset();
+	gmt_python_guard_enter(&gate);
+	gmt_python_guard_leave(&gate);
+	for (const struct gmt_python_guard *other = gate.next; other; other = other->next)
 		assert_ptr_not_equal(other, &gate);
 }
 

@@ -180,8 +180,8 @@ static void push(uint64_t address)
 		.stamp = gmt_clock_stamp(), .address = address, .size_bytes = 1, .kind = GMT_KIND_ALLOC, .api = 1,
 	};
 
-	demand(gmt_commit_begin(), "an event may not be recorded");
-	gmt_commit_end(&event, 1);
+	demand(gmt_event_begin(), "an event may not be recorded");
+	gmt_event_end(&event, 1);
 }
 
 static void *produce(void *first_of)
@@ -215,7 +215,7 @@ static void *ask(void *number_of)
 		usleep(1000);
 	/* Those who push may be done before this thread runs at all. */
 	for (unsigned i = 0; atomic_load(&running) || i < ASKED; i++) {
-		gmt_commit_pause(i % 2);
+		gmt_event_pause(i % 2);
 		gmt_writer_sync(number ? SYNC_MS : 0);
 		gmt_snapshots_ask(GMT_SNAPSHOT_SIGNAL);
 		snprintf(text, sizeof(text), "asked %zu %u", number, i);

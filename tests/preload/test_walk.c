@@ -61,7 +61,7 @@ static void call_it(const uint64_t *expected, uint32_t count)
 		name = &names[walk.id];
 		name->count = count;
 		memcpy(name->addresses, expected, count * sizeof(*expected));
-		gmt_recall_name(&walk);
+		gmt_stack_cache_name(&walk);
 	}
 	assert_int_equal(name->count, count);
 	assert_memory_equal(name->addresses, expected, count * sizeof(*expected));
@@ -161,7 +161,7 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 		}
 		for (int turn = 0; turn < TURNS; turn++) {
 			for (int i = 0; i < SCENES; i++) {
-				uint32_t guess = gmt_recall_guess(&walk.recall, 0);
+				uint32_t guess = gmt_stack_cache_guess(&walk.recall, 0);
 
 				set_scene(&scenes[i]);
 				/* Far out, all turn long: inner parts hold, and what the stack is called does not. */
@@ -199,7 +199,7 @@ static void what_is_remembered_has_its_bounds(void **state)
 		fullest = used > fullest ? used : fullest;
 		emptied += walk.recall.used < used;
 	}
-	assert_true(fullest < GMT_RECALL_WORDS);
+	assert_true(fullest < GMT_STACK_CACHE_WORDS);
 	assert_true(emptied > 1);
 }
 
@@ -325,8 +325,8 @@ static void a_stack_is_the_same_only_with_the_frame_pointers_that_matter(void **
 static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 {
 	check_caller(true, inner, which, 0);
-	assert_true(gmt_recall_guess(&walk.recall, 0));
-	return gmt_recall_guess(&walk.recall, 0);
+	assert_true(gmt_stack_cache_guess(&walk.recall, 0));
+	return gmt_stack_cache_guess(&walk.recall, 0);
 }
 
 static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void **state)

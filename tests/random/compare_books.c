@@ -37,7 +37,7 @@ struct facts {
 
 struct comparison {
 	const struct gmt_snapshot *snapshot;
-	FILE *books;
+	FILE *accounting;
 	GMT_VEC(struct gmt_snapshot_mark) marks; /* of checkpoints */
 	uint64_t compared, blocks;
 	size_t event; /* that is being played */
@@ -197,16 +197,16 @@ static uint64_t handle_of(const struct comparison *comparison, uint64_t number)
 	return gmt_map_find(&comparison->handles, number, &handle) ? handle : number;
 }
 
-static void list_books(const struct comparison *comparison, const struct gmt_books *books, struct facts *facts)
+static void list_books(const struct comparison *comparison, const struct gmt_accounting *accounting, struct facts *facts)
 {
-	struct gmt_books_place place;
+	struct gmt_account_place place;
 
-	for (size_t cursor = 0; gmt_books_next_block(books, GMT_BOOKS_ALL_OF_CUDA, &cursor, &place);) {
-		const struct gmt_books_site *site = &books->sites.items[place.block.site];
+	for (size_t cursor = 0; gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
+		const struct gmt_account_site *site = &accounting->sites.items[place.block.site];
 		struct fact fact = {
 			.address = place.address, .bytes = place.block.size_bytes,
-			.space = (uint8_t)books->spaces.items[site->space].space,
-			.device = books->accounts.items[site->account].device,
+			.space = (uint8_t)accounting->spaces.items[site->space].space,
+			.device = accounting->accounts.items[site->account].device,
 			.references = place.block.references,
 		};
 		uint64_t unused;
@@ -303,10 +303,10 @@ static void compare_facts(struct comparison *comparison, const struct facts *dri
 }
 
 /* The sums that reports show, of what is CUDA's own. */
-static void compare_sums(struct comparison *comparison, const struct facts *driver, const struct gmt_books *books)
+static void compare_sums(struct comparison *comparison, const struct facts *driver, const struct gmt_accounting *accounting)
 {
 	for (int16_t device = GMT_DEVICE_HOST; device < 2; device++) {
-		const struct gmt_books_account *account = gmt_books_find_account(books, GMT_LAYER_CUDA, device);
+		const struct gmt_account *account = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
 		uint64_t bytes = 0, replayed = account ? account->live_bytes : 0;
 
 		for (size_t i = 0; i < driver->list.count; i++)
@@ -324,17 +324,17 @@ static void read_items(struct comparison *comparison, struct items *ret_items)
 {
 	struct checkpoint checkpoint;
 
-	if (fread(&checkpoint, sizeof(checkpoint), 1, comparison->books) != 1)
+	if (fread(&checkpoint, sizeof(checkpoint), 1, comparison->accounting) != 1)
 		fail("the books have fewer checkpoints than the recording");
 	ret_items->count = checkpoint.count;
 	ret_items->list = need(calloc(checkpoint.count + 1, sizeof(*ret_items->list)));
-	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count, comparison->books) != checkpoint.count)
+	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count, comparison->accounting) != checkpoint.count)
 		fail("the books are cut");
 }
 
-static void compare(struct comparison *comparison, const struct gmt_books *books)
+static void compare(struct comparison *comparison, const struct gmt_accounting *accounting)
 {
-	const struct gmt_past *past = &comparison->snapshot->past;
+	const struct gmt_compacted *compacted = &comparison->snapshot->compacted;
 	struct facts driver = { 0 }, replay = { 0 };
 	struct items items;
 	struct fact fact;
@@ -343,19 +343,19 @@ static void compare(struct comparison *comparison, const struct gmt_books *books
 	comparison->compared++;
 	/* What lived at moments that were folded is not known. */
 	if (comparison->differs ||
-		(past->has_fold && comparison->marks.items[comparison->compared - 1].stamp < past->fold.stamp)) {
+		(compacted->has_fold && comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
 		free(items.list);
 		return;
 	}
 	for (uint64_t i = 0; i < items.count; i++)
 		if (fact_of(&items, &items.list[i], &fact))
 			add(&driver, &fact);
-	list_books(comparison, books, &replay);
+	list_books(comparison, accounting, &replay);
 	comparison->blocks += driver.list.count;
 	qsort(driver.list.items, driver.list.count, sizeof(fact), by_space_and_address);
 	qsort(replay.list.items, replay.list.count, sizeof(fact), by_space_and_address);
 	compare_facts(comparison, &driver, &replay);
-	compare_sums(comparison, &driver, books);
+	compare_sums(comparison, &driver, accounting);
 	if (comparison->differs)
 		printf("  that is at checkpoint %" PRIu64 ", before event %zu\n", comparison->compared, comparison->event);
 	gmt_vec_fini(&driver.list);
@@ -381,7 +381,7 @@ static bool before(void *user, const struct gmt_replay *replay, const struct gmt
 {
 	struct comparison *comparison = user;
 
-	if (replay->books.anomalies.unknown_frees + replay->books.anomalies.missed_frees != comparison->unknown_frees &&
+	if (replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees != comparison->unknown_frees &&
 		comparison->shown_frees++ < SHOWN_DIFFERENCES) {
 		struct fact of = { .address = comparison->playing->address };
 
@@ -389,11 +389,11 @@ static bool before(void *user, const struct gmt_replay *replay, const struct gmt
 		comparison->event++;
 		print_events(comparison, &of);
 	}
-	comparison->unknown_frees = replay->books.anomalies.unknown_frees + replay->books.anomalies.missed_frees;
+	comparison->unknown_frees = replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees;
 	comparison->event = index;
 	while (comparison->compared < comparison->marks.count &&
 		event->stamp > comparison->marks.items[comparison->compared].stamp)
-		compare(comparison, &replay->books);
+		compare(comparison, &replay->accounting);
 	comparison->playing = event;
 	note_library(comparison, event);
 	return true;
@@ -417,7 +417,7 @@ static bool finished(void *user, const struct gmt_replay *replay)
 
 	comparison->event = replay->events;
 	while (comparison->compared < comparison->marks.count)
-		compare(comparison, &replay->books);
+		compare(comparison, &replay->accounting);
 	return true;
 }
 
@@ -437,7 +437,7 @@ static void find_marks(struct comparison *comparison)
 }
 
 /* A driver that is as good as its word never frees what it has not given. */
-static void check_anomalies(struct comparison *comparison, const struct gmt_books_anomalies *anomalies)
+static void check_anomalies(struct comparison *comparison, const struct gmt_accounting_anomalies *anomalies)
 {
 	if (!anomalies->unknown_frees && !anomalies->missed_frees && !anomalies->size_mismatches &&
 		!anomalies->impossible_sizes)
@@ -467,8 +467,8 @@ int main(int argc, char **argv)
 		fputs("usage: compare-books SNAPSHOT BOOKS\n", stderr);
 		return 2;
 	}
-	comparison.books = fopen(argv[2], "rbe");
-	if (!comparison.books)
+	comparison.accounting = fopen(argv[2], "rbe");
+	if (!comparison.accounting)
 		fail("the books cannot be opened");
 	if (gmt_snapshot_load(argv[1], NULL, &snapshot, &error))
 		fail(error.text);
@@ -479,8 +479,8 @@ int main(int argc, char **argv)
 	if (gmt_traces_init(&traces, snapshot, &trace_options, &error) ||
 		gmt_replay_init(&replay, snapshot, &traces, &options, &error))
 		fail(error.text);
-	check_anomalies(&comparison, &replay.books.anomalies);
-	if (fgetc(comparison.books) != EOF)
+	check_anomalies(&comparison, &replay.accounting.anomalies);
+	if (fgetc(comparison.accounting) != EOF)
 		fail("the recording has fewer checkpoints than the books");
 	printf("%" PRIu64 " checkpoints, %" PRIu64 " events, %" PRIu64 " blocks compared: %s\n", comparison.compared,
 		replay.events, comparison.blocks, comparison.differs ? "different" : "equal");
@@ -490,6 +490,6 @@ int main(int argc, char **argv)
 	gmt_vec_fini(&comparison.marks);
 	gmt_map_fini(&comparison.handles);
 	gmt_map_fini(&comparison.libraries);
-	fclose(comparison.books);
+	fclose(comparison.accounting);
 	return comparison.differs;
 }

@@ -34,7 +34,7 @@ static pthread_barrier_t barrier;
 static struct worker workers[THREADS_MAX];
 static unsigned thread_count;
 static uint64_t seed, rounds;
-static FILE *books;
+static FILE *accounting;
 
 void be_alone(struct worker *worker)
 {
@@ -72,7 +72,7 @@ static void act(struct worker *worker)
 
 static void write_books(const void *bytes, size_t length)
 {
-	if (fwrite(bytes, 1, length, books) != length) {
+	if (fwrite(bytes, 1, length, accounting) != length) {
 		perror("random-calls: books");
 		exit(1);
 	}
@@ -124,8 +124,8 @@ int main(int argc, char **argv)
 	}
 	seed = strtoull(argv[1], NULL, 10);
 	rounds = strtoull(argv[2], NULL, 10) / CALLS_BETWEEN;
-	books = fopen(argv[4], "wbe");
-	if (!books) {
+	accounting = fopen(argv[4], "wbe");
+	if (!accounting) {
 		perror(argv[4]);
 		return 1;
 	}
@@ -143,5 +143,5 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < thread_count; i++)
 		pthread_join(threads[i], NULL);
-	return fclose(books) ? 1 : 0;
+	return fclose(accounting) ? 1 : 0;
 }

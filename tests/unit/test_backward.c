@@ -72,7 +72,7 @@ static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backwar
 	recording_read(&recording);
 	stack = recording.traces.stack_of_trace[gmt_snapshot_event(recording.snapshot, 1).trace];
 	places = gmt_traces_stack(&recording.traces, stack, &count);
-	assert_true(recording.traces.stack_landmarks.items[stack] & GMT_LANDMARK_BIT(BACKWARD));
+	assert_true(recording.traces.stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD));
 	assert_string_equal(gmt_traces_string(&recording.traces,
 		gmt_traces_place(&recording.traces, places[count - 1])->function), "train");
 	assert_int_equal(gmt_traces_own_line(&recording.traces, stack), count - 1);
@@ -117,7 +117,7 @@ static void without_a_thread_of_autograds_stacks_stay_as_they_are(void **state)
 }
 
 #define NN "/env/lib/python3.11/site-packages/torch/nn"
-#define OP(NAME) (UINT32_C(1) << GMT_LANDMARK_##NAME)
+#define OP(NAME) (UINT32_C(1) << GMT_FRAME_KIND_##NAME)
 
 /* A frame as PyTorch 2 has it for each row of frame_kinds.def, and such as look alike and are none. */
 static const struct {
@@ -208,7 +208,7 @@ static void a_frame_has_the_landmarks_of_the_rows_that_fit(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
-		uint32_t bits = gmt_landmarks(frames[i].is_python, frames[i].where, frames[i].function);
+		uint32_t bits = gmt_frame_kinds(frames[i].is_python, frames[i].where, frames[i].function);
 
 		if (bits != frames[i].bits)
 			print_error("%s in %s\n", frames[i].function, frames[i].where);
@@ -223,15 +223,15 @@ static void every_landmark_has_a_frame_in_this_test(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++)
 		seen |= frames[i].bits;
-#define GMT_LANDMARK_NAME(NAME, meaning) all |= GMT_LANDMARK_BIT(NAME);
-#define GMT_LANDMARK(NAME, kind, where, what)
-#define GMT_LANDMARK_EXCEPT(NAME, kind, where, what)
+#define GMT_FRAME_KIND_NAME(NAME, meaning) all |= GMT_FRAME_KIND_BIT(NAME);
+#define GMT_FRAME_KIND(NAME, kind, where, what)
+#define GMT_FRAME_KIND_EXCEPT(NAME, kind, where, what)
 #include "reader/stacks/frame_kinds.def"
-#undef GMT_LANDMARK_NAME
-#undef GMT_LANDMARK
-#undef GMT_LANDMARK_EXCEPT
+#undef GMT_FRAME_KIND_NAME
+#undef GMT_FRAME_KIND
+#undef GMT_FRAME_KIND_EXCEPT
 	/* Which no frame tells alone. */
-	assert_int_equal(seen | GMT_LANDMARK_BIT(CLOSURE), all);
+	assert_int_equal(seen | GMT_FRAME_KIND_BIT(CLOSURE), all);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)

@@ -95,9 +95,9 @@ static void births_say_which_steps_made_what_is_left(void **state)
 	judge();
 	assert_int_equal(found(), 1);
 	assert_int_equal(leak(0)->first_step, 5);
-	assert_int_equal(leak(0)->births.count, 16);
+	assert_int_equal(leak(0)->attribution.count, 16);
 	for (size_t i = 0; i < 16; i++) {
-		const struct gmt_leak_birth *birth = &leak(0)->births.items[i];
+		const struct gmt_leak_attribution *birth = &leak(0)->attribution.items[i];
 
 		assert_int_equal(birth->first_step, 2 * i);
 		assert_int_equal(birth->last_step, 2 * i + 1);

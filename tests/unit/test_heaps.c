@@ -69,7 +69,7 @@ static void end(void)
 
 static uint64_t live_in(size_t heap)
 {
-	return replay.books.heaps.items[heap].live_bytes;
+	return replay.accounting.heaps.items[heap].live_bytes;
 }
 
 static void one_address_is_a_block_of_each_heap_that_has_it(void **state)
@@ -89,8 +89,8 @@ static void one_address_is_a_block_of_each_heap_that_has_it(void **state)
 	assert_string_equal(replay.heaps.items[0].name, "arena");
 	assert_int_equal(live_in(0), 0);
 	assert_int_equal(live_in(1), 30);
-	assert_int_equal(replay.books.heaps.items[0].peak_bytes, 1000);
-	assert_int_equal(replay.books.anomalies.missed_frees + replay.books.anomalies.unknown_frees, 0);
+	assert_int_equal(replay.accounting.heaps.items[0].peak_bytes, 1000);
+	assert_int_equal(replay.accounting.anomalies.missed_frees + replay.accounting.anomalies.unknown_frees, 0);
 	end();
 }
 
@@ -109,7 +109,7 @@ static void what_names_no_heap_is_of_the_one_that_has_the_block(void **state)
 	play(NULL);
 	assert_int_equal(live_in(0), 2000);
 	assert_int_equal(live_in(1), 0);
-	assert_int_equal(replay.books.anomalies.unknown_frees, 0);
+	assert_int_equal(replay.accounting.anomalies.unknown_frees, 0);
 	end();
 }
 
@@ -140,7 +140,7 @@ static void blocks_end_with_their_heap_and_a_heap_may_begin_without_its_creation
 	assert_int_equal(replay.heaps.items[0].swept_blocks, 3);
 	assert_int_equal(replay.heaps.items[0].swept_bytes, 157);
 	assert_int_equal(live_in(0), 1);
-	assert_int_equal(replay.books.anomalies.unknown_frees, 0);
+	assert_int_equal(replay.accounting.anomalies.unknown_frees, 0);
 	end();
 }
 
@@ -154,16 +154,16 @@ static void lost_events_and_impossible_sizes_are_counted_and_change_nothing_else
 	put(GMT_KIND_FREE, 55, 0x9000, 0);
 	put(GMT_KIND_ALLOC, ARENA, 0x2000, UINT64_MAX);
 	put(GMT_KIND_RESIZE, ARENA, 0, UINT64_MAX);
-	put(GMT_KIND_RESIZE, ARENA, 0, GMT_BOOKS_MAX_BYTES);
-	put(GMT_KIND_CREATE, INNER, 0, GMT_BOOKS_MAX_BYTES);
+	put(GMT_KIND_RESIZE, ARENA, 0, GMT_ACCOUNTING_MAX_BYTES);
+	put(GMT_KIND_CREATE, INNER, 0, GMT_ACCOUNTING_MAX_BYTES);
 	put(GMT_KIND_MAP, ARENA, 0x1000, 5);
 	play(NULL);
-	assert_int_equal(replay.books.anomalies.missed_frees, 1);
-	assert_int_equal(replay.books.anomalies.unknown_frees, 2);
-	assert_int_equal(replay.books.anomalies.impossible_sizes, 1);
+	assert_int_equal(replay.accounting.anomalies.missed_frees, 1);
+	assert_int_equal(replay.accounting.anomalies.unknown_frees, 2);
+	assert_int_equal(replay.accounting.anomalies.impossible_sizes, 1);
 	assert_int_equal(live_in(0), 30);
 	/* Both heaps have no name, so they are one row, of which one says what can be. */
-	assert_int_equal(replay.heaps.items[0].size_bytes, GMT_BOOKS_MAX_BYTES);
+	assert_int_equal(replay.heaps.items[0].size_bytes, GMT_ACCOUNTING_MAX_BYTES);
 	assert_int_equal(replay.heaps.items[0].unsized_heaps, 1);
 	end();
 }
@@ -184,7 +184,7 @@ static bool on_began(void *user, const struct gmt_replay *of, const struct gmt_s
 }
 
 static bool on_ended(void *user, const struct gmt_replay *of, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	uint64_t size_bytes;
 
@@ -233,7 +233,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 	assert_int_equal(replay.heaps.count, 2);
 	assert_int_equal(live_in(0) + live_in(1), plain);
 	assert_int_equal(seen_bytes, plain);
-	assert_int_equal(gmt_books_block_count(&replay.books), seen.count);
+	assert_int_equal(gmt_account_block_count(&replay.accounting), seen.count);
 	gmt_map_fini(&seen);
 	end();
 }

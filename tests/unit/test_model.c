@@ -344,8 +344,8 @@ static void replay_stops_at_the_moment_that_is_asked_for(void **state)
 		assert_int_equal(gmt_replay_init(&replay, snapshot, &traces,
 			&(struct gmt_replay_options){ .until_ns = rows[i].until_ns }, &error), GMT_OK);
 		assert_int_equal(replay.events, rows[i].events);
-		const struct gmt_books_account *account =
-			gmt_books_find_account(&replay.books, GMT_LAYER_CUDA, 0);
+		const struct gmt_account *account =
+			gmt_accounting_find_account(&replay.accounting, GMT_LAYER_CUDA, 0);
 		assert_int_equal(account ? account->live_bytes : 0, rows[i].live_bytes);
 		gmt_replay_fini(&replay);
 		gmt_traces_fini(&traces);

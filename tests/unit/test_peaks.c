@@ -20,10 +20,10 @@ static void giants_of_more_sizes_than_are_kept_are_all_found(void **state)
 		PUT_BACK(CUDA, SEGMENT, 0);
 	}
 	look(scene);
-	assert_int_equal(scene->where.giants.rows.count, 1);
-	assert_int_equal(scene->where.giants.rows.items[0].count, PAIRS);
-	assert_int_equal(scene->where.giants.rows.items[0].largest_bytes, MIB(16) + (PAIRS - 1) * 512);
-	assert_int_equal(scene->where.giants.rows.items[0].at_peak_bytes, MIB(16) + (PAIRS - 1) * 512);
+	assert_int_equal(scene->where.short_lived.rows.count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].count, PAIRS);
+	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes, MIB(16) + (PAIRS - 1) * 512);
+	assert_int_equal(scene->where.short_lived.rows.items[0].at_peak_bytes, MIB(16) + (PAIRS - 1) * 512);
 }
 
 static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **state)
@@ -38,9 +38,9 @@ static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **
 	GET(CUDA, SEGMENT, MIB(30));
 	PUT_BACK(CUDA, SEGMENT, 0);
 	look(scene);
-	assert_int_equal(scene->where.giants.rows.count, 1);
-	assert_int_equal(scene->where.giants.rows.items[0].count, 1);
-	assert_int_equal(scene->where.giants.rows.items[0].bytes, MIB(30));
+	assert_int_equal(scene->where.short_lived.rows.count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].bytes, MIB(30));
 }
 
 static void pages_that_pytorch_took_later_were_not_its_own_at_the_peak(void **state)
@@ -101,15 +101,15 @@ static void put_anything(struct scene *scene, uint64_t random)
 }
 
 static void look_until(struct scene *scene, uint64_t until_ns, struct gmt_replay *ret_replay,
-	struct gmt_where *ret_where)
+	struct gmt_allocator_state *ret_where)
 {
-	struct gmt_replay_observer observers[GMT_WHERE_OBSERVERS];
+	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
 
-	assert_int_equal(gmt_where_init(ret_where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
-	options.observer_count = gmt_where_observers(ret_where, observers);
+	assert_int_equal(gmt_allocator_state_init(ret_where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
+	options.observer_count = gmt_allocator_state_observers(ret_where, observers);
 	assert_int_equal(gmt_replay_init(ret_replay, scene->snapshot, &scene->traces, &options, NULL), GMT_OK);
-	assert_int_equal(gmt_where_finish(ret_where, ret_replay, until_ns, NULL), GMT_OK);
+	assert_int_equal(gmt_allocator_state_finish(ret_where, ret_replay, until_ns, NULL), GMT_OK);
 }
 
 static void assert_same_segments(const struct gmt_segments *a, const struct gmt_segments *b)
@@ -143,8 +143,8 @@ static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
 {
 	struct scene *scene = *state;
 	struct gmt_replay replay = { 0 };
-	struct gmt_where where = { 0 };
-	const struct gmt_books_account *account;
+	struct gmt_allocator_state where = { 0 };
+	const struct gmt_account *account;
 	uint64_t peak = 0, live = 0, random = story++;
 
 	reserve(scene, UINT64_C(0x40000000), MIB(128));
@@ -152,21 +152,21 @@ static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
 	for (int i = 0; i < 600; i++)
 		put_anything(scene, random = gmt_hash_u64(random + 1));
 	look(scene);
-	account = gmt_books_find_account(&scene->replay.books, GMT_LAYER_TORCH, 0);
+	account = gmt_accounting_find_account(&scene->replay.accounting, GMT_LAYER_TORCH, 0);
 	look_until(scene, gmt_clock_time_ns(scene->snapshot, account->peak_stamp), &replay, &where);
 	assert_int_equal(where.segments.count, 2);
 	assert_int_equal(scene->where.segments.count, 2);
 	assert_same_segments(&scene->where.segments.items[0], &where.segments.items[1]);
 	assert_same_segments(&where.segments.items[0], &where.segments.items[1]);
-	for (size_t i = 0; i < scene->where.births.phases.items.count; i++)
-		if (&scene->replay.books.accounts.items[scene->where.births.phases.items.items[i].account] == account)
-			peak += scene->where.births.phases.items.items[i].peak_bytes;
-	for (size_t i = 0; i < where.births.phases.items.count; i++)
-		if (replay.books.accounts.items[where.births.phases.items.items[i].account].layer == GMT_LAYER_TORCH)
-			live += where.births.phases.items.items[i].live_bytes;
+	for (size_t i = 0; i < scene->where.attribution.phases.items.count; i++)
+		if (&scene->replay.accounting.accounts.items[scene->where.attribution.phases.items.items[i].account] == account)
+			peak += scene->where.attribution.phases.items.items[i].peak_bytes;
+	for (size_t i = 0; i < where.attribution.phases.items.count; i++)
+		if (replay.accounting.accounts.items[where.attribution.phases.items.items[i].account].layer == GMT_LAYER_TORCH)
+			live += where.attribution.phases.items.items[i].live_bytes;
 	assert_int_equal(peak, account->peak_bytes);
 	assert_int_equal(live, peak);
-	gmt_where_fini(&where);
+	gmt_allocator_state_fini(&where);
 	gmt_replay_fini(&replay);
 }
 

@@ -147,7 +147,7 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 {
 	uint64_t native[] = { fake_outer(), fake_operator(), fake_cfunction(), fake_eval() };
 	uint64_t frames[] = { FRAME(11), FRAME(11), FRAME(1), FRAME(2) | ENTRY };
-	struct gmt_outline outline = { 0 };
+	struct gmt_stack_summary summary = { 0 };
 
 	(void)state;
 	begin_without_modules();
@@ -158,13 +158,13 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 	SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = 11, .code = 11, .line = 1);
 	put_trace(native, COUNT(native), frames, COUNT(frames), false);
 	finish(GMT_TRACES_TRIMMED, FAKE_FOLDER);
-	assert_true(gmt_outline_make(&outline, &traces, traces.stack_of_trace[0]));
-	assert_int_equal(outline.lines.count, 4);
-	assert_int_equal(outline.lines.items[0].frame, 2); /* the operator, for two inlined ones and itself */
-	assert_int_equal(outline.lines.items[0].hidden, 2);
-	assert_int_equal(outline.lines.items[1].hidden, 1);
-	assert_int_equal(outline.lines.items[3].hidden, 0);
-	gmt_outline_fini(&outline);
+	assert_true(gmt_stack_summary_make(&summary, &traces, traces.stack_of_trace[0]));
+	assert_int_equal(summary.lines.count, 4);
+	assert_int_equal(summary.lines.items[0].frame, 2); /* the operator, for two inlined ones and itself */
+	assert_int_equal(summary.lines.items[0].hidden, 2);
+	assert_int_equal(summary.lines.items[1].hidden, 1);
+	assert_int_equal(summary.lines.items[3].hidden, 0);
+	gmt_stack_summary_fini(&summary);
 	end();
 }
 

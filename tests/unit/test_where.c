@@ -289,10 +289,10 @@ static void a_large_block_that_is_freed_at_once_is_a_giant_and_one_that_stays_is
 		GET(TORCH, SEGMENT + MIB(200) + i * 512, 512);
 	PUT_BACK(TORCH, SEGMENT, MIB(50));
 	look(scene);
-	assert_int_equal(scene->where.giants.rows.count, 1);
-	assert_int_equal(scene->where.giants.rows.items[0].largest_bytes, MIB(40));
-	assert_int_equal(scene->where.giants.rows.items[0].count, 1);
-	assert_int_equal(scene->where.giants.rows.items[0].at_peak_bytes, MIB(40));
+	assert_int_equal(scene->where.short_lived.rows.count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes, MIB(40));
+	assert_int_equal(scene->where.short_lived.rows.items[0].count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].at_peak_bytes, MIB(40));
 }
 
 static void a_large_block_that_lives_as_long_as_the_program_is_no_giant(void **state)
@@ -307,8 +307,8 @@ static void a_large_block_that_lives_as_long_as_the_program_is_no_giant(void **s
 	scene->stamp += 1000000;
 	PUT_BACK(CUDA, SEGMENT, 0);
 	look(scene);
-	assert_int_equal(scene->where.giants.rows.count, 1);
-	assert_int_equal(scene->where.giants.rows.items[0].largest_bytes, MIB(30));
+	assert_int_equal(scene->where.short_lived.rows.count, 1);
+	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes, MIB(30));
 }
 
 static void what_a_peak_is_made_of_is_what_lived_then_and_not_what_lives_now(void **state)
@@ -321,9 +321,9 @@ static void what_a_peak_is_made_of_is_what_lived_then_and_not_what_lives_now(voi
 	PUT_BACK(CUDA, SEGMENT, 0);
 	GET(CUDA, SEGMENT + MIB(20), MIB(3));
 	look(scene);
-	for (size_t i = 0; i < scene->where.births.steps.items.count; i++) {
-		peak += scene->where.births.steps.items.items[i].peak_bytes;
-		live += scene->where.births.steps.items.items[i].live_bytes;
+	for (size_t i = 0; i < scene->where.attribution.steps.items.count; i++) {
+		peak += scene->where.attribution.steps.items.items[i].peak_bytes;
+		live += scene->where.attribution.steps.items.items[i].live_bytes;
 	}
 	assert_int_equal(peak, MIB(13));
 	assert_int_equal(live, MIB(8));

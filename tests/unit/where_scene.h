@@ -19,7 +19,7 @@ struct scene {
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_replay replay;
-	struct gmt_where where;
+	struct gmt_allocator_state where;
 };
 
 static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address, uint64_t size_bytes)
@@ -77,7 +77,7 @@ static inline int scene_open(void **state)
 static inline void look(struct scene *scene)
 {
 	struct gmt_traces_options traces = { 0 };
-	struct gmt_replay_observer observers[GMT_WHERE_OBSERVERS];
+	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END, .observers = observers };
 
 	SNAPSHOT_PUT(&scene->file, END, gmt_end, .stamp = scene->stamp + 1, .events = scene->events);
@@ -85,17 +85,17 @@ static inline void look(struct scene *scene)
 	assert_int_equal(gmt_snapshot_load(path, NULL, &scene->snapshot, NULL), GMT_OK);
 	assert_int_equal(gmt_traces_init(&scene->traces, scene->snapshot, &traces, NULL), GMT_OK);
 	assert_int_equal(gmt_timeline_init(&scene->timeline, scene->snapshot, &scene->traces, NULL), GMT_OK);
-	assert_int_equal(gmt_where_init(&scene->where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
-	options.observer_count = gmt_where_observers(&scene->where, observers);
+	assert_int_equal(gmt_allocator_state_init(&scene->where, scene->snapshot, &scene->traces, &scene->timeline, NULL), GMT_OK);
+	options.observer_count = gmt_allocator_state_observers(&scene->where, observers);
 	assert_int_equal(gmt_replay_init(&scene->replay, scene->snapshot, &scene->traces, &options, NULL), GMT_OK);
-	assert_int_equal(gmt_where_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END, NULL), GMT_OK);
+	assert_int_equal(gmt_allocator_state_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END, NULL), GMT_OK);
 }
 
 static inline int scene_close(void **state)
 {
 	struct scene *scene = *state;
 
-	gmt_where_fini(&scene->where);
+	gmt_allocator_state_fini(&scene->where);
 	gmt_replay_fini(&scene->replay);
 	gmt_timeline_fini(&scene->timeline);
 	gmt_traces_fini(&scene->traces);

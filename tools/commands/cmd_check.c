@@ -52,8 +52,8 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_say_error("check: which file?");
-		gmt_say_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_error("check: which file?");
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
 		return GMT_EXIT_USAGE;
 	}
 	code = gmt_check_plan_init(&plan, &options);
@@ -63,7 +63,7 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 			gmt_output_open(options.output, &rules) : NULL;
 
 		if (output)
-			gmt_newer_say(argv, (size_t)argc);
+			gmt_newer_report(argv, (size_t)argc);
 		code = output ? gmt_check_files(&plan, argv, (size_t)argc, gmt_output_file(output)) : GMT_EXIT_UNREADABLE;
 		code = gmt_output_close(output, code);
 	}

@@ -54,12 +54,12 @@ struct side {
 	bool has_history; /* by category */
 	struct gmt_replay replay;
 	struct gmt_sites sites;
-	struct gmt_caveats caveats;
+	struct gmt_warnings warnings;
 };
 
 static void free_side(struct side *side)
 {
-	gmt_caveats_fini(&side->caveats);
+	gmt_warnings_fini(&side->warnings);
 	gmt_sites_fini(&side->sites);
 	gmt_replay_fini(&side->replay);
 	gmt_history_fini(&side->history);
@@ -100,15 +100,15 @@ static int make_side(struct side *side, const char *path, const struct diff_opti
 		(side->has_history && add_history(side, &replay, &error)) ||
 		gmt_replay_init(&side->replay, side->snapshot, &side->traces, &replay, &error) ||
 		gmt_sites_init(&side->sites, &side->replay, &side->traces, &error) ||
-		gmt_caveats_init(&side->caveats, side->snapshot, &side->replay, &side->traces, &error))
-		return gmt_say_failure(&error);
+		gmt_warnings_init(&side->warnings, side->snapshot, &side->replay, &side->traces, &error))
+		return gmt_message_failure(&error);
 	return 0;
 }
 
 static struct gmt_diff_side borrow(const struct side *side)
 {
 	return (struct gmt_diff_side){
-		side->snapshot, &side->traces, &side->replay, &side->sites, &side->caveats,
+		side->snapshot, &side->traces, &side->replay, &side->sites, &side->warnings,
 		side->has_history ? &side->history : NULL,
 	};
 }
@@ -146,10 +146,10 @@ static int compare(const struct side *sides, const struct diff_options *options,
 	int code = 0;
 
 	if (gmt_diff_init(&diff, &base, &now, &how, &error))
-		return gmt_say_failure(&error);
+		return gmt_message_failure(&error);
 
 	if (render(&diff, options, gmt_output_file(output), &error))
-		code = gmt_say_failure(&error);
+		code = gmt_message_failure(&error);
 	else if (options->strict && !(gmt_snapshot_complete(base.snapshot) && gmt_snapshot_complete(now.snapshot)))
 		code = GMT_EXIT_INCOMPLETE;
 	else if (options->exit_code && diff.differs)
@@ -168,17 +168,17 @@ static bool is_one_file(const char *left, const char *right)
 static int check(const struct diff_options *options, int argc, char **argv, uint64_t *ret_threshold)
 {
 	if (argc != GMT_DIFF_SIDES) {
-		gmt_say_error("diff: it takes two recordings, the base and the new one; these are %d", argc);
-		gmt_say_hint("gpumemtrace diff before.gmt.gz after.gmt.gz");
+		gmt_message_error("diff: it takes two recordings, the base and the new one; these are %d", argc);
+		gmt_message_hint("gpumemtrace diff before.gmt.gz after.gmt.gz");
 		return GMT_EXIT_USAGE;
 	}
 	if (options->threshold && !gmt_text_parse_size(options->threshold, ret_threshold)) {
-		gmt_say_error("diff: --threshold cannot be `%s`: it takes a size, as 512, 64K or 1MiB",
+		gmt_message_error("diff: --threshold cannot be `%s`: it takes a size, as 512, 64K or 1MiB",
 			options->threshold);
 		return GMT_EXIT_USAGE;
 	}
 	if (is_one_file(argv[GMT_DIFF_BASE], argv[GMT_DIFF_NEW])) {
-		gmt_say_error("diff: %s and %s are one file: there is nothing to compare", argv[GMT_DIFF_BASE],
+		gmt_message_error("diff: %s and %s are one file: there is nothing to compare", argv[GMT_DIFF_BASE],
 			argv[GMT_DIFF_NEW]);
 		return GMT_EXIT_USAGE;
 	}
@@ -201,7 +201,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 			.inputs = { { (const char *const *)argv, GMT_DIFF_SIDES } }, .force = options.force,
 		};
 
-		gmt_newer_say(argv, GMT_DIFF_SIDES);
+		gmt_newer_report(argv, GMT_DIFF_SIDES);
 		output = gmt_output_open(options.output, &rules);
 		code = output ? 0 : GMT_EXIT_UNREADABLE;
 	}
@@ -214,7 +214,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 		code = compare(sides, &options, threshold, output);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);
-	gmt_work_say("diff");
+	gmt_work_report("diff");
 	/* What ended with an error may be a part. */
 	if (code && code != EXIT_DIFFERENT && code != GMT_EXIT_INCOMPLETE) {
 		gmt_output_discard(output);

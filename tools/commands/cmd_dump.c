@@ -49,7 +49,7 @@ static int unknown_record(const char *name)
 	for (uint32_t number = 0; number < gmt_record_end(); number++)
 		if (gmt_record_info(number))
 			gmt_suggest(&suggestion, name, gmt_record_info(number)->name);
-	gmt_say_error("dump: unknown record `%s`%s%s%s", name, suggestion.best ? "; did you mean `" : "",
+	gmt_message_error("dump: unknown record `%s`%s%s%s", name, suggestion.best ? "; did you mean `" : "",
 		suggestion.best ? suggestion.best : "", suggestion.best ? "`?" : "");
 	return GMT_EXIT_USAGE;
 }
@@ -102,15 +102,15 @@ static int dump_file(const char *path, const struct dump_options *options)
 	struct gmt_source *source;
 	struct gmt_block block;
 	uint32_t recording_pid;
-	struct gmt_leftover *leftover = gmt_leftovers_find(path, &recording_pid);
-	enum gmt_status status = gmt_source_open_with(path, leftover, &source, &error);
+	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, &recording_pid);
+	enum gmt_status status = gmt_source_open_with(path, shared_recording, &source, &error);
 	uint64_t blocks = 0;
 
 	if (status) {
-		gmt_leftover_close(leftover);
-		return gmt_say_failure(&error);
+		gmt_shared_recording_close(shared_recording);
+		return gmt_message_failure(&error);
 	}
-	if (!leftover)
+	if (!shared_recording)
 		gmt_source_leave_out(source, &options->choice.members);
 	/* A reader of stdout that went away ends the work. */
 	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
@@ -123,20 +123,20 @@ static int dump_file(const char *path, const struct dump_options *options)
 
 	gmt_decoder_fini(&decoder);
 	gmt_source_close(source);
-	gmt_leftover_close(leftover);
+	gmt_shared_recording_close(shared_recording);
 	if (!status || (status == GMT_END && blocks))
 		return 0;
 	if (status == GMT_END || (status == GMT_DAMAGED && !blocks)) {
-		gmt_say_error("%s: nothing in it can be read: %s", path,
+		gmt_message_error("%s: nothing in it can be read: %s", path,
 			status == GMT_END ? "it holds no recording" : error.text);
 		return gmt_status_exit_code(GMT_FORMAT);
 	}
 	if (status != GMT_DAMAGED)
-		return gmt_say_failure(&error);
+		return gmt_message_failure(&error);
 	if (is_in_progress)
-		gmt_say_hint("%s: in progress: process %u still records; all that the file has so far was printed", path, recording_pid);
+		gmt_message_hint("%s: in progress: process %u still records; all that the file has so far was printed", path, recording_pid);
 	else
-		gmt_say_warning("%s: %s; all before that was printed", path, error.text);
+		gmt_message_warning("%s: %s; all before that was printed", path, error.text);
 	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
 }
 
@@ -148,13 +148,13 @@ int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc != 1) {
-		gmt_say_error(argc ? "dump: one file at a time" : "dump: which file?");
+		gmt_message_error(argc ? "dump: one file at a time" : "dump: which file?");
 		return GMT_EXIT_USAGE;
 	}
 	for (size_t i = 0; i < options.records.count; i++)
 		if (!is_record(options.records.items[i]))
 			return unknown_record(options.records.items[i]);
-	gmt_newer_say(argv, 1);
+	gmt_newer_report(argv, 1);
 	options.choice.kinds = wanted_kinds(&options);
 	options.choice.needs_all = options.strict;
 	code = gmt_dump_choice_init(&options.choice, argv[0]);

@@ -86,7 +86,7 @@ int gmt_cmd_env(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc) {
-		gmt_say_error("env: takes no operand");
+		gmt_message_error("env: takes no operand");
 		return GMT_EXIT_USAGE;
 	}
 	if (!gmt_recorder_library(library))

@@ -81,7 +81,7 @@ static enum gmt_status read_all(const char *path, take_rows *take, void *user, b
 		if (!blocks)
 			return gmt_error_set(error, GMT_FORMAT, "%s: nothing in it can be read", path);
 		if (status == GMT_DAMAGED && says)
-			gmt_say_warning("%s: %s; what is behind that is left out", path, error->text);
+			gmt_message_warning("%s: %s; what is behind that is left out", path, error->text);
 		return GMT_OK;
 	}
 	return status;
@@ -89,55 +89,55 @@ static enum gmt_status read_all(const char *path, take_rows *take, void *user, b
 
 static bool plan_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
 {
-	gmt_fold_plan_rows(user, kind, rows, count);
+	gmt_compact_plan_rows(user, kind, rows, count);
 	return true;
 }
 
 static bool fold_rows(void *user, uint32_t kind, const void *rows, uint32_t count)
 {
-	struct gmt_folder *folder = user;
+	struct gmt_compactor *folder = user;
 
-	gmt_fold_rows(folder, kind, rows, count);
-	while (gmt_fold_work(folder, SLICE))
+	gmt_compact_rows(folder, kind, rows, count);
+	while (gmt_compact_work(folder, SLICE))
 		;
-	return !gmt_fold_failed(folder);
+	return !gmt_compact_failed(folder);
 }
 
 /* The stamp up to which to fold. */
 static enum gmt_status find_cut(const char *path, const struct fold_options *options, uint64_t *ret_cut,
 	struct gmt_error *error)
 {
-	struct gmt_fold_keep keep = {
+	struct gmt_compact_keep keep = {
 		options->events, options->seconds > UINT64_MAX / 1000000000 ? UINT64_MAX / 2 : options->seconds * 1000000000,
 		options->steps,
 	};
-	struct gmt_fold_plan plan;
+	struct gmt_compact_plan plan;
 	enum gmt_status status;
 
 	*ret_cut = UINT64_MAX;
 	if (!keep.events && !keep.time_ns && !keep.steps)
 		return GMT_OK;
-	gmt_fold_plan_init(&plan, &keep);
+	gmt_compact_plan_init(&plan, &keep);
 	status = read_all(path, plan_rows, &plan, false, error);
 	if (!status && plan.failed)
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	*ret_cut = gmt_fold_plan_cut(&plan);
-	gmt_fold_plan_fini(&plan);
+	*ret_cut = gmt_compact_plan_cut(&plan);
+	gmt_compact_plan_fini(&plan);
 	return status;
 }
 
 /* Reads `path` into an open sink. */
 static enum gmt_status fold_into(const char *path, const struct fold_options *options, uint64_t cut,
-	const struct gmt_fold_calls *calls, struct output *output, struct gmt_error *error)
+	const struct gmt_compact_calls *calls, struct output *output, struct gmt_error *error)
 {
-	struct gmt_fold_options fold = {
+	struct gmt_compact_options fold = {
 		.cut_stamp = cut, .most_end_events = MOST_END_EVENTS, .why = "gpumemtrace fold", .write = write_rows, .user = output,
 		.marks = calls->marks.items, .mark_count = calls->marks.count,
 		.max_sites = options->sites > UINT32_MAX ? UINT32_MAX : (uint32_t)options->sites,
 	};
-	struct gmt_folder *folder;
+	struct gmt_compactor *folder;
 	uint8_t header[GMT_FILE_HEADER_BYTES];
-	enum gmt_status status = gmt_fold_open(&fold, &folder, error);
+	enum gmt_status status = gmt_compact_open(&fold, &folder, error);
 
 	if (status)
 		return status;
@@ -145,10 +145,10 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	status = gmt_sink_push(output->sink, header, sizeof(header), error);
 	if (!status)
 		status = read_all(path, fold_rows, folder, true, error);
-	gmt_fold_finish(folder);
-	while (!status && gmt_fold_work(folder, SLICE))
+	gmt_compact_finish(folder);
+	while (!status && gmt_compact_work(folder, SLICE))
 		;
-	if (!status && gmt_fold_failed(folder)) {
+	if (!status && gmt_compact_failed(folder)) {
 		status = output->error.status ? output->error.status : GMT_NO_MEMORY;
 		gmt_error_set(error, status, "%s", output->error.status ? output->error.text : "out of memory");
 	}
@@ -156,8 +156,8 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 	if (!status && gmt_budget_has_cut())
 		status = gmt_error_set(error, GMT_WORK, "%s: it is not written", options->output);
 	if (!status)
-		gmt_say_hint("%s events are in totals only", gmt_text_count(gmt_fold_folded_events(folder)).text);
-	gmt_fold_close(folder);
+		gmt_message_hint("%s events are in totals only", gmt_text_count(gmt_compact_compacted_events(folder)).text);
+	gmt_compact_close(folder);
 	return status;
 }
 
@@ -165,7 +165,7 @@ static enum gmt_status fold_into(const char *path, const struct fold_options *op
 static int write_output(const char *path, const struct fold_options *options, struct gmt_output *to)
 {
 	struct output output = { 0 };
-	struct gmt_fold_calls calls = { 0 };
+	struct gmt_compact_calls calls = { 0 };
 	struct gmt_error error = { 0 };
 	enum gmt_status status, closed;
 	uint64_t cut;
@@ -174,16 +174,16 @@ static int write_output(const char *path, const struct fold_options *options, st
 	if (!status)
 		status = gmt_sink_open(gmt_output_descriptor(to), LEVEL, &output.sink, &error);
 	if (!status) {
-		gmt_fold_calls_tell(&calls, path);
+		gmt_compact_calls_tell(&calls, path);
 		status = fold_into(path, options, cut, &calls, &output, &error);
-		gmt_fold_calls_fini(&calls);
+		gmt_compact_calls_fini(&calls);
 		closed = gmt_sink_close(output.sink, status ? NULL : &error);
 		status = status ? status : closed;
 	}
 	gmt_encoder_fini(&output.encoder);
 	if (status == GMT_WRITE)
-		gmt_say_error("%s: %s", options->output, error.text);
-	return !status ? 0 : status == GMT_WRITE ? gmt_status_exit_code(status) : gmt_say_failure(&error);
+		gmt_message_error("%s: %s", options->output, error.text);
+	return !status ? 0 : status == GMT_WRITE ? gmt_status_exit_code(status) : gmt_message_failure(&error);
 }
 
 int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
@@ -196,17 +196,17 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc != 1 || !options.output) {
-		gmt_say_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
+		gmt_message_error(argc > 1 ? "fold: one file at a time" : argc ? "fold: where to? Say -o FILE" : "fold: which file?");
 		return GMT_EXIT_USAGE;
 	}
-	gmt_newer_say(argv, 1);
+	gmt_newer_report(argv, 1);
 	rules.force = options.force;
 	output = gmt_output_open_bytes(options.output, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
 	code = write_output(argv[0], &options, output);
 	if (code) {
-		gmt_work_say(argv[0]);
+		gmt_work_report(argv[0]);
 		gmt_output_discard(output);
 		return code;
 	}

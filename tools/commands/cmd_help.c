@@ -12,7 +12,7 @@ int gmt_cmd_help(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc > 1) {
-		gmt_say_error("help: one verb at a time");
+		gmt_message_error("help: one verb at a time");
 		return GMT_EXIT_USAGE;
 	}
 	if (!argc) {

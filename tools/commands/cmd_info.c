@@ -26,8 +26,8 @@ const struct gmt_option_row gmt_table_info[] = {
 static int info_file(const char *path, const struct info_options *options, bool *ret_incomplete)
 {
 	struct gmt_snapshot *snapshot;
-	struct gmt_census census = { 0 };
-	struct gmt_caveats caveats = { 0 };
+	struct gmt_event_counts event_counts = { 0 };
+	struct gmt_warnings warnings = { 0 };
 	struct gmt_coverage coverage = { 0 };
 	struct gmt_error error = { 0 };
 	int code = gmt_input_load(path, &snapshot);
@@ -35,13 +35,13 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	if (code)
 		return code;
 	*ret_incomplete |= !gmt_snapshot_complete(snapshot);
-	if (gmt_census_init(&census, snapshot, &error) ||
-		gmt_caveats_init(&caveats, snapshot, NULL, NULL, &error) ||
+	if (gmt_event_counts_init(&event_counts, snapshot, &error) ||
+		gmt_warnings_init(&warnings, snapshot, NULL, NULL, &error) ||
 		(options->coverage && gmt_coverage_init(&coverage, snapshot, &error))) {
-		code = gmt_say_failure(&error);
+		code = gmt_message_failure(&error);
 	} else {
 		struct gmt_info info = {
-			.snapshot = snapshot, .census = &census, .caveats = &caveats,
+			.snapshot = snapshot, .event_counts = &event_counts, .warnings = &warnings,
 			.overhead = gmt_overhead_estimate(snapshot),
 			.coverage = options->coverage ? &coverage : NULL,
 			.color = gmt_output_color(stdout, (enum gmt_color)options->color),
@@ -56,10 +56,10 @@ static int info_file(const char *path, const struct info_options *options, bool 
 		}
 	}
 	gmt_coverage_fini(&coverage);
-	gmt_caveats_fini(&caveats);
-	gmt_census_fini(&census);
+	gmt_warnings_fini(&warnings);
+	gmt_event_counts_fini(&event_counts);
 	gmt_snapshot_free(snapshot);
-	gmt_work_say(path);
+	gmt_work_report(path);
 	return code;
 }
 
@@ -72,10 +72,10 @@ int gmt_cmd_info(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_say_error("info: which file?");
+		gmt_message_error("info: which file?");
 		return GMT_EXIT_USAGE;
 	}
-	gmt_newer_say(argv, (size_t)argc);
+	gmt_newer_report(argv, (size_t)argc);
 	code = 0;
 	for (int i = 0; i < argc; i++) {
 		int answer;

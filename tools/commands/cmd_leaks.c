@@ -74,7 +74,7 @@ static uint32_t parse_definitions(const char *text)
 		uint32_t more = bits_of(text, length);
 
 		if (!more) {
-			gmt_say_error("leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
+			gmt_message_error("leaks: --definition: `%.*s` is none; there are growth, unexplained, phase, age, exit and all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}
@@ -91,7 +91,7 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	const uint32_t age = UINT32_C(1) << GMT_LEAK_AGE, all = (UINT32_C(1) << GMT_LEAK_DEFINITIONS) - 1;
 	bool has_age = options->age_steps != UINT64_MAX || options->age_seconds != UINT64_MAX;
 
-	*ret_leaks = gmt_parts_default_leaks;
+	*ret_leaks = gmt_pipeline_default_leaks;
 	for (size_t i = 0; i < options->definitions.count; i++) {
 		uint32_t bits = parse_definitions(options->definitions.items[i]);
 
@@ -108,12 +108,12 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 			options->age_seconds * 1000000000 : UINT64_MAX - 1;
 	/* Of `all`, age is what is left out without a number. */
 	if (ret_leaks->definitions & age && ret_leaks->definitions != all && !has_age) {
-		gmt_say_error("leaks: definition age needs --age-steps or --age-seconds");
+		gmt_message_error("leaks: definition age needs --age-steps or --age-seconds");
 		return false;
 	}
 	if (has_age && !(ret_leaks->definitions & age)) {
 		if (ret_leaks->definitions) {
-			gmt_say_error("leaks: an age is given, but definition age is not asked for");
+			gmt_message_error("leaks: an age is given, but definition age is not asked for");
 			return false;
 		}
 		ret_leaks->definitions = age;
@@ -121,7 +121,7 @@ static bool take_options(const struct leaks_options *options, struct gmt_leaks_o
 	return true;
 }
 
-static bool render(struct gmt_parts *parts, const struct leaks_options *options, struct gmt_files_output *output)
+static bool render(struct gmt_pipeline *parts, const struct leaks_options *options, struct gmt_files_output *output)
 {
 	struct gmt_leaks_view view = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
@@ -132,7 +132,7 @@ static bool render(struct gmt_parts *parts, const struct leaks_options *options,
 	struct gmt_json *json = &output->json;
 
 	if (!options->json) {
-		gmt_head_text(&plain, parts->snapshot, &parts->caveats);
+		gmt_head_text(&plain, parts->snapshot, &parts->warnings);
 		return gmt_leaks_text(&view, &plain);
 	}
 	gmt_json_begin_object(json);
@@ -155,8 +155,8 @@ struct teller {
 static int leaks_of_file(const void *user, const char *path, struct gmt_files_output *output)
 {
 	const struct teller *teller = user;
-	struct gmt_parts parts = { 0 };
-	struct gmt_parts_options how = {
+	struct gmt_pipeline parts = { 0 };
+	struct gmt_pipeline_options how = {
 		.traces = {
 			.symbol_directories = teller->options->symbol_paths.items,
 			.symbol_directory_count = teller->options->symbol_paths.count,
@@ -166,16 +166,16 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_files_ou
 		.until = teller->options->until,
 		.leaks = *teller->leaks,
 	};
-	int code = gmt_parts_load(path, &how, &parts);
+	int code = gmt_pipeline_load(path, &how, &parts);
 
 	if (!code) {
 		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
 		if (!render(&parts, teller->options, output))
-			code = gmt_say_failure(&(struct gmt_error){ .text = "out of memory" });
+			code = gmt_message_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
-	gmt_parts_fini(&parts);
+	gmt_pipeline_fini(&parts);
 	gmt_symbols_cache_close(how.traces.symbols_cache);
-	gmt_work_say(path);
+	gmt_work_report(path);
 	return code;
 }
 
@@ -193,8 +193,8 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_say_error("leaks: which file?");
-		gmt_say_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_error("leaks: which file?");
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
 		return GMT_EXIT_USAGE;
 	}
 	if (!take_options(&options, &leaks))
@@ -202,7 +202,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
 	if (!code)
-		code = gmt_files_tell(&(struct gmt_files){
+		code = gmt_files_report(&(struct gmt_files){
 			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
 			.json = options.json, .strict = options.strict,
 			.color = (enum gmt_color)options.color,

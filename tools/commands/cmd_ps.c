@@ -130,7 +130,7 @@ int gmt_cmd_ps(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc) {
-		gmt_say_error("ps: takes no operand");
+		gmt_message_error("ps: takes no operand");
 		return GMT_EXIT_USAGE;
 	}
 	if (options.json) {
@@ -147,7 +147,7 @@ int gmt_cmd_ps(const struct gmt_command *command, int argc, char **argv)
 	} else if (!lister.count) {
 		printf("no process of yours is being recorded\n");
 	} else {
-		gmt_say_hint("next: gpumemtrace snapshot PID");
+		gmt_message_hint("next: gpumemtrace snapshot PID");
 	}
 	return 0;
 }

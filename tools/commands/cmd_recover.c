@@ -101,7 +101,7 @@ static void print_completed(const struct recoverer *recoverer, const struct gmt_
 /* Memory that was named could not be recovered; of all memory, it is only what remains. */
 static void print_left(const struct recoverer *recoverer, const struct gmt_recover_outcome *outcome)
 {
-	void (*say)(const char *format, ...) = recoverer->options->all ? gmt_say_hint : gmt_say_error;
+	void (*say)(const char *format, ...) = recoverer->options->all ? gmt_message_hint : gmt_message_error;
 
 	if (outcome->state == GMT_RECOVER_IS_GONE)
 		say("%s: its file, %s, is gone", outcome->memory, outcome->path);
@@ -124,7 +124,7 @@ static void print_text(const struct recoverer *recoverer, const struct gmt_recov
 		puts(": has its end: there is nothing to recover");
 		break;
 	case GMT_RECOVER_GOES_ON:
-		gmt_say_hint("%s: in progress: process %" PRIu32 " goes on recording: there is nothing to recover", outcome->path,
+		gmt_message_hint("%s: in progress: process %" PRIu32 " goes on recording: there is nothing to recover", outcome->path,
 			outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
@@ -136,19 +136,19 @@ static void print_text(const struct recoverer *recoverer, const struct gmt_recov
 		printf(": %s: %s\n", is_dry ? "would be discarded" : "discarded", gmt_text_size(outcome->memory_bytes).text);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
-		gmt_say_error("%s: is not completed: %s", outcome->path, why);
+		gmt_message_error("%s: is not completed: %s", outcome->path, why);
 		break;
 	case GMT_RECOVER_NOTHING:
 		if (outcome->has_end)
-			gmt_say_hint("%s: has its end: there is nothing to recover", outcome->path);
+			gmt_message_hint("%s: has its end: there is nothing to recover", outcome->path);
 		else
-			gmt_say_error("%s: has no end, and its process left no memory here to recover it from", outcome->path);
+			gmt_message_error("%s: has no end, and its process left no memory here to recover it from", outcome->path);
 		break;
 	case GMT_RECOVER_FAILED:
-		gmt_say_failure(&outcome->error);
+		gmt_message_failure(&outcome->error);
 	}
 	if (outcome->is_not_removed)
-		gmt_say_warning("%s: cannot be removed", outcome->memory);
+		gmt_message_warning("%s: cannot be removed", outcome->memory);
 }
 
 static bool is_bad(const struct gmt_recover_outcome *outcome)
@@ -167,7 +167,7 @@ static void tell(struct recoverer *recoverer, const struct gmt_recover_outcome *
 	if (recoverer->options->json) {
 		print_json(recoverer, outcome);
 		if (is_bad(outcome))
-			gmt_say_error("%s: %s", outcome->path, outcome->error.text);
+			gmt_message_error("%s: %s", outcome->path, outcome->error.text);
 	} else {
 		print_text(recoverer, outcome);
 	}
@@ -185,17 +185,17 @@ static bool is_memory(const char *path)
 static void recover_named(struct recoverer *recoverer, const char *path)
 {
 	static struct gmt_recover_outcome outcome; /* large */
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
 
 	if (!is_memory(path)) {
 		gmt_recover_file(path, &recoverer->options->how, &outcome);
-	} else if (gmt_leftover_open(path, &leftover, &error)) {
-		recoverer->code = gmt_say_failure(&error);
+	} else if (gmt_shared_recording_open(path, &shared_recording, &error)) {
+		recoverer->code = gmt_message_failure(&error);
 		return;
 	} else {
-		gmt_recover_memory(leftover, &recoverer->options->how, &outcome);
-		gmt_leftover_close(leftover);
+		gmt_recover_memory(shared_recording, &recoverer->options->how, &outcome);
+		gmt_shared_recording_close(shared_recording);
 	}
 	tell(recoverer, &outcome);
 	/* It was asked for by name, and not done. */
@@ -203,24 +203,24 @@ static void recover_named(struct recoverer *recoverer, const char *path)
 		recoverer->code = GMT_EXIT_UNREADABLE;
 }
 
-static bool recover_one_of_all(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+static bool recover_one_of_all(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
 	static struct gmt_recover_outcome outcome; /* large */
 	struct recoverer *recoverer = context;
 
-	if (!leftover) {
+	if (!shared_recording) {
 		/* Another version can read it. Memory that has hardly begun holds nothing. */
 		if (error->status == GMT_VERSION) {
 			recoverer->files++;
-			recoverer->code = gmt_say_failure(error);
+			recoverer->code = gmt_message_failure(error);
 		}
 		return true;
 	}
-	gmt_recover_memory(leftover, &recoverer->options->how, &outcome);
+	gmt_recover_memory(shared_recording, &recoverer->options->how, &outcome);
 	/* Those of recordings that go on were not asked for. */
 	if (outcome.state != GMT_RECOVER_GOES_ON)
 		tell(recoverer, &outcome);
-	gmt_leftover_close(leftover);
+	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
@@ -228,7 +228,7 @@ static bool recover_one_of_all(void *context, struct gmt_leftover *leftover, con
 static void say_what_is_left(const struct recoverer *recoverer)
 {
 	if (recoverer->left)
-		gmt_say_hint("%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
+		gmt_message_hint("%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` "
 			"writes what it has to a new file", gmt_text_size(recoverer->left_bytes).text,
 			recoverer->left == 1 ? "is" : "are", recoverer->options->all ? "--all" : "MEMORY");
 }
@@ -243,12 +243,12 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (options.all ? argc > 0 || has_output : !argc || (has_output && argc > 1)) {
-		gmt_say_error(options.all ? "recover: --all takes neither a file nor -o" :
+		gmt_message_error(options.all ? "recover: --all takes neither a file nor -o" :
 			argc ? "recover: -o takes one file" : "recover: which file?");
 		return GMT_EXIT_USAGE;
 	}
 	if (options.how.discard && (options.how.keep || has_output)) {
-		gmt_say_error("recover: --discard goes with neither --keep nor -o");
+		gmt_message_error("recover: --discard goes with neither --keep nor -o");
 		return GMT_EXIT_USAGE;
 	}
 	recoverer.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
@@ -259,7 +259,7 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 		gmt_json_begin_array(&recoverer.json);
 	}
 	if (options.all)
-		gmt_leftovers_each(".", recover_one_of_all, &recoverer);
+		gmt_shared_recordings_each(".", recover_one_of_all, &recoverer);
 	for (int i = 0; i < argc; i++)
 		recover_named(&recoverer, argv[i]);
 	if (options.json) {

@@ -35,7 +35,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	  "show only the list of sites by this (default: all three lists; JSON: by peak)" },
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
 	  "sites in a list (default: 10 in the first, 5 in the others; JSON: all)" },
-	{ "by", 0, GMT_OPTION_WORD, GMT_WHERE_PARTS_BY, AT(by), "print a table by this instead; JSON: add it" },
+	{ "by", 0, GMT_OPTION_WORD, GMT_ALLOCATOR_STATE_PARTS_BY, AT(by), "print a table by this instead; JSON: add it" },
 	{ "section", 0, GMT_OPTION_WORD, "peak|segments|allocator|temporaries", AT(section),
 	  "print only this section, in full (JSON: has all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each site (default: 6)" },
@@ -58,7 +58,7 @@ static enum gmt_sites_key key_of(const struct report_options *options)
 		options->sort == SORT_TOTAL ? GMT_SITES_BY_TOTAL : GMT_SITES_BY_PEAK;
 }
 
-static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *where,
+static enum gmt_status render(struct gmt_pipeline *parts, struct gmt_allocator_state_parts *where,
 	const struct report_options *options, struct gmt_files_output *output, struct gmt_error *error)
 {
 	struct gmt_leaks_view leaks = {
@@ -68,7 +68,7 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 	};
 	struct gmt_report report = {
 		.snapshot = parts->snapshot, .traces = &parts->traces, .replay = &parts->replay,
-		.summary = &parts->summary, .sites = &parts->sites, .caveats = &parts->caveats, .ooms = &parts->ooms, .ledger = &parts->ledger,
+		.summary = &parts->summary, .sites = &parts->sites, .warnings = &parts->warnings, .ooms = &parts->ooms, .ledger = &parts->ledger,
 		.heaps = &parts->heaps,
 		.has_until = options->until != UINT64_MAX,
 		.limit = options->limit,
@@ -77,8 +77,8 @@ static enum gmt_status render(struct gmt_parts *parts, struct gmt_where_parts *w
 		.key = key_of(options),
 		.where = &where->view,
 		.leaks = &leaks,
-		.section = options->by >= 0 ? GMT_WHERE_TABLE :
-			options->section >= 0 ? GMT_WHERE_PEAK + options->section : GMT_WHERE_SHORT,
+		.section = options->by >= 0 ? GMT_ALLOCATOR_STATE_TABLE :
+			options->section >= 0 ? GMT_ALLOCATOR_STATE_PEAK + options->section : GMT_ALLOCATOR_STATE_SHORT,
 		.color = output->color,
 	};
 
@@ -101,9 +101,9 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 {
 	const struct reporter *reporter = user;
 	const struct report_options *options = reporter->options;
-	struct gmt_parts parts = { 0 };
-	struct gmt_where_parts where = { 0 };
-	struct gmt_parts_options how = {
+	struct gmt_pipeline parts = { 0 };
+	struct gmt_allocator_state_parts where = { 0 };
+	struct gmt_pipeline_options how = {
 		.traces = {
 			.native = (enum gmt_traces_native)options->native,
 			.symbol_directories = options->symbol_paths.items,
@@ -112,22 +112,22 @@ static int report_file(const void *user, const char *path, struct gmt_files_outp
 			.owner_rules = reporter->owners,
 		},
 		.until = options->until,
-		.leaks = gmt_parts_default_leaks,
+		.leaks = gmt_pipeline_default_leaks,
 		.wants_where = true,
 	};
 	struct gmt_error error = { 0 };
-	int code = gmt_parts_load(path, &how, &parts);
+	int code = gmt_pipeline_load(path, &how, &parts);
 
 	if (!code) {
 		output->is_incomplete |= !gmt_snapshot_complete(parts.snapshot) || parts.leaks.is_folded_away;
-		if (gmt_where_parts_init(&where, &parts, options->by, key_of(options), &error) ||
+		if (gmt_allocator_state_parts_init(&where, &parts, options->by, key_of(options), &error) ||
 			render(&parts, &where, options, output, &error))
-			code = gmt_say_failure(&error);
+			code = gmt_message_failure(&error);
 	}
-	gmt_where_parts_fini(&where);
-	gmt_parts_fini(&parts);
+	gmt_allocator_state_parts_fini(&where);
+	gmt_pipeline_fini(&parts);
 	gmt_symbols_cache_close(how.traces.symbols_cache);
-	gmt_work_say(path);
+	gmt_work_report(path);
 	return code;
 }
 
@@ -143,14 +143,14 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc) {
-		gmt_say_error("report: which file?");
-		gmt_say_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
+		gmt_message_error("report: which file?");
+		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz unless you said otherwise");
 		return GMT_EXIT_USAGE;
 	}
 
 	code = gmt_owner_rules_load(&options.owners, &owners);
 	if (!code)
-		code = gmt_files_tell(&(struct gmt_files){
+		code = gmt_files_report(&(struct gmt_files){
 			.count = argc, .paths = argv, .output = options.output, .owners = &options.owners, .force = options.force,
 			.json = options.json, .strict = options.strict,
 			.color = (enum gmt_color)options.color,

@@ -43,7 +43,7 @@ enum { NAMES_SHOWN = 8, NOTHING_TO_JUDGE = 3 };
 static void say_nothing(const struct gmt_run *run)
 {
 	if (run->why_nothing[0])
-		gmt_say_error("nothing was recorded: %s", run->why_nothing);
+		gmt_message_error("nothing was recorded: %s", run->why_nothing);
 	else
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
@@ -53,7 +53,7 @@ static void say_next(const struct gmt_run *run)
 	struct gmt_plain plain = { .file = stderr };
 
 	if (run->count && run->why_nothing[0])
-		gmt_say_warning("a process of the program was not recorded: %s", run->why_nothing);
+		gmt_message_warning("a process of the program was not recorded: %s", run->why_nothing);
 	if (!run->count) {
 		say_nothing(run);
 	} else if (run->count > NAMES_SHOWN) {
@@ -78,7 +78,7 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 	struct gmt_output *output = NULL;
 
 	if (!count) {
-		gmt_say_error("run: --check: there is nothing to judge: no file was recorded");
+		gmt_message_error("run: --check: there is nothing to judge: no file was recorded");
 		return NOTHING_TO_JUDGE;
 	}
 	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
@@ -108,7 +108,7 @@ static bool set_audit(const char *library)
 
 	snprintf(path, sizeof(path), "%.*s%s", (int)(strrchr(library, '/') - library), library, name);
 	if (access(path, R_OK)) {
-		gmt_say_error("run: --audit: %s: cannot be read", path);
+		gmt_message_error("run: --audit: %s: cannot be read", path);
 		return false;
 	}
 
@@ -117,7 +117,7 @@ static bool set_audit(const char *library)
 
 	free(value);
 	if (!done)
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 	return done;
 }
 
@@ -156,7 +156,7 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 	free(preload);
 	free(recorder);
 	if (!*ret_pattern && can_write)
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 	return *ret_pattern;
 }
 
@@ -172,8 +172,8 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code == GMT_EXIT_USAGE ? GMT_CHILD_OWN_FAILURE : code;
 	if (!argc) {
-		gmt_say_error("run: which program?");
-		gmt_say_hint("gpumemtrace run -- python train.py");
+		gmt_message_error("run: which program?");
+		gmt_message_hint("gpumemtrace run -- python train.py");
 		return GMT_CHILD_OWN_FAILURE;
 	}
 	/* What is wrong with the demands is said before the program has run for hours. */

@@ -50,7 +50,7 @@ int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 	if (!gmt_running_operand("snapshot", argc, argv, &pid))
 		return GMT_EXIT_USAGE;
 	if (options.output && !make_whole(options.output, whole, sizeof(whole))) {
-		gmt_say_error("snapshot: %s: the name is too long", options.output);
+		gmt_message_error("snapshot: %s: the name is too long", options.output);
 		return GMT_EXIT_USAGE;
 	}
 	code = gmt_running_ask(pid, GMT_CONTROL_SNAPSHOT, whole, answer, sizeof(answer));
@@ -62,6 +62,6 @@ int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 	}
 	gmt_safe_print(stdout, answer);
 	putchar('\n');
-	gmt_say_hint("next: gpumemtrace report %s", answer);
+	gmt_message_hint("next: gpumemtrace report %s", answer);
 	return 0;
 }

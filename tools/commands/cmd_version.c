@@ -15,7 +15,7 @@ int gmt_cmd_version(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (argc) {
-		gmt_say_error("version: takes no operand");
+		gmt_message_error("version: takes no operand");
 		return GMT_EXIT_USAGE;
 	}
 	printf("gpumemtrace %s, snapshot format %d.%d\n", GMT_PROGRAM_VERSION, GMT_FORMAT_MAJOR,

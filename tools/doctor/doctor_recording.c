@@ -66,11 +66,11 @@ static int run_recorded(const struct gmt_doctor *doctor, const char *folder)
 /* The trial's file goes, and so does what a program that was killed left of it in shared memory. */
 static void remove_file(const char *path)
 {
-	struct gmt_leftover *leftover = gmt_leftovers_find(path, NULL);
+	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, NULL);
 
-	if (leftover)
-		gmt_leftovers_remove(leftover);
-	gmt_leftover_close(leftover);
+	if (shared_recording)
+		gmt_shared_recordings_remove(shared_recording);
+	gmt_shared_recording_close(shared_recording);
 	unlink(path); /* fails for . and .. */
 }
 
@@ -98,7 +98,7 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 
 	snprintf(folder, sizeof(folder), "%.4000s/gpumemtrace-doctor.XXXXXX", place && *place ? place : "/tmp");
 	if (!mkdtemp(folder)) {
-		gmt_say_error("%s: %s", folder, strerror(errno));
+		gmt_message_error("%s: %s", folder, strerror(errno));
 		return false;
 	}
 	ret_outcome->code = run_recorded(doctor, folder);

@@ -14,7 +14,7 @@ enum { USAGE = 2, GO_ON = -1 };
 
 static int complain_hint(const struct gmt_command *command)
 {
-	gmt_say_hint("`gpumemtrace %s --help` lists the options", command->name);
+	gmt_message_hint("`gpumemtrace %s --help` lists the options", command->name);
 	return USAGE;
 }
 
@@ -58,7 +58,7 @@ static int bad_value(const struct gmt_command *command, const struct gmt_option_
 
 	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_PASSED)
 		gmt_option_value_hint(row->values, "", value, hint);
-	gmt_say_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value, row->values, *hint ? "; " : "", hint);
+	gmt_message_error("%s: --%s cannot be `%s`: it takes %s%s%s", command->name, row->name, value, row->values, *hint ? "; " : "", hint);
 	return complain_hint(command);
 }
 
@@ -109,10 +109,10 @@ static int unknown(const struct gmt_command *command, const char *typed, size_t 
 	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
 		gmt_suggest(&suggestion, word, row->name);
 	if (suggestion.best)
-		gmt_say_error("%s: unknown option `--%s`; did you mean `--%s`?", command->name, word,
+		gmt_message_error("%s: unknown option `--%s`; did you mean `--%s`?", command->name, word,
 			suggestion.best);
 	else
-		gmt_say_error("%s: unknown option `--%s`", command->name, word);
+		gmt_message_error("%s: unknown option `--%s`", command->name, word);
 	return complain_hint(command);
 }
 
@@ -123,7 +123,7 @@ static int take(const struct gmt_command *command, const struct gmt_option_row *
 	if (row->kind == GMT_OPTION_FLAG) {
 		if (!value)
 			return keep(command, row, NULL, target);
-		gmt_say_error("%s: --%s takes no value", command->name, row->name);
+		gmt_message_error("%s: --%s takes no value", command->name, row->name);
 		return complain_hint(command);
 	}
 	/* What follows may be the command to run. */
@@ -132,7 +132,7 @@ static int take(const struct gmt_command *command, const struct gmt_option_row *
 	if (!value && *at + 1 < argc)
 		value = argv[++*at];
 	if (!value) {
-		gmt_say_error("%s: --%s needs a value: %s", command->name, row->name, row->values);
+		gmt_message_error("%s: --%s needs a value: %s", command->name, row->name, row->values);
 		return complain_hint(command);
 	}
 	return keep(command, row, value, target);
@@ -165,7 +165,7 @@ static int parse_short(const struct gmt_command *command, void *target, int argc
 	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
 		if (row->letter && row->letter == *typed)
 			return take(command, row, typed[1] ? typed + 1 : NULL, argc, argv, at, target);
-	gmt_say_error("%s: unknown option `-%s`", command->name, typed);
+	gmt_message_error("%s: unknown option `-%s`", command->name, typed);
 	return complain_hint(command);
 }
 

@@ -31,7 +31,7 @@ static void say(const char *kind, const char *format, va_list arguments)
 }
 
 #define SAY(name, kind) \
-	void gmt_say_##name(const char *format, ...) \
+	void gmt_message_##name(const char *format, ...) \
 	{ \
 		va_list arguments; \
 \
@@ -44,9 +44,9 @@ SAY(warning, "warning")
 SAY(hint, "hint")
 #undef SAY
 
-int gmt_say_failure(const struct gmt_error *error)
+int gmt_message_failure(const struct gmt_error *error)
 {
-	gmt_say_error("%s%s", error->text, error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
+	gmt_message_error("%s%s", error->text, error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
 	return gmt_status_exit_code(error->status);
 }
 

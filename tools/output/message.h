@@ -9,12 +9,12 @@
 
 #include "base/status.h"
 
-void gmt_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void gmt_say_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void gmt_say_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gmt_message_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gmt_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void gmt_message_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Says the error and returns the exit code that documents it. */
-int gmt_say_failure(const struct gmt_error *error);
+int gmt_message_failure(const struct gmt_error *error);
 
 /* A bar for work that takes longer than half a second, on a terminal only. Zero-initialise. */
 struct gmt_progress {

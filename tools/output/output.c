@@ -32,7 +32,7 @@ static bool is_stdout(const char *path)
 
 static int failed(const char *name, int why)
 {
-	gmt_say_error("%s: %s", name, why ? strerror(why) : "cannot be written");
+	gmt_message_error("%s: %s", name, why ? strerror(why) : "cannot be written");
 	return WRITE_FAILED;
 }
 
@@ -42,8 +42,8 @@ static bool is_allowed(const struct gmt_output_target *target, const char *path,
 
 	if (!why)
 		return true;
-	gmt_say_error("%s %s", path, why);
-	gmt_say_hint("write to another file, or say --force to replace this one");
+	gmt_message_error("%s %s", path, why);
+	gmt_message_hint("write to another file, or say --force to replace this one");
 	return false;
 }
 
@@ -57,7 +57,7 @@ static bool may_write_stdout(const struct gmt_output_rules *rules)
 	target.exists = !fstat(STDOUT_FILENO, &target.about) && target.about.st_size;
 	why = gmt_output_target_refuses(&target, "", rules);
 	if (why)
-		gmt_say_error("standard output %s", why);
+		gmt_message_error("standard output %s", why);
 	return !why;
 }
 
@@ -83,7 +83,7 @@ bool gmt_output_are_apart(const char *verb, const char *const *paths, size_t cou
 			if (is_stdout(paths[i]) || is_stdout(paths[j]) || gmt_output_target_find(paths[i], &one) ||
 				gmt_output_target_find(paths[j], &other) || !gmt_output_target_is_same(&one, &other))
 				continue;
-			gmt_say_error("%s: %s and %s are one file; each output needs its own", verb, paths[i], paths[j]);
+			gmt_message_error("%s: %s and %s are one file; each output needs its own", verb, paths[i], paths[j]);
 			return false;
 		}
 	return true;
@@ -153,7 +153,7 @@ static struct gmt_output *open_output(const char *path, const struct gmt_output_
 	int why;
 
 	if (!output) {
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 		return NULL;
 	}
 	*output = (struct gmt_output){ .name = path, .rules = *rules, .fd = -1, .temporary = { .fd = -1 } };
@@ -189,7 +189,7 @@ struct gmt_output *gmt_output_open(const char *path, const struct gmt_output_rul
 		output->fd = -1;
 		return output;
 	}
-	gmt_say_error("out of memory");
+	gmt_message_error("out of memory");
 	gmt_output_discard(output);
 	return NULL;
 }
@@ -243,7 +243,7 @@ static bool copy_to(int from, int to, off_t size, off_t old_size)
 		int why = errno;
 
 		if (ftruncate(to, old_size))
-			gmt_say_warning("its end may be zeros: %s", strerror(errno));
+			gmt_message_warning("its end may be zeros: %s", strerror(errno));
 		errno = why;
 		return false;
 	}

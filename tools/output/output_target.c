@@ -126,7 +126,7 @@ static bool is_input(const struct gmt_output_target *target, const struct gmt_ou
 /* Whether `path` can be read as a recording, or as the memory of a killed recorder. */
 static bool is_recording(const char *path)
 {
-	struct gmt_leftover *leftover = NULL;
+	struct gmt_shared_recording *shared_recording = NULL;
 	struct gmt_source *source = NULL;
 	enum gmt_status status = gmt_source_open(path, &source, NULL);
 
@@ -134,8 +134,8 @@ static bool is_recording(const char *path)
 		gmt_source_close(source);
 	if (!status || status == GMT_VERSION)
 		return true;
-	status = gmt_leftover_open(path, &leftover, NULL);
-	gmt_leftover_close(leftover);
+	status = gmt_shared_recording_open(path, &shared_recording, NULL);
+	gmt_shared_recording_close(shared_recording);
 	return !status || status == GMT_VERSION;
 }
 

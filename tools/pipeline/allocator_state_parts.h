@@ -7,22 +7,22 @@
 #include "render/allocator_state.h"
 #include "tools/pipeline/pipeline.h"
 
-struct gmt_where_parts {
+struct gmt_allocator_state_parts {
 	struct gmt_temporaries temporaries;
 	struct gmt_table by;
-	struct gmt_where_view view; /* of all of these; limit and color are the caller's to set */
+	struct gmt_allocator_state_view view; /* of all of these; limit and color are the caller's to set */
 };
 
 /* Words of option --by, in the order of enum gmt_table_key. */
-#define GMT_WHERE_PARTS_BY "line|function|operator|module|owner|library|category|part|phase|step"
+#define GMT_ALLOCATOR_STATE_PARTS_BY "line|function|operator|module|owner|library|category|part|phase|step"
 
 /*
  * `parts` were made with wants_where; `by` is an enum gmt_table_key, or below 0: none. `ret_where` (zeroed) stays where
- * it is, borrows from `parts`, and is ended with gmt_where_parts_fini, also after a failure.
+ * it is, borrows from `parts`, and is ended with gmt_allocator_state_parts_fini, also after a failure.
  */
-enum gmt_status gmt_where_parts_init(struct gmt_where_parts *ret_where, const struct gmt_parts *parts, int by,
+enum gmt_status gmt_allocator_state_parts_init(struct gmt_allocator_state_parts *ret_where, const struct gmt_pipeline *parts, int by,
 	enum gmt_sites_key key, struct gmt_error *error);
 
-void gmt_where_parts_fini(struct gmt_where_parts *where);
+void gmt_allocator_state_parts_fini(struct gmt_allocator_state_parts *where);
 
 #endif

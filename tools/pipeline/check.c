@@ -23,7 +23,7 @@ enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 static int judge_file(const char *path, const struct gmt_check_plan *plan, const struct gmt_gate *gate,
 	struct gmt_symbols_pool *pool, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
 {
-	struct gmt_parts_options options = {
+	struct gmt_pipeline_options options = {
 		.traces = {
 			.symbol_directories = plan->options.symbol_paths.items,
 			.symbol_directory_count = plan->options.symbol_paths.count,
@@ -38,22 +38,22 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan, const
 			.with_libraries = true, /* default_suppressions.def lets them off, and says so */
 		},
 	};
-	struct gmt_parts parts = { 0 };
+	struct gmt_pipeline parts = { 0 };
 	struct gmt_site_keys keys = { 0 };
 	struct gmt_error error = { 0 };
-	int code = gmt_parts_load(path, &options, &parts);
+	int code = gmt_pipeline_load(path, &options, &parts);
 	struct gmt_gate_input input = {
 		.snapshot = parts.snapshot, .traces = &parts.traces, .replay = &parts.replay,
 		.timeline = &parts.timeline, .history = &parts.history, .leaks = &parts.leaks, .ooms = &parts.ooms,
-		.caveats = &parts.caveats, .keys = &keys, .sites = &parts.sites,
+		.warnings = &parts.warnings, .keys = &keys, .sites = &parts.sites,
 	};
 
 	if (!code && (gmt_site_keys_init(&keys, parts.snapshot, &parts.traces, &error) ||
 			gmt_gate_judge(verdict, gate, &input, &error)))
-		code = gmt_say_failure(&error);
+		code = gmt_message_failure(&error);
 	gmt_site_keys_fini(&keys);
-	gmt_parts_fini(&parts);
-	gmt_work_say(path);
+	gmt_pipeline_fini(&parts);
+	gmt_work_report(path);
 	return code;
 }
 
@@ -165,7 +165,7 @@ static int write_github(const struct gmt_check_report *report, const struct gmt_
 		gmt_check_summary(report, file);
 	done = file && !fclose(file) && gmt_output_append(path, rules, text, length);
 	if (!file)
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 	free(text);
 	return done ? 0 : EXIT_UNREADABLE;
 }
@@ -231,7 +231,7 @@ static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict
 {
 	for (size_t i = 0; i < verdict->subjects.count; i++)
 		if (!verdict->subjects.items[i].complete) {
-			gmt_say_error("%s: is incomplete; %s was not written", verdict->subjects.items[i].path,
+			gmt_message_error("%s: is incomplete; %s was not written", verdict->subjects.items[i].path,
 				plan->options.baseline);
 			return GMT_EXIT_INCOMPLETE;
 		}
@@ -275,6 +275,6 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	}
 	gmt_baseline_fini(&found);
 	gmt_verdict_fini(&verdict);
-	gmt_work_say("check");
+	gmt_work_report("check");
 	return code;
 }

@@ -22,13 +22,13 @@ static int read_limits(struct gmt_check_plan *plan)
 		return 0;
 	text = gmt_input_read_text(path);
 	if (!text) {
-		gmt_say_error("%s: %s", path, strerror(errno));
-		gmt_say_hint("a limits file has lines such as `max-peak = 18GiB`");
+		gmt_message_error("%s: %s", path, strerror(errno));
+		gmt_message_hint("a limits file has lines such as `max-peak = 18GiB`");
 		return GMT_EXIT_USAGE;
 	}
 	status = gmt_limits_parse(&plan->limits, text, path, &error);
 	free(text);
-	return status ? gmt_say_failure(&error) : 0;
+	return status ? gmt_message_failure(&error) : 0;
 }
 
 static int set_limits(struct gmt_check_plan *plan)
@@ -44,9 +44,9 @@ static int set_limits(struct gmt_check_plan *plan)
 			gmt_limits_override(&plan->limits, (enum gmt_limit_key)key);
 		for (size_t i = 0; i < given->count; i++)
 			if (gmt_limits_set(&plan->limits, (enum gmt_limit_key)key, given->items[i], where, &error))
-				return gmt_say_failure(&error);
+				return gmt_message_failure(&error);
 	}
-	return gmt_limits_check(&plan->limits, &error) ? gmt_say_failure(&error) : 0;
+	return gmt_limits_check(&plan->limits, &error) ? gmt_message_failure(&error) : 0;
 }
 
 static int read_suppressions(struct gmt_check_plan *plan)
@@ -60,17 +60,17 @@ static int read_suppressions(struct gmt_check_plan *plan)
 		enum gmt_status status;
 
 		if (!text) {
-			gmt_say_error("%s: %s", files->items[i], strerror(errno));
-			gmt_say_hint("a suppressions file has lines such as `leak:function`; --gen-suppressions prints some");
+			gmt_message_error("%s: %s", files->items[i], strerror(errno));
+			gmt_message_hint("a suppressions file has lines such as `leak:function`; --gen-suppressions prints some");
 			return GMT_EXIT_USAGE;
 		}
 		status = gmt_suppressions_parse(&plan->suppressions, text, files->items[i], &error);
 		free(text);
 		if (status)
-			return gmt_say_failure(&error);
+			return gmt_message_failure(&error);
 	}
 	if (!plan->options.no_default_suppressions && gmt_suppressions_add_defaults(&plan->suppressions, &error))
-		return gmt_say_failure(&error);
+		return gmt_message_failure(&error);
 	return 0;
 }
 
@@ -82,21 +82,21 @@ static int read_baseline(struct gmt_check_plan *plan)
 	char *text;
 
 	if (plan->options.update_baseline && !path) {
-		gmt_say_error("check: --update-baseline: which file? --baseline names it");
+		gmt_message_error("check: --update-baseline: which file? --baseline names it");
 		return GMT_EXIT_USAGE;
 	}
 	if (!path || plan->options.update_baseline)
 		return 0;
 	text = gmt_input_read_text(path);
 	if (!text) {
-		gmt_say_error("%s: %s", path, strerror(errno));
+		gmt_message_error("%s: %s", path, strerror(errno));
 		if (errno == ENOENT)
-			gmt_say_hint("--update-baseline writes it from a recording that is good");
+			gmt_message_hint("--update-baseline writes it from a recording that is good");
 		return GMT_EXIT_USAGE;
 	}
 	status = gmt_baseline_parse(&plan->baseline, text, path, &error);
 	free(text);
-	return status ? gmt_say_failure(&error) : 0;
+	return status ? gmt_message_failure(&error) : 0;
 }
 
 int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options)
@@ -122,7 +122,7 @@ int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
 
 	*ret_plan = (struct gmt_check_plan){ .texts = strdup(demand) };
 	if (!ret_plan->texts) {
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	}
 	if (*demand != '-') {
@@ -135,7 +135,7 @@ int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
 	words[count] = NULL;
 	code = gmt_options_parse(command, &options, false, &count, words);
 	if (code < 0 && count) {
-		gmt_say_error("run: --check: `%s` is no option of check", words[0]);
+		gmt_message_error("run: --check: `%s` is no option of check", words[0]);
 		code = GMT_EXIT_USAGE;
 	}
 	return code < 0 ? gmt_check_plan_init(ret_plan, &options) : code ? code : GMT_EXIT_USAGE;

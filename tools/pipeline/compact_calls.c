@@ -9,7 +9,7 @@
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
 
-static bool add(struct gmt_fold_calls *calls, enum gmt_mark_kind kind, uint64_t stamp)
+static bool add(struct gmt_compact_calls *calls, enum gmt_mark_kind kind, uint64_t stamp)
 {
 	struct gmt_mark *mark = gmt_vec_push(&calls->marks);
 
@@ -19,7 +19,7 @@ static bool add(struct gmt_fold_calls *calls, enum gmt_mark_kind kind, uint64_t 
 }
 
 /* A mark where the first call begins, also where there is none: then it is known that there is none. */
-static bool list_calls(struct gmt_fold_calls *calls, const struct gmt_timeline *timeline)
+static bool list_calls(struct gmt_compact_calls *calls, const struct gmt_timeline *timeline)
 {
 	const struct gmt_step_series *series = NULL;
 
@@ -36,7 +36,7 @@ static bool list_calls(struct gmt_fold_calls *calls, const struct gmt_timeline *
 	return true;
 }
 
-static bool tell(struct gmt_fold_calls *calls, const struct gmt_snapshot *snapshot)
+static bool tell(struct gmt_compact_calls *calls, const struct gmt_snapshot *snapshot)
 {
 	struct gmt_traces_options options = { .symbols_cache = gmt_symbols_cache_open() };
 	struct gmt_traces traces = { 0 };
@@ -53,7 +53,7 @@ static bool tell(struct gmt_fold_calls *calls, const struct gmt_snapshot *snapsh
 	return done;
 }
 
-void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path)
+void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *path)
 {
 	struct gmt_snapshot *snapshot;
 	uint32_t left_out = gmt_budget.left_out;
@@ -65,7 +65,7 @@ void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path)
 		return;
 	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
 		return;
-	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->past.has_fold &&
+	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_fold &&
 		(!tell(ret_calls, snapshot) || gmt_budget.left_out != left_out))
 		ret_calls->marks.count = 0;
 	/* The fold itself leaves nothing out for that. */
@@ -73,7 +73,7 @@ void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path)
 	gmt_snapshot_free(snapshot);
 }
 
-void gmt_fold_calls_fini(struct gmt_fold_calls *calls)
+void gmt_compact_calls_fini(struct gmt_compact_calls *calls)
 {
 	gmt_vec_fini(&calls->marks);
 }

@@ -6,7 +6,7 @@
 #include "format/format.h"
 
 /* Marks for a fold. */
-struct gmt_fold_calls {
+struct gmt_compact_calls {
 	GMT_VEC(struct gmt_mark) marks;
 };
 
@@ -15,8 +15,8 @@ struct gmt_fold_calls {
  * marks where its own say what a step is, where a part of it was folded before, where it is no regular file, and where it
  * cannot be told.
  */
-void gmt_fold_calls_tell(struct gmt_fold_calls *ret_calls, const char *path);
+void gmt_compact_calls_tell(struct gmt_compact_calls *ret_calls, const char *path);
 
-void gmt_fold_calls_fini(struct gmt_fold_calls *calls);
+void gmt_compact_calls_fini(struct gmt_compact_calls *calls);
 
 #endif

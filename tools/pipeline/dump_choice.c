@@ -20,7 +20,7 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 	struct stat about;
 
 	if (has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) {
-		gmt_say_error("dump: %s is read twice for --from and --until, and so must be a file", path);
+		gmt_message_error("dump: %s is read twice for --from and --until, and so must be a file", path);
 		return GMT_EXIT_USAGE;
 	}
 	if (!choice->needs_all && !gmt_dump_members_find(path, &choice->members))

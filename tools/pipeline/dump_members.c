@@ -21,7 +21,7 @@ bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 	if (fd >= 0)
 		close(fd);
 	if (!done)
-		gmt_say_error("out of memory");
+		gmt_message_error("out of memory");
 	return done;
 }
 
@@ -74,20 +74,20 @@ static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source 
 static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool only_first)
 {
 	struct gmt_error error = { 0 };
-	struct gmt_leftover *leftover = gmt_leftovers_find(path, NULL);
+	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, NULL);
 	struct gmt_source *source;
-	enum gmt_status status = gmt_source_open_with(path, leftover, &source, &error);
+	enum gmt_status status = gmt_source_open_with(path, shared_recording, &source, &error);
 
 	if (!status) {
 		/* What is left in memory says itself where the file goes on. */
-		if (leftover)
+		if (shared_recording)
 			choice->members.count = 0;
 		gmt_source_leave_out(source, &choice->members);
 		status = read_rows(&choice->clocks, source, only_first, &error);
 		gmt_source_close(source);
 	}
-	gmt_leftover_close(leftover);
-	return status ? gmt_say_failure(&error) : 0;
+	gmt_shared_recording_close(shared_recording);
+	return status ? gmt_message_failure(&error) : 0;
 }
 
 static bool has_clock(const struct gmt_member *member)
@@ -150,7 +150,7 @@ int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *pat
 		if (code)
 			return code;
 		if (!add_clocks_of_members(choice)) {
-			gmt_say_error("out of memory");
+			gmt_message_error("out of memory");
 			return gmt_status_exit_code(GMT_NO_MEMORY);
 		}
 		gmt_clock_prepare(&choice->clocks);

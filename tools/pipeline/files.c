@@ -7,7 +7,7 @@
 
 static int tell_each(const struct gmt_files *files, struct gmt_files_output *output)
 {
-	struct gmt_files_beside *beside = gmt_files_beside_open(files, output);
+	struct gmt_files_parallel *beside = gmt_files_parallel_open(files, output);
 	int code = 0;
 
 	for (int i = 0; i < files->count; i++) {
@@ -15,12 +15,12 @@ static int tell_each(const struct gmt_files *files, struct gmt_files_output *out
 
 		if (i && !files->json)
 			fputs("\n\n", output->file);
-		if (!gmt_files_beside_take(beside, i, output, &answer))
+		if (!gmt_files_parallel_take(beside, i, output, &answer))
 			answer = files->tell(files->user, files->paths[i], output);
 		code = answer ? answer : code;
 		output->is_told |= !answer;
 	}
-	gmt_files_beside_close(beside);
+	gmt_files_parallel_close(beside);
 	return code;
 }
 
@@ -46,7 +46,7 @@ static int tell_all(const struct gmt_files *files, struct gmt_files_output *outp
 	return code;
 }
 
-int gmt_files_tell(const struct gmt_files *files)
+int gmt_files_report(const struct gmt_files *files)
 {
 	struct gmt_output_rules rules = {
 		.inputs = { { (const char *const *)files->paths, (size_t)files->count } }, .force = files->force,
@@ -62,7 +62,7 @@ int gmt_files_tell(const struct gmt_files *files)
 	to = gmt_output_open(files->output, &rules);
 	if (!to)
 		return GMT_EXIT_UNREADABLE;
-	gmt_newer_say(files->paths, (size_t)files->count);
+	gmt_newer_report(files->paths, (size_t)files->count);
 	output.file = gmt_output_file(to);
 	output.json = (struct gmt_json){ .file = output.file, .pretty = true, .inline_depth = files->count > 1 ? 4 : 2 };
 	output.color = gmt_output_color(output.file, files->color);

@@ -39,6 +39,6 @@ struct gmt_files {
 };
 
 /* Opens the output, tells of all and closes it. The last exit code that was not 0: the others are told of all the same. */
-int gmt_files_tell(const struct gmt_files *files);
+int gmt_files_report(const struct gmt_files *files);
 
 #endif

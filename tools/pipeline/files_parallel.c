@@ -29,7 +29,7 @@ struct worker {
 	int out, err; /* what it wrote */
 };
 
-struct gmt_files_beside {
+struct gmt_files_parallel {
 	const struct gmt_files *files;
 	struct gmt_files_output output; /* as it was before any of them */
 	int at_once;
@@ -49,7 +49,7 @@ static int processors(void)
 }
 
 /* In the process of its own. */
-static void tell(struct gmt_files_beside *beside, int index, const struct worker *worker)
+static void tell(struct gmt_files_parallel *beside, int index, const struct worker *worker)
 {
 	struct gmt_files_output output = beside->output;
 	struct result *result = &beside->results[index];
@@ -73,7 +73,7 @@ static void close_outputs(struct worker *worker)
 	worker->out = worker->err = -1;
 }
 
-static void start(struct gmt_files_beside *beside, int index)
+static void start(struct gmt_files_parallel *beside, int index)
 {
 	struct worker *worker = &beside->workers.items[index];
 	pid_t parent = getpid(), pid = -1;
@@ -97,15 +97,15 @@ static void start(struct gmt_files_beside *beside, int index)
 	beside->running++;
 }
 
-static void start_some(struct gmt_files_beside *beside)
+static void start_some(struct gmt_files_parallel *beside)
 {
 	while (beside->started < beside->files->count && beside->running < beside->at_once)
 		start(beside, beside->started++);
 }
 
-struct gmt_files_beside *gmt_files_beside_open(const struct gmt_files *files, const struct gmt_files_output *output)
+struct gmt_files_parallel *gmt_files_parallel_open(const struct gmt_files *files, const struct gmt_files_output *output)
 {
-	struct gmt_files_beside *beside;
+	struct gmt_files_parallel *beside;
 	int at_once = processors();
 
 	if (at_once > files->count)
@@ -121,7 +121,7 @@ struct gmt_files_beside *gmt_files_beside_open(const struct gmt_files *files, co
 	beside->results = mmap(NULL, (size_t)files->count * sizeof(*beside->results), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (beside->results == MAP_FAILED || !gmt_vec_reserve(&beside->workers, (size_t)files->count)) {
-		gmt_files_beside_close(beside);
+		gmt_files_parallel_close(beside);
 		return NULL;
 	}
 	start_some(beside);
@@ -129,7 +129,7 @@ struct gmt_files_beside *gmt_files_beside_open(const struct gmt_files *files, co
 }
 
 /* Until the process has ended. Whoever waits at a terminal sees how far it is. */
-static void wait_for(struct gmt_files_beside *beside, int index)
+static void wait_for(struct gmt_files_parallel *beside, int index)
 {
 	const struct timespec a_moment = { .tv_nsec = 20000000 };
 	bool is_watched = isatty(STDERR_FILENO);
@@ -156,7 +156,7 @@ static void copy(int fd, FILE *file)
 	}
 }
 
-static void write_output(const struct gmt_files_beside *beside, const struct worker *worker, struct gmt_files_output *output)
+static void write_output(const struct gmt_files_parallel *beside, const struct worker *worker, struct gmt_files_output *output)
 {
 	struct gmt_json *json = &output->json;
 	bool is_any = lseek(worker->out, 0, SEEK_END) > 0;
@@ -167,7 +167,7 @@ static void write_output(const struct gmt_files_beside *beside, const struct wor
 	json->needs_comma |= is_any && beside->files->json;
 }
 
-bool gmt_files_beside_take(struct gmt_files_beside *beside, int index, struct gmt_files_output *output, int *ret_code)
+bool gmt_files_parallel_take(struct gmt_files_parallel *beside, int index, struct gmt_files_output *output, int *ret_code)
 {
 	struct worker *worker = beside ? &beside->workers.items[index] : NULL;
 	const struct result *result;
@@ -191,7 +191,7 @@ bool gmt_files_beside_take(struct gmt_files_beside *beside, int index, struct gm
 	return true;
 }
 
-void gmt_files_beside_close(struct gmt_files_beside *beside)
+void gmt_files_parallel_close(struct gmt_files_parallel *beside)
 {
 	if (!beside)
 		return;

@@ -17,14 +17,14 @@ int gmt_owner_rules_load(const struct gmt_option_texts *paths, struct gmt_owner_
 		enum gmt_status status;
 
 		if (!text) {
-			gmt_say_error("%s: %s", paths->items[i], strerror(errno));
-			gmt_say_hint("a file of owners has lines such as `own name library libname*`");
+			gmt_message_error("%s: %s", paths->items[i], strerror(errno));
+			gmt_message_hint("a file of owners has lines such as `own name library libname*`");
 			return GMT_EXIT_USAGE;
 		}
 		status = gmt_owner_rules_parse(ret_rules, text, paths->items[i], &error);
 		free(text);
 		if (status)
-			return gmt_say_failure(&error);
+			return gmt_message_failure(&error);
 	}
-	return gmt_owner_rules_add_defaults(ret_rules, &error) ? gmt_say_failure(&error) : 0;
+	return gmt_owner_rules_add_defaults(ret_rules, &error) ? gmt_message_failure(&error) : 0;
 }

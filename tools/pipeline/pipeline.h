@@ -19,7 +19,7 @@
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
 
-struct gmt_parts {
+struct gmt_pipeline {
 	struct gmt_snapshot *snapshot;
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
@@ -28,32 +28,32 @@ struct gmt_parts {
 	struct gmt_ledger_watch ledger_watch;
 	struct gmt_ledger ledger;
 	struct gmt_replay replay;
-	struct gmt_where where; /* when it was asked for, ... */
+	struct gmt_allocator_state where; /* when it was asked for, ... */
 	struct gmt_step_parts step_parts; /* ... as this */
 	struct gmt_summary summary;
 	struct gmt_sites sites;
 	struct gmt_heaps heaps;
 	struct gmt_leaks leaks;
-	struct gmt_caveats caveats;
+	struct gmt_warnings warnings;
 	uint64_t until_ns; /* what was replayed; GMT_REPLAY_TO_END: all */
 };
 
-struct gmt_parts_options {
+struct gmt_pipeline_options {
 	struct gmt_traces_options traces;
 	uint64_t until; /* nanoseconds since the start, or of the Unix epoch when 10^17 or more; UINT64_MAX: all */
 	struct gmt_leaks_options leaks;
-	bool wants_where; /* what gmt_where_parts_init makes its parts from */
+	bool wants_where; /* what gmt_allocator_state_parts_init makes its parts from */
 };
 
 /* All that is said, by default. */
-extern const struct gmt_leaks_options gmt_parts_default_leaks;
+extern const struct gmt_leaks_options gmt_pipeline_default_leaks;
 
 /*
  * Loads `path` and makes everything; says what is wrong and returns an exit code, 0 when all is well.
- * `ret_parts` (zeroed) is to be ended with gmt_parts_fini in any case.
+ * `ret_parts` (zeroed) is to be ended with gmt_pipeline_fini in any case.
  */
-int gmt_parts_load(const char *path, const struct gmt_parts_options *options, struct gmt_parts *ret_parts);
+int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options, struct gmt_pipeline *ret_parts);
 
-void gmt_parts_fini(struct gmt_parts *parts);
+void gmt_pipeline_fini(struct gmt_pipeline *parts);
 
 #endif

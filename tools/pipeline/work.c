@@ -21,11 +21,11 @@ bool gmt_work_limit(const char *text)
 	return true;
 }
 
-void gmt_work_say(const char *path)
+void gmt_work_report(const char *path)
 {
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (gmt_budget.left_out >> part & 1)
-			gmt_say_warning("%s: %s is left out: a file of this size may not cause more work; "
+			gmt_message_warning("%s: %s is left out: a file of this size may not cause more work; "
 				"`gpumemtrace --max-work=none VERB ...` does all of it", path,
 				gmt_budget_part_text((enum gmt_budget_part)part));
 	was_cut |= gmt_budget.left_out;

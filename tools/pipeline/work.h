@@ -10,7 +10,7 @@
 bool gmt_work_limit(const char *text);
 
 /* Says in one line each what was left out of the recording `path`, and forgets it. Call it when a recording is done. */
-void gmt_work_say(const char *path);
+void gmt_work_report(const char *path);
 
 /* Whether anything was left out so far, of any recording. */
 bool gmt_work_was_cut(void);

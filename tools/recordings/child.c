@@ -90,7 +90,7 @@ static void become(char **argv, const sigset_t *mask)
 	execvp(argv[0], argv);
 
 	int why = errno == EACCES && !is_there(argv[0]) ? ENOENT : errno;
-	gmt_say_error("%s: %s", argv[0], strerror(why));
+	gmt_message_error("%s: %s", argv[0], strerror(why));
 	_exit(why == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
 }
 
@@ -107,7 +107,7 @@ static int wait_for(pid_t pid, int *ret_signal)
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR) {
-			gmt_say_error("waiting for the program: %s", strerror(errno));
+			gmt_message_error("waiting for the program: %s", strerror(errno));
 			return GMT_CHILD_OWN_FAILURE;
 		}
 	*ret_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -127,7 +127,7 @@ int gmt_child_run(char **argv, int *ret_signal)
 	if (pid == 0)
 		become(argv, &before);
 	if (pid < 0) {
-		gmt_say_error("cannot start another process: %s", strerror(errno));
+		gmt_message_error("cannot start another process: %s", strerror(errno));
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		return GMT_CHILD_OWN_FAILURE;
 	}

@@ -91,12 +91,12 @@ static enum gmt_status count(struct gmt_source *source, struct gmt_completed *co
 	return status == GMT_END ? GMT_OK : status;
 }
 
-enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_leftover *leftover, const struct gmt_target *to,
+enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error)
 {
 	struct gmt_source *source;
 	int fd = from ? from->fd : -1;
-	enum gmt_status status = gmt_source_open_descriptor(fd, from ? from->path : NULL, leftover, &source, error);
+	enum gmt_status status = gmt_source_open_descriptor(fd, from ? from->path : NULL, shared_recording, &source, error);
 
 	*ret_completed = (struct gmt_completed){ 0 };
 	if (status)

@@ -17,7 +17,7 @@ struct gmt_completed {
  * Writes the snapshot `from` (NULL: it is gone) with what `leftover` has to `to`, which may be the same. The file `to` is replaced
  * in one step, when all is on the disk, and gets the permissions of `from`. `to` NULL: only counts what would be written.
  */
-enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_leftover *leftover, const struct gmt_target *to,
+enum gmt_status gmt_complete(const struct gmt_target *from, struct gmt_shared_recording *shared_recording, const struct gmt_target *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error);
 
 #endif

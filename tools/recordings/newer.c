@@ -62,7 +62,7 @@ static bool is_among(const struct stat *file, char *const *paths, size_t count)
 	return false;
 }
 
-void gmt_newer_say(char *const *paths, size_t count)
+void gmt_newer_report(char *const *paths, size_t count)
 {
 	static struct newest newest;
 	struct stat own;
@@ -72,7 +72,7 @@ void gmt_newer_say(char *const *paths, size_t count)
 			continue;
 		find(paths[i], &own, &newest);
 		if (newest.count && !is_among(&newest.about, paths, count))
-			gmt_say_hint("%s: %s newer recording%s of this name; the newest is %s", paths[i],
+			gmt_message_hint("%s: %s newer recording%s of this name; the newest is %s", paths[i],
 				gmt_text_count(newest.count).text, newest.count == 1 ? "" : "s", newest.path);
 	}
 }

@@ -9,6 +9,6 @@
  * train.1.gmt.gz beside train.gmt.gz. Silent when the newest is one of `paths` too. Looks at names and times only,
  * and at some thousand files at most.
  */
-void gmt_newer_say(char *const *paths, size_t count);
+void gmt_newer_report(char *const *paths, size_t count);
 
 #endif

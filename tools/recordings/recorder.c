@@ -55,8 +55,8 @@ bool gmt_recorder_library(char ret_path[PATH_MAX])
 
 	if (gmt_recorder_find(ret_path, why, remedy))
 		return true;
-	gmt_say_error("%s", why);
-	gmt_say_hint("%s", remedy);
+	gmt_message_error("%s", why);
+	gmt_message_hint("%s", remedy);
 	return false;
 }
 
@@ -149,7 +149,7 @@ static void say_refused(void *context, const struct gmt_option_complaint *compla
 	if (!complaint->is_refused)
 		return;
 	checking->is_refused = true;
-	gmt_say_error("%s: options of the recorder: %s", checking->verb, complaint->line);
+	gmt_message_error("%s: options of the recorder: %s", checking->verb, complaint->line);
 }
 
 bool gmt_recorder_takes(const char *verb, const char *options)
@@ -159,7 +159,7 @@ bool gmt_recorder_takes(const char *verb, const char *options)
 
 	gmt_recorder_options_read(options, &settings, say_refused, &checking);
 	if (checking.is_refused)
-		gmt_say_hint("`gpumemtrace %s --help` lists them%s", verb,
+		gmt_message_hint("`gpumemtrace %s --help` lists them%s", verb,
 			getenv("GPUMEMTRACE_OPTIONS") ? "; those in GPUMEMTRACE_OPTIONS count too" : "");
 	return !checking.is_refused;
 }

@@ -39,7 +39,7 @@ struct gmt_recover_options {
 struct gmt_recover_outcome {
 	enum gmt_recover_state state;
 	uint32_t pid; /* of the process; 0: not known */
-	char path[GMT_LEFTOVER_PATH_BYTES]; /* the file that was written, or is meant; "" where that is not known */
+	char path[GMT_SHARED_RECORDING_PATH_BYTES]; /* the file that was written, or is meant; "" where that is not known */
 	char memory[PATH_MAX]; /* "": there is none */
 	uint64_t memory_bytes;
 	bool has_end;          /* of GMT_RECOVER_NOTHING: the file ended in order */
@@ -49,7 +49,7 @@ struct gmt_recover_outcome {
 };
 
 /* Recovers by memory, which stays the caller's. The name of the file comes from the memory. */
-void gmt_recover_memory(struct gmt_leftover *leftover, const struct gmt_recover_options *options,
+void gmt_recover_memory(struct gmt_shared_recording *shared_recording, const struct gmt_recover_options *options,
 	struct gmt_recover_outcome *ret_outcome);
 
 /* Recovers the file that the user named. */

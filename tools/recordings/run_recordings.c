@@ -54,7 +54,7 @@ static bool is_of_another_run(const struct gmt_run *run, const char *path)
 {
 	char name[GMT_IDENTIFIER_BYTES];
 
-	return run->name[0] && gmt_leftovers_run_of(path, name) && name[0] && strcmp(name, run->name);
+	return run->name[0] && gmt_shared_recordings_run_of(path, name) && name[0] && strcmp(name, run->name);
 }
 
 /*
@@ -74,9 +74,9 @@ static void find_files(struct gmt_run *run)
 	}
 }
 
-static bool is_of_run(const struct gmt_run *run, const struct gmt_leftover *leftover)
+static bool is_of_run(const struct gmt_run *run, const struct gmt_shared_recording *shared_recording)
 {
-	return leftover && run->name[0] && !strcmp(gmt_leftover_owner(leftover)->run, run->name);
+	return shared_recording && run->name[0] && !strcmp(gmt_shared_recording_owner(shared_recording)->run, run->name);
 }
 
 struct living {
@@ -84,13 +84,13 @@ struct living {
 	bool is_any;
 };
 
-static bool see_living(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+static bool see_living(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
 	struct living *living = context;
 
 	(void)error;
-	living->is_any |= is_of_run(living->run, leftover) && gmt_leftover_is_alive(leftover);
-	gmt_leftover_close(leftover);
+	living->is_any |= is_of_run(living->run, shared_recording) && gmt_shared_recording_is_alive(shared_recording);
+	gmt_shared_recording_close(shared_recording);
 	return !living->is_any;
 }
 
@@ -102,7 +102,7 @@ static void wait_for_dying(const struct gmt_run *run)
 
 	for (unsigned waited_ms = 0; living.is_any && waited_ms < DYING_MS; waited_ms += POLL_MS) {
 		living.is_any = false;
-		gmt_leftovers_each(NULL, see_living, &living);
+		gmt_shared_recordings_each(NULL, see_living, &living);
 		if (living.is_any)
 			nanosleep(&a_moment, NULL);
 	}
@@ -114,7 +114,7 @@ static void say_completed(struct finish *finish, const struct gmt_recover_outcom
 	finish->events += outcome->completed.recovered.events;
 	if (finish->is_quiet || finish->completed > SAID_MOST)
 		return;
-	gmt_say_hint("%s: process %" PRIu32 " did not end in order: its recording was completed: %s events, %s of them from memory%s",
+	gmt_message_hint("%s: process %" PRIu32 " did not end in order: its recording was completed: %s events, %s of them from memory%s",
 		outcome->path, outcome->pid, gmt_text_count(outcome->completed.events).text,
 		gmt_text_count(outcome->completed.recovered.events).text,
 		outcome->completed.recovered.is_gap ? "; a part of the file is lost" : "");
@@ -128,16 +128,16 @@ static void see_outcome(struct finish *finish, const struct gmt_recover_outcome 
 		break;
 	case GMT_RECOVER_GOES_ON:
 		if (!finish->is_quiet && finish->in_progress++ < SAID_MOST)
-			gmt_say_hint("%s: in progress: process %" PRIu32 " still records", outcome->path, outcome->pid);
+			gmt_message_hint("%s: in progress: process %" PRIu32 " still records", outcome->path, outcome->pid);
 		break;
 	case GMT_RECOVER_IS_GONE:
 		if (!finish->is_quiet)
-			gmt_say_hint("%s: process %" PRIu32 " did not end in order, and its file is gone; `gpumemtrace recover %s -o FILE` "
+			gmt_message_hint("%s: process %" PRIu32 " did not end in order, and its file is gone; `gpumemtrace recover %s -o FILE` "
 				"writes what its memory has", outcome->path, outcome->pid, outcome->memory);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
 	case GMT_RECOVER_FAILED:
-		gmt_say_warning("%s: process %" PRIu32 " did not end in order, and its recording was not completed: %s", outcome->path,
+		gmt_message_warning("%s: process %" PRIu32 " did not end in order, and its recording was not completed: %s", outcome->path,
 			outcome->pid, outcome->error.text);
 		break;
 	case GMT_RECOVER_NOTHING:
@@ -147,7 +147,7 @@ static void see_outcome(struct finish *finish, const struct gmt_recover_outcome 
 		break;
 	}
 	if (outcome->is_not_removed)
-		gmt_say_warning("%s: cannot be removed", outcome->memory);
+		gmt_message_warning("%s: cannot be removed", outcome->memory);
 }
 
 static const struct gmt_recover_options in_place;
@@ -156,34 +156,34 @@ static const struct gmt_recover_options in_place;
 static void complete_files(struct finish *finish)
 {
 	static struct gmt_recover_outcome outcome; /* large */
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	uint32_t recording_pid;
 
 	for (size_t i = 0; i < finish->run->count; i++) {
 		const char *path = finish->run->after.gl_pathv[i];
 
 		/* Nearly all have ended in order, and are not read to their end for that. */
-		leftover = gmt_leftovers_find(path, &recording_pid);
-		gmt_leftover_close(leftover);
-		if (!leftover && !recording_pid)
+		shared_recording = gmt_shared_recordings_find(path, &recording_pid);
+		gmt_shared_recording_close(shared_recording);
+		if (!shared_recording && !recording_pid)
 			continue;
 		gmt_recover_file(path, &in_place, &outcome);
 		see_outcome(finish, &outcome);
 	}
 }
 
-static bool complete_told(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+static bool complete_told(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
 	static struct gmt_recover_outcome outcome; /* large */
 	struct finish *finish = context;
 
 	(void)error;
 	/* One that goes on was told of where its file was found. */
-	if (is_of_run(finish->run, leftover) && !gmt_leftover_is_alive(leftover)) {
-		gmt_recover_memory(leftover, &in_place, &outcome);
+	if (is_of_run(finish->run, shared_recording) && !gmt_shared_recording_is_alive(shared_recording)) {
+		gmt_recover_memory(shared_recording, &in_place, &outcome);
 		see_outcome(finish, &outcome);
 	}
-	gmt_leftover_close(leftover);
+	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
@@ -218,9 +218,9 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	read_why_nothing(run);
 	complete_files(&finish);
 	/* Those of processes that had another option `output`, or another working folder. */
-	gmt_leftovers_each(NULL, complete_told, &finish);
+	gmt_shared_recordings_each(NULL, complete_told, &finish);
 	if (!is_quiet && finish.completed > SAID_MOST)
-		gmt_say_hint("in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
+		gmt_message_hint("in all, the recordings of %zu processes that did not end in order were completed, with %s events from memory",
 			finish.completed, gmt_text_count(finish.events).text);
 }
 

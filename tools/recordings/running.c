@@ -216,7 +216,7 @@ static struct gmt_control *map(int fd)
 static void ask_page(struct question *question, const struct gmt_running *running, struct gmt_control *page)
 {
 	if (!claim(page)) {
-		gmt_say_error("process %u is answering somebody else", question->pid);
+		gmt_message_error("process %u is answering somebody else", question->pid);
 		return;
 	}
 	page->verb = question->verb;
@@ -224,14 +224,14 @@ static void ask_page(struct question *question, const struct gmt_running *runnin
 	atomic_store(&page->turn, GMT_CONTROL_ASKED);
 	if (!wait_for_answer(running, page)) {
 		release(page);
-		gmt_say_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
+		gmt_message_error("the recorder of process %u does not answer; the process has ended, or is stopped", question->pid);
 		return;
 	}
 	gmt_running_text(page->answer, sizeof(page->answer), question->answer, question->answer_bytes);
 	question->code = page->has_failed ? GMT_EXIT_UNREADABLE : 0;
 	release(page);
 	if (question->code)
-		gmt_say_error("process %u: %s", question->pid, question->answer);
+		gmt_message_error("process %u: %s", question->pid, question->answer);
 }
 
 static bool ask(void *context, const struct gmt_running *running)
@@ -245,7 +245,7 @@ static bool ask(void *context, const struct gmt_running *running)
 	question->code = GMT_EXIT_UNREADABLE;
 	page = map(running->fd);
 	if (!page) {
-		gmt_say_error("process %u cannot be asked: %s", question->pid, strerror(errno));
+		gmt_message_error("process %u cannot be asked: %s", question->pid, strerror(errno));
 		return false;
 	}
 	ask_page(question, running, page);
@@ -263,8 +263,8 @@ int gmt_running_ask(uint32_t pid, enum gmt_control_verb verb, const char *argume
 	gmt_running_each(ask, &question);
 	if (question.is_found)
 		return question.code;
-	gmt_say_error("process %u is not being recorded, or is another user's", pid);
-	gmt_say_hint("next: gpumemtrace ps");
+	gmt_message_error("process %u is not being recorded, or is another user's", pid);
+	gmt_message_hint("next: gpumemtrace ps");
 	return GMT_EXIT_UNREADABLE;
 }
 
@@ -284,11 +284,11 @@ bool gmt_running_operand(const char *verb, int argc, char **argv, uint32_t *ret_
 	uint64_t pid;
 
 	if (argc != 1) {
-		gmt_say_error("%s: which process? `gpumemtrace ps` lists those that are being recorded", verb);
+		gmt_message_error("%s: which process? `gpumemtrace ps` lists those that are being recorded", verb);
 		return false;
 	}
 	if (!gmt_text_parse_u64(argv[0], &pid) || !pid || pid > INT32_MAX) {
-		gmt_say_error("%s: \"%s\" is not a process id", verb, argv[0]);
+		gmt_message_error("%s: \"%s\" is not a process id", verb, argv[0]);
 		return false;
 	}
 	*ret_pid = (uint32_t)pid;

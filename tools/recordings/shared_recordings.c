@@ -33,7 +33,7 @@ struct wanted {
 	struct stat about;
 	struct identity identity;
 	bool is_hardly_begun;
-	struct gmt_leftover *found;
+	struct gmt_shared_recording *found;
 	uint32_t recording_pid;
 };
 
@@ -45,24 +45,24 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* The folder is open, so another one cannot take its place meanwhile. */
-static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner, gmt_leftovers_see *see, void *context)
+static bool see_entry(int folder, const char *folder_path, const char *name, uid_t owner, gmt_shared_recordings_see *see, void *context)
 {
 	char path[PATH_MAX + NAME_MAX + 2];
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
 	struct stat about;
 
 	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode) || about.st_uid != owner)
 		return true;
 	snprintf(path, sizeof(path), "%s/%s", folder_path, name);
-	if (gmt_leftover_open_at(folder, name, path, &leftover, &error))
+	if (gmt_shared_recording_open_at(folder, name, path, &shared_recording, &error))
 		return see(context, NULL, &error);
 	/* Another file may have got the name since. */
-	if (gmt_leftover_about(leftover)->user != owner) {
-		gmt_leftover_close(leftover);
+	if (gmt_shared_recording_about(shared_recording)->user != owner) {
+		gmt_shared_recording_close(shared_recording);
 		return true;
 	}
-	return see(context, leftover, NULL);
+	return see(context, shared_recording, NULL);
 }
 
 static bool is_private(int folder, uid_t owner)
@@ -73,7 +73,7 @@ static bool is_private(int folder, uid_t owner)
 }
 
 /* Looks at files of `owner` alone. */
-static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private, gmt_leftovers_see *see,
+static bool look_in(const char *path, const char *prefix, uid_t owner, bool must_be_private, gmt_shared_recordings_see *see,
 	void *context)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | (must_be_private ? O_NOFOLLOW : 0));
@@ -95,7 +95,7 @@ static bool look_in(const char *path, const char *prefix, uid_t owner, bool must
 	return goes_on;
 }
 
-static bool look_in_memory(uid_t owner, gmt_leftovers_see *see, void *context)
+static bool look_in_memory(uid_t owner, gmt_shared_recordings_see *see, void *context)
 {
 	char folder[64];
 
@@ -103,17 +103,17 @@ static bool look_in_memory(uid_t owner, gmt_leftovers_see *see, void *context)
 	return look_in(folder, "", owner, true, see, context);
 }
 
-void gmt_leftovers_each(const char *beside, gmt_leftovers_see *see, void *context)
+void gmt_shared_recordings_each(const char *beside, gmt_shared_recordings_see *see, void *context)
 {
 	if (look_in_memory(geteuid(), see, context) && beside)
 		look_in(beside, ".gpumemtrace-", geteuid(), false, see, context);
 }
 
-const char *gmt_leftovers_why_not(const struct gmt_leftover *leftover)
+const char *gmt_shared_recordings_why_not(const struct gmt_shared_recording *shared_recording)
 {
-	if (!gmt_leftover_is_of_this_boot(gmt_leftover_owner(leftover)))
+	if (!gmt_shared_recording_is_of_this_boot(gmt_shared_recording_owner(shared_recording)))
 		return "its machine was started anew since, or is another one";
-	return gmt_leftover_is_alive(leftover) ? "its process goes on" : NULL;
+	return gmt_shared_recording_is_alive(shared_recording) ? "its process goes on" : NULL;
 }
 
 static void copy_slice(const struct gmt_slice *slice, char *ret_text, size_t bytes)
@@ -148,21 +148,21 @@ static void read_identity(int fd, struct identity *ret_identity)
 	gmt_source_close(source);
 }
 
-static bool is_same_recording(const struct identity *identity, const struct gmt_leftover_owner *owner)
+static bool is_same_recording(const struct identity *identity, const struct gmt_shared_recording_owner *owner)
 {
 	return identity->has_process && owner->pid == identity->pid && owner->start_time_ns == identity->start_time_ns &&
 		owner->start_stamp == identity->start_stamp && !strcmp(owner->recording, identity->recording) &&
 		!strcmp(owner->host, identity->host);
 }
 
-static bool is_same_file(const struct stat *about, const struct gmt_leftover_owner *owner)
+static bool is_same_file(const struct stat *about, const struct gmt_shared_recording_owner *owner)
 {
 	return owner->file_device == about->st_dev && owner->file_inode == about->st_ino;
 }
 
-bool gmt_leftovers_is_of(const struct gmt_leftover *leftover, int fd)
+bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recording, int fd)
 {
-	const struct gmt_leftover_owner *owner = gmt_leftover_owner(leftover);
+	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 	struct identity identity;
 	struct stat about;
 
@@ -181,7 +181,7 @@ static int open_file(const char *path)
 	return stat(path, &about) || !S_ISREG(about.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-bool gmt_leftovers_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES])
+bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES])
 {
 	int fd = open_file(path);
 	struct identity identity = { 0 };
@@ -198,28 +198,28 @@ bool gmt_leftovers_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES])
  * A file that was moved or copied is known by what it says; one that says nothing yet, by which it is and where: the
  * number of a file that is gone is soon another's.
  */
-static bool is_wanted(const struct wanted *wanted, const struct gmt_leftover_owner *owner)
+static bool is_wanted(const struct wanted *wanted, const struct gmt_shared_recording_owner *owner)
 {
 	if (wanted->identity.has_process)
 		return is_same_recording(&wanted->identity, owner);
 	return wanted->is_hardly_begun && is_same_file(&wanted->about, owner) && !strcmp(owner->path, wanted->whole_path);
 }
 
-static bool take_wanted(void *context, struct gmt_leftover *leftover, const struct gmt_error *error)
+static bool take_wanted(void *context, struct gmt_shared_recording *shared_recording, const struct gmt_error *error)
 {
 	struct wanted *wanted = context;
-	const struct gmt_leftover_owner *owner = leftover ? gmt_leftover_owner(leftover) : NULL;
-	bool is_of = owner && gmt_leftover_about(leftover)->names == 1 && is_wanted(wanted, owner);
+	const struct gmt_shared_recording_owner *owner = shared_recording ? gmt_shared_recording_owner(shared_recording) : NULL;
+	bool is_of = owner && gmt_shared_recording_about(shared_recording)->names == 1 && is_wanted(wanted, owner);
 
 	(void)error;
-	if (is_of && !gmt_leftovers_why_not(leftover)) {
-		wanted->found = leftover;
+	if (is_of && !gmt_shared_recordings_why_not(shared_recording)) {
+		wanted->found = shared_recording;
 		return false;
 	}
 	/* Not a copy of the file: nobody writes to that. */
-	if (is_of && gmt_leftover_is_alive(leftover) && (is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
+	if (is_of && gmt_shared_recording_is_alive(shared_recording) && (is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
 		wanted->recording_pid = owner->pid;
-	gmt_leftover_close(leftover);
+	gmt_shared_recording_close(shared_recording);
 	return true;
 }
 
@@ -234,7 +234,7 @@ static bool see_running(void *context, const struct gmt_running *running)
 	return !wanted->recording_pid;
 }
 
-struct gmt_leftover *gmt_leftovers_find_open(int fd, const char *whole_path, uint32_t *ret_recording_pid)
+struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char *whole_path, uint32_t *ret_recording_pid)
 {
 	struct wanted wanted = { .whole_path = whole_path };
 	const char *slash = strrchr(whole_path, '/');
@@ -257,24 +257,24 @@ struct gmt_leftover *gmt_leftovers_find_open(int fd, const char *whole_path, uin
 	return wanted.found;
 }
 
-struct gmt_leftover *gmt_leftovers_find(const char *path, uint32_t *ret_recording_pid)
+struct gmt_shared_recording *gmt_shared_recordings_find(const char *path, uint32_t *ret_recording_pid)
 {
 	char whole_path[PATH_MAX];
-	struct gmt_leftover *leftover;
+	struct gmt_shared_recording *shared_recording;
 	int fd = open_file(path);
 
 	if (ret_recording_pid)
 		*ret_recording_pid = 0;
 	if (fd < 0)
 		return NULL;
-	leftover = realpath(path, whole_path) ? gmt_leftovers_find_open(fd, whole_path, ret_recording_pid) : NULL;
+	shared_recording = realpath(path, whole_path) ? gmt_shared_recordings_find_open(fd, whole_path, ret_recording_pid) : NULL;
 	close(fd);
-	return leftover;
+	return shared_recording;
 }
 
-bool gmt_leftovers_remove(const struct gmt_leftover *leftover)
+bool gmt_shared_recordings_remove(const struct gmt_shared_recording *shared_recording)
 {
-	const char *path = gmt_leftover_path(leftover), *slash = strrchr(path, '/');
+	const char *path = gmt_shared_recording_path(shared_recording), *slash = strrchr(path, '/');
 	char folder_path[PATH_MAX + NAME_MAX + 2];
 	int folder;
 	bool is_done = false;
@@ -283,7 +283,7 @@ bool gmt_leftovers_remove(const struct gmt_leftover *leftover)
 	folder = open(folder_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return false;
-	if (gmt_file_identity_is_at(folder, slash ? slash + 1 : path, &gmt_leftover_about(leftover)->file))
+	if (gmt_file_identity_is_at(folder, slash ? slash + 1 : path, &gmt_shared_recording_about(shared_recording)->file))
 		is_done = !unlinkat(folder, slash ? slash + 1 : path, 0);
 	else
 		errno = ENOENT;

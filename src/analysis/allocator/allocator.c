@@ -44,10 +44,10 @@ static enum gmt_allocator_pool pool_of(uint64_t size_bytes)
 }
 
 /* Index of the account's device; false when out of memory. */
-static bool device_of(struct gmt_allocator *allocator, const struct gmt_books *books, uint32_t account,
+static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounting *accounting, uint32_t account,
 	uint32_t *ret_device)
 {
-	int16_t number = books->accounts.items[account].device;
+	int16_t number = accounting->accounts.items[account].device;
 	uint64_t index;
 
 	while (allocator->device_of_account.count <= account) {
@@ -221,11 +221,11 @@ static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snap
 }
 
 /* Whether free memory of the segment begins behind these bytes, and whether it ends before them. */
-static bool is_free_behind(const struct gmt_books *books, const struct gmt_allocator_segment *segment,
+static bool is_free_behind(const struct gmt_accounting *accounting, const struct gmt_allocator_segment *segment,
 	uint64_t end)
 {
 	return end != segment->address + segment->size_bytes &&
-		!gmt_books_find(books, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, end);
+		!gmt_accounting_find(accounting, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, end);
 }
 
 static bool is_free_before(const struct gmt_allocator *allocator, const struct gmt_allocator_segment *segment,
@@ -270,7 +270,7 @@ static void note_join(struct gmt_allocator_device *device, const struct gmt_allo
 }
 
 static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
-	struct gmt_allocator_segment *segment, const struct gmt_books *books, const struct gmt_snapshot_event *event)
+	struct gmt_allocator_segment *segment, const struct gmt_accounting *accounting, const struct gmt_snapshot_event *event)
 {
 	uint64_t end = event->address + event->size_bytes;
 
@@ -278,7 +278,7 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 		device->misfits++;
 	if (!segment->is_segment && !know_segment(allocator, device, segment))
 		return false;
-	note_split(device, segment, event->size_bytes, is_free_behind(books, segment, end));
+	note_split(device, segment, event->size_bytes, is_free_behind(accounting, segment, end));
 	segment->used_bytes += event->size_bytes;
 	segment->blocks++;
 	return gmt_map_put(&allocator->block_ends, end, event->address);
@@ -294,7 +294,7 @@ static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator, const st
 	return pool_of(range ? range->page_bytes : segment->size_bytes);
 }
 
-static bool add_block(struct gmt_allocator *allocator, const struct gmt_books *books,
+static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounting *accounting,
 	const struct gmt_snapshot_event *event, uint32_t index)
 {
 	struct gmt_allocator_device *device = &allocator->devices.items[index];
@@ -314,14 +314,14 @@ static bool add_block(struct gmt_allocator *allocator, const struct gmt_books *b
 		device->misfits++;
 	range = gmt_allocator_memory_range(&allocator->memory, segment);
 	if (!range)
-		return add_to_segment(allocator, device, segment, books, event);
+		return add_to_segment(allocator, device, segment, accounting, event);
 	if (!range->is_pytorch)
 		know_range(allocator, device, range, event->stamp);
 	return true;
 }
 
-static void end_block(struct gmt_allocator *allocator, const struct gmt_books *books, uint64_t address,
-	const struct gmt_books_block *block, uint32_t index)
+static void end_block(struct gmt_allocator *allocator, const struct gmt_accounting *accounting, uint64_t address,
+	const struct gmt_account_block *block, uint32_t index)
 {
 	struct gmt_allocator_device *device = &allocator->devices.items[index];
 	struct gmt_allocator_segment *segment =
@@ -338,7 +338,7 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_books *b
 	}
 
 	uint64_t end = address + block->size_bytes;
-	int neighbours = is_free_before(allocator, segment, address) + is_free_behind(books, segment, end);
+	int neighbours = is_free_before(allocator, segment, address) + is_free_behind(accounting, segment, end);
 	segment->used_bytes -= block->size_bytes;
 	segment->blocks--;
 	note_join(device, segment, block->size_bytes, neighbours);
@@ -349,36 +349,36 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	uint32_t site)
 {
 	struct gmt_allocator *allocator = user;
-	const struct gmt_books *books = &replay->books;
-	uint32_t account = books->sites.items[site].account, device;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	uint32_t account = accounting->sites.items[site].account, device;
 
-	if (books->accounts.items[account].device == GMT_DEVICE_HOST)
+	if (accounting->accounts.items[account].device == GMT_DEVICE_HOST)
 		return true;
-	if (!device_of(allocator, books, account, &device))
+	if (!device_of(allocator, accounting, account, &device))
 		return false;
 	if (gmt_allocator_memory_has_address(event))
 		return gmt_allocator_memory_add(&allocator->memory, event, allocator->devices.items[device].device, site);
-	return event->layer != GMT_LAYER_TORCH || add_block(allocator, books, event, device);
+	return event->layer != GMT_LAYER_TORCH || add_block(allocator, accounting, event, device);
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	struct gmt_allocator *allocator = user;
-	const struct gmt_books *books = &replay->books;
-	uint32_t account = books->sites.items[block->site].account, device;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	uint32_t account = accounting->sites.items[block->site].account, device;
 	struct gmt_allocator_segment *segment;
 
-	if (books->accounts.items[account].device == GMT_DEVICE_HOST)
+	if (accounting->accounts.items[account].device == GMT_DEVICE_HOST)
 		return true;
-	if (!device_of(allocator, books, account, &device))
+	if (!device_of(allocator, accounting, account, &device))
 		return false;
 	if (gmt_allocator_memory_has_address(event)) {
 		segment = gmt_allocator_memory_at(&allocator->memory, event->address);
 		return !segment || segment->memory || end_segment(allocator, segment, event->stamp);
 	}
 	if (event->layer == GMT_LAYER_TORCH)
-		end_block(allocator, books, event->address, block, device);
+		end_block(allocator, accounting, event->address, block, device);
 	return true;
 }
 

@@ -5,7 +5,7 @@
 
 #include "reader/load/clock.h"
 
-static bool take_segments(struct gmt_where *where, const struct gmt_replay *replay,
+static bool take_segments(struct gmt_allocator_state *where, const struct gmt_replay *replay,
 	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment, uint64_t stamp)
 {
 	struct gmt_segments *segments = gmt_vec_push(&where->segments);
@@ -21,28 +21,28 @@ static bool take_segments(struct gmt_where *where, const struct gmt_replay *repl
 }
 
 /* Index of the account of layer cuda on the device; false when there is none. */
-static bool find_driver(const struct gmt_books *books, int16_t device, uint32_t *ret_account)
+static bool find_driver(const struct gmt_accounting *accounting, int16_t device, uint32_t *ret_account)
 {
-	const struct gmt_books_account *account = gmt_books_find_account(books, GMT_LAYER_CUDA, device);
+	const struct gmt_account *account = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device);
 
 	if (account)
-		*ret_account = (uint32_t)(account - books->accounts.items);
+		*ret_account = (uint32_t)(account - accounting->accounts.items);
 	return account;
 }
 
-static bool is_pytorchs(const struct gmt_books_account *account)
+static bool is_pytorchs(const struct gmt_account *account)
 {
 	return account->layer == GMT_LAYER_TORCH && account->device != GMT_DEVICE_HOST;
 }
 
-static bool take_end(struct gmt_where *where, const struct gmt_replay *replay, uint32_t account, uint64_t stamp)
+static bool take_end(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint32_t account, uint64_t stamp)
 {
-	const struct gmt_books *books = &replay->books;
-	int16_t device = books->accounts.items[account].device;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	int16_t device = accounting->accounts.items[account].device;
 	struct gmt_segments_scene scene = { .captures = &where->captures };
 	uint32_t driver;
-	bool done = gmt_peaks_list_now(books, account, &scene.blocks) &&
-		(!find_driver(books, device, &driver) || gmt_peaks_list_now(books, driver, &scene.driver)) &&
+	bool done = gmt_peaks_list_now(accounting, account, &scene.blocks) &&
+		(!find_driver(accounting, device, &driver) || gmt_peaks_list_now(accounting, driver, &scene.driver)) &&
 		gmt_allocator_memory_list(&where->allocator.memory, device, false, &scene.segments) &&
 		take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_END, stamp);
 
@@ -50,37 +50,37 @@ static bool take_end(struct gmt_where *where, const struct gmt_replay *replay, u
 	return done;
 }
 
-static bool take_ends(struct gmt_where *where, const struct gmt_replay *replay, uint64_t stamp)
+static bool take_ends(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t stamp)
 {
 	where->has_ended = true;
-	gmt_module_tensors_take_end(&where->module_tensors, &replay->books);
-	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
-		if (is_pytorchs(&replay->books.accounts.items[i]) && !take_end(where, replay, i, stamp))
+	gmt_module_tensors_take_end(&where->module_tensors, &replay->accounting);
+	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS; i++)
+		if (is_pytorchs(&replay->accounting.accounts.items[i]) && !take_end(where, replay, i, stamp))
 			return false;
-	return gmt_births_take_end(&where->births, replay);
+	return gmt_attribution_take_end(&where->attribution, replay);
 }
 
 /* The replay is over; this is what there was at the account's peak. */
-static bool take_peak(struct gmt_where *where, const struct gmt_replay *replay, uint32_t account)
+static bool take_peak(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint32_t account)
 {
-	const struct gmt_books *books = &replay->books;
-	int16_t device = books->accounts.items[account].device;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	int16_t device = accounting->accounts.items[account].device;
 	struct gmt_segments_scene scene = { .captures = &where->captures };
 	uint32_t driver;
-	bool done = gmt_peaks_list(&where->peaks, books, account, account, &scene.blocks) &&
-		gmt_births_add_peak(&where->births, replay, account, &scene.blocks);
+	bool done = gmt_peaks_list(&where->peaks, accounting, account, account, &scene.blocks) &&
+		gmt_attribution_add_peak(&where->attribution, replay, account, &scene.blocks);
 
 	gmt_module_tensors_add_peak(&where->module_tensors, &scene.blocks);
-	if (is_pytorchs(&books->accounts.items[account]))
-		done = done && (!find_driver(books, device, &driver) ||
-				gmt_peaks_list(&where->peaks, books, account, driver, &scene.driver)) &&
+	if (is_pytorchs(&accounting->accounts.items[account]))
+		done = done && (!find_driver(accounting, device, &driver) ||
+				gmt_peaks_list(&where->peaks, accounting, account, driver, &scene.driver)) &&
 			gmt_allocator_memory_list(&where->allocator.memory, device, true, &scene.segments) &&
 			take_segments(where, replay, &scene, device, GMT_SEGMENTS_AT_PEAK, where->peaks.accounts[account].stamp);
 	gmt_segments_scene_fini(&scene);
 	return done;
 }
 
-static void choose_quiet(struct gmt_where *where)
+static void choose_quiet(struct gmt_allocator_state *where)
 {
 	uint64_t next = gmt_module_tensors_next(&where->module_tensors);
 
@@ -90,10 +90,10 @@ static void choose_quiet(struct gmt_where *where)
 static bool on_before(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	size_t index)
 {
-	struct gmt_where *where = user;
+	struct gmt_allocator_state *where = user;
 
 	(void)index;
-	if (!gmt_module_tensors_follow(&where->module_tensors, &replay->books, event->stamp) ||
+	if (!gmt_module_tensors_follow(&where->module_tensors, &replay->accounting, event->stamp) ||
 		(!where->has_ended && !where->is_past && event->stamp > where->timeline->work_end &&
 			!take_ends(where, replay, where->timeline->work_end)))
 		return false;
@@ -101,7 +101,7 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	return true;
 }
 
-static bool note_largest(struct gmt_where *where, uint32_t site, uint64_t size_bytes)
+static bool note_largest(struct gmt_allocator_state *where, uint32_t site, uint64_t size_bytes)
 {
 	while (where->largest_bytes.count <= site) {
 		uint64_t *slot = gmt_vec_push(&where->largest_bytes);
@@ -116,51 +116,51 @@ static bool note_largest(struct gmt_where *where, uint32_t site, uint64_t size_b
 static bool on_began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 	uint32_t site)
 {
-	struct gmt_where *where = user;
-	uint32_t account = replay->books.sites.items[site].account;
-	const struct gmt_books_account *now = &replay->books.accounts.items[account];
+	struct gmt_allocator_state *where = user;
+	uint32_t account = replay->accounting.sites.items[site].account;
+	const struct gmt_account *now = &replay->accounting.accounts.items[account];
 
 	if (!note_largest(where, site, event->size_bytes))
 		return false;
 	/* Who lived at a peak that was folded is not known. */
-	return where->is_past || !gmt_peaks_began(&where->peaks, &replay->books, account, event->stamp) ||
+	return where->is_past || !gmt_peaks_began(&where->peaks, &replay->accounting, account, event->stamp) ||
 		!is_pytorchs(now) || gmt_allocator_memory_mark(&where->allocator.memory, now->device);
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
-	struct gmt_where *where = user;
+	struct gmt_allocator_state *where = user;
 
-	return gmt_peaks_end(&where->peaks, &replay->books, block, event->address, where->births.ended_phase);
+	return gmt_peaks_end(&where->peaks, &replay->accounting, block, event->address, where->attribution.ended_phase);
 }
 
 static bool on_folded(void *user, const struct gmt_replay *replay)
 {
-	struct gmt_where *where = user;
+	struct gmt_allocator_state *where = user;
 
 	where->is_past = false;
-	gmt_peaks_forget(&where->peaks, &replay->books);
+	gmt_peaks_forget(&where->peaks, &replay->accounting);
 	return true;
 }
 
 static bool on_finished(void *user, const struct gmt_replay *replay)
 {
-	struct gmt_where *where = user;
+	struct gmt_allocator_state *where = user;
 	uint64_t next;
 
 	/* Marks behind the last event, up to where the replay ends. */
 	while ((next = gmt_module_tensors_next(&where->module_tensors)) != UINT64_MAX &&
 		gmt_clock_time_ns(where->snapshot, next) <= replay->end_time_ns)
-		if (!gmt_module_tensors_follow(&where->module_tensors, &replay->books, next + 1))
+		if (!gmt_module_tensors_follow(&where->module_tensors, &replay->accounting, next + 1))
 			return false;
-	for (uint32_t i = 0; i < replay->books.accounts.count && i < GMT_WHERE_ACCOUNTS; i++)
-		if (gmt_peaks_knows(&where->peaks, &replay->books, i) && !take_peak(where, replay, i))
+	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS; i++)
+		if (gmt_peaks_knows(&where->peaks, &replay->accounting, i) && !take_peak(where, replay, i))
 			return false;
 	return where->has_ended || take_ends(where, replay, UINT64_MAX);
 }
 
-enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_where, const struct gmt_snapshot *snapshot,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
 {
 	ret_where->snapshot = snapshot;
@@ -168,28 +168,28 @@ enum gmt_status gmt_where_init(struct gmt_where *ret_where, const struct gmt_sna
 	ret_where->timeline = timeline;
 	ret_where->module_tensors.snapshot = snapshot;
 	choose_quiet(ret_where);
-	ret_where->is_past = snapshot->past.has_fold;
+	ret_where->is_past = snapshot->compacted.has_fold;
 	ret_where->has_torch = snapshot->has_torch;
-	for (size_t i = 0; i < snapshot->past.accounts.count; i++)
-		ret_where->has_torch |= snapshot->past.accounts.items[i].layer == GMT_LAYER_TORCH;
+	for (size_t i = 0; i < snapshot->compacted.accounts.count; i++)
+		ret_where->has_torch |= snapshot->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
 	gmt_allocator_init(&ret_where->allocator, timeline);
-	gmt_giants_init(&ret_where->giants, NULL, 0);
+	gmt_short_lived_init(&ret_where->short_lived, NULL, 0);
 	gmt_owner_peaks_init(&ret_where->owner_peaks, traces);
-	if (gmt_births_init(&ret_where->births, timeline) &&
+	if (gmt_attribution_init(&ret_where->attribution, timeline) &&
 		gmt_spans_read(&ret_where->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED))
 		return GMT_OK;
-	gmt_where_fini(ret_where);
+	gmt_allocator_state_fini(ret_where);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-size_t gmt_where_observers(struct gmt_where *where, struct gmt_replay_observer *observers)
+size_t gmt_allocator_state_observers(struct gmt_allocator_state *where, struct gmt_replay_observer *observers)
 {
 	size_t count = 0;
 
 	if (where->has_torch)
 		observers[count++] = where->allocator.observer;
-	observers[count++] = where->births.observer;
-	observers[count++] = where->giants.observer;
+	observers[count++] = where->attribution.observer;
+	observers[count++] = where->short_lived.observer;
 	observers[count++] = where->owner_peaks.observer;
 	/* Behind the others: their tables stand at the moment. */
 	observers[count++] = (struct gmt_replay_observer){
@@ -200,20 +200,20 @@ size_t gmt_where_observers(struct gmt_where *where, struct gmt_replay_observer *
 }
 
 /* Once more, with peaks that are known: then none need be told apart. */
-static enum gmt_status find_giants(struct gmt_where *where, const struct gmt_replay *replay, uint64_t until_ns,
+static enum gmt_status find_giants(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
 	struct gmt_error *error)
 {
-	size_t accounts = replay->books.accounts.count;
+	size_t accounts = replay->accounting.accounts.count;
 	struct gmt_replay_options options = {
-		.until_ns = until_ns, .observers = &where->giants.observer, .observer_count = 1,
+		.until_ns = until_ns, .observers = &where->short_lived.observer, .observer_count = 1,
 	};
 	struct gmt_replay again = { 0 };
 	enum gmt_status status;
 
-	gmt_giants_fini(&where->giants);
-	where->giants = (struct gmt_giants){ 0 };
-	gmt_giants_init(&where->giants, replay->books.accounts.items,
-		accounts < GMT_WHERE_ACCOUNTS ? accounts : GMT_WHERE_ACCOUNTS);
+	gmt_short_lived_fini(&where->short_lived);
+	where->short_lived = (struct gmt_short_lived){ 0 };
+	gmt_short_lived_init(&where->short_lived, replay->accounting.accounts.items,
+		accounts < GMT_ALLOCATOR_STATE_ACCOUNTS ? accounts : GMT_ALLOCATOR_STATE_ACCOUNTS);
 	status = gmt_replay_init(&again, where->snapshot, where->traces, &options, error);
 	gmt_replay_fini(&again);
 	return status;
@@ -230,13 +230,13 @@ static int by_device(const void *left, const void *right)
 
 static bool has_layer(const struct gmt_replay *replay, uint8_t layer)
 {
-	for (size_t i = 0; i < replay->books.accounts.count; i++)
-		if (replay->books.accounts.items[i].layer == layer)
+	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
+		if (replay->accounting.accounts.items[i].layer == layer)
 			return true;
 	return false;
 }
 
-enum gmt_status gmt_where_finish(struct gmt_where *where, const struct gmt_replay *replay, uint64_t until_ns,
+enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *where, const struct gmt_replay *replay, uint64_t until_ns,
 	struct gmt_error *error)
 {
 	/* Until some moment there may have been none of it yet. */
@@ -247,10 +247,10 @@ enum gmt_status gmt_where_finish(struct gmt_where *where, const struct gmt_repla
 	}
 	if (where->segments.count)
 		qsort(where->segments.items, where->segments.count, sizeof(*where->segments.items), by_device);
-	return where->giants.are_too_many ? find_giants(where, replay, until_ns, error) : GMT_OK;
+	return where->short_lived.are_too_many ? find_giants(where, replay, until_ns, error) : GMT_OK;
 }
 
-void gmt_where_fini(struct gmt_where *where)
+void gmt_allocator_state_fini(struct gmt_allocator_state *where)
 {
 	gmt_spans_fini(&where->captures);
 	for (size_t i = 0; i < where->segments.count; i++)
@@ -258,8 +258,8 @@ void gmt_where_fini(struct gmt_where *where)
 	gmt_vec_fini(&where->segments);
 	gmt_vec_fini(&where->largest_bytes);
 	gmt_allocator_fini(&where->allocator);
-	gmt_births_fini(&where->births);
-	gmt_giants_fini(&where->giants);
+	gmt_attribution_fini(&where->attribution);
+	gmt_short_lived_fini(&where->short_lived);
 	gmt_owner_peaks_fini(&where->owner_peaks);
 	gmt_peaks_fini(&where->peaks);
 	gmt_module_tensors_fini(&where->module_tensors);

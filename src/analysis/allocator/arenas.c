@@ -59,13 +59,13 @@ static struct gmt_arena_row *get_row(struct gmt_arenas *arenas, struct gmt_map *
 static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struct gmt_traces *traces,
 	const struct gmt_replay *replay, uint32_t site)
 {
-	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_site *row = &books->sites.items[site];
-	const struct gmt_books_account *account = &books->accounts.items[row->account];
+	const struct gmt_accounting *accounting = &replay->accounting;
+	const struct gmt_account_site *row = &accounting->sites.items[site];
+	const struct gmt_account *account = &accounting->accounts.items[row->account];
 	uint32_t stack = replay->site_stacks.items[site], index;
 	enum gmt_owner_arena arena = gmt_owners_arena(&traces->owners, stack);
-	uint32_t space = books->spaces.items[row->space].space;
-	struct gmt_books_amount peak;
+	uint32_t space = accounting->spaces.items[row->space].space;
+	struct gmt_account_amount peak;
 	struct gmt_arena_row *of;
 
 	/* Blocks of the driver's own pools are single ones, unless a function says that they are pieces. */
@@ -76,7 +76,7 @@ static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids, const struc
 		account->device, &index);
 	if (!of)
 		return false;
-	peak = gmt_books_site_peak(books, site);
+	peak = gmt_account_site_peak(accounting, site);
 	arenas->row_of.items[site] = index + 1;
 	of->is_certain |= arena == GMT_ARENA_YES;
 	of->live_bytes += row->live_bytes;
@@ -149,7 +149,7 @@ enum gmt_status gmt_arenas_init(struct gmt_arenas *ret_arenas, const struct gmt_
 	const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct gmt_map ids = { 0 };
-	size_t sites = replay->books.sites.count;
+	size_t sites = replay->accounting.sites.count;
 	/* Zeroed; indexed by site. */
 	bool done = gmt_vec_reserve(&ret_arenas->row_of, sites + 1);
 

@@ -7,28 +7,28 @@
 
 static struct gmt_heap_row row_of(const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, size_t index)
 {
-	const struct gmt_player_heap *heap = &replay->heaps.items[index];
-	const struct gmt_books_heap *books = &replay->books.heaps.items[index];
+	const struct gmt_interpret_heap *heap = &replay->heaps.items[index];
+	const struct gmt_account_heap *accounting = &replay->accounting.heaps.items[index];
 	struct gmt_heap_row row = {
 		.heap = heap,
-		.books = *books,
-		.peak_time_ns = books->epoch ? gmt_clock_time_ns(snapshot, books->peak_stamp) : 0,
+		.accounting = *accounting,
+		.peak_time_ns = accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0,
 		.has_size = heap->live_heaps && !heap->unsized_heaps,
 	};
 
-	row.books.live_bytes = gmt_replay_end_heap(replay, index).bytes;
-	row.books.live_blocks = gmt_replay_end_heap(replay, index).blocks;
+	row.accounting.live_bytes = gmt_replay_end_heap(replay, index).bytes;
+	row.accounting.live_blocks = gmt_replay_end_heap(replay, index).blocks;
 	/* A pool may have lent out more than it said that it has. */
-	if (row.has_size && heap->size_bytes > row.books.live_bytes)
-		row.free_bytes = heap->size_bytes - row.books.live_bytes;
+	if (row.has_size && heap->size_bytes > row.accounting.live_bytes)
+		row.free_bytes = heap->size_bytes - row.accounting.live_bytes;
 	return row;
 }
 
 static bool add_site(struct gmt_heaps *heaps, const struct gmt_replay *replay, const struct gmt_traces *traces,
 	uint32_t id)
 {
-	const struct gmt_books_site *site = &replay->books.sites.items[id];
-	struct gmt_books_amount peak = gmt_books_site_heap_peak(&replay->books, id);
+	const struct gmt_account_site *site = &replay->accounting.sites.items[id];
+	struct gmt_account_amount peak = gmt_account_site_heap_peak(&replay->accounting, id);
 	struct gmt_heap_site *row;
 
 	if (!site->heap_plus_1 || !site->alloc_count)
@@ -69,7 +69,7 @@ static int by_site_peak(const void *left, const void *right)
 static int by_heap_peak(const void *left, const void *right)
 {
 	const struct gmt_heap_row *a = left, *b = right;
-	int order = larger(a->books.peak_bytes, b->books.peak_bytes);
+	int order = larger(a->accounting.peak_bytes, b->accounting.peak_bytes);
 
 	/* Rows of the replay lie in one array. */
 	return order ? order : (a->heap > b->heap) - (a->heap < b->heap);
@@ -99,7 +99,7 @@ enum gmt_status gmt_heaps_init(struct gmt_heaps *ret_heaps, const struct gmt_sna
 		if (done)
 			*row = row_of(snapshot, replay, i);
 	}
-	for (uint32_t id = 0; done && replay->heaps.count && id < replay->books.sites.count; id++)
+	for (uint32_t id = 0; done && replay->heaps.count && id < replay->accounting.sites.count; id++)
 		done = add_site(ret_heaps, replay, traces, id);
 	if (!done) {
 		gmt_heaps_fini(ret_heaps);

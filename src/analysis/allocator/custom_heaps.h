@@ -26,8 +26,8 @@ struct gmt_heap_site {
 };
 
 struct gmt_heap_row {
-	const struct gmt_player_heap *heap; /* the replay's */
-	struct gmt_books_heap books;
+	const struct gmt_interpret_heap *heap; /* the replay's */
+	struct gmt_account_heap accounting;
 	uint64_t peak_time_ns;
 	bool has_size;       /* all heaps of this row that are there say how large they are */
 	uint64_t free_bytes; /* of heap->size_bytes, when has_size */

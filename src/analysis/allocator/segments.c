@@ -29,7 +29,7 @@ static bool collect_blocks(struct walk *walk, const struct gmt_peaks_blocks *blo
 	if (!gmt_vec_reserve(&walk->blocks, blocks->count))
 		return false;
 	for (size_t i = 0; i < blocks->count; i++) {
-		const struct gmt_books_place *place = &blocks->items[i].place;
+		const struct gmt_account_place *place = &blocks->items[i].place;
 
 		*gmt_vec_push(&walk->blocks) = (struct span){ place->address, place->block.size_bytes, place->block.site };
 	}
@@ -229,12 +229,12 @@ static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *co
 	return true;
 }
 
-static bool note_other(struct walk *walk, const struct gmt_books_block *block)
+static bool note_other(struct walk *walk, const struct gmt_account_block *block)
 {
 	struct gmt_segments *segments = walk->segments;
-	const struct gmt_books *books = &walk->replay->books;
+	const struct gmt_accounting *accounting = &walk->replay->accounting;
 	struct gmt_segments_other other = {
-		.space = books->spaces.items[books->sites.items[block->site].space].space,
+		.space = accounting->spaces.items[accounting->sites.items[block->site].space].space,
 	};
 	uint64_t line = line_of(walk, block->site, &other.stack, &other.own_line), key, index;
 
@@ -301,10 +301,10 @@ static size_t find_segment(const struct gmt_allocator_segments *segments, uint64
 
 /* Whether a block of layer cuda is a segment of PyTorch's, or memory that is mapped in one. */
 static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_segments *segments,
-	const struct gmt_books_place *place)
+	const struct gmt_account_place *place)
 {
-	const struct gmt_books *books = &walk->replay->books;
-	uint32_t space = books->spaces.items[books->sites.items[place->block.site].space].space;
+	const struct gmt_accounting *accounting = &walk->replay->accounting;
+	uint32_t space = accounting->spaces.items[accounting->sites.items[place->block.site].space].space;
 	uint64_t unused;
 	size_t at;
 
@@ -320,7 +320,7 @@ static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_s
 static bool walk_others(struct walk *walk, const struct gmt_segments_scene *scene)
 {
 	for (size_t i = 0; i < scene->driver.count; i++) {
-		const struct gmt_books_place *place = &scene->driver.items[i].place;
+		const struct gmt_account_place *place = &scene->driver.items[i].place;
 
 		walk->segments->driver_bytes += place->block.size_bytes;
 		walk->segments->driver_blocks++;

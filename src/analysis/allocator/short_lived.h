@@ -20,26 +20,26 @@
 #include "reader/replay/replay.h"
 
 enum {
-	GMT_GIANT_PERCENT = 10,     /* of the account's peak, at least */
-	GMT_GIANT_ALLOCATIONS = 16, /* in the account until it is freed, at most */
-	GMT_GIANT_LIFE_PERCENT = 10, /* of the recording's time, at most, on average over those of one site and size */
+	GMT_SHORT_LIVED_PERCENT = 10,     /* of the account's peak, at least */
+	GMT_SHORT_LIVED_ALLOCATIONS = 16, /* in the account until it is freed, at most */
+	GMT_SHORT_LIVED_LIFE_PERCENT = 10, /* of the recording's time, at most, on average over those of one site and size */
 };
 
-struct gmt_giant {
+struct gmt_short_lived_row {
 	uint32_t site;
 	uint64_t count, bytes, largest_bytes;
 	uint64_t at_peak_bytes; /* of those that lived when the account peaked */
 };
 
 /* One that lives. */
-struct gmt_giant_block {
+struct gmt_short_lived_block {
 	uint64_t address, size_bytes, stamp, allocs;
 	uint32_t account;
 	uint8_t layer;
 };
 
 /* Those of one site and size that were large next to the peak when they ended. */
-struct gmt_giant_size {
+struct gmt_short_lived_size {
 	uint32_t site;
 	uint64_t size_bytes; /* of the largest one; when the peaks are known, of all sizes */
 	uint64_t count, bytes;
@@ -47,21 +47,21 @@ struct gmt_giant_size {
 	uint64_t at_peak_bytes, at_peak_stamp; /* that lived when the account peaked, if that was its last peak */
 };
 
-struct gmt_giants {
+struct gmt_short_lived {
 	struct gmt_replay_observer observer; /* for the replay */
-	const struct gmt_books_account *peaks; /* of the whole recording, by account; NULL: not known */
+	const struct gmt_account *peaks; /* of the whole recording, by account; NULL: not known */
 	size_t peak_count;
 	bool are_too_many; /* the rows say nothing: the peaks must be known */
 	uint64_t first_stamp, last_stamp; /* of the blocks' events; 0: none yet */
 	size_t most_live;  /* of `live` until those are looked through that are large no longer */
-	GMT_VEC(struct gmt_giant_block) live;
-	GMT_VEC(struct gmt_giant_size) sizes;
+	GMT_VEC(struct gmt_short_lived_block) live;
+	GMT_VEC(struct gmt_short_lived_size) sizes;
 	struct gmt_intern size_ids;       /* of site and size; ids are indices in sizes */
-	GMT_VEC(struct gmt_giant) rows;   /* by site that has some, once finished; largest first */
+	GMT_VEC(struct gmt_short_lived_row) rows;   /* by site that has some, once finished; largest first */
 };
 
 /* `giants` is zeroed; `peaks` are the accounts at the end of a replay of the same events, or NULL. */
-void gmt_giants_init(struct gmt_giants *giants, const struct gmt_books_account *peaks, size_t peak_count);
-void gmt_giants_fini(struct gmt_giants *giants);
+void gmt_short_lived_init(struct gmt_short_lived *short_lived, const struct gmt_account *peaks, size_t peak_count);
+void gmt_short_lived_fini(struct gmt_short_lived *short_lived);
 
 #endif

@@ -27,7 +27,7 @@ static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids, const stru
 		row->own_line = site->own_line;
 	}
 	row->count += amounts->count;
-	row->bytes = gmt_books_sum_bytes(row->bytes, amounts->bytes);
+	row->bytes = gmt_account_sum_bytes(row->bytes, amounts->bytes);
 	row->at_peak_bytes += amounts->at_peak_bytes;
 	if (amounts->largest_bytes > row->largest_bytes)
 		row->largest_bytes = amounts->largest_bytes;
@@ -54,19 +54,19 @@ static bool add_in_step(struct gmt_temporaries *temporaries, const struct gmt_tr
 }
 
 static bool add_giants(struct gmt_temporaries *temporaries, const struct gmt_traces *traces,
-	const struct gmt_sites *sites, const struct gmt_giants *giants)
+	const struct gmt_sites *sites, const struct gmt_short_lived *short_lived)
 {
 	struct gmt_map ids = { 0 }, of_site = { 0 };
 	uint64_t index;
 	bool done = true;
 
-	for (size_t i = 0; done && giants->rows.count && i < sites->rows.count; i++)
+	for (size_t i = 0; done && short_lived->rows.count && i < sites->rows.count; i++)
 		done = gmt_map_put(&of_site, sites->rows.items[i].id, i);
-	for (size_t i = 0; done && i < giants->rows.count; i++) {
-		const struct gmt_giant *giant = &giants->rows.items[i];
+	for (size_t i = 0; done && i < short_lived->rows.count; i++) {
+		const struct gmt_short_lived_row *giant = &short_lived->rows.items[i];
 
 		if (gmt_map_find(&of_site, giant->site, &index))
-			done = add(&temporaries->giants, &ids, traces, &sites->rows.items[index],
+			done = add(&temporaries->short_lived, &ids, traces, &sites->rows.items[index],
 				&(struct gmt_temporary){ .count = giant->count, .bytes = giant->bytes,
 					.largest_bytes = giant->largest_bytes,
 					.at_peak_bytes = giant->at_peak_bytes });
@@ -103,28 +103,28 @@ static int by_largest(const void *left, const void *right)
 
 enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, const struct gmt_traces *traces,
 	const struct gmt_timeline *timeline, const struct gmt_history *history, const struct gmt_sites *sites,
-	const struct gmt_giants *giants, struct gmt_error *error)
+	const struct gmt_short_lived *short_lived, struct gmt_error *error)
 {
 	bool has_steps = history && timeline->series_count && timeline->series[0].steps.count;
 
 	if (!has_steps)
 		ret_temporaries->no_steps = timeline->why_none ? timeline->why_none : "no steps were found";
 	if ((has_steps && !add_in_step(ret_temporaries, traces, history, sites)) ||
-		!add_giants(ret_temporaries, traces, sites, giants)) {
+		!add_giants(ret_temporaries, traces, sites, short_lived)) {
 		gmt_temporaries_fini(ret_temporaries);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	if (ret_temporaries->in_step.count)
 		qsort(ret_temporaries->in_step.items, ret_temporaries->in_step.count,
 			sizeof(*ret_temporaries->in_step.items), by_bytes);
-	if (ret_temporaries->giants.count)
-		qsort(ret_temporaries->giants.items, ret_temporaries->giants.count,
-			sizeof(*ret_temporaries->giants.items), by_largest);
+	if (ret_temporaries->short_lived.count)
+		qsort(ret_temporaries->short_lived.items, ret_temporaries->short_lived.count,
+			sizeof(*ret_temporaries->short_lived.items), by_largest);
 	return GMT_OK;
 }
 
 void gmt_temporaries_fini(struct gmt_temporaries *temporaries)
 {
 	gmt_vec_fini(&temporaries->in_step);
-	gmt_vec_fini(&temporaries->giants);
+	gmt_vec_fini(&temporaries->short_lived);
 }

@@ -32,7 +32,7 @@ struct gmt_temporary_rows {
 
 struct gmt_temporaries {
 	struct gmt_temporary_rows in_step; /* layer torch first, by device, most bytes first */
-	struct gmt_temporary_rows giants;  /* likewise, largest first */
+	struct gmt_temporary_rows short_lived;  /* likewise, largest first */
 	const char *no_steps; /* why the first are not known; NULL when they are */
 };
 
@@ -42,7 +42,7 @@ struct gmt_temporaries {
  */
 enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries, const struct gmt_traces *traces,
 	const struct gmt_timeline *timeline, const struct gmt_history *history, const struct gmt_sites *sites,
-	const struct gmt_giants *giants, struct gmt_error *error);
+	const struct gmt_short_lived *short_lived, struct gmt_error *error);
 
 void gmt_temporaries_fini(struct gmt_temporaries *temporaries);
 

@@ -80,36 +80,36 @@ static uint64_t account_key(uint32_t layer, int32_t device)
 }
 
 static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account, int side,
-	const struct gmt_books_account *books)
+	const struct gmt_account *accounting)
 {
 	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
 	struct gmt_diff_pair *amounts = account->amounts;
 
-	struct gmt_books_account end =
-		gmt_replay_end_account(diff->sides[side].replay, (size_t)(books - diff->sides[side].replay->books.accounts.items));
+	struct gmt_account end =
+		gmt_replay_end_account(diff->sides[side].replay, (size_t)(accounting - diff->sides[side].replay->accounting.accounts.items));
 
-	account->books[side] = books;
-	amounts[GMT_DIFF_PEAK_BYTES].sides[side] = books->peak_bytes;
-	amounts[GMT_DIFF_PEAK_BLOCKS].sides[side] = books->peak_blocks;
+	account->accounting[side] = accounting;
+	amounts[GMT_DIFF_PEAK_BYTES].sides[side] = accounting->peak_bytes;
+	amounts[GMT_DIFF_PEAK_BLOCKS].sides[side] = accounting->peak_blocks;
 	amounts[GMT_DIFF_LIVE_BYTES].sides[side] = end.live_bytes;
 	amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] = end.live_blocks;
-	amounts[GMT_DIFF_TOTAL_BYTES].sides[side] = books->total_bytes;
-	amounts[GMT_DIFF_ALLOCS].sides[side] = books->alloc_count;
-	amounts[GMT_DIFF_FREES].sides[side] = books->free_count;
-	account->refused.sides[side] = books->refused_count;
-	account->reserved_peak_bytes.sides[side] = books->told_reserved_peak_bytes;
-	account->has_reserved |= books->has_totals;
-	account->peak_time_ns.sides[side] = books->epoch ? gmt_clock_time_ns(snapshot, books->peak_stamp) : 0;
+	amounts[GMT_DIFF_TOTAL_BYTES].sides[side] = accounting->total_bytes;
+	amounts[GMT_DIFF_ALLOCS].sides[side] = accounting->alloc_count;
+	amounts[GMT_DIFF_FREES].sides[side] = accounting->free_count;
+	account->refused.sides[side] = accounting->refused_count;
+	account->reserved_peak_bytes.sides[side] = accounting->told_reserved_peak_bytes;
+	account->has_reserved |= accounting->has_totals;
+	account->peak_time_ns.sides[side] = accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0;
 }
 
 /* The accounts of one recording. */
 static bool list_accounts(struct differ *differ, int side)
 {
 	struct gmt_diff *diff = differ->diff;
-	const struct gmt_books *books = &diff->sides[side].replay->books;
+	const struct gmt_accounting *accounting = &diff->sides[side].replay->accounting;
 
-	for (size_t i = 0; i < books->accounts.count; i++) {
-		const struct gmt_books_account *from = &books->accounts.items[i];
+	for (size_t i = 0; i < accounting->accounts.count; i++) {
+		const struct gmt_account *from = &accounting->accounts.items[i];
 		int32_t device = gmt_diff_devices_base(&differ->devices, side, from->device);
 		uint64_t index, key = account_key(from->layer, device);
 
@@ -365,7 +365,7 @@ static bool make(struct differ *differ)
 	if (!gmt_diff_join_moved(diff))
 		return false;
 	finish_rows(diff);
-	return gmt_diff_list_doubts(diff);
+	return gmt_diff_list_uncertain(diff);
 }
 
 enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,

@@ -69,7 +69,7 @@ struct gmt_diff_account {
 	uint32_t layer;
 	int32_t device; /* of the base; GMT_DEVICE_HOST: host memory; else below 0: the recordings do not say which */
 	int32_t new_device; /* that is compared with it: the same one, or that in the same place among those that were used */
-	const struct gmt_books_account *books[GMT_DIFF_SIDES]; /* NULL: no event */
+	const struct gmt_account *accounting[GMT_DIFF_SIDES]; /* NULL: no event */
 	struct gmt_diff_pair amounts[GMT_DIFF_AMOUNTS];
 	struct gmt_diff_pair peak_time_ns, reserved_peak_bytes, refused;
 	bool has_reserved; /* PyTorch told it */
@@ -87,7 +87,7 @@ struct gmt_diff_side {
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_sites *sites;
-	const struct gmt_caveats *caveats;
+	const struct gmt_warnings *warnings;
 	const struct gmt_history *history; /* of the replay; NULL: by category, what an optimizer makes is its state */
 };
 
@@ -132,7 +132,7 @@ const char *gmt_diff_amount_name(enum gmt_diff_amount amount);
 const char *gmt_diff_change_name(enum gmt_diff_change change);
 
 /* Fills diff->doubts; part of gmt_diff_init. False: out of memory. */
-bool gmt_diff_list_doubts(struct gmt_diff *diff);
+bool gmt_diff_list_uncertain(struct gmt_diff *diff);
 
 void gmt_diff_fini(struct gmt_diff *diff);
 

@@ -24,10 +24,10 @@ static bool has(const int32_t *items, size_t count, int32_t device)
 bool gmt_diff_devices_init(struct gmt_diff_devices *ret_devices, const struct gmt_diff *diff)
 {
 	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
-		const struct gmt_books *books = &diff->sides[side].replay->books;
+		const struct gmt_accounting *accounting = &diff->sides[side].replay->accounting;
 
-		for (size_t i = 0; i < books->accounts.count; i++) {
-			const struct gmt_books_account *account = &books->accounts.items[i];
+		for (size_t i = 0; i < accounting->accounts.count; i++) {
+			const struct gmt_account *account = &accounting->accounts.items[i];
 			int32_t *slot;
 
 			if (account->device < 0 || !account->alloc_count || !gmt_layer_is_got(account->layer) ||

@@ -167,7 +167,7 @@ static void judge_names(struct lister *lister)
 			gmt_text_count(right->addresses).text);
 }
 
-bool gmt_diff_list_doubts(struct gmt_diff *diff)
+bool gmt_diff_list_uncertain(struct gmt_diff *diff)
 {
 	struct lister lister = {
 		.diff = diff,

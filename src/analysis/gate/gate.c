@@ -6,7 +6,7 @@
 #include "analysis/gate/gate_rules.h"
 
 struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
-	const struct gmt_books_account *account)
+	const struct gmt_account *account)
 {
 	return (struct gmt_verdict_check){
 		.rule = rule, .subject = judge->subject, .layer = account ? account->layer : 0,
@@ -85,11 +85,11 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 	const struct gmt_gate_input *input, struct gmt_error *error)
 {
 	struct gmt_judge judge = { .verdict = verdict, .gate = gate, .input = input };
-	const struct gmt_books *books = &input->replay->books;
+	const struct gmt_accounting *accounting = &input->replay->accounting;
 
 	add_subject(&judge);
-	for (size_t i = 0; !verdict->out_of_memory && i < books->accounts.count; i++) {
-		const struct gmt_books_account *account = &books->accounts.items[i];
+	for (size_t i = 0; !verdict->out_of_memory && i < accounting->accounts.count; i++) {
+		const struct gmt_account *account = &accounting->accounts.items[i];
 
 		/*
 		 * Of accounts that only had refusals or frees there is nothing to say, and what the driver takes for

@@ -35,7 +35,7 @@ struct gmt_gate_input {
 	const struct gmt_history *history;
 	const struct gmt_leaks *leaks;
 	const struct gmt_ooms *ooms;
-	const struct gmt_caveats *caveats;
+	const struct gmt_warnings *warnings;
 	const struct gmt_site_keys *keys;
 	struct gmt_sites *sites; /* sorted anew */
 };

@@ -10,7 +10,7 @@ enum { HOLDERS_SHOWN = 5 };
 
 /* The smallest limit that speaks of the account; NULL: none does. */
 static const struct gmt_limit_peak *limit_of(const struct gmt_limits *limits,
-	const struct gmt_books_account *account)
+	const struct gmt_account *account)
 {
 	const struct gmt_limit_peak *found = NULL;
 
@@ -26,7 +26,7 @@ static const struct gmt_limit_peak *limit_of(const struct gmt_limits *limits,
 	return found;
 }
 
-static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const unsigned kinds = 1u << GMT_SUPPRESSION_PEAK;
 	uint64_t bytes = 0;
@@ -45,7 +45,7 @@ static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct g
 }
 
 static void report_peak(const struct gmt_judge *judge, uint32_t check,
-	const struct gmt_books_account *account,
+	const struct gmt_account *account,
 	const char *text)
 {
 	struct gmt_verdict *verdict = judge->verdict;
@@ -72,7 +72,7 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 			gmt_judge_place(judge, sites[i].stack, sites[i].own_line)));
 }
 
-void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const struct gmt_limit_peak *limit = limit_of(judge->gate->limits, account);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_PEAK, account);
@@ -102,7 +102,7 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_books_accoun
 }
 
 /* What PyTorch told when it had the most handed out. */
-static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_books_account *account,
+static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_account *account,
 	struct gmt_snapshot_totals *ret_totals)
 {
 	bool found = false;
@@ -122,7 +122,7 @@ static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_bo
 	return found && ret_totals->allocated_bytes;
 }
 
-void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_books_account *account)
+void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	double limit = judge->gate->limits->max_fragmentation;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_FRAGMENTATION, account);

@@ -32,7 +32,7 @@ static const char *key_of(const struct gmt_judge *judge, uint32_t stack)
 	return *group ? group : "?";
 }
 
-static bool collect_sites(const struct gmt_judge *judge, const struct gmt_books_account *account,
+static bool collect_sites(const struct gmt_judge *judge, const struct gmt_account *account,
 	int32_t rank, struct gmt_baseline *found)
 {
 	size_t count;
@@ -55,8 +55,8 @@ static bool add_retained(const struct gmt_judge *judge, int32_t rank, struct gmt
 	uint64_t bytes)
 {
 	const struct gmt_replay *replay = judge->input->replay;
-	const struct gmt_books_site *site = &replay->books.sites.items[id];
-	const struct gmt_books_account *account = &replay->books.accounts.items[site->account];
+	const struct gmt_account_site *site = &replay->accounting.sites.items[id];
+	const struct gmt_account *account = &replay->accounting.accounts.items[site->account];
 	struct gmt_baseline_row row = {
 		.rank = rank, .layer = account->layer, .device = account->device,
 		.key = key_of(judge, replay->site_stacks.items[id]), .retained_bytes = bytes,
@@ -70,7 +70,7 @@ static bool collect_retained(const struct gmt_judge *judge, int32_t rank, struct
 	const struct gmt_replay *replay = judge->input->replay;
 	bool done = true;
 
-	for (uint32_t i = 0; done && i < replay->books.sites.count; i++)
+	for (uint32_t i = 0; done && i < replay->accounting.sites.count; i++)
 		done = add_retained(judge, rank, found, i, gmt_replay_end_site(replay, i).bytes);
 	return done;
 }
@@ -99,11 +99,11 @@ static bool collect_growth(const struct gmt_judge *judge, int32_t rank, struct g
 /* What this file holds: layers, and the groups of sites in them. */
 static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
 {
-	const struct gmt_books *books = &judge->input->replay->books;
+	const struct gmt_accounting *accounting = &judge->input->replay->accounting;
 	bool done = collect_retained(judge, rank, found) && collect_growth(judge, rank, found);
 
-	for (size_t i = 0; done && i < books->accounts.count; i++) {
-		const struct gmt_books_account *account = &books->accounts.items[i];
+	for (size_t i = 0; done && i < accounting->accounts.count; i++) {
+		const struct gmt_account *account = &accounting->accounts.items[i];
 		struct gmt_baseline_row row = {
 			.rank = rank, .layer = account->layer, .device = account->device, .key = "",
 			.peak_bytes = account->peak_bytes,
@@ -308,7 +308,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, cons
 }
 
 static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline *found,
-	const struct gmt_baseline_row *layer, const struct gmt_books_account *account)
+	const struct gmt_baseline_row *layer, const struct gmt_account *account)
 {
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_REGRESSION, account);
 	struct gmt_verdict *verdict = judge->verdict;
@@ -352,7 +352,7 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 void gmt_judge_regressions(const struct gmt_judge *judge)
 {
 	const struct gmt_gate *gate = judge->gate;
-	const struct gmt_books *books = &judge->input->replay->books;
+	const struct gmt_accounting *accounting = &judge->input->replay->accounting;
 	int32_t rank = judge->verdict->subjects.items[judge->subject].rank;
 	struct gmt_baseline found = { 0 };
 	bool done = !(gate->baseline || gate->new_baseline) || collect(judge, rank < 0 ? -1 : rank, &found);
@@ -360,8 +360,8 @@ void gmt_judge_regressions(const struct gmt_judge *judge)
 	for (size_t i = 0; done && gate->new_baseline && i < found.rows.count; i++)
 		if (is_worth_keeping(&found, &found.rows.items[i]))
 			done = gmt_baseline_add(gate->new_baseline, &found.rows.items[i]);
-	for (size_t i = 0; done && gate->baseline && i < books->accounts.count; i++) {
-		const struct gmt_books_account *account = &books->accounts.items[i];
+	for (size_t i = 0; done && gate->baseline && i < accounting->accounts.count; i++) {
+		const struct gmt_account *account = &accounting->accounts.items[i];
 		const struct gmt_baseline_row *layer =
 			gmt_baseline_find(&found, rank < 0 ? -1 : rank, account->layer, account->device, "");
 

@@ -65,8 +65,8 @@ static void find_folded(const struct gmt_judge *judge, struct folded *found, uin
 {
 	const struct gmt_snapshot *snapshot = judge->input->snapshot;
 
-	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->past.sites.count; i++) {
-		const struct gmt_past_site *site = &snapshot->past.sites.items[i];
+	for (size_t i = 0; judge->input->ooms->folded_failures && i < snapshot->compacted.sites.count; i++) {
+		const struct gmt_past_site *site = &snapshot->compacted.sites.items[i];
 		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->past_traces.items[i]];
 		size_t *place;
 
@@ -126,7 +126,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 		uint32_t trace = judge->input->snapshot->past_traces.items[folded.items[i]];
 
 		report_folded(judge, number, judge->input->traces->stack_of_trace[trace],
-			&judge->input->snapshot->past.sites.items[folded.items[i]]);
+			&judge->input->snapshot->compacted.sites.items[folded.items[i]]);
 	}
 	gmt_vec_fini(&found);
 	gmt_vec_fini(&folded);
@@ -226,10 +226,10 @@ static void add_not_judged(const struct gmt_judge *judge, struct gmt_finding *fi
 
 void gmt_judge_incomplete(const struct gmt_judge *judge)
 {
-	const struct gmt_caveats *caveats = judge->input->caveats;
+	const struct gmt_warnings *warnings = judge->input->warnings;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
-	bool is_incomplete = caveats->rows.count && caveats->rows.items[0].kind == GMT_CAVEAT_INCOMPLETE;
+	bool is_incomplete = warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
 	bool is_folded_away = judge->input->leaks->is_folded_away;
 
 	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
@@ -248,10 +248,10 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	if (!finding)
 		return;
 	finding->title = check.text;
-	for (size_t i = 0; i < caveats->rows.count; i++)
-		if (caveats->rows.items[i].kind == GMT_CAVEAT_INCOMPLETE)
+	for (size_t i = 0; i < warnings->rows.count; i++)
+		if (warnings->rows.items[i].kind == GMT_WARNING_INCOMPLETE)
 			gmt_verdict_add_evidence(verdict, finding,
-				gmt_verdict_line(verdict, "%s", caveats->rows.items[i].text));
+				gmt_verdict_line(verdict, "%s", warnings->rows.items[i].text));
 	add_not_judged(judge, finding, "growth", judge->input->leaks->no_growth);
 	add_not_judged(judge, finding, "what phases left", judge->input->leaks->no_phases);
 	add_not_judged(judge, finding, "age and exit", judge->input->leaks->no_end);

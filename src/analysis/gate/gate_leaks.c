@@ -5,7 +5,7 @@
 
 /* Rules about what stays: leaks by definition, growth. */
 
-static bool is_of(const struct gmt_leak *leak, const struct gmt_books_account *account)
+static bool is_of(const struct gmt_leak *leak, const struct gmt_account *account)
 {
 	return leak->layer == account->layer && leak->device == account->device;
 }
@@ -39,7 +39,7 @@ static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 }
 
 static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *finding,
-	const struct gmt_leak_birth *birth)
+	const struct gmt_leak_attribution *birth)
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	const char *blocks = birth->blocks == 1 ? "block" : "blocks";
@@ -59,14 +59,14 @@ static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *fi
 static void describe_births(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_leak *leak)
 {
-	size_t count = leak->births.count;
+	size_t count = leak->attribution.count;
 
 	if (count)
-		describe_birth(judge, finding, &leak->births.items[0]);
+		describe_birth(judge, finding, &leak->attribution.items[0]);
 	if (count > 2)
 		gmt_verdict_add_evidence(judge->verdict, finding, "...");
 	if (count > 1)
-		describe_birth(judge, finding, &leak->births.items[count - 1]);
+		describe_birth(judge, finding, &leak->attribution.items[count - 1]);
 }
 
 /* A rate, and less than a byte a step is not none. */
@@ -170,14 +170,14 @@ static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_chec
 }
 
 /* The arena in which nothing that this account holds can be judged; NULL when there is none. */
-static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_books_account *account)
+static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	return account->layer == GMT_LAYER_CUDA && account->device != GMT_DEVICE_HOST ?
 		gmt_arenas_unseen(&judge->input->leaks->arenas, account->device) : NULL;
 }
 
 /* Why some of the definitions were not judged for a layer; NULL: all were. Of PyTorch's blocks exit is judged on request. */
-static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_books_account *account)
+static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	uint32_t wanted = judge->gate->limits->definitions;
@@ -188,7 +188,7 @@ static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_b
 }
 
 /* A line is a leak by one definition only, so that the sum counts no block twice. */
-void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_account *account)
+void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	const struct gmt_arena_row *arena = unseen_arena(judge, account);
@@ -238,7 +238,7 @@ static const char *why_no_growth(const struct gmt_judge *judge)
 	return NULL;
 }
 
-void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account)
+void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
@@ -302,10 +302,10 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_acco
 }
 
 /* Whether the program got memory at all. */
-static bool has_memory(const struct gmt_books *books)
+static bool has_memory(const struct gmt_accounting *accounting)
 {
-	for (size_t i = 0; i < books->accounts.count; i++)
-		if (books->accounts.items[i].alloc_count && gmt_layer_is_got(books->accounts.items[i].layer))
+	for (size_t i = 0; i < accounting->accounts.count; i++)
+		if (accounting->accounts.items[i].alloc_count && gmt_layer_is_got(accounting->accounts.items[i].layer))
 			return true;
 	return false;
 }
@@ -317,7 +317,7 @@ static void warn_of_growth(const struct gmt_judge *judge)
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_NOT_JUDGED, NULL);
 	const char *why = limits->definitions && !(limits->definitions & GMT_LEAK_BY_STEPS) ? NULL : why_no_growth(judge);
 
-	if (!why || !has_memory(&judge->input->replay->books))
+	if (!why || !has_memory(&judge->input->replay->accounting))
 		return;
 	check.state = GMT_CHECK_WARNED;
 	check.needs_steps = true;

@@ -15,7 +15,7 @@ struct gmt_judge {
 
 /* A check of this rule, of one account or (NULL) of the whole file. */
 struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
-	const struct gmt_books_account *account);
+	const struct gmt_account *account);
 
 /* Whether a suppression of `kinds` matches; counts it. */
 bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack, uint64_t bytes);
@@ -27,13 +27,13 @@ struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check
 /* One frame in a line, for evidence. */
 const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
 
-void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_books_account *account);
-void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_books_account *account);
+void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *account);
+void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *account);
 /* Of the file: rules about steps that were asked for, and cannot be judged. */
 void gmt_judge_steps(const struct gmt_judge *judge);
 
-void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_books_account *account);
-void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_books_account *account);
+void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account);
+void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_account *account);
 void gmt_judge_ooms(const struct gmt_judge *judge);
 void gmt_judge_frees(const struct gmt_judge *judge);
 void gmt_judge_incomplete(const struct gmt_judge *judge);

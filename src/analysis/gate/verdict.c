@@ -132,7 +132,7 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 	const struct gmt_site_keys *keys,
 	uint32_t stack, uint32_t own_line)
 {
-	struct gmt_outline outline = { 0 };
+	struct gmt_stack_summary summary = { 0 };
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 	const struct gmt_site_key *key = gmt_site_keys_stack(keys, stack);
@@ -151,15 +151,15 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 			break;
 		copy_frame(verdict, frame, snapshot, traces, places[i]);
 	}
-	verdict->out_of_memory |= !gmt_outline_make(&outline, traces, stack);
-	for (size_t i = 0; i < outline.lines.count; i++) {
-		uint32_t *row = gmt_vec_push(&finding->outline);
+	verdict->out_of_memory |= !gmt_stack_summary_make(&summary, traces, stack);
+	for (size_t i = 0; i < summary.lines.count; i++) {
+		uint32_t *row = gmt_vec_push(&finding->summary);
 
 		verdict->out_of_memory |= !row;
 		if (row)
-			*row = outline.lines.items[i].frame;
+			*row = summary.lines.items[i].frame;
 	}
-	gmt_outline_fini(&outline);
+	gmt_stack_summary_fini(&summary);
 }
 
 struct gmt_verdict_where gmt_verdict_where(const struct gmt_verdict_check *check)
@@ -227,7 +227,7 @@ void gmt_verdict_conclude(struct gmt_verdict *verdict)
 		if (verdict->checks.items[finding->check].state == GMT_CHECK_SKIPPED) {
 			gmt_vec_fini(&finding->evidence);
 			gmt_vec_fini(&finding->frames);
-			gmt_vec_fini(&finding->outline);
+			gmt_vec_fini(&finding->summary);
 		} else {
 			verdict->findings.items[kept++] = *finding;
 		}
@@ -242,7 +242,7 @@ void gmt_verdict_fini(struct gmt_verdict *verdict)
 
 		gmt_vec_fini(&finding->evidence);
 		gmt_vec_fini(&finding->frames);
-		gmt_vec_fini(&finding->outline);
+		gmt_vec_fini(&finding->summary);
 	}
 	gmt_vec_fini(&verdict->findings);
 	gmt_vec_fini(&verdict->checks);

@@ -81,7 +81,7 @@ struct gmt_finding {
 	const char *kind;       /* of the suppression that would silence it */
 	GMT_VEC(const char *) evidence; /* lines */
 	GMT_VEC(struct gmt_verdict_frame) frames; /* leaf first */
-	GMT_VEC(uint32_t) outline; /* frames that a person reads */
+	GMT_VEC(uint32_t) summary; /* frames that a person reads */
 	uint32_t own_frame; /* the user's own */
 };
 

@@ -37,14 +37,14 @@ static bool is_made_before_modules(const struct gmt_history *history, uint32_t s
 enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct gmt_traces *traces,
 	const struct gmt_history *history, uint32_t site)
 {
-	uint32_t landmarks = traces->stack_landmarks.items[replay->site_stacks.items[site]];
-	uint32_t account = replay->books.sites.items[site].account;
-	uint32_t space = replay->books.spaces.items[replay->books.sites.items[site].space].space;
+	uint32_t frame_kinds = traces->stack_landmarks.items[replay->site_stacks.items[site]];
+	uint32_t account = replay->accounting.sites.items[site].account;
+	uint32_t space = replay->accounting.spaces.items[replay->accounting.sites.items[site].space].space;
 	uint8_t role = history && site < history->sites.count ? history->sites.items[site].role : GMT_ROLE_NONE;
 
-#define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
+#define HAS(NAME) (frame_kinds & GMT_FRAME_KIND_BIT(NAME))
 	/* A segment of PyTorch's is for whatever lies in it; from a pool it takes blocks. */
-	if (replay->books.accounts.items[account].layer == GMT_LAYER_CUDA && space != GMT_SPACE_POOL &&
+	if (replay->accounting.accounts.items[account].layer == GMT_LAYER_CUDA && space != GMT_SPACE_POOL &&
 		(HAS(CACHE) || HAS(HOST_CACHE)))
 		return GMT_CATEGORY_OTHER;
 	if (HAS(WORKSPACE) || HAS(LIBRARY))

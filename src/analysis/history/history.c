@@ -30,9 +30,9 @@ struct state {
 	uint64_t quiet_until;  /* nor does a step begin or end */
 };
 
-enum gmt_part gmt_part_of(uint32_t landmarks)
+enum gmt_part gmt_part_of(uint32_t frame_kinds)
 {
-#define HAS(NAME) (landmarks & GMT_LANDMARK_BIT(NAME))
+#define HAS(NAME) (frame_kinds & GMT_FRAME_KIND_BIT(NAME))
 	if (HAS(BACKWARD) || HAS(BACKWARD_CALL))
 		return GMT_PART_BACKWARD;
 	if (HAS(OPTIMIZER))
@@ -52,9 +52,9 @@ const char *gmt_part_name(enum gmt_part part)
 	return names[part];
 }
 
-static size_t accounts_of(const struct gmt_books *books)
+static size_t accounts_of(const struct gmt_accounting *accounting)
 {
-	return books->accounts.count < GMT_HISTORY_ACCOUNTS ? books->accounts.count : GMT_HISTORY_ACCOUNTS;
+	return accounting->accounts.count < GMT_HISTORY_ACCOUNTS ? accounting->accounts.count : GMT_HISTORY_ACCOUNTS;
 }
 
 __attribute__((noinline)) static bool grow(struct state *state, size_t sites, size_t accounts)
@@ -76,14 +76,14 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 }
 
 /* Makes rows for sites and accounts up to the books' own, where there are more than the last time. */
-static inline bool make_room(struct state *state, const struct gmt_books *books)
+static inline bool make_room(struct state *state, const struct gmt_accounting *accounting)
 {
-	return (state->room_sites == books->sites.count && state->room_accounts == accounts_of(books)) ||
-		grow(state, books->sites.count, accounts_of(books));
+	return (state->room_sites == accounting->sites.count && state->room_accounts == accounts_of(accounting)) ||
+		grow(state, accounting->sites.count, accounts_of(accounting));
 }
 
 /* Captures the moments that lie before `stamp`. */
-static bool capture_before(struct state *state, const struct gmt_books *books, uint64_t stamp)
+static bool capture_before(struct state *state, const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	if (stamp <= state->next_capture && stamp != UINT64_MAX)
 		return true;
@@ -92,7 +92,7 @@ static bool capture_before(struct state *state, const struct gmt_books *books, u
 		struct gmt_history_capture *row = &state->history->captures[moment];
 
 		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
-			!gmt_history_capture_now(row, books))
+			!gmt_history_capture_now(row, accounting))
 			return false;
 		if (row->wanted && !row->taken && row->stamp < state->next_capture)
 			state->next_capture = row->stamp;
@@ -125,10 +125,10 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 
 	(void)index;
 	for (size_t i = 0; i < state->timeline->series_count; i++)
-		if (!gmt_history_follow(&state->followers[i], &replay->books, event->stamp))
+		if (!gmt_history_follow(&state->followers[i], &replay->accounting, event->stamp))
 			return false;
-	if (!capture_before(state, &replay->books, event->stamp) || !make_room(state, &replay->books) ||
-		!gmt_history_roles_follow(&state->roles, state->history, &replay->books, event->stamp))
+	if (!capture_before(state, &replay->accounting, event->stamp) || !make_room(state, &replay->accounting) ||
+		!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, event->stamp))
 		return false;
 	look_ahead(state);
 	return true;
@@ -138,13 +138,13 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 static void note_order(struct state *state, const struct gmt_replay *replay, uint32_t site)
 {
 	const struct gmt_history_follower *steps = &state->followers[0];
-	uint32_t landmarks = state->traces->stack_landmarks.items[replay->site_stacks.items[site]];
+	uint32_t frame_kinds = state->traces->stack_landmarks.items[replay->site_stacks.items[site]];
 
 	if (!state->timeline->series_count || !steps->inside)
 		return;
-	if (landmarks & (GMT_LANDMARK_BIT(BACKWARD) | GMT_LANDMARK_BIT(BACKWARD_CALL)))
+	if (frame_kinds & (GMT_FRAME_KIND_BIT(BACKWARD) | GMT_FRAME_KIND_BIT(BACKWARD_CALL)))
 		state->module_step_plus_1 = 0;
-	else if (landmarks & GMT_LANDMARK_BIT(MODULE_CALL))
+	else if (frame_kinds & GMT_FRAME_KIND_BIT(MODULE_CALL))
 		state->module_step_plus_1 = steps->cursor + 1;
 	else if (state->module_step_plus_1 == steps->cursor + 1)
 		state->history->sites.items[site].late_count++;
@@ -156,13 +156,13 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	uint32_t site)
 {
 	struct state *state = user;
-	const struct gmt_books *books = &replay->books;
-	uint32_t account = books->sites.items[site].account;
-	uint64_t live_bytes = books->accounts.items[account].live_bytes;
-	uint64_t site_bytes = books->sites.items[site].live_bytes;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	uint32_t account = accounting->sites.items[site].account;
+	uint64_t live_bytes = accounting->accounts.items[account].live_bytes;
+	uint64_t site_bytes = accounting->sites.items[site].live_bytes;
 
 	state->allocations++;
-	if (!make_room(state, books))
+	if (!make_room(state, accounting))
 		return false;
 	note_order(state, replay, site);
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
@@ -184,7 +184,7 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
  * Counts blocks of different steps that end at one go: how a collector's pass looks. Behind the last step
  * functions return, and all that they kept ends so.
  */
-static void note_burst(struct state *state, const struct gmt_books_block *block)
+static void note_burst(struct state *state, const struct gmt_account_block *block)
 {
 	struct burst *burst = &state->bursts.items[block->site];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
@@ -207,7 +207,7 @@ static bool is_current(const struct gmt_history_follower *follower, uint64_t sta
 }
 
 /* What is kept for a while and given up again shows by its ends, up to the last steps. */
-static void note_late_end(struct state *state, size_t series, const struct gmt_books_block *block)
+static void note_late_end(struct state *state, size_t series, const struct gmt_account_block *block)
 {
 	const struct gmt_history_follower *follower = &state->followers[series];
 	size_t steps = follower->steps->steps.count;
@@ -219,7 +219,7 @@ static void note_late_end(struct state *state, size_t series, const struct gmt_b
 		state->history->sites.items[block->site].late_bytes[series] += block->size_bytes;
 }
 
-static void note_lifetime(struct state *state, const struct gmt_books_block *block)
+static void note_lifetime(struct state *state, const struct gmt_account_block *block)
 {
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 
@@ -237,7 +237,7 @@ static void note_lifetime(struct state *state, const struct gmt_books_block *blo
 }
 
 /* Behind the last allocation, the order of ends is all that tells which function returned first. */
-static void note_end_of_work(struct state *state, const struct gmt_books_block *block, uint64_t stamp)
+static void note_end_of_work(struct state *state, const struct gmt_account_block *block, uint64_t stamp)
 {
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 
@@ -250,12 +250,12 @@ static void note_end_of_work(struct state *state, const struct gmt_books_block *
 }
 
 static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	struct state *state = user;
 	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
-	uint64_t site_bytes = replay->books.sites.items[block->site].live_bytes;
+	uint64_t site_bytes = replay->accounting.sites.items[block->site].live_bytes;
 
 	/* What the interpreter takes apart at the end says nothing of the program. */
 	if (!work_has_ended(state)) {
@@ -279,15 +279,15 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 static bool folded(void *user, const struct gmt_replay *replay)
 {
 	struct state *state = user;
-	const struct gmt_past *past = &state->snapshot->past;
+	const struct gmt_compacted *compacted = &state->snapshot->compacted;
 
-	if (!make_room(state, &replay->books))
+	if (!make_room(state, &replay->accounting))
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		if (!gmt_history_follow(&state->followers[i], &replay->books, past->fold.stamp + 1))
+		if (!gmt_history_follow(&state->followers[i], &replay->accounting, compacted->fold.stamp + 1))
 			return false;
-		for (size_t j = 0; j < past->steps.count; j++)
-			gmt_history_set_past_step(&state->followers[i], &replay->books, &past->steps.items[j]);
+		for (size_t j = 0; j < compacted->steps.count; j++)
+			gmt_history_set_past_step(&state->followers[i], &replay->accounting, &compacted->steps.items[j]);
 		if (!gmt_history_set_past(&state->followers[i], state->history, i, state->snapshot, replay))
 			return false;
 	}
@@ -312,11 +312,11 @@ static bool follow_last_roles(struct state *state, const struct gmt_replay *repl
 {
 	uint64_t next;
 
-	if (!make_room(state, &replay->books))
+	if (!make_room(state, &replay->accounting))
 		return false;
 	while ((next = gmt_history_roles_next(&state->roles)) != UINT64_MAX &&
 		gmt_clock_time_ns(state->snapshot, next) <= replay->end_time_ns)
-		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->books, next + 1))
+		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, next + 1))
 			return false;
 	return true;
 }
@@ -332,7 +332,7 @@ static bool finished(void *user, const struct gmt_replay *replay)
 		while (follower->cursor < follower->steps->steps.count &&
 			gmt_clock_time_ns(state->snapshot, follower->steps->steps.items[follower->cursor].end) <=
 				replay->end_time_ns)
-			if (!gmt_history_end_step(follower, &replay->books))
+			if (!gmt_history_end_step(follower, &replay->accounting))
 				return false;
 		row = gmt_vec_push(&follower->series->step_rows);
 		if (!row)
@@ -341,7 +341,7 @@ static bool finished(void *user, const struct gmt_replay *replay)
 		if (!gmt_history_sort_samples(follower, state->history, i))
 			return false;
 	}
-	if (!capture_before(state, &replay->books, UINT64_MAX) || !follow_last_roles(state, replay))
+	if (!capture_before(state, &replay->accounting, UINT64_MAX) || !follow_last_roles(state, replay))
 		return false;
 	note_kept(state);
 	return true;

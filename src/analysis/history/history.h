@@ -62,7 +62,7 @@ struct gmt_history_capture {
 	bool wanted;    /* there is such a moment */
 	bool taken;
 	GMT_VEC(struct gmt_history_block) blocks;
-	GMT_VEC(struct gmt_books_account) accounts; /* by index in the books */
+	GMT_VEC(struct gmt_account) accounts; /* by index in the books */
 };
 
 /* Where in a step an event happened, told from its stack: the first rule of parts.def that fits. */
@@ -70,7 +70,7 @@ enum gmt_part {
 #define GMT_PART(NAME, name, meaning) GMT_PART_##NAME,
 #include "analysis/history/parts.def"
 #undef GMT_PART
-	GMT_PARTS,
+	GMT_PIPELINE,
 };
 
 /* What a program's modules and optimizers hold tensors as. */
@@ -139,7 +139,7 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account);
 
 /* The part of a step that an allocation with these landmarks belongs to. */
-enum gmt_part gmt_part_of(uint32_t landmarks);
+enum gmt_part gmt_part_of(uint32_t frame_kinds);
 
 const char *gmt_part_name(enum gmt_part part);
 

@@ -57,15 +57,15 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_sn
 }
 
 /* Notes down what lives now. */
-bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_books *books)
+bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_accounting *accounting)
 {
 	capture->taken = true;
-	for (uint8_t layer = 0; layer < GMT_BOOKS_LAYERS; layer++) {
-		struct gmt_books_place place;
+	for (uint8_t layer = 0; layer < GMT_ACCOUNTING_LAYERS; layer++) {
+		struct gmt_account_place place;
 
 		if (!gmt_layer_is_got(layer))
 			continue;
-		for (size_t cursor = 0; gmt_books_next_block(books, layer, &cursor, &place);) {
+		for (size_t cursor = 0; gmt_accounting_next_block(accounting, layer, &cursor, &place);) {
 			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);
 
 			if (!block)
@@ -76,12 +76,12 @@ bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct g
 			};
 		}
 	}
-	for (size_t i = 0; i < books->accounts.count; i++) {
-		struct gmt_books_account *account = gmt_vec_push(&capture->accounts);
+	for (size_t i = 0; i < accounting->accounts.count; i++) {
+		struct gmt_account *account = gmt_vec_push(&capture->accounts);
 
 		if (!account)
 			return false;
-		*account = books->accounts.items[i];
+		*account = accounting->accounts.items[i];
 	}
 	return true;
 }

@@ -39,18 +39,18 @@ void gmt_history_plan_past(struct gmt_history_series *ret_series, const struct g
 	if (!gmt_snapshot_folded(snapshot))
 		return;
 	ret_series->lacks_past = steps->lacks_past ||
-		(steps->steps.items[0].end <= snapshot->past.fold.stamp && !steps->past.count);
+		(steps->steps.items[0].end <= snapshot->compacted.fold.stamp && !steps->compacted.count);
 	if (ret_series->lacks_past)
 		return;
-	for (size_t i = 0; i < steps->past.count; i++) {
-		uint64_t others = snapshot->past.counters.items[steps->past.items[i].counter].stride;
+	for (size_t i = 0; i < steps->compacted.count; i++) {
+		uint64_t others = snapshot->compacted.counters.items[steps->compacted.items[i].counter].stride;
 
 		if (!others || others > steps->steps.count) {
 			ret_series->lacks_past |= others != 1;
 			continue;
 		}
 		/* Of one counter all samples of the reader's are samples of the fold's. */
-		stride = steps->past.count == 1 ? (stride + others - 1) / others * others : others > stride ? others : stride;
+		stride = steps->compacted.count == 1 ? (stride + others - 1) / others * others : others > stride ? others : stride;
 	}
 	ret_series->stride = (uint32_t)stride;
 }
@@ -139,20 +139,20 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
 
 /* The rows of one counter. Those at its end, which stand for no mark, are of the last counter alone. */
 static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
-	const struct gmt_step_past *past, bool is_last)
+	const struct gmt_step_compacted *compacted, bool is_last)
 {
-	const struct gmt_past *of = &snapshot->past;
-	struct range range = setter->ranges.items[past->counter];
+	const struct gmt_compacted *of = &snapshot->compacted;
+	struct range range = setter->ranges.items[compacted->counter];
 	uint32_t stride = setter->follower->series->stride;
 
 	for (size_t i = range.first; i < range.first + range.count; i++) {
 		const struct gmt_past_curve *row = &of->curves.items[i];
-		uint64_t step = past->first_step + row->step;
+		uint64_t step = compacted->first_step + row->step;
 		uint32_t site_plus_1;
 
-		if (row->step == past->steps && !is_last)
+		if (row->step == compacted->steps && !is_last)
 			continue;
-		if (row->step > past->steps || !row->site || row->site > replay->past_sites.count || step < setter->last_step) {
+		if (row->step > compacted->steps || !row->site || row->site > replay->past_sites.count || step < setter->last_step) {
 			setter->follower->series->lacks_past = true;
 			return true;
 		}
@@ -168,13 +168,13 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 }
 
 /* Those of a counter stand next to each other. */
-static bool find_ranges(struct setter *setter, const struct gmt_past *past)
+static bool find_ranges(struct setter *setter, const struct gmt_compacted *compacted)
 {
-	if (!gmt_vec_reserve(&setter->ranges, past->counters.count))
+	if (!gmt_vec_reserve(&setter->ranges, compacted->counters.count))
 		return false;
-	for (size_t i = 0; i < past->curves.count; i++) {
-		uint32_t counter = past->curves.items[i].counter;
-		struct range *range = counter && counter <= past->counters.count ? &setter->ranges.items[counter - 1] : NULL;
+	for (size_t i = 0; i < compacted->curves.count; i++) {
+		uint32_t counter = compacted->curves.items[i].counter;
+		struct range *range = counter && counter <= compacted->counters.count ? &setter->ranges.items[counter - 1] : NULL;
 
 		if (range && !range->count)
 			range->first = i;
@@ -204,15 +204,15 @@ bool gmt_history_set_past(struct gmt_history_follower *follower, struct gmt_hist
 	struct setter setter = { .follower = follower, .history = history, .index = index };
 	bool done = true;
 
-	if (follower->series->lacks_past || !follower->steps->past.count)
+	if (follower->series->lacks_past || !follower->steps->compacted.count)
 		return true;
 	/* Zeroed. */
-	done = find_ranges(&setter, &snapshot->past) && gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&
-		gmt_vec_reserve(&setter.wholes, replay->books.sites.count);
+	done = find_ranges(&setter, &snapshot->compacted) && gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&
+		gmt_vec_reserve(&setter.wholes, replay->accounting.sites.count);
 	forget_survivors(follower);
-	for (size_t i = 0; done && i < follower->steps->past.count; i++)
-		done = add_counter(&setter, snapshot, replay, &follower->steps->past.items[i],
-			i + 1 == follower->steps->past.count);
+	for (size_t i = 0; done && i < follower->steps->compacted.count; i++)
+		done = add_counter(&setter, snapshot, replay, &follower->steps->compacted.items[i],
+			i + 1 == follower->steps->compacted.count);
 	done = done && end_interval(&setter);
 	gmt_vec_fini(&setter.ranges);
 	gmt_vec_fini(&setter.parts);

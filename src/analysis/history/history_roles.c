@@ -31,16 +31,16 @@ uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
 	return roles->next < snapshot->marks.count ? snapshot->marks.items[roles->next].stamp : UINT64_MAX;
 }
 
-const struct gmt_books_block *gmt_history_roles_block(const struct gmt_books *books, uint64_t address)
+const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting, uint64_t address)
 {
-	const struct gmt_books_block *block = gmt_books_find(books, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, address);
+	const struct gmt_account_block *block = gmt_accounting_find(accounting, GMT_LAYER_TORCH, GMT_SPACE_DEVICE, address);
 
-	return block ? block : gmt_books_find(books, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, address);
+	return block ? block : gmt_accounting_find(accounting, GMT_LAYER_CUDA, GMT_SPACE_DEVICE, address);
 }
 
-static bool name_block(struct gmt_history_roles *roles, const struct gmt_books *books, const struct gmt_snapshot_mark *mark)
+static bool name_block(struct gmt_history_roles *roles, const struct gmt_accounting *accounting, const struct gmt_snapshot_mark *mark)
 {
-	const struct gmt_books_block *block = gmt_history_roles_block(books, mark->object);
+	const struct gmt_account_block *block = gmt_history_roles_block(accounting, mark->object);
 	uint64_t key, bytes = 0, unused;
 
 	/* Memory that several modules share is named by each. */
@@ -50,16 +50,16 @@ static bool name_block(struct gmt_history_roles *roles, const struct gmt_books *
 		return false;
 	key = (uint64_t)block->site * GMT_ROLES + gmt_history_role_of_mark(mark->kind);
 	gmt_map_find(&roles->named, key, &bytes);
-	return gmt_map_put(&roles->named, key, gmt_books_sum_bytes(bytes, block->size_bytes));
+	return gmt_map_put(&roles->named, key, gmt_account_sum_bytes(bytes, block->size_bytes));
 }
 
-static void give_roles(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_books *books)
+static void give_roles(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < roles->named.capacity; i++) {
 		const struct gmt_map_slot *slot = &roles->named.slots[i];
 		uint32_t site = (uint32_t)(slot->key / GMT_ROLES);
 
-		if (!slot->value_plus_1 || slot->value_plus_1 - 1 < books->sites.items[site].live_bytes / 2)
+		if (!slot->value_plus_1 || slot->value_plus_1 - 1 < accounting->sites.items[site].live_bytes / 2)
 			continue;
 		history->sites.items[site].role = (uint8_t)(slot->key % GMT_ROLES);
 		history->roles |= 1u << slot->key % GMT_ROLES;
@@ -68,15 +68,15 @@ static void give_roles(struct gmt_history_roles *roles, struct gmt_history *hist
 	gmt_map_fini(&roles->counted);
 }
 
-bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_books *books,
+bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting,
 	uint64_t stamp)
 {
 	while (gmt_history_roles_next(roles) < stamp) {
 		const struct gmt_snapshot_mark *mark = &roles->snapshot->marks.items[roles->next++];
 
 		if (mark->kind == GMT_MARK_KIND_ROLES)
-			give_roles(roles, history, books);
-		else if (!name_block(roles, books, mark))
+			give_roles(roles, history, accounting);
+		else if (!name_block(roles, accounting, mark))
 			return false;
 	}
 	return true;

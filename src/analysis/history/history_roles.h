@@ -21,7 +21,7 @@ struct gmt_history_roles {
 enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind);
 
 /* The block that a mark names. With PyTorch's backend cudaMallocAsync its blocks are CUDA's. NULL: none lives there. */
-const struct gmt_books_block *gmt_history_roles_block(const struct gmt_books *books, uint64_t address);
+const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting, uint64_t address);
 
 /* The stamp of the next such mark; UINT64_MAX: there is none. */
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
@@ -30,7 +30,7 @@ uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
  * Takes the marks before `stamp`. A site gets a role where at least half of what it holds at a mark ROLES was named with it.
  * The history has rows for all sites of the books. False when out of memory.
  */
-bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_books *books,
+bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting,
 	uint64_t stamp);
 
 void gmt_history_roles_fini(struct gmt_history_roles *roles);

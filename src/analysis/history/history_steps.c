@@ -24,20 +24,20 @@ bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t sit
 	return true;
 }
 
-static void begin_step(struct gmt_history_follower *follower, const struct gmt_books *books)
+static void begin_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
 {
 	follower->inside = true;
 	for (size_t i = 0; i < follower->accounts.count; i++)
 		follower->accounts.items[i] = (struct gmt_history_running){
-			.peak_bytes = books->accounts.items[i].live_bytes,
+			.peak_bytes = accounting->accounts.items[i].live_bytes,
 		};
 }
 
-static void note_lows(struct gmt_history_follower *follower, const struct gmt_books *books)
+static void note_lows(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < follower->touched.count; i++) {
 		uint32_t site = follower->touched.items[i];
-		uint64_t live_bytes = books->sites.items[site].live_bytes;
+		uint64_t live_bytes = accounting->sites.items[site].live_bytes;
 
 		if (live_bytes < follower->lows.items[site])
 			follower->lows.items[site] = live_bytes;
@@ -45,7 +45,7 @@ static void note_lows(struct gmt_history_follower *follower, const struct gmt_bo
 	follower->has_end = true;
 }
 
-static bool sample(struct gmt_history_follower *follower, const struct gmt_books *books)
+static bool sample(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
 {
 	struct gmt_history_series *series = follower->series;
 
@@ -58,7 +58,7 @@ static bool sample(struct gmt_history_follower *follower, const struct gmt_books
 			return false;
 		*slot = (struct gmt_history_sample){
 			.sample = (uint32_t)series->sample_count,
-			.live_bytes = books->sites.items[site].live_bytes,
+			.live_bytes = accounting->sites.items[site].live_bytes,
 			.low_bytes = follower->lows.items[site],
 		};
 		*owner = site;
@@ -78,7 +78,7 @@ static bool may_add_rows(size_t accounts)
 	return gmt_budget_spend(accounts > FEW ? accounts : accounts / 4, GMT_BUDGET_ROWS);
 }
 
-bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_books *books)
+bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting)
 {
 	struct gmt_history_series *series = follower->series;
 	size_t *first = gmt_vec_push(&series->step_rows);
@@ -86,7 +86,7 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 	if (!first)
 		return false;
 	if (!follower->inside)
-		begin_step(follower, books);
+		begin_step(follower, accounting);
 	*first = series->steps.count;
 	/* A file of N bytes can have N steps, and a row of each for every account. A step without rows held nothing. */
 	size_t count = may_add_rows(follower->accounts.count) ? follower->accounts.count : 0;
@@ -97,11 +97,11 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 			return false;
 		*row = (struct gmt_history_step){
 			.peak_bytes = follower->accounts.items[i].peak_bytes,
-			.end_live_bytes = books->accounts.items[i].live_bytes,
+			.end_live_bytes = accounting->accounts.items[i].live_bytes,
 		};
 	}
-	note_lows(follower, books);
-	if (follower->cursor % series->stride == 0 && !sample(follower, books))
+	note_lows(follower, accounting);
+	if (follower->cursor % series->stride == 0 && !sample(follower, accounting))
 		return false;
 	follower->cursor++;
 	follower->inside = false;
@@ -109,16 +109,16 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 	return true;
 }
 
-bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_books *books, uint64_t stamp)
+bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	const struct gmt_step_series *steps = follower->steps;
 
 	while (follower->cursor < steps->steps.count && steps->steps.items[follower->cursor].end < stamp)
-		if (!gmt_history_end_step(follower, books))
+		if (!gmt_history_end_step(follower, accounting))
 			return false;
 	if (!follower->inside && follower->cursor < steps->steps.count &&
 		steps->steps.items[follower->cursor].begin < stamp)
-		begin_step(follower, books);
+		begin_step(follower, accounting);
 	return true;
 }
 
@@ -131,30 +131,30 @@ uint64_t gmt_history_next(const struct gmt_history_follower *follower)
 	return !follower->inside && step->begin < step->end ? step->begin : step->end;
 }
 
-void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_books *books,
-	const struct gmt_past_step *past)
+void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
+	const struct gmt_past_step *compacted)
 {
 	struct gmt_history_series *series = follower->series;
 	const struct gmt_step *steps = follower->steps->steps.items;
 	uint32_t found, last;
 
 	/* Steps are in the order of their ends: those that end at that stamp follow each other. */
-	gmt_series_find(follower->steps, past->stamp, &found);
+	gmt_series_find(follower->steps, compacted->stamp, &found);
 	last = found;
 	/* Steps that were put together have what they have in common. */
-	while (found && last < follower->cursor && steps[last].end == past->stamp && steps[found - 1].is_inner)
+	while (found && last < follower->cursor && steps[last].end == compacted->stamp && steps[found - 1].is_inner)
 		found--;
 	if (!gmt_budget_spend(last - found, GMT_BUDGET_ROWS))
 		return;
-	for (size_t i = found; i < follower->cursor && (i < last || steps[i].end == past->stamp); i++) {
+	for (size_t i = found; i < follower->cursor && (i < last || steps[i].end == compacted->stamp); i++) {
 		size_t first = series->step_rows.items[i];
 		size_t end = i + 1 < follower->cursor ? series->step_rows.items[i + 1] : series->steps.count;
 
-		for (size_t account = 0; account < end - first && account < books->accounts.count; account++)
-			if (books->accounts.items[account].layer == past->layer &&
-				books->accounts.items[account].device == past->device)
+		for (size_t account = 0; account < end - first && account < accounting->accounts.count; account++)
+			if (accounting->accounts.items[account].layer == compacted->layer &&
+				accounting->accounts.items[account].device == compacted->device)
 				series->steps.items[first + account] = (struct gmt_history_step){
-					.peak_bytes = past->peak_bytes, .end_live_bytes = past->live_bytes,
+					.peak_bytes = compacted->peak_bytes, .end_live_bytes = compacted->live_bytes,
 				};
 	}
 }

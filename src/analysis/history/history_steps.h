@@ -41,17 +41,17 @@ static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint
 }
 
 /* Goes on to the step in which `stamp` lies. */
-bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_books *books, uint64_t stamp);
+bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_accounting *accounting, uint64_t stamp);
 
 /* Up to this stamp it has nothing to go on to. */
 uint64_t gmt_history_next(const struct gmt_history_follower *follower);
 
 /* Ends the step that is going on, or the next one. */
-bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_books *books);
+bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting);
 
 /* Steps of what was folded had the peaks that the fold says: events of most of their blocks are gone. */
-void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_books *books,
-	const struct gmt_past_step *past);
+void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
+	const struct gmt_past_step *compacted);
 
 /* Behind the last event: puts the samples of each site next to each other. `index` is the series' number in `history`. */
 bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_history *history, size_t index);

@@ -28,7 +28,7 @@ uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors)
 }
 
 /* A block keeps its first name and role: later ones are of other modules, or of the same tensor. */
-static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_books_block *block, uint8_t role, uint32_t module)
+static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_account_block *block, uint8_t role, uint32_t module)
 {
 	struct gmt_module_tensor *item;
 	uint64_t index, unused;
@@ -49,11 +49,11 @@ static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_book
 	return gmt_map_put(&tensors->blocks, block->sequence, index) && gmt_map_put(&tensors->namings, index << 32 | module, 0);
 }
 
-bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_books *books, uint64_t stamp)
+bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	while (gmt_module_tensors_next(tensors) < stamp) {
 		const struct gmt_snapshot_mark *mark = &tensors->snapshot->marks.items[tensors->next++];
-		const struct gmt_books_block *block = gmt_history_roles_block(books, mark->object);
+		const struct gmt_account_block *block = gmt_history_roles_block(accounting, mark->object);
 		uint32_t module;
 
 		if (!block)
@@ -65,7 +65,7 @@ bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct 
 	return true;
 }
 
-static struct gmt_module_tensor *find(struct gmt_module_tensors *tensors, const struct gmt_books_block *block)
+static struct gmt_module_tensor *find(struct gmt_module_tensors *tensors, const struct gmt_account_block *block)
 {
 	uint64_t index;
 
@@ -82,15 +82,15 @@ void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors, const struc
 	}
 }
 
-void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_books *books)
+void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting)
 {
 	static const uint8_t layers[] = { GMT_LAYER_TORCH, GMT_LAYER_CUDA };
 
 	for (size_t i = 0; tensors->items.count && i < sizeof(layers) / sizeof(*layers); i++) {
-		struct gmt_books_place place;
+		struct gmt_account_place place;
 		size_t cursor = 0;
 
-		while (gmt_books_next_block(books, layers[i], &cursor, &place)) {
+		while (gmt_accounting_next_block(accounting, layers[i], &cursor, &place)) {
 			struct gmt_module_tensor *item = find(tensors, &place.block);
 
 			if (item)

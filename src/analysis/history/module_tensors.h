@@ -40,13 +40,13 @@ struct gmt_module_tensors {
 uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors);
 
 /* Takes the marks before `stamp`; the books speak of that moment. False when out of memory. */
-bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_books *books, uint64_t stamp);
+bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting, uint64_t stamp);
 
 /* These blocks lived at their account's peak. */
 void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors, const struct gmt_peaks_blocks *blocks);
 
 /* This is the end of the program's work: what is in the books lives. */
-void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_books *books);
+void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting);
 
 void gmt_module_tensors_fini(struct gmt_module_tensors *tensors);
 

@@ -9,8 +9,8 @@ static uint64_t key_of(uint32_t account, uint32_t owner)
 /* Gives the site its row. False when out of memory. */
 static bool find_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t site)
 {
-	uint32_t id = replay->books.sites.items[site].account;
-	const struct gmt_books_account *account = &replay->books.accounts.items[id];
+	uint32_t id = replay->accounting.sites.items[site].account;
+	const struct gmt_account *account = &replay->accounting.accounts.items[id];
 	uint64_t index, key = key_of(id, gmt_owners_find(&peaks->traces->owners, replay->site_stacks.items[site],
 		account->layer, account->device));
 
@@ -28,7 +28,7 @@ static bool find_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *rep
 /* Counts what the site holds now in place of what it held before. */
 static bool count_site(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t id)
 {
-	uint64_t now = replay->books.sites.items[id].live_bytes;
+	uint64_t now = replay->accounting.sites.items[id].live_bytes;
 
 	while (peaks->sites.count <= id) {
 		struct gmt_owner_peaks_site *slot = gmt_vec_push(&peaks->sites);
@@ -56,7 +56,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	(void)event;
 	return count_site(user, replay, block->site);

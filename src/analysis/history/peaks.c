@@ -4,13 +4,13 @@
 #include <stdlib.h>
 
 /* Pairs accounts of the driver's and of PyTorch's on one device, once for each that is new. */
-static void know_accounts(struct gmt_peaks *peaks, const struct gmt_books *books)
+static void know_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
-	for (; peaks->known < books->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS; peaks->known++) {
-		const struct gmt_books_account *new = &books->accounts.items[peaks->known];
+	for (; peaks->known < accounting->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS; peaks->known++) {
+		const struct gmt_account *new = &accounting->accounts.items[peaks->known];
 
 		for (size_t i = 0; i < peaks->known; i++) {
-			const struct gmt_books_account *other = &books->accounts.items[i];
+			const struct gmt_account *other = &accounting->accounts.items[i];
 
 			if (other->device != new->device)
 				continue;
@@ -22,30 +22,30 @@ static void know_accounts(struct gmt_peaks *peaks, const struct gmt_books *books
 	}
 }
 
-bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account, uint64_t stamp)
+bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint64_t stamp)
 {
 	struct gmt_peak *peak;
 
-	if (account >= GMT_PEAKS_ACCOUNTS || peaks->accounts[account].epoch == books->accounts.items[account].epoch)
+	if (account >= GMT_PEAKS_ACCOUNTS || peaks->accounts[account].epoch == accounting->accounts.items[account].epoch)
 		return false;
 	peak = &peaks->accounts[account];
-	peak->epoch = books->accounts.items[account].epoch;
-	peak->sequence = books->began;
+	peak->epoch = accounting->accounts.items[account].epoch;
+	peak->sequence = accounting->began;
 	peak->stamp = stamp;
 	peak->ended.count = 0;
 	return true;
 }
 
-void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_books *books)
+void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
-	for (size_t i = 0; i < books->accounts.count && i < GMT_PEAKS_ACCOUNTS; i++) {
-		peaks->accounts[i].epoch = books->accounts.items[i].epoch;
+	for (size_t i = 0; i < accounting->accounts.count && i < GMT_PEAKS_ACCOUNTS; i++) {
+		peaks->accounts[i].epoch = accounting->accounts.items[i].epoch;
 		peaks->accounts[i].sequence = 0;
 		peaks->accounts[i].ended.count = 0;
 	}
 }
 
-static bool keep(struct gmt_peak *peak, const struct gmt_books_block *block, uint64_t address, uint32_t phase)
+static bool keep(struct gmt_peak *peak, const struct gmt_account_block *block, uint64_t address, uint32_t phase)
 {
 	struct gmt_peaks_block *slot = gmt_vec_push(&peak->ended);
 
@@ -54,40 +54,40 @@ static bool keep(struct gmt_peak *peak, const struct gmt_books_block *block, uin
 	return slot;
 }
 
-bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_books *books, const struct gmt_books_block *block,
+bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, const struct gmt_account_block *block,
 	uint64_t address, uint32_t phase)
 {
-	uint32_t account = books->sites.items[block->site].account, torch;
+	uint32_t account = accounting->sites.items[block->site].account, torch;
 
 	if (account >= GMT_PEAKS_ACCOUNTS)
 		return true;
 	if (block->sequence <= peaks->accounts[account].sequence &&
 		!keep(&peaks->accounts[account], block, address, phase))
 		return false;
-	if (peaks->known < books->accounts.count)
-		know_accounts(peaks, books);
+	if (peaks->known < accounting->accounts.count)
+		know_accounts(peaks, accounting);
 	torch = peaks->torch_plus_1[account];
 	return !torch || block->sequence > peaks->accounts[torch - 1].sequence ||
 		keep(&peaks->accounts[torch - 1], block, address, phase);
 }
 
-bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account)
+bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account)
 {
 	return account < GMT_PEAKS_ACCOUNTS && peaks->accounts[account].sequence &&
-		peaks->accounts[account].epoch == books->accounts.items[account].epoch;
+		peaks->accounts[account].epoch == accounting->accounts.items[account].epoch;
 }
 
 /* Those that live and had begun when `sequence` blocks had. */
-static bool list_live(const struct gmt_books *books, uint32_t of, uint64_t sequence,
+static bool list_live(const struct gmt_accounting *accounting, uint32_t of, uint64_t sequence,
 	struct gmt_peaks_blocks *ret_blocks)
 {
-	struct gmt_books_place place;
+	struct gmt_account_place place;
 	size_t cursor = 0;
 
-	while (gmt_books_next_block(books, books->accounts.items[of].layer, &cursor, &place)) {
+	while (gmt_accounting_next_block(accounting, accounting->accounts.items[of].layer, &cursor, &place)) {
 		struct gmt_peaks_block *slot;
 
-		if (books->sites.items[place.block.site].account != of || place.block.sequence > sequence)
+		if (accounting->sites.items[place.block.site].account != of || place.block.sequence > sequence)
 			continue;
 		slot = gmt_vec_push(ret_blocks);
 		if (!slot)
@@ -112,18 +112,18 @@ static void sort(struct gmt_peaks_blocks *blocks)
 		qsort(blocks->items, blocks->count, sizeof(*blocks->items), by_address);
 }
 
-bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account, uint32_t of,
+bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint32_t of,
 	struct gmt_peaks_blocks *ret_blocks)
 {
 	const struct gmt_peak *peak = &peaks->accounts[account];
 
-	if (!list_live(books, of, peak->sequence, ret_blocks))
+	if (!list_live(accounting, of, peak->sequence, ret_blocks))
 		return false;
 	for (size_t i = 0; i < peak->ended.count; i++) {
 		const struct gmt_peaks_block *block = &peak->ended.items[i];
 		struct gmt_peaks_block *slot;
 
-		if (books->sites.items[block->place.block.site].account != of)
+		if (accounting->sites.items[block->place.block.site].account != of)
 			continue;
 		slot = gmt_vec_push(ret_blocks);
 		if (!slot)
@@ -134,9 +134,9 @@ bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_books *books
 	return true;
 }
 
-bool gmt_peaks_list_now(const struct gmt_books *books, uint32_t of, struct gmt_peaks_blocks *ret_blocks)
+bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of, struct gmt_peaks_blocks *ret_blocks)
 {
-	bool done = list_live(books, of, UINT64_MAX, ret_blocks);
+	bool done = list_live(accounting, of, UINT64_MAX, ret_blocks);
 
 	sort(ret_blocks);
 	return done;

@@ -20,7 +20,7 @@
 enum { GMT_PEAKS_ACCOUNTS = 64 };
 
 struct gmt_peaks_block {
-	struct gmt_books_place place;
+	struct gmt_account_place place;
 	uint32_t phase; /* of one that has ended: what gmt_peaks_end was told */
 	bool has_ended;
 };
@@ -47,27 +47,27 @@ struct gmt_peaks {
  * A block of the account is in the books: whether that is a peak, which is remembered then. Later accounts than
  * GMT_PEAKS_ACCOUNTS have none.
  */
-bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account, uint64_t stamp);
+bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint64_t stamp);
 
 /* The books were set: nobody knows which blocks lived at the peaks that they speak of now. */
-void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_books *books);
+void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting);
 
 /* A block has ended. False when out of memory. */
-bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_books *books, const struct gmt_books_block *block,
+bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, const struct gmt_account_block *block,
 	uint64_t address, uint32_t phase);
 
 /* Whether the account's last peak is known block by block. */
-bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account);
+bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account);
 
 /*
  * The blocks of account `of` that lived at the peak of `account`, which is known; `of` is the account itself, or
  * layer cuda's on its device. By address. False when out of memory. `ret_blocks` (zeroed) is the caller's.
  */
-bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_books *books, uint32_t account, uint32_t of,
+bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint32_t of,
 	struct gmt_peaks_blocks *ret_blocks);
 
 /* Likewise of those that live now. */
-bool gmt_peaks_list_now(const struct gmt_books *books, uint32_t of, struct gmt_peaks_blocks *ret_blocks);
+bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of, struct gmt_peaks_blocks *ret_blocks);
 
 void gmt_peaks_fini(struct gmt_peaks *peaks);
 

@@ -13,18 +13,18 @@ static uint32_t own_line_of(const struct gmt_traces *traces, uint32_t *known, ui
 
 static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 {
-	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_site *site = &books->sites.items[id];
-	const struct gmt_books_account *account = &books->accounts.items[site->account];
+	const struct gmt_accounting *accounting = &replay->accounting;
+	const struct gmt_account_site *site = &accounting->sites.items[id];
+	const struct gmt_account *account = &accounting->accounts.items[site->account];
 	const struct gmt_replay_maker *maker = &replay->site_makers.items[id];
-	struct gmt_books_amount peak = gmt_books_site_peak(books, id);
+	struct gmt_account_amount peak = gmt_account_site_peak(accounting, id);
 	struct gmt_replay_live end = gmt_replay_end_site(replay, id);
 
 	return (struct gmt_site){
 		.id = id,
 		.layer = account->layer,
 		.device = account->device,
-		.space = books->spaces.items[site->space].space,
+		.space = accounting->spaces.items[site->space].space,
 		.stack = replay->site_stacks.items[id],
 		.thread = maker->several ? 0 : maker->thread,
 		.live_bytes = end.bytes,
@@ -41,23 +41,23 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 }
 
 /* Not where requests were only refused. A damaged fold may leave blocks of which no allocation is known. */
-static bool held_something(const struct gmt_books *books, uint32_t id)
+static bool held_something(const struct gmt_accounting *accounting, uint32_t id)
 {
-	const struct gmt_books_site *site = &books->sites.items[id];
+	const struct gmt_account_site *site = &accounting->sites.items[id];
 
-	return site->alloc_count || site->live_blocks || gmt_books_site_peak(books, id).bytes;
+	return site->alloc_count || site->live_blocks || gmt_account_site_peak(accounting, id).bytes;
 }
 
 enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_replay *replay,
 	const struct gmt_traces *traces, struct gmt_error *error)
 {
-	const struct gmt_books *books = &replay->books;
+	const struct gmt_accounting *accounting = &replay->accounting;
 	GMT_VEC(uint32_t) own_lines = { 0 };
 	/* Zeroed; indexed by stack, never pushed to. */
 	bool done = gmt_vec_reserve(&own_lines, traces->stacks.entries.count + 1);
 
-	for (uint32_t id = 0; done && id < books->sites.count; id++) {
-		if (!held_something(books, id))
+	for (uint32_t id = 0; done && id < accounting->sites.count; id++) {
+		if (!held_something(accounting, id))
 			continue;
 
 		struct gmt_site *row = gmt_vec_push(&ret_sites->rows);

@@ -7,7 +7,7 @@ static bool is_folded(const struct gmt_leak_maker *maker, enum gmt_history_momen
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];
 
-	return capture->wanted && gmt_snapshot_folded(maker->snapshot) && capture->stamp < maker->snapshot->past.fold.stamp;
+	return capture->wanted && gmt_snapshot_folded(maker->snapshot) && capture->stamp < maker->snapshot->compacted.fold.stamp;
 }
 
 const char *gmt_leak_folded_series(const struct gmt_leak_maker *maker, uint32_t series)

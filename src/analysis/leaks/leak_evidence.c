@@ -279,7 +279,7 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
 	if (!device || leak->bytes_per_step <= 0 || leak->layer == GMT_LAYER_CUSTOM)
 		return;
 	for (size_t i = 0; i < capture->accounts.count; i++) {
-		const struct gmt_books_account *account = &capture->accounts.items[i];
+		const struct gmt_account *account = &capture->accounts.items[i];
 
 		if (account->device != leak->device)
 			continue;

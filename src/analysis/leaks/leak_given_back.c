@@ -142,7 +142,7 @@ static bool find_gathers(struct gmt_leak_search *search)
 		if (event.kind != GMT_KIND_ALLOC || event.layer != GMT_LAYER_TORCH || event.stamp > maker->timeline->work_end)
 			continue;
 		stack = maker->traces->stack_of_trace[event.trace];
-		if (!(maker->traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(CAT)))
+		if (!(maker->traces->stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(CAT)))
 			continue;
 		joints++;
 		if (!is_behind_steps(search, stack))

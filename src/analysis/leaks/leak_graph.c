@@ -189,7 +189,7 @@ static bool is_recurrent_graph(const struct gmt_leak_maker *maker, const struct 
 	size_t count = 0;
 
 	for (size_t i = 0; i < sites->count; i++)
-		count += (landmarks_of(maker, &sites->items[i]) & GMT_LANDMARK_BIT(RECURRENT)) != 0;
+		count += (landmarks_of(maker, &sites->items[i]) & GMT_FRAME_KIND_BIT(RECURRENT)) != 0;
 	return count >= RECURRENT_SITES;
 }
 
@@ -207,14 +207,14 @@ static bool are_of_graph(const struct gmt_leak_maker *maker, const struct sites 
 
 struct gmt_leak_makers gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
-	struct gmt_leak_makers makers = { .landmarks = maker->traces->stack_landmarks.items[leak->stack] };
+	struct gmt_leak_makers makers = { .frame_kinds = maker->traces->stack_landmarks.items[leak->stack] };
 	struct sites sites;
 
 	if (leak->sites < 2)
 		return makers;
 	find_sites(maker, leak, &sites);
 	for (size_t i = 0; i < sites.count; i++)
-		makers.landmarks |= landmarks_of(maker, &sites.items[i]);
+		makers.frame_kinds |= landmarks_of(maker, &sites.items[i]);
 	makers.has_graph = are_of_graph(maker, &sites);
 	return makers;
 }

@@ -14,7 +14,7 @@
 
 /* What the stacks show that left the blocks of a finding. */
 struct gmt_leak_makers {
-	uint32_t landmarks; /* bits of all of them */
+	uint32_t frame_kinds; /* bits of all of them */
 	bool has_graph;     /* a graph is shown to hold blocks; false when that is not known too */
 };
 

@@ -24,7 +24,7 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 
 	if (!count)
 		return LINE_NONE;
-	if (traces->stack_landmarks.items[stack] & GMT_LANDMARK_BIT(BACKWARD) && !gmt_traces_has_python(traces, stack))
+	if (traces->stack_landmarks.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD) && !gmt_traces_has_python(traces, stack))
 		return LINE_AUTOGRAD;
 	return places[gmt_traces_own_line(traces, stack)];
 }
@@ -35,7 +35,7 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
  */
 static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site)
 {
-	const struct gmt_books_site *row = &maker->replay->books.sites.items[site];
+	const struct gmt_account_site *row = &maker->replay->accounting.sites.items[site];
 	const char *stacks = gmt_snapshot_option(maker->snapshot, "stacks");
 
 	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) && maker->snapshot->has_torch &&
@@ -45,9 +45,9 @@ static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site
 /* Whether a framework of arrays got this for one of them. */
 static bool is_of_framework(const struct gmt_leak_maker *maker, uint32_t site)
 {
-	const struct gmt_books *books = &maker->replay->books;
-	const struct gmt_books_site *row = &books->sites.items[site];
-	const struct gmt_books_account *account = &books->accounts.items[row->account];
+	const struct gmt_accounting *accounting = &maker->replay->accounting;
+	const struct gmt_account_site *row = &accounting->sites.items[site];
+	const struct gmt_account *account = &accounting->accounts.items[row->account];
 	const struct gmt_owners *owners = &maker->traces->owners;
 
 	if (account->layer == GMT_LAYER_CUSTOM)
@@ -58,30 +58,30 @@ static bool is_of_framework(const struct gmt_leak_maker *maker, uint32_t site)
 
 static bool group_sites(struct gmt_leak_maker *maker)
 {
-	const struct gmt_books *books = &maker->replay->books;
+	const struct gmt_accounting *accounting = &maker->replay->accounting;
 	struct gmt_intern keys = { 0 };
-	bool done = gmt_vec_reserve(&maker->group_of, books->sites.count + 1);
+	bool done = gmt_vec_reserve(&maker->group_of, accounting->sites.count + 1);
 
-	for (uint32_t site = 0; done && site < books->sites.count; site++) {
-		const struct gmt_books_account *account =
-			&books->accounts.items[books->sites.items[site].account];
+	for (uint32_t site = 0; done && site < accounting->sites.count; site++) {
+		const struct gmt_account *account =
+			&accounting->accounts.items[accounting->sites.items[site].account];
 		uint32_t stack = maker->replay->site_stacks.items[site], id;
-		uint32_t landmarks = maker->traces->stack_landmarks.items[stack];
+		uint32_t frame_kinds = maker->traces->stack_landmarks.items[stack];
 		struct group_key key = {
 			.line = line_of(maker->traces, stack), .layer = account->layer,
 			.device = account->device,
-			.space = books->spaces.items[books->sites.items[site].space].space,
+			.space = accounting->spaces.items[accounting->sites.items[site].space].space,
 		};
 		bool is_device = key.device != GMT_DEVICE_HOST;
 
-		if (!books->sites.items[site].alloc_count)
+		if (!accounting->sites.items[site].alloc_count)
 			continue;
 		/* A line may make a segment and memory of its own: two groups. */
 		bool is_cache = maker->leaks->arenas.row_of.items[site] ||
 			(key.layer == GMT_LAYER_CUDA && is_device && key.space != GMT_SPACE_POOL &&
-				(landmarks & GMT_LANDMARK_BIT(CACHE) || looks_like_segment(maker, site)));
+				(frame_kinds & GMT_FRAME_KIND_BIT(CACHE) || looks_like_segment(maker, site)));
 		bool is_torch = key.layer == GMT_LAYER_TORCH ||
-			(key.space == GMT_SPACE_POOL && landmarks & GMT_LANDMARK_BIT(CACHE));
+			(key.space == GMT_SPACE_POOL && frame_kinds & GMT_FRAME_KIND_BIT(CACHE));
 		bool is_array = is_device && is_of_framework(maker, site);
 		key.layer |= (uint32_t)is_cache << 16 | (uint32_t)is_torch << 17 | (uint32_t)is_array << 18;
 		done = gmt_intern(&keys, &key, sizeof(key), &id);
@@ -97,7 +97,7 @@ static bool group_sites(struct gmt_leak_maker *maker)
 		}
 		if (!done)
 			break;
-		maker->groups.items[id].landmarks |= landmarks;
+		maker->groups.items[id].frame_kinds |= frame_kinds;
 		maker->group_of.items[site] = id + 1;
 	}
 	gmt_intern_fini(&keys);
@@ -113,7 +113,7 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 		return false;
 	/* What is kept for reuse is no leak because the program ends. */
 	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries && row->layer == GMT_LAYER_CUDA &&
-		row->landmarks & (GMT_LANDMARK_BIT(HOST_CACHE) | GMT_LANDMARK_BIT(LIBRARY)))
+		row->frame_kinds & (GMT_FRAME_KIND_BIT(HOST_CACHE) | GMT_FRAME_KIND_BIT(LIBRARY)))
 		return false;
 	/* What no line explains is known when all lines have been judged. */
 	if (definition == GMT_LEAK_GROWTH && wanted & GMT_LEAK_BY_STEPS)
@@ -179,7 +179,7 @@ static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *
 static void describe(const struct gmt_leak_maker *maker, uint32_t site_id, struct gmt_leak *leak)
 {
 	const struct gmt_history_site *site = &maker->history->sites.items[site_id];
-	uint32_t heap_plus_1 = maker->replay->books.sites.items[site_id].heap_plus_1;
+	uint32_t heap_plus_1 = maker->replay->accounting.sites.items[site_id].heap_plus_1;
 
 	leak->stack = maker->replay->site_stacks.items[site_id];
 	leak->own_line = gmt_traces_own_line(maker->traces, leak->stack);
@@ -199,7 +199,7 @@ bool gmt_leak_add(struct gmt_leak_maker *maker, uint32_t group, enum gmt_leak_de
 	struct tally tally = { 0 };
 	struct gmt_leak leak = {
 		.definition = definition, .group = group, .layer = row->layer, .device = row->device, .space = row->space,
-		.landmarks = row->landmarks, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
+		.frame_kinds = row->frame_kinds, .bytes_per_step = -1, .confidence = -1, .steps_to_oom = UINT64_MAX,
 	};
 	bool done = true;
 

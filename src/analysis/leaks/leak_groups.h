@@ -20,7 +20,7 @@ struct gmt_leak_group {
 	uint32_t layer;
 	int32_t device;
 	uint32_t space;
-	uint32_t landmarks;  /* of all its stacks */
+	uint32_t frame_kinds;  /* of all its stacks */
 	bool is_cache;       /* segments of PyTorch's allocator */
 	bool is_torch;       /* PyTorch's blocks; with its backend cudaMallocAsync they are the driver's */
 	bool is_array;       /* blocks of another framework of arrays, of the driver's or of a heap of its name */

@@ -22,11 +22,11 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 	const struct gmt_history_block *blocks = gmt_leak_blocks(maker, span->moment, group, &count);
 	uint32_t step;
 
-	if (!gmt_vec_reserve(&leak->births, stretches))
+	if (!gmt_vec_reserve(&leak->attribution, stretches))
 		return false;
-	leak->births.count = stretches;
+	leak->attribution.count = stretches;
 	for (size_t b = 0; b < stretches; b++)
-		leak->births.items[b] = (struct gmt_leak_birth){
+		leak->attribution.items[b] = (struct gmt_leak_attribution){
 			.first_step = (uint32_t)(span->steps * b / stretches),
 			.last_step = (uint32_t)(span->steps * (b + 1) / stretches - 1),
 		};
@@ -36,10 +36,10 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 		if (!gmt_leak_is_of_rise(rising, &blocks[i]) || !gmt_series_find(series, blocks[i].stamp, &step) ||
 			step >= span->steps)
 			continue;
-		for (b = step * stretches / span->steps; leak->births.items[b].last_step < step; b++)
+		for (b = step * stretches / span->steps; leak->attribution.items[b].last_step < step; b++)
 			;
-		leak->births.items[b].bytes += blocks[i].size_bytes;
-		leak->births.items[b].blocks++;
+		leak->attribution.items[b].bytes += blocks[i].size_bytes;
+		leak->attribution.items[b].blocks++;
 	}
 	return true;
 }

@@ -19,7 +19,7 @@ enum ending {
 /* What is known about a finding. */
 struct evidence {
 	const struct gmt_leak *leak;
-	uint32_t landmarks;       /* of the stack that stands for it */
+	uint32_t frame_kinds;       /* of the stack that stands for it */
 	uint32_t makers;          /* landmarks of all stacks that left blocks */
 	bool has_graph;           /* a graph holds blocks */
 	bool is_growth;
@@ -34,8 +34,8 @@ struct evidence {
 
 enum { SCALAR_BYTES = 512 }; /* the smallest block of PyTorch's allocator */
 
-#define HAS(evidence, NAME) ((evidence)->landmarks & GMT_LANDMARK_BIT(NAME))
-#define MAKERS_HAVE(evidence, NAME) ((evidence)->makers & GMT_LANDMARK_BIT(NAME))
+#define HAS(evidence, NAME) ((evidence)->frame_kinds & GMT_FRAME_KIND_BIT(NAME))
+#define MAKERS_HAVE(evidence, NAME) ((evidence)->makers & GMT_FRAME_KIND_BIT(NAME))
 
 static bool is_category(const struct evidence *evidence, enum gmt_category category)
 {
@@ -293,9 +293,9 @@ static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt
 
 static bool is_still_there(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
 {
-	const struct gmt_books *books = &maker->replay->books;
-	uint8_t space = (uint8_t)books->spaces.items[books->sites.items[block->site].space].space;
-	const struct gmt_books_block *live = gmt_books_find(books, block->layer, space, block->address);
+	const struct gmt_accounting *accounting = &maker->replay->accounting;
+	uint8_t space = (uint8_t)accounting->spaces.items[accounting->sites.items[block->site].space].space;
+	const struct gmt_account_block *live = gmt_accounting_find(accounting, block->layer, space, block->address);
 
 	return live && live->stamp == block->stamp;
 }
@@ -306,8 +306,8 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(hints->maker, GMT_MOMENT_WORK_END, leak->group, &count);
 
-	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken || (hints->maker->snapshot->past.has_fold &&
-			hints->maker->snapshot->past.fold.stamp > hints->maker->timeline->work_end))
+	if (!hints->maker->history->captures[GMT_MOMENT_WORK_END].taken || (hints->maker->snapshot->compacted.has_fold &&
+			hints->maker->snapshot->compacted.fold.stamp > hints->maker->timeline->work_end))
 		return NOT_KNOWN;
 	if (!count)
 		return ALL_FREED;
@@ -326,7 +326,7 @@ static bool is_line_within_module(const struct gmt_leak_maker *maker, const stru
 	const uint32_t *places = gmt_traces_stack(maker->traces, leak->stack, &count);
 
 	for (uint32_t i = leak->own_line + 1; i < count; i++)
-		if (maker->traces->place_landmarks.items[places[i]] & GMT_LANDMARK_BIT(MODULE_CALL))
+		if (maker->traces->place_landmarks.items[places[i]] & GMT_FRAME_KIND_BIT(MODULE_CALL))
 			return true;
 	return false;
 }
@@ -337,8 +337,8 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 	struct gmt_leak_makers makers = gmt_leak_makers_of(maker, leak);
 	struct evidence evidence = {
 		.leak = leak,
-		.landmarks = maker->traces->stack_landmarks.items[leak->stack],
-		.makers = makers.landmarks,
+		.frame_kinds = maker->traces->stack_landmarks.items[leak->stack],
+		.makers = makers.frame_kinds,
 		.has_graph = makers.has_graph,
 		.is_torch = maker->groups.items[leak->group].is_torch,
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
@@ -371,16 +371,16 @@ static bool look_around(struct hints *hints)
 	/* Zeroed; one more, for there may be no group. */
 	if (!gmt_vec_reserve(&hints->made, maker->groups.count + 1))
 		return false;
-	for (uint32_t site = 0; site < maker->replay->books.sites.count; site++)
+	for (uint32_t site = 0; site < maker->replay->accounting.sites.count; site++)
 		if (maker->group_of.items[site])
-			hints->made.items[maker->group_of.items[site] - 1] += maker->replay->books.sites.items[site].alloc_count;
+			hints->made.items[maker->group_of.items[site] - 1] += maker->replay->accounting.sites.items[site].alloc_count;
 	for (size_t i = 0; i < maker->traces->stack_landmarks.count && !hints->has_backward; i++)
-		hints->has_backward = maker->traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(BACKWARD);
+		hints->has_backward = maker->traces->stack_landmarks.items[i] & GMT_FRAME_KIND_BIT(BACKWARD);
 	for (size_t i = 0; i < maker->leaks->rows.count && !hints->are_results_kept; i++) {
 		const struct gmt_leak *leak = &maker->leaks->rows.items[i];
 
 		hints->are_results_kept = leak->stack != GMT_LEAK_NO_STACK && leak->category == GMT_CATEGORY_ACTIVATIONS &&
-			maker->traces->stack_landmarks.items[leak->stack] & GMT_LANDMARK_BIT(MODULE_CALL);
+			maker->traces->stack_landmarks.items[leak->stack] & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	}
 	return true;
 }

@@ -33,10 +33,10 @@ static bool find_rising(struct gmt_leak_rising *rising, const uint32_t *sites, s
 static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	const struct gmt_leak_group *row = &rising->search->maker->groups.items[group];
-	bool is_of_module = row->landmarks & GMT_LANDMARK_BIT(MODULE_CALL);
+	bool is_of_module = row->frame_kinds & GMT_FRAME_KIND_BIT(MODULE_CALL);
 	bool may_be_text = is_of_module &&
 		gmt_steps_are_told(rising->search->maker->timeline->series[rising->search->span.series].source);
-	bool is_joined = row->landmarks & GMT_LANDMARK_BIT(CAT) && !may_be_text;
+	bool is_joined = row->frame_kinds & GMT_FRAME_KIND_BIT(CAT) && !may_be_text;
 
 	/* It doubled a while ago, and is no batch that was made larger. */
 	bool is_doubled = rising->rise.is_geometric && !is_of_module &&

@@ -53,7 +53,7 @@ static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 }
 
 /* What one group left of a phase. */
-struct leftover {
+struct shared_recording {
 	const char *name; /* of the phase */
 	size_t first, count; /* in the blocks of phase_maker */
 };
@@ -63,7 +63,7 @@ struct phase_maker {
 	struct gmt_leak_maker *maker;
 	GMT_VEC(uint64_t) newest; /* by site: the stamp of its newest block; 0 unless it made several */
 	struct gmt_map ids;       /* a phase's name to its leftover */
-	GMT_VEC(struct leftover) leftovers;
+	GMT_VEC(struct shared_recording) leftovers;
 	GMT_VEC(uint32_t) ids_plus_1; /* by block of the group; 0: not left from a phase */
 	GMT_VEC(struct gmt_history_block) blocks; /* those of a leftover next to each other */
 };
@@ -87,12 +87,12 @@ static bool count_leftover(struct phase_maker *phases, const char *name, uint32_
 	uint64_t id, key = (uint64_t)(uintptr_t)name;
 
 	if (!gmt_map_find(&phases->ids, key, &id)) {
-		struct leftover *row = gmt_vec_push(&phases->leftovers);
+		struct shared_recording *row = gmt_vec_push(&phases->leftovers);
 
 		id = phases->leftovers.count - 1;
 		if (!row || !gmt_map_put(&phases->ids, key, id))
 			return false;
-		*row = (struct leftover){ .name = name };
+		*row = (struct shared_recording){ .name = name };
 	}
 	phases->leftovers.items[id].count++;
 	*ret_id_plus_1 = (uint32_t)id + 1;
@@ -113,7 +113,7 @@ static bool sort_leftovers(struct phase_maker *phases, const struct gmt_history_
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t id_plus_1 = phases->ids_plus_1.items[i];
-		struct leftover *row = id_plus_1 ? &phases->leftovers.items[id_plus_1 - 1] : NULL;
+		struct shared_recording *row = id_plus_1 ? &phases->leftovers.items[id_plus_1 - 1] : NULL;
 
 		if (row)
 			phases->blocks.items[row->first + row->count++] = blocks[i];
@@ -128,7 +128,7 @@ static bool list_leftovers(struct phase_maker *phases, const struct gmt_history_
 	if (!gmt_vec_reserve(&phases->ids_plus_1, count))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (phases->maker->replay->books.sites.items[blocks[i].site].alloc_count > 1)
+		if (phases->maker->replay->accounting.sites.items[blocks[i].site].alloc_count > 1)
 			phases->newest.items[blocks[i].site] = blocks[i].stamp;
 	for (size_t i = 0; i < count; i++) {
 		const char *name = phase_left_by(phases, &blocks[i]);
@@ -150,7 +150,7 @@ static bool find_phases_of(struct phase_maker *phases, uint32_t group)
 	if (count && !list_leftovers(phases, blocks, count))
 		return false;
 	for (size_t i = 0; count && i < phases->leftovers.count; i++) {
-		const struct leftover *row = &phases->leftovers.items[i];
+		const struct shared_recording *row = &phases->leftovers.items[i];
 		struct gmt_leak *leak;
 
 		if (!gmt_leak_add(phases->maker, group, GMT_LEAK_PHASE, phases->blocks.items + row->first,
@@ -168,7 +168,7 @@ static bool find_phases(struct gmt_leak_maker *maker)
 
 	if (!maker->history->captures[GMT_MOMENT_LAST_PHASE].taken)
 		return true;
-	done = gmt_vec_reserve(&phases.newest, maker->replay->books.sites.count + 1);
+	done = gmt_vec_reserve(&phases.newest, maker->replay->accounting.sites.count + 1);
 	for (uint32_t group = 0; done && group < maker->groups.count; group++)
 		if (!maker->is_reported.items[group] && gmt_leak_is_judged(maker, group, GMT_LEAK_PHASE))
 			done = find_phases_of(&phases, group);
@@ -234,7 +234,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 	const struct gmt_history_capture *end = &history->captures[GMT_MOMENT_WORK_END];
 
 	for (size_t i = 0; i < end->accounts.count; i++) {
-		const struct gmt_books_account *account = &end->accounts.items[i];
+		const struct gmt_account *account = &end->accounts.items[i];
 
 		if (!account->has_totals || account->told_reserved_bytes <= account->told_allocated_bytes)
 			continue;
@@ -254,7 +254,7 @@ void gmt_leak_fini(struct gmt_leak *leak)
 {
 	gmt_vec_fini(&leak->followers);
 	gmt_vec_fini(&leak->stacks);
-	gmt_vec_fini(&leak->births);
+	gmt_vec_fini(&leak->attribution);
 	gmt_vec_fini(&leak->rose_most);
 }
 

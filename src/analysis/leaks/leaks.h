@@ -60,7 +60,7 @@ enum gmt_leak_ground {
 enum { GMT_LEAK_LINES = 5 }; /* lines in a list of them, at most */
 
 /* Blocks that are still there, by the step that made them. */
-struct gmt_leak_birth {
+struct gmt_leak_attribution {
 	uint32_t first_step, last_step; /* of the finding's series */
 	uint64_t bytes, blocks;
 };
@@ -91,7 +91,7 @@ struct gmt_leak {
 	uint32_t stack;    /* id in traces->stacks: of the group's largest site; or GMT_LEAK_NO_STACK */
 	uint32_t own_line; /* index of a frame in it */
 	uint32_t category; /* enum gmt_category, of that site */
-	uint32_t landmarks; /* bits of reader/stacks/frame_kinds.h, of all stacks in the group */
+	uint32_t frame_kinds; /* bits of reader/stacks/frame_kinds.h, of all stacks in the group */
 	uint64_t bytes, blocks; /* retained; unexplained: by how much it rose, and 0 */
 	uint32_t sites;    /* stacks in the group; unexplained: 0 */
 	GMT_VEC(struct gmt_leak_stack) stacks; /* of them the first few, with most bytes first; the first one is `stack` */
@@ -105,7 +105,7 @@ struct gmt_leak {
 	uint32_t first_step;   /* the first that left something */
 	uint32_t steps;        /* that were looked at */
 	uint64_t steps_to_oom; /* UINT64_MAX: not known, or never */
-	GMT_VEC(struct gmt_leak_birth) births; /* growth */
+	GMT_VEC(struct gmt_leak_attribution) attribution; /* growth */
 	GMT_VEC(struct gmt_leak_line) rose_most; /* unexplained: the largest first */
 	GMT_VEC(struct gmt_leak_line) followers; /* growth: lines whose one block grows in proportion with this one (leak_followers.c) */
 	const char *heap;      /* layer custom: name of the heap of its largest site; else NULL */

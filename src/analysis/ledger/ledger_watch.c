@@ -33,7 +33,7 @@ static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay
 	struct gmt_ledger_holding *ret_holding)
 {
 	const struct gmt_ledger_device *row = find_device(watch, device);
-	const struct gmt_books_account *torch = gmt_books_find_account(&replay->books, GMT_LAYER_TORCH, device);
+	const struct gmt_account *torch = gmt_accounting_find_account(&replay->accounting, GMT_LAYER_TORCH, device);
 
 	*ret_holding = row ? row->now : (struct gmt_ledger_holding){ .stamp = 0 };
 	if (torch && torch->has_totals) {
@@ -134,7 +134,7 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 }
 
 /* Whether a block counts here: device memory that this process, or the driver for it, has. */
-static bool counts(const struct gmt_books_account *account)
+static bool counts(const struct gmt_account *account)
 {
 	return account->device >= 0 && account->layer != GMT_LAYER_TORCH && account->layer != GMT_LAYER_VIEW &&
 		gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
@@ -148,9 +148,9 @@ static bool is_arena(const struct gmt_ledger_watch *watch, const struct gmt_repl
 
 static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id)
 {
-	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[id].account];
-	uint32_t space = books->spaces.items[books->sites.items[id].space].space;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	const struct gmt_account *account = &accounting->accounts.items[accounting->sites.items[id].account];
+	uint32_t space = accounting->spaces.items[accounting->sites.items[id].space].space;
 	struct gmt_ledger_device *device = NULL;
 	bool is_cuda;
 
@@ -176,7 +176,7 @@ static bool know_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, uint32_t id, uint64_t more_bytes,
 	struct gmt_ledger_device **ret_device)
 {
-	const struct gmt_books *books = &replay->books;
+	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_ledger_site *site;
 	struct gmt_ledger_device *device;
 
@@ -194,7 +194,7 @@ static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *repl
 	if (site->is_arena)
 		device->now.arenas[site->space] += more_bytes;
 	if (site->is_cuda)
-		device->cuda_bytes = books->accounts.items[books->sites.items[id].account].live_bytes;
+		device->cuda_bytes = accounting->accounts.items[accounting->sites.items[id].account].live_bytes;
 	return true;
 }
 
@@ -208,7 +208,7 @@ static void take_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 
 /* PyTorch gets a segment before it says what it is for: as long as the peak lasts, the most of its own counts. */
 static void see_block(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
-	const struct gmt_books_account *torch, uint64_t stamp)
+	const struct gmt_account *torch, uint64_t stamp)
 {
 	struct gmt_ledger_device *device = find_device(watch, torch->device);
 
@@ -221,7 +221,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 	uint32_t site)
 {
 	struct gmt_ledger_watch *watch = user;
-	const struct gmt_books *books = &replay->books;
+	const struct gmt_accounting *accounting = &replay->accounting;
 	struct gmt_ledger_device *device;
 
 	if (!change(watch, replay, site, event->size_bytes, &device))
@@ -230,7 +230,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 		if (device->cuda_bytes > device->peak_bytes)
 			take_peak(watch, replay, device, event->stamp);
 	} else if (event->layer == GMT_LAYER_TORCH) {
-		const struct gmt_books_account *torch = &books->accounts.items[books->sites.items[site].account];
+		const struct gmt_account *torch = &accounting->accounts.items[accounting->sites.items[site].account];
 
 		if (torch->has_totals)
 			see_block(watch, replay, torch, event->stamp);
@@ -239,7 +239,7 @@ static bool on_began(void *user, const struct gmt_replay *replay, const struct g
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	struct gmt_ledger_device *device;
 
@@ -260,9 +260,9 @@ static void take_past_account(struct gmt_ledger_device *device, const struct gmt
 /* What was held at the peak of what a fold summed up: in sum by its rows, PyTorch's part by the sites at the peak. */
 static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t ordinal)
 {
-	const struct gmt_past *past = &watch->snapshot->past;
-	const struct gmt_books *books = &replay->books;
-	const struct gmt_books_account *cuda = gmt_books_find_account(books, GMT_LAYER_CUDA, ordinal);
+	const struct gmt_compacted *compacted = &watch->snapshot->compacted;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	const struct gmt_account *cuda = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, ordinal);
 	struct gmt_ledger_device *device = get_device(watch, ordinal);
 
 	if (!device || !cuda)
@@ -270,23 +270,23 @@ static bool set_past_peak(struct gmt_ledger_watch *watch, const struct gmt_repla
 	device->cuda_bytes = cuda->live_bytes;
 	device->peak_bytes = cuda->peak_bytes;
 	device->peak = (struct gmt_ledger_holding){ .stamp = cuda->peak_stamp };
-	for (size_t i = 0; i < past->spaces.count; i++)
-		if (past->spaces.items[i].device == ordinal && past->spaces.items[i].space < GMT_SPACE_COUNT)
-			device->peak.bytes[past->spaces.items[i].space] += past->spaces.items[i].held_bytes;
-	for (size_t i = 0; i < past->accounts.count; i++)
-		if (past->accounts.items[i].device == ordinal)
-			take_past_account(device, &past->accounts.items[i]);
-	for (uint32_t site = 0; site < books->sites.count; site++) {
-		const struct gmt_books_site *row = &books->sites.items[site];
-		uint32_t space = books->spaces.items[row->space].space;
+	for (size_t i = 0; i < compacted->spaces.count; i++)
+		if (compacted->spaces.items[i].device == ordinal && compacted->spaces.items[i].space < GMT_SPACE_COUNT)
+			device->peak.bytes[compacted->spaces.items[i].space] += compacted->spaces.items[i].held_bytes;
+	for (size_t i = 0; i < compacted->accounts.count; i++)
+		if (compacted->accounts.items[i].device == ordinal)
+			take_past_account(device, &compacted->accounts.items[i]);
+	for (uint32_t site = 0; site < accounting->sites.count; site++) {
+		const struct gmt_account_site *row = &accounting->sites.items[site];
+		uint32_t space = accounting->spaces.items[row->space].space;
 
-		if (&books->accounts.items[row->account] != cuda || space >= GMT_SPACE_COUNT)
+		if (&accounting->accounts.items[row->account] != cuda || space >= GMT_SPACE_COUNT)
 			continue;
 		if (is_arena(watch, replay, site))
-			device->peak.arenas[space] += gmt_books_site_peak(books, site).bytes;
+			device->peak.arenas[space] += gmt_account_site_peak(accounting, site).bytes;
 		if (!gmt_owners_is_segment(&watch->traces->owners, replay->site_stacks.items[site]))
 			continue;
-		device->peak.segments[space] += gmt_books_site_peak(books, site).bytes;
+		device->peak.segments[space] += gmt_account_site_peak(accounting, site).bytes;
 		device->peak.knows_segments = device->now.knows_segments = true;
 	}
 	return true;
@@ -296,9 +296,9 @@ static bool on_folded(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_ledger_watch *watch = user;
 
-	for (size_t i = 0; i < replay->books.accounts.count; i++)
-		if (counts(&replay->books.accounts.items[i]) && replay->books.accounts.items[i].alloc_count &&
-			!set_past_peak(watch, replay, replay->books.accounts.items[i].device))
+	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
+		if (counts(&replay->accounting.accounts.items[i]) && replay->accounting.accounts.items[i].alloc_count &&
+			!set_past_peak(watch, replay, replay->accounting.accounts.items[i].device))
 			return false;
 	return true;
 }
@@ -342,7 +342,7 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 		/* What was folded has its answers in the past. */
 		if (!oom->total_bytes || oom->device < 0 ||
-			(watch->snapshot->past.has_fold && oom->stamp <= watch->snapshot->past.fold.stamp))
+			(watch->snapshot->compacted.has_fold && oom->stamp <= watch->snapshot->compacted.fold.stamp))
 			continue;
 		answer = gmt_vec_push(&watch->answers);
 		if (!answer)
@@ -356,8 +356,8 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 static bool add_past(struct gmt_ledger_watch *watch)
 {
-	for (size_t i = 0; watch->snapshot->past.has_fold && i < watch->snapshot->past.answers.count; i++) {
-		const struct gmt_past_answer *row = &watch->snapshot->past.answers.items[i];
+	for (size_t i = 0; watch->snapshot->compacted.has_fold && i < watch->snapshot->compacted.answers.count; i++) {
+		const struct gmt_past_answer *row = &watch->snapshot->compacted.answers.items[i];
 		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
 
 		if (!answer)

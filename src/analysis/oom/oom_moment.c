@@ -16,7 +16,7 @@ struct ranges {
 	GMT_VEC(struct range) items;
 };
 
-static void fill_cache(struct gmt_oom_row *row, const struct gmt_books_account *torch,
+static void fill_cache(struct gmt_oom_row *row, const struct gmt_account *torch,
 	const struct gmt_snapshot_event *event)
 {
 	struct gmt_snapshot_totals totals;
@@ -37,7 +37,7 @@ static void fill_cache(struct gmt_oom_row *row, const struct gmt_books_account *
 }
 
 /* Keeps the holders sorted, largest first. */
-static void note_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_books_site *site)
+static void note_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_account_site *site)
 {
 	uint32_t place = row->holder_count;
 
@@ -52,15 +52,15 @@ static void note_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_b
 	row->holders[place] = (struct gmt_oom_holder){ id, site->live_bytes, site->live_blocks };
 }
 
-static void fill_holders(struct gmt_oom_row *row, const struct gmt_books *books,
-	const struct gmt_books_account *account)
+static void fill_holders(struct gmt_oom_row *row, const struct gmt_accounting *accounting,
+	const struct gmt_account *account)
 {
 	row->holders_layer = account->layer;
 	row->held_bytes = account->live_bytes;
-	for (uint32_t id = 0; id < books->sites.count; id++) {
-		const struct gmt_books_site *site = &books->sites.items[id];
+	for (uint32_t id = 0; id < accounting->sites.count; id++) {
+		const struct gmt_account_site *site = &accounting->sites.items[id];
 
-		if (site->live_bytes && &books->accounts.items[site->account] == account)
+		if (site->live_bytes && &accounting->accounts.items[site->account] == account)
 			note_holder(row, id, site);
 	}
 }
@@ -73,18 +73,18 @@ static int by_start(const void *left, const void *right)
 }
 
 /* The live blocks of one account, by address. */
-static bool collect(const struct gmt_books *books, const struct gmt_books_account *account,
+static bool collect(const struct gmt_accounting *accounting, const struct gmt_account *account,
 	struct ranges *ret_ranges)
 {
-	struct gmt_books_place place;
+	struct gmt_account_place place;
 	size_t cursor = 0;
 
-	while (gmt_books_next_block(books, account->layer, &cursor, &place)) {
-		const struct gmt_books_site *site = &books->sites.items[place.block.site];
+	while (gmt_accounting_next_block(accounting, account->layer, &cursor, &place)) {
+		const struct gmt_account_site *site = &accounting->sites.items[place.block.site];
 		uint64_t size_bytes = place.block.size_bytes;
 
-		if (&books->accounts.items[site->account] != account ||
-			gmt_space_realm(books->spaces.items[site->space].space) != GMT_REALM_ADDRESS)
+		if (&accounting->accounts.items[site->account] != account ||
+			gmt_space_realm(accounting->spaces.items[site->space].space) != GMT_REALM_ADDRESS)
 			continue;
 
 		struct range *range = gmt_vec_push(&ret_ranges->items);
@@ -207,16 +207,16 @@ static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool i
 		row->usable_bytes = row->graph_bytes;
 }
 
-static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
-	const struct gmt_books_account *torch)
+static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_accounting *accounting,
+	const struct gmt_account *torch)
 {
 	struct ranges driver = { 0 }, blocks = { 0 };
 	bool in_capture = gmt_spans_have(&ooms->captures, row->stamp);
 
-	if (gmt_books_block_count(books) > MAX_BLOCKS_WALKED)
+	if (gmt_account_block_count(accounting) > MAX_BLOCKS_WALKED)
 		return true;
 
-	bool done = collect_memory(ooms, (int16_t)row->device, &driver) && collect(books, torch, &blocks);
+	bool done = collect_memory(ooms, (int16_t)row->device, &driver) && collect(accounting, torch, &blocks);
 	if (done) {
 		struct gaps gaps = find_gaps(&driver, &blocks, in_capture);
 
@@ -227,13 +227,13 @@ static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms, cons
 	return done;
 }
 
-bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_accounting *accounting,
 	const struct gmt_snapshot_event *event)
 {
 	int16_t device = (int16_t)row->device;
-	const struct gmt_books_account *own = gmt_books_find_account(books, (uint8_t)row->layer, device),
-		*cuda = gmt_books_find_account(books, GMT_LAYER_CUDA, device),
-		*torch = gmt_books_find_account(books, GMT_LAYER_TORCH, device);
+	const struct gmt_account *own = gmt_accounting_find_account(accounting, (uint8_t)row->layer, device),
+		*cuda = gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, device),
+		*torch = gmt_accounting_find_account(accounting, GMT_LAYER_TORCH, device);
 
 	row->holders_layer = row->layer;
 	row->live_bytes = own ? own->live_bytes : 0;
@@ -242,9 +242,9 @@ bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, c
 	if (torch && torch->live_blocks)
 		own = torch;
 	if (own)
-		fill_holders(row, books, own);
+		fill_holders(row, accounting, own);
 	/* A retry gave up the gaps that mattered: whole segments. */
-	if (!row->recovered && cuda && torch && !fill_gaps(row, ooms, books, torch))
+	if (!row->recovered && cuda && torch && !fill_gaps(row, ooms, accounting, torch))
 		return false;
 	/* The cache is PyTorch's alone; a retry was PyTorch's. */
 	if (row->layer != GMT_LAYER_TORCH && !row->recovered) {

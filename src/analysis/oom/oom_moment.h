@@ -9,7 +9,7 @@
 #include "analysis/oom/ooms.h"
 
 /* Fills what ooms.h says the observer fills, but for site and stack. False: out of memory. */
-bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_books *books,
+bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms, const struct gmt_accounting *accounting,
 	const struct gmt_snapshot_event *event);
 
 #endif

@@ -4,62 +4,62 @@
 #include "analysis/oom/ooms.h"
 #include "compaction/compacted_prefix.h"
 
-static struct gmt_fates_event of(const struct gmt_snapshot_event *event)
+static struct gmt_oom_outcomes_event of(const struct gmt_snapshot_event *event)
 {
-	return (struct gmt_fates_event){
+	return (struct gmt_oom_outcomes_event){
 		.address = event->address, .size_bytes = event->size_bytes, .thread = event->thread,
 		.device = event->device, .layer = event->layer, .space = event->space,
 	};
 }
 
-static void became(void *user, uint64_t refusal, enum gmt_fate fate, unsigned parts)
+static void became(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsigned parts)
 {
-	struct gmt_oom_fates *fates = user;
+	struct gmt_oom_results *oom_outcomes = user;
 
-	fates->refusals.items[refusal].fate = (uint8_t)fate;
-	fates->refusals.items[refusal].parts = parts;
+	oom_outcomes->refusals.items[refusal].fate = (uint8_t)fate;
+	oom_outcomes->refusals.items[refusal].parts = parts;
 }
 
-static bool refused(struct gmt_oom_fates *fates, struct gmt_fates *finder, const struct gmt_snapshot_event *event,
+static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcomes *finder, const struct gmt_snapshot_event *event,
 	size_t index)
 {
-	struct gmt_fates_event refused = of(event);
-	size_t refusal = fates->refusals.count;
-	struct gmt_oom_refusal *row = gmt_vec_push(&fates->refusals);
+	struct gmt_oom_outcomes_event refused = of(event);
+	size_t refusal = oom_outcomes->refusals.count;
+	struct gmt_oom_refusal *row = gmt_vec_push(&oom_outcomes->refusals);
 
 	if (!row)
 		return false;
 	*row = (struct gmt_oom_refusal){
-		.event = index, .fate = GMT_FATE_FAILED, .parts = event->layer != GMT_LAYER_TORCH,
+		.event = index, .fate = GMT_OOM_OUTCOME_FAILED, .parts = event->layer != GMT_LAYER_TORCH,
 	};
-	return gmt_fates_refused(finder, &refused, refusal);
+	return gmt_oom_outcomes_refused(finder, &refused, refusal);
 }
 
-bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapshot *snapshot, size_t count)
+bool gmt_oom_results_find(struct gmt_oom_results *ret_fates, const struct gmt_snapshot *snapshot, size_t count)
 {
-	struct gmt_fates finder = { .became = became, .user = ret_fates };
+	struct gmt_oom_outcomes finder = { .became = became, .user = ret_fates };
 	struct gmt_events_reader reader;
 	bool done = gmt_events_reader_init(&reader, &snapshot->events,
 		GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE);
 
 	for (size_t i = 0; snapshot->has_refusals && i < count && done; i++) {
 		const struct gmt_snapshot_event *event = gmt_events_at(&reader, i);
-		struct gmt_fates_event given = of(event);
+		struct gmt_oom_outcomes_event given = of(event);
 
 		/* Of those that were folded only what was open then: the others are counted, and who held what nobody knows any more. */
-		if (i < snapshot->past_events && !gmt_past_is_open(&snapshot->past, event->thread, event->stamp))
+		if (i < snapshot->past_events && !gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
 			continue;
 		if (gmt_oom_is_one(event))
 			done = refused(ret_fates, &finder, event, i);
 		else if (finder.open && event->kind == GMT_KIND_ALLOC)
-			gmt_fates_given(&finder, &given);
+			gmt_oom_outcomes_given(&finder, &given);
 	}
 	gmt_events_reader_fini(&reader);
-	gmt_fates_fini(&finder);
+	gmt_oom_outcomes_fini(&finder);
 	return done;
 }
 
-void gmt_oom_fates_fini(struct gmt_oom_fates *fates)
+void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes)
 {
-	gmt_vec_fini(&fates->refusals);
+	gmt_vec_fini(&oom_outcomes->refusals);
 }

@@ -14,16 +14,16 @@
 struct gmt_oom_refusal {
 	size_t event; /* number, in order of time */
 	uint32_t parts; /* refusals by the driver that this one stands for */
-	uint8_t fate; /* enum gmt_fate */
+	uint8_t fate; /* enum gmt_oom_outcome */
 };
 
-struct gmt_oom_fates {
+struct gmt_oom_results {
 	GMT_VEC(struct gmt_oom_refusal) refusals; /* in order of time */
 };
 
 /* Of the first `count` events. False: out of memory; the caller ends `ret_fates` (zeroed) either way. */
-bool gmt_oom_fates_find(struct gmt_oom_fates *ret_fates, const struct gmt_snapshot *snapshot, size_t count);
+bool gmt_oom_results_find(struct gmt_oom_results *ret_fates, const struct gmt_snapshot *snapshot, size_t count);
 
-void gmt_oom_fates_fini(struct gmt_oom_fates *fates);
+void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes);
 
 #endif

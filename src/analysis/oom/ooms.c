@@ -7,7 +7,7 @@
 
 bool gmt_oom_is_one(const struct gmt_snapshot_event *event)
 {
-	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_fates_is_one(event->layer, event->result);
+	return event->kind == GMT_KIND_ALLOC_FAILED && gmt_oom_outcomes_is_one(event->layer, event->result);
 }
 
 uint64_t gmt_oom_usable_bytes(const struct gmt_oom_row *row)
@@ -37,7 +37,7 @@ static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal
 		.layer = event.layer,
 		.device = gmt_space_side(event.space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event.device,
 		.requested_bytes = event.size_bytes,
-		.recovered = refusal->fate == GMT_FATE_RETRY,
+		.recovered = refusal->fate == GMT_OOM_OUTCOME_RETRY,
 		.driver_refusals = refusal->parts,
 	};
 	return true;
@@ -69,58 +69,58 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 }
 
 /* Of each fate the last ones get a row, and the first failure: the later ones may come of it. */
-static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_fates *fates)
+static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_outcomes)
 {
 	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
 
-	for (size_t i = 0; i < fates->refusals.count; i++)
-		if (fates->refusals.items[i].fate != GMT_FATE_PART)
-			counts[fates->refusals.items[i].fate]++;
-	for (size_t i = 0; i < fates->refusals.count; i++) {
-		const struct gmt_oom_refusal *refusal = &fates->refusals.items[i];
+	for (size_t i = 0; i < oom_outcomes->refusals.count; i++)
+		if (oom_outcomes->refusals.items[i].fate != GMT_OOM_OUTCOME_PART)
+			counts[oom_outcomes->refusals.items[i].fate]++;
+	for (size_t i = 0; i < oom_outcomes->refusals.count; i++) {
+		const struct gmt_oom_refusal *refusal = &oom_outcomes->refusals.items[i];
 
-		if (refusal->fate == GMT_FATE_PART)
+		if (refusal->fate == GMT_OOM_OUTCOME_PART)
 			continue;
 
 		uint64_t number = seen[refusal->fate]++;
-		if ((refusal->fate == GMT_FATE_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
+		if ((refusal->fate == GMT_OOM_OUTCOME_FAILED && number == 0) || counts[refusal->fate] - number <= GMT_OOMS_KEPT) {
 			if (!add_row(ooms, refusal))
 				return false;
 		} else {
 			ooms->left_out++;
 		}
 	}
-	ooms->failures = counts[GMT_FATE_FAILED];
-	ooms->retries = counts[GMT_FATE_RETRY];
+	ooms->failures = counts[GMT_OOM_OUTCOME_FAILED];
+	ooms->retries = counts[GMT_OOM_OUTCOME_RETRY];
 	return true;
 }
 
 /* Of those that were folded there are counts, by site. */
 static void add_folded(struct gmt_ooms *ooms, uint64_t until_ns)
 {
-	const struct gmt_past *past = &ooms->snapshot->past;
+	const struct gmt_compacted *compacted = &ooms->snapshot->compacted;
 
-	if (!past->has_fold || gmt_clock_time_ns(ooms->snapshot, past->fold.stamp) > until_ns)
+	if (!compacted->has_fold || gmt_clock_time_ns(ooms->snapshot, compacted->fold.stamp) > until_ns)
 		return;
-	for (size_t i = 0; i < past->sites.count; i++)
-		ooms->folded_failures = gmt_books_sum(ooms->folded_failures, past->sites.items[i].oom_count);
-	ooms->folded_retries = past->fold.oom_retries;
-	ooms->failures = gmt_books_sum(ooms->failures, ooms->folded_failures);
-	ooms->retries = gmt_books_sum(ooms->retries, ooms->folded_retries);
-	ooms->left_out = gmt_books_sum(ooms->left_out, gmt_books_sum(ooms->folded_failures, ooms->folded_retries));
+	for (size_t i = 0; i < compacted->sites.count; i++)
+		ooms->folded_failures = gmt_account_sum(ooms->folded_failures, compacted->sites.items[i].oom_count);
+	ooms->folded_retries = compacted->fold.oom_retries;
+	ooms->failures = gmt_account_sum(ooms->failures, ooms->folded_failures);
+	ooms->retries = gmt_account_sum(ooms->retries, ooms->folded_retries);
+	ooms->left_out = gmt_account_sum(ooms->left_out, gmt_account_sum(ooms->folded_failures, ooms->folded_retries));
 }
 
 enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
 	uint64_t until_ns, struct gmt_error *error)
 {
-	struct gmt_oom_fates fates = { 0 };
+	struct gmt_oom_results oom_outcomes = { 0 };
 
 	ret_ooms->snapshot = snapshot;
 
-	bool done = gmt_oom_fates_find(&fates, snapshot, gmt_replay_count(snapshot, until_ns)) &&
-		add_rows(ret_ooms, &fates) &&
+	bool done = gmt_oom_results_find(&oom_outcomes, snapshot, gmt_replay_count(snapshot, until_ns)) &&
+		add_rows(ret_ooms, &oom_outcomes) &&
 		gmt_spans_read(&ret_ooms->captures, snapshot, GMT_MARK_KIND_CAPTURE, GMT_MARK_KIND_CAPTURED);
-	gmt_oom_fates_fini(&fates);
+	gmt_oom_results_fini(&oom_outcomes);
 	if (!done) {
 		gmt_ooms_fini(ret_ooms);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -149,21 +149,21 @@ static bool before(void *user, const struct gmt_replay *replay, const struct gmt
 	if (!gmt_allocator_memory_see(&ooms->memory, event))
 		return false;
 	return ooms->rows.items[ooms->next].event != index ||
-		gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms, &replay->books, event);
+		gmt_oom_moment_fill(&ooms->rows.items[ooms->next++], ooms, &replay->accounting, event);
 }
 
 static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
 {
-	const struct gmt_books *books = &replay->books;
+	const struct gmt_accounting *accounting = &replay->accounting;
 	struct gmt_ooms *ooms = user;
 
 	return ooms->next == ooms->rows.count || !gmt_allocator_memory_has_address(event) ||
 		gmt_allocator_memory_add(&ooms->memory, event,
-			books->accounts.items[books->sites.items[site].account].device, site);
+			accounting->accounts.items[accounting->sites.items[site].account].device, site);
 }
 
 static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	struct gmt_ooms *ooms = user;
 	struct gmt_allocator_segment *segment;

@@ -3,33 +3,33 @@
 
 #include <stdlib.h>
 
-static bool count_event(struct gmt_census *census, struct gmt_map *apis, struct gmt_map *threads,
+static bool count_event(struct gmt_event_counts *event_counts, struct gmt_map *apis, struct gmt_map *threads,
 	const struct gmt_snapshot_event *event)
 {
 	uint64_t api, thread;
 
 	if (!gmt_map_find(apis, event->api, &api)) {
-		api = census->apis.count;
-		if (!gmt_vec_reserve(&census->apis, 1) || !gmt_map_put(apis, event->api, api))
+		api = event_counts->apis.count;
+		if (!gmt_vec_reserve(&event_counts->apis, 1) || !gmt_map_put(apis, event->api, api))
 			return false;
-		census->apis.items[census->apis.count++] = (struct gmt_census_api){ .api = event->api };
+		event_counts->apis.items[event_counts->apis.count++] = (struct gmt_event_counts_api){ .api = event->api };
 	}
 	if (!gmt_map_find(threads, event->thread, &thread)) {
-		thread = census->threads.count;
-		if (!gmt_vec_reserve(&census->threads, 1) || !gmt_map_put(threads, event->thread, thread))
+		thread = event_counts->threads.count;
+		if (!gmt_vec_reserve(&event_counts->threads, 1) || !gmt_map_put(threads, event->thread, thread))
 			return false;
-		census->threads.items[census->threads.count++] =
-			(struct gmt_census_thread){ .thread = event->thread };
+		event_counts->threads.items[event_counts->threads.count++] =
+			(struct gmt_event_counts_thread){ .thread = event->thread };
 	}
-	census->apis.items[api].counts[0]++;
-	census->apis.items[api].counts[event->kind]++;
-	census->threads.items[thread].events++;
+	event_counts->apis.items[api].counts[0]++;
+	event_counts->apis.items[api].counts[event->kind]++;
+	event_counts->threads.items[thread].events++;
 	return true;
 }
 
 static int most_called_first(const void *left, const void *right)
 {
-	const struct gmt_census_api *a = left, *b = right;
+	const struct gmt_event_counts_api *a = left, *b = right;
 
 	if (a->counts[0] != b->counts[0])
 		return a->counts[0] > b->counts[0] ? -1 : 1;
@@ -38,14 +38,14 @@ static int most_called_first(const void *left, const void *right)
 
 static int busiest_first(const void *left, const void *right)
 {
-	const struct gmt_census_thread *a = left, *b = right;
+	const struct gmt_event_counts_thread *a = left, *b = right;
 
 	if (a->events != b->events)
 		return a->events > b->events ? -1 : 1;
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_census, const struct gmt_snapshot *snapshot,
 	struct gmt_error *error)
 {
 	struct gmt_map apis = { 0 }, threads = { 0 };
@@ -58,7 +58,7 @@ enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_
 	gmt_map_fini(&apis);
 	gmt_map_fini(&threads);
 	if (!done) {
-		gmt_census_fini(ret_census);
+		gmt_event_counts_fini(ret_census);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	if (ret_census->apis.count)
@@ -70,8 +70,8 @@ enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_
 	return GMT_OK;
 }
 
-void gmt_census_fini(struct gmt_census *census)
+void gmt_event_counts_fini(struct gmt_event_counts *event_counts)
 {
-	gmt_vec_fini(&census->apis);
-	gmt_vec_fini(&census->threads);
+	gmt_vec_fini(&event_counts->apis);
+	gmt_vec_fini(&event_counts->threads);
 }

@@ -7,25 +7,25 @@
 #include "containers/vec.h"
 #include "reader/load/snapshot.h"
 
-struct gmt_census_api {
+struct gmt_event_counts_api {
 	uint32_t api; /* id; may be one that the file does not name */
 	uint64_t counts[GMT_KIND_COUNT]; /* by enum gmt_kind; [0] is all of them */
 };
 
-struct gmt_census_thread {
+struct gmt_event_counts_thread {
 	uint32_t thread; /* id */
 	uint64_t events;
 };
 
-struct gmt_census {
-	GMT_VEC(struct gmt_census_api) apis;       /* most events first */
-	GMT_VEC(struct gmt_census_thread) threads; /* most events first */
+struct gmt_event_counts {
+	GMT_VEC(struct gmt_event_counts_api) apis;       /* most events first */
+	GMT_VEC(struct gmt_event_counts_thread) threads; /* most events first */
 };
 
-/* Fails only for lack of memory. `ret_census` (zeroed) is the caller's; end it with gmt_census_fini. */
-enum gmt_status gmt_census_init(struct gmt_census *ret_census, const struct gmt_snapshot *snapshot,
+/* Fails only for lack of memory. `ret_census` (zeroed) is the caller's; end it with gmt_event_counts_fini. */
+enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_census, const struct gmt_snapshot *snapshot,
 	struct gmt_error *error);
 
-void gmt_census_fini(struct gmt_census *census);
+void gmt_event_counts_fini(struct gmt_event_counts *event_counts);
 
 #endif

@@ -15,26 +15,26 @@
 enum { DROPS_SHOWN = 20 };
 
 struct lister {
-	struct gmt_caveats *caveats;
+	struct gmt_warnings *warnings;
 	bool failed;
 };
 
-static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
+static void add(struct lister *lister, enum gmt_warning_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void add(struct lister *lister, enum gmt_caveat_kind kind, const char *format, ...)
+static void add(struct lister *lister, enum gmt_warning_kind kind, const char *format, ...)
 {
 	va_list arguments;
 
 	va_start(arguments, format);
 
-	char *text = gmt_arena_vprint(&lister->caveats->arena, format, arguments);
+	char *text = gmt_arena_vprint(&lister->warnings->arena, format, arguments);
 
 	va_end(arguments);
 
-	struct gmt_caveat *caveat = text ? gmt_vec_push(&lister->caveats->rows) : NULL;
+	struct gmt_warning *caveat = text ? gmt_vec_push(&lister->warnings->rows) : NULL;
 	if (caveat)
-		*caveat = (struct gmt_caveat){ kind, text };
+		*caveat = (struct gmt_warning){ kind, text };
 	else
 		lister->failed = true;
 }
@@ -44,23 +44,23 @@ static void judge_work(struct lister *lister)
 {
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
-			add(lister, GMT_CAVEAT_INCOMPLETE, "%s is left out: a file of this size may not cause more work",
+			add(lister, GMT_WARNING_INCOMPLETE, "%s is left out: a file of this size may not cause more work",
 				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
 static void judge_recording(struct lister *lister, const struct gmt_snapshot *snapshot)
 {
 	if (snapshot->damaged)
-		add(lister, GMT_CAVEAT_INCOMPLETE, "the file is damaged: %s; all before that is reported",
+		add(lister, GMT_WARNING_INCOMPLETE, "the file is damaged: %s; all before that is reported",
 			snapshot->damage);
 	else if (snapshot->recording_pid)
-		add(lister, GMT_CAVEAT_INCOMPLETE, "in progress: process %" PRIu32 " still records; what the file has so far is reported",
+		add(lister, GMT_WARNING_INCOMPLETE, "in progress: process %" PRIu32 " still records; what the file has so far is reported",
 			snapshot->recording_pid);
 	else if (!snapshot->has_end)
-		add(lister, GMT_CAVEAT_INCOMPLETE,
+		add(lister, GMT_WARNING_INCOMPLETE,
 			"the recording has no end: the process was killed, or is still running");
 	if (snapshot->counts_differ)
-		add(lister, GMT_CAVEAT_INCOMPLETE,
+		add(lister, GMT_WARNING_INCOMPLETE,
 			"events are missing: the file says it holds %s, it holds %s",
 			gmt_text_count(snapshot->promised_events).text,
 			gmt_text_count(snapshot->seen_events).text);
@@ -69,16 +69,16 @@ static void judge_recording(struct lister *lister, const struct gmt_snapshot *sn
 		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, drop->thread);
 
 		if (drop->count)
-			add(lister, GMT_CAVEAT_INCOMPLETE, "%s events were lost: %.200s (thread %.64s)",
+			add(lister, GMT_WARNING_INCOMPLETE, "%s events were lost: %.200s (thread %.64s)",
 				gmt_text_count(drop->count).text, drop->reason,
 				thread ? thread->name.text : "not known");
 	}
 	if (snapshot->drops.count > DROPS_SHOWN)
-		add(lister, GMT_CAVEAT_INCOMPLETE, "events were lost in %s more ways; in all %s",
+		add(lister, GMT_WARNING_INCOMPLETE, "events were lost in %s more ways; in all %s",
 			gmt_text_count(snapshot->drops.count - DROPS_SHOWN).text,
 			gmt_text_count(gmt_snapshot_dropped(snapshot)).text);
 	if (snapshot->unknown_events)
-		add(lister, GMT_CAVEAT_INCOMPLETE,
+		add(lister, GMT_WARNING_INCOMPLETE,
 			"%s events are of a kind that this version does not know, and left out",
 			gmt_text_count(snapshot->unknown_events).text);
 }
@@ -91,30 +91,30 @@ static void judge_effects(struct lister *lister, const struct gmt_snapshot *snap
 	for (size_t i = 0; i < snapshot->drops.count; i++) {
 		uint64_t *count = &counts[gmt_drop_effect(snapshot->drops.items[i].reason)];
 
-		*count = gmt_books_sum(*count, snapshot->drops.items[i].count);
+		*count = gmt_account_sum(*count, snapshot->drops.items[i].count);
 	}
 	if (counts[GMT_EFFECT_UNKNOWN])
-		add(lister, GMT_CAVEAT_INCOMPLETE, "what lives may be wrong by as many blocks as events were lost");
+		add(lister, GMT_WARNING_INCOMPLETE, "what lives may be wrong by as many blocks as events were lost");
 	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
-		add(lister, GMT_CAVEAT_INCOMPLETE,
+		add(lister, GMT_WARNING_INCOMPLETE,
 			"what lives may lack up to %s blocks and have up to %s too many; totals of sites are low by at most %s blocks",
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text, gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
 	else if (counts[GMT_EFFECT_NONE])
-		add(lister, GMT_CAVEAT_REMARK, "what lives, and the totals of sites, are exact all the same");
+		add(lister, GMT_WARNING_REMARK, "what lives, and the totals of sites, are exact all the same");
 }
 
-static void judge_totals(struct lister *lister, const struct gmt_books_account *account)
+static void judge_totals(struct lister *lister, const struct gmt_account *account)
 {
 	if (!account->has_totals || !account->unseen_bytes)
 		return;
 	if (account->unseen_bytes > 0)
-		add(lister, GMT_CAVEAT_INCOMPLETE,
+		add(lister, GMT_WARNING_INCOMPLETE,
 			"GPU %d: PyTorch says it has allocated %" PRId64
 			" bytes more than its recorded blocks hold: some were allocated before recording began, or were not seen",
 			account->device, account->unseen_bytes);
 	else
-		add(lister, GMT_CAVEAT_INCOMPLETE,
+		add(lister, GMT_WARNING_INCOMPLETE,
 			"GPU %d: PyTorch says it has allocated %" PRIu64
 			" bytes less than its recorded blocks hold: some frees were not seen",
 			account->device, -(uint64_t)account->unseen_bytes);
@@ -122,33 +122,33 @@ static void judge_totals(struct lister *lister, const struct gmt_books_account *
 
 static void judge_fold(struct lister *lister, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
 {
-	const struct gmt_past *past = &snapshot->past;
+	const struct gmt_compacted *compacted = &snapshot->compacted;
 	uint64_t steps = 1;
 
-	for (size_t i = 0; i < past->steps.count; i++)
-		if (past->steps.items[i].steps > steps)
-			steps = past->steps.items[i].steps;
-	add(lister, GMT_CAVEAT_REMARK, "the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
+	for (size_t i = 0; i < compacted->steps.count; i++)
+		if (compacted->steps.items[i].steps > steps)
+			steps = compacted->steps.items[i].steps;
+	add(lister, GMT_WARNING_REMARK, "the first %s were folded (%.64s): %s events are in totals only; totals, peaks and what "
 		"lives are exact, what lived at moments before is not known",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, past->fold.stamp)).text, snapshot->fold_why,
+		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text, snapshot->fold_why,
 		gmt_text_count(gmt_snapshot_folded(snapshot)).text);
 	if (steps > 1)
-		add(lister, GMT_CAVEAT_REMARK, "in what was folded up to %s steps were put together: a table of steps has the same numbers for them", gmt_text_count(steps).text);
-	if (past->fold.merged_sites)
-		add(lister, GMT_CAVEAT_REMARK, "%s allocations of places beyond the limit were folded without their stack",
-			gmt_text_count(past->fold.merged_sites).text);
+		add(lister, GMT_WARNING_REMARK, "in what was folded up to %s steps were put together: a table of steps has the same numbers for them", gmt_text_count(steps).text);
+	if (compacted->fold.merged_sites)
+		add(lister, GMT_WARNING_REMARK, "%s allocations of places beyond the limit were folded without their stack",
+			gmt_text_count(compacted->fold.merged_sites).text);
 	if (replay && replay->past_misfits)
-		add(lister, GMT_CAVEAT_INCOMPLETE, "what lived, or lived at a peak, when it was folded does not sum up to "
+		add(lister, GMT_WARNING_INCOMPLETE, "what lived, or lived at a peak, when it was folded does not sum up to "
 			"what the file says");
 }
 
-static void judge_books(struct lister *lister, const struct gmt_books *books)
+static void judge_books(struct lister *lister, const struct gmt_accounting *accounting)
 {
-	for (size_t i = 0; i < books->accounts.count; i++)
-		judge_totals(lister, &books->accounts.items[i]);
+	for (size_t i = 0; i < accounting->accounts.count; i++)
+		judge_totals(lister, &accounting->accounts.items[i]);
 #define GMT_ANOMALY(name, meaning) \
-	if (books->anomalies.name) \
-		add(lister, GMT_CAVEAT_REMARK, "%s %s", gmt_text_count(books->anomalies.name).text, meaning);
+	if (accounting->anomalies.name) \
+		add(lister, GMT_WARNING_REMARK, "%s %s", gmt_text_count(accounting->anomalies.name).text, meaning);
 #include "accounting/anomalies.def"
 #undef GMT_ANOMALY
 }
@@ -166,7 +166,7 @@ static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *sna
 		length += added > 0 ? (size_t)added : 0;
 	}
 	if (snapshot->unhooked.count)
-		add(lister, GMT_CAVEAT_REMARK,
+		add(lister, GMT_WARNING_REMARK,
 			"functions that look like allocation calls were looked up and are not hooked: %s%s "
 			"(see `gpumemtrace info --coverage`)", names, length < sizeof(names) ? "" : "...");
 }
@@ -176,17 +176,17 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 	uint64_t unnamed = traces->addresses - traces->named;
 
 	if (unnamed)
-		add(lister, GMT_CAVEAT_REMARK, "%s of %s native addresses have no name",
+		add(lister, GMT_WARNING_REMARK, "%s of %s native addresses have no name",
 			gmt_text_count(unnamed).text, gmt_text_count(traces->addresses).text);
 	for (size_t i = 0; i < traces->problems.count; i++)
-		add(lister, GMT_CAVEAT_REMARK, "no symbols of %.300s: %s", traces->problems.items[i].module,
+		add(lister, GMT_WARNING_REMARK, "no symbols of %.300s: %s", traces->problems.items[i].module,
 			traces->problems.items[i].why);
 	if (traces->mismatches)
-		add(lister, GMT_CAVEAT_REMARK,
+		add(lister, GMT_WARNING_REMARK,
 			"in %s stacks the native and the Python half do not fit together",
 			gmt_text_count(traces->mismatches).text);
 	if (traces->missing)
-		add(lister, GMT_CAVEAT_REMARK, "%s stacks or frames are not in the file",
+		add(lister, GMT_WARNING_REMARK, "%s stacks or frames are not in the file",
 			gmt_text_count(traces->missing).text);
 }
 
@@ -203,7 +203,7 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
 		uint64_t bytes = row->peak_bytes > row->live_bytes ? row->peak_bytes : row->live_bytes;
 
 		if (!row->is_seen && row->device != GMT_DEVICE_HOST)
-			add(lister, GMT_CAVEAT_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_doubt(row).text,
+			add(lister, GMT_WARNING_REMARK, "%s (%s on GPU %d)%s%s", gmt_arenas_doubt(row).text,
 				gmt_text_size(bytes).text, row->device, row->setting ? "; to see them, " : "",
 				row->setting ? row->setting : "");
 	}
@@ -233,46 +233,46 @@ static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snaps
 	if (is_paused)
 		paused_ns += gmt_clock_time_ns(snapshot, snapshot->last_stamp) - since_ns;
 	if (count)
-		add(lister, GMT_CAVEAT_REMARK, "stacks were not recorded for %s (paused %s %s): blocks of that time have none",
+		add(lister, GMT_WARNING_REMARK, "stacks were not recorded for %s (paused %s %s): blocks of that time have none",
 			gmt_text_duration(paused_ns).text, gmt_text_count(count).text, count == 1 ? "time" : "times");
 }
 
-enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_caveats, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error)
 {
-	struct lister lister = { .caveats = ret_caveats };
+	struct lister lister = { .warnings = ret_caveats };
 
 	judge_work(&lister);
 	judge_recording(&lister, snapshot);
 	judge_effects(&lister, snapshot);
 	judge_pauses(&lister, snapshot);
-	if (snapshot->past.has_fold)
+	if (snapshot->compacted.has_fold)
 		judge_fold(&lister, snapshot, replay);
 	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
-		gmt_caveats_fini(ret_caveats);
+		gmt_warnings_fini(ret_caveats);
 		return GMT_NO_MEMORY;
 	}
 	if (replay)
-		judge_books(&lister, &replay->books);
+		judge_books(&lister, &replay->accounting);
 	if (traces)
 		judge_traces(&lister, traces);
 	judge_unhooked(&lister, snapshot);
 	if (snapshot->repeated_ids)
-		add(&lister, GMT_CAVEAT_REMARK, "%s records were given twice; the first ones count",
+		add(&lister, GMT_WARNING_REMARK, "%s records were given twice; the first ones count",
 			gmt_text_count(snapshot->repeated_ids).text);
 	if (snapshot->unknown_blocks)
-		add(&lister, GMT_CAVEAT_REMARK, "%s blocks of a newer version were skipped",
+		add(&lister, GMT_WARNING_REMARK, "%s blocks of a newer version were skipped",
 			gmt_text_count(snapshot->unknown_blocks).text);
 	for (size_t i = 0; i < snapshot->notes.count; i++)
-		add(&lister, GMT_CAVEAT_REMARK, "%s", snapshot->notes.items[i]);
+		add(&lister, GMT_WARNING_REMARK, "%s", snapshot->notes.items[i]);
 	if (!lister.failed)
 		return GMT_OK;
-	gmt_caveats_fini(ret_caveats);
+	gmt_warnings_fini(ret_caveats);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-void gmt_caveats_fini(struct gmt_caveats *caveats)
+void gmt_warnings_fini(struct gmt_warnings *warnings)
 {
-	gmt_vec_fini(&caveats->rows);
-	gmt_arena_fini(&caveats->arena);
+	gmt_vec_fini(&warnings->rows);
+	gmt_arena_fini(&warnings->arena);
 }

@@ -12,28 +12,28 @@
 #include "reader/replay/replay.h"
 #include "reader/stacks/traces.h"
 
-enum gmt_caveat_kind {
-	GMT_CAVEAT_INCOMPLETE, /* events are missing: numbers can be wrong */
-	GMT_CAVEAT_REMARK,
+enum gmt_warning_kind {
+	GMT_WARNING_INCOMPLETE, /* events are missing: numbers can be wrong */
+	GMT_WARNING_REMARK,
 };
 
-struct gmt_caveat {
-	enum gmt_caveat_kind kind;
+struct gmt_warning {
+	enum gmt_warning_kind kind;
 	const char *text;
 };
 
-struct gmt_caveats {
+struct gmt_warnings {
 	struct gmt_arena arena;
-	GMT_VEC(struct gmt_caveat) rows; /* the incomplete ones first */
+	GMT_VEC(struct gmt_warning) rows; /* the incomplete ones first */
 };
 
 /*
  * `replay` and `traces` may be NULL: then nothing is said of them. Fails only for lack of memory.
- * `ret_caveats` (zeroed) is the caller's; end it with gmt_caveats_fini.
+ * `ret_caveats` (zeroed) is the caller's; end it with gmt_warnings_fini.
  */
-enum gmt_status gmt_caveats_init(struct gmt_caveats *ret_caveats, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_caveats, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, struct gmt_error *error);
 
-void gmt_caveats_fini(struct gmt_caveats *caveats);
+void gmt_warnings_fini(struct gmt_warnings *warnings);
 
 #endif

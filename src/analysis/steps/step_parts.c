@@ -44,12 +44,12 @@ static bool make_room(struct gmt_step_parts *parts, size_t sites)
 static bool began(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t site)
 {
 	struct gmt_step_parts *parts = user;
-	const struct gmt_books *books = &replay->books;
-	uint64_t live_bytes = books->accounts.items[books->sites.items[site].account].live_bytes;
+	const struct gmt_accounting *accounting = &replay->accounting;
+	uint64_t live_bytes = accounting->accounts.items[accounting->sites.items[site].account].live_bytes;
 	uint32_t step = step_of(parts, 0, event->stamp), call = step_of(parts, 1, event->stamp);
 	struct gmt_step_parts_site *row;
 
-	if (!make_room(parts, books->sites.count))
+	if (!make_room(parts, accounting->sites.count))
 		return false;
 	row = &parts->sites.items[site];
 	row->allocs++;
@@ -58,8 +58,8 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 	row->last_call_plus_1 = call;
 	if (!step || (step == 1 && !has_one_step(parts)))
 		return true;
-	row->made_bytes = gmt_books_sum_bytes(row->made_bytes, event->size_bytes);
-	row->left_bytes = gmt_books_sum_bytes(row->left_bytes, event->size_bytes);
+	row->made_bytes = gmt_account_sum_bytes(row->made_bytes, event->size_bytes);
+	row->left_bytes = gmt_account_sum_bytes(row->left_bytes, event->size_bytes);
 	row->peak_bytes = live_bytes > row->peak_bytes ? live_bytes : row->peak_bytes;
 	row->steps += row->last_plus_1 != step;
 	row->last_plus_1 = step;
@@ -67,7 +67,7 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 }
 
 static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-	const struct gmt_books_block *block)
+	const struct gmt_account_block *block)
 {
 	struct gmt_step_parts *parts = user;
 	uint32_t step = step_of(parts, 0, event->stamp);
@@ -103,27 +103,27 @@ static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_rep
 
 static void sum_up(struct maker *maker)
 {
-	const struct gmt_books *books = &maker->replay->books;
+	const struct gmt_accounting *accounting = &maker->replay->accounting;
 	size_t first = 0;
 
-	for (uint32_t i = 0; i < books->sites.count; i++) {
+	for (uint32_t i = 0; i < accounting->sites.count; i++) {
 		const struct gmt_step_parts_site *site = &maker->parts->sites.items[i];
-		uint32_t row = (uint32_t)(books->sites.items[i].account * GMT_STEP_PARTS + part_of(maker->parts, maker->replay, i));
+		uint32_t row = (uint32_t)(accounting->sites.items[i].account * GMT_STEP_PARTS + part_of(maker->parts, maker->replay, i));
 		struct sums *of = &maker->sums.items[row];
 
 		maker->row_of.items[i] = row;
 		of->count++;
-		of->made_bytes = gmt_books_sum_bytes(of->made_bytes, site->made_bytes);
-		of->left_bytes = gmt_books_sum_bytes(of->left_bytes, site->left_bytes);
+		of->made_bytes = gmt_account_sum_bytes(of->made_bytes, site->made_bytes);
+		of->left_bytes = gmt_account_sum_bytes(of->left_bytes, site->left_bytes);
 		of->peak_bytes = site->peak_bytes > of->peak_bytes ? site->peak_bytes : of->peak_bytes;
 		of->most_steps = site->steps > of->most_steps ? site->steps : of->most_steps;
 	}
-	for (size_t row = 0; row < books->accounts.count * GMT_STEP_PARTS; row++) {
+	for (size_t row = 0; row < accounting->accounts.count * GMT_STEP_PARTS; row++) {
 		maker->sums.items[row].first = first;
 		first += maker->sums.items[row].count;
 		maker->sums.items[row].count = 0;
 	}
-	for (uint32_t i = 0; i < books->sites.count; i++) {
+	for (uint32_t i = 0; i < accounting->sites.count; i++) {
 		struct sums *of = &maker->sums.items[maker->row_of.items[i]];
 
 		maker->sites.items[of->first + of->count++] = i;
@@ -169,7 +169,7 @@ static bool make_row(struct maker *maker, unsigned part, const struct sums *sums
 	row->times += !row->times;
 	row->made_bytes = sums->made_bytes / row->times;
 	row->kept_bytes = kept_bytes;
-	if (kept_bytes > 0 && part >= GMT_PARTS)
+	if (kept_bytes > 0 && part >= GMT_PIPELINE)
 		row->kept_bytes = kept_bytes * (double)maker->search.span.steps / (double)row->times;
 	row->carried_bytes = sums->left_bytes / row->times;
 	if (row->kept_bytes > 0)
@@ -183,7 +183,7 @@ bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay
 	static const struct gmt_leaks_options defaults = { .warmup_steps = UINT32_MAX };
 	struct gmt_leak_maker leaks = { .timeline = parts->timeline, .history = history, .replay = replay, .options = &defaults };
 	struct maker maker = { .parts = parts, .replay = replay, .search = { .maker = &leaks } };
-	size_t rows = replay->books.accounts.count * GMT_STEP_PARTS, sites = replay->books.sites.count;
+	size_t rows = replay->accounting.accounts.count * GMT_STEP_PARTS, sites = replay->accounting.sites.count;
 	bool done;
 
 	if (!parts->timeline->series_count || !history->series[0].step_count)
@@ -207,7 +207,7 @@ bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay
 
 const char *gmt_step_parts_name(unsigned part)
 {
-	if (part < GMT_PARTS)
+	if (part < GMT_PIPELINE)
 		return gmt_part_name((enum gmt_part)part);
 	return part == GMT_STEP_PARTS_EVALUATION ? "evaluation" : "epoch";
 }

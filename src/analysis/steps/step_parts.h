@@ -15,7 +15,7 @@
 
 /* The parts of a step (enum gmt_part), and: */
 enum {
-	GMT_STEP_PARTS_EVALUATION = GMT_PARTS,
+	GMT_STEP_PARTS_EVALUATION = GMT_PIPELINE,
 	GMT_STEP_PARTS_EPOCH,
 	GMT_STEP_PARTS,
 };

@@ -42,12 +42,12 @@ static unsigned weight(const struct gmt_traces *traces, const struct gmt_place *
 	return strncmp(function, "at::_ops::", 10) == 0;
 }
 
-static bool add_line(struct gmt_outline *outline, uint32_t index, uint32_t hidden)
+static bool add_line(struct gmt_stack_summary *summary, uint32_t index, uint32_t hidden)
 {
-	struct gmt_outline_line *line = gmt_vec_push(&outline->lines);
+	struct gmt_stack_summary_line *line = gmt_vec_push(&summary->lines);
 
 	if (line)
-		*line = (struct gmt_outline_line){ index, hidden };
+		*line = (struct gmt_stack_summary_line){ index, hidden };
 	return line;
 }
 
@@ -72,25 +72,25 @@ static uint32_t measure_run(const struct gmt_traces *traces, const uint32_t *pla
 	return end;
 }
 
-bool gmt_outline_make(struct gmt_outline *outline, const struct gmt_traces *traces, uint32_t stack)
+bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces, uint32_t stack)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
-	outline->lines.count = 0;
+	summary->lines.count = 0;
 	for (uint32_t at = 0, end; at < count; at = end) {
 		enum run run = run_of(traces, gmt_traces_place(traces, places[at]));
 		uint32_t shown = at;
 
 		end = run == RUN_PACKAGE || run == RUN_NATIVE ?
 			measure_run(traces, places, count, at, run, &shown) : at + 1;
-		if (run != RUN_START && !add_line(outline, shown, end - at - 1))
+		if (run != RUN_START && !add_line(summary, shown, end - at - 1))
 			return false;
 	}
 	return true;
 }
 
-void gmt_outline_fini(struct gmt_outline *outline)
+void gmt_stack_summary_fini(struct gmt_stack_summary *summary)
 {
-	gmt_vec_fini(&outline->lines);
+	gmt_vec_fini(&summary->lines);
 }

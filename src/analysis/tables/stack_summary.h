@@ -12,18 +12,18 @@
 #include "containers/vec.h"
 #include "reader/stacks/traces.h"
 
-struct gmt_outline_line {
+struct gmt_stack_summary_line {
 	uint32_t frame;  /* the frame that is shown: index in the stack */
 	uint32_t hidden; /* frames that it stands for, beside itself */
 };
 
-struct gmt_outline {
-	GMT_VEC(struct gmt_outline_line) lines; /* leaf first */
+struct gmt_stack_summary {
+	GMT_VEC(struct gmt_stack_summary_line) lines; /* leaf first */
 };
 
-/* Fills `outline` anew with `stack`; the caller ends it with gmt_outline_fini. False: out of memory. */
-bool gmt_outline_make(struct gmt_outline *outline, const struct gmt_traces *traces, uint32_t stack);
+/* Fills `outline` anew with `stack`; the caller ends it with gmt_stack_summary_fini. False: out of memory. */
+bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces, uint32_t stack);
 
-void gmt_outline_fini(struct gmt_outline *outline);
+void gmt_stack_summary_fini(struct gmt_stack_summary *summary);
 
 #endif

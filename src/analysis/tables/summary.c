@@ -8,7 +8,7 @@
 struct summarizer {
 	struct gmt_summary *summary;
 	const struct gmt_snapshot *snapshot;
-	const struct gmt_books *books;
+	const struct gmt_accounting *accounting;
 	const struct gmt_replay *replay;
 	struct gmt_map device_ids; /* ordinal, as uint16_t, to index in summary->devices */
 };
@@ -42,16 +42,16 @@ static int by_ordinal(const void *left, const void *right)
 static bool list_devices(struct summarizer *summarizer)
 {
 	const struct gmt_snapshot *snapshot = summarizer->snapshot;
-	const struct gmt_books *books = summarizer->books;
+	const struct gmt_accounting *accounting = summarizer->accounting;
 	struct gmt_summary *summary = summarizer->summary;
 
 	for (size_t i = 0; i < snapshot->devices.count; i++)
 		if (snapshot->devices.items[i].ordinal <= INT16_MAX &&
 			!add_device(summarizer, (int16_t)snapshot->devices.items[i].ordinal))
 			return false;
-	for (size_t i = 0; i < books->accounts.count; i++)
-		if (books->accounts.items[i].device != GMT_DEVICE_HOST &&
-			!add_device(summarizer, books->accounts.items[i].device))
+	for (size_t i = 0; i < accounting->accounts.count; i++)
+		if (accounting->accounts.items[i].device != GMT_DEVICE_HOST &&
+			!add_device(summarizer, accounting->accounts.items[i].device))
 			return false;
 	if (summary->devices.count)
 		qsort(summary->devices.items, summary->devices.count, sizeof(*summary->devices.items),
@@ -63,9 +63,9 @@ static bool list_devices(struct summarizer *summarizer)
 }
 
 /* What lives, and what PyTorch says of now, as at the end of the program's work. */
-static void set_end(struct gmt_books_account *account, const struct gmt_replay *replay, size_t index)
+static void set_end(struct gmt_account *account, const struct gmt_replay *replay, size_t index)
 {
-	struct gmt_books_account end = gmt_replay_end_account(replay, index);
+	struct gmt_account end = gmt_replay_end_account(replay, index);
 
 	account->live_bytes = end.live_bytes;
 	account->live_blocks = end.live_blocks;
@@ -77,8 +77,8 @@ static void set_end(struct gmt_books_account *account, const struct gmt_replay *
 static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_layer *layer, uint32_t number,
 	int16_t device)
 {
-	const struct gmt_books_account *account =
-		gmt_books_find_account(summarizer->books, (uint8_t)number, device);
+	const struct gmt_account *account =
+		gmt_accounting_find_account(summarizer->accounting, (uint8_t)number, device);
 
 	*layer = (struct gmt_summary_layer){ .layer = number };
 	if (!account)
@@ -86,16 +86,16 @@ static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_l
 	layer->account = *account;
 	layer->left_bytes = account->live_bytes;
 	layer->left_blocks = account->live_blocks;
-	set_end(&layer->account, summarizer->replay, (size_t)(account - summarizer->books->accounts.items));
+	set_end(&layer->account, summarizer->replay, (size_t)(account - summarizer->accounting->accounts.items));
 	layer->peak_time_ns = account->epoch ?
 		gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
 }
 
 static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_device *device)
 {
-	for (uint32_t number = 1; number < GMT_BOOKS_LAYERS; number++) {
+	for (uint32_t number = 1; number < GMT_ACCOUNTING_LAYERS; number++) {
 		if (number != GMT_LAYER_CUDA &&
-			!gmt_books_find_account(summarizer->books, (uint8_t)number, (int16_t)device->device))
+			!gmt_accounting_find_account(summarizer->accounting, (uint8_t)number, (int16_t)device->device))
 			continue;
 
 		struct gmt_summary_layer *layer = gmt_vec_push(&device->layers);
@@ -108,7 +108,7 @@ static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_
 
 /* Where an account is shown; NULL: nowhere (another layer's host memory). */
 static struct gmt_summary_layer *layer_of(const struct summarizer *summarizer,
-	const struct gmt_books_account *account)
+	const struct gmt_account *account)
 {
 	struct gmt_summary *summary = summarizer->summary;
 	uint64_t index;
@@ -132,12 +132,12 @@ static int by_space(const void *left, const void *right)
 
 static bool fill_spaces(const struct summarizer *summarizer)
 {
-	const struct gmt_books *books = summarizer->books;
+	const struct gmt_accounting *accounting = summarizer->accounting;
 
-	for (size_t i = 0; i < books->spaces.count; i++) {
-		const struct gmt_books_space *space = &books->spaces.items[i];
+	for (size_t i = 0; i < accounting->spaces.count; i++) {
+		const struct gmt_account_space *space = &accounting->spaces.items[i];
 		struct gmt_summary_layer *layer = layer_of(summarizer,
-			&books->accounts.items[space->account]);
+			&accounting->accounts.items[space->account]);
 		struct gmt_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
 		struct gmt_replay_live end = gmt_replay_end_space(summarizer->replay, i);
 
@@ -162,7 +162,7 @@ enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary, const struct g
 	const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct summarizer summarizer = {
-		.summary = ret_summary, .snapshot = snapshot, .books = &replay->books, .replay = replay,
+		.summary = ret_summary, .snapshot = snapshot, .accounting = &replay->accounting, .replay = replay,
 	};
 	bool done = list_devices(&summarizer);
 

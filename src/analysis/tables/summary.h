@@ -23,7 +23,7 @@ struct gmt_summary_space {
 
 struct gmt_summary_layer {
 	uint32_t layer;
-	struct gmt_books_account account; /* all zero when it had no event; what lives as at the end of the program's work */
+	struct gmt_account account; /* all zero when it had no event; what lives as at the end of the program's work */
 	uint64_t left_bytes, left_blocks; /* behind the last event */
 	uint64_t peak_time_ns;
 	GMT_VEC(struct gmt_summary_space) spaces; /* by number */

@@ -29,8 +29,8 @@ static bool label_of(const struct walk *walk, const struct gmt_module_tensor *te
 
 static struct gmt_table_row *get_row(struct walk *walk, const struct gmt_module_tensor *tensor)
 {
-	uint32_t account_id = walk->replay->books.sites.items[tensor->site].account, label;
-	const struct gmt_books_account *account = &walk->replay->books.accounts.items[account_id];
+	uint32_t account_id = walk->replay->accounting.sites.items[tensor->site].account, label;
+	const struct gmt_account *account = &walk->replay->accounting.accounts.items[account_id];
 	struct gmt_table_row *row;
 	uint64_t index;
 
@@ -87,12 +87,12 @@ static bool add(struct walk *walk, const struct gmt_module_tensor *tensor, struc
 		taken->live_blocks++;
 		instance->roles[tensor->role].live_bytes += tensor->size_bytes;
 	}
-	row->total_bytes = gmt_books_sum_bytes(row->total_bytes, tensor->size_bytes);
+	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, tensor->size_bytes);
 	row->allocs++;
-	taken->total_bytes = gmt_books_sum_bytes(taken->total_bytes, tensor->size_bytes);
+	taken->total_bytes = gmt_account_sum_bytes(taken->total_bytes, tensor->size_bytes);
 	taken->allocs++;
 	instance->roles[tensor->role].total_bytes =
-		gmt_books_sum_bytes(instance->roles[tensor->role].total_bytes, tensor->size_bytes);
+		gmt_account_sum_bytes(instance->roles[tensor->role].total_bytes, tensor->size_bytes);
 	if (tensor->size_bytes > row->largest_bytes)
 		row->largest_bytes = tensor->size_bytes;
 	return true;
@@ -107,9 +107,9 @@ bool gmt_table_add_instances(struct gmt_table *table, const struct gmt_replay *r
 	if (!tensors->items.count)
 		return true;
 	/* Zeroed: it never was longer. */
-	if (!gmt_vec_reserve(ret_taken, replay->books.sites.count))
+	if (!gmt_vec_reserve(ret_taken, replay->accounting.sites.count))
 		return false;
-	ret_taken->count = replay->books.sites.count;
+	ret_taken->count = replay->accounting.sites.count;
 	for (size_t i = 0; done && i < tensors->items.count; i++)
 		done = add(&walk, &tensors->items.items[i], &ret_taken->items[tensors->items.items[i].site]);
 	gmt_map_fini(&walk.row_ids);

@@ -14,7 +14,7 @@ struct builder {
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_history *history;
-	const struct gmt_where *where;
+	const struct gmt_allocator_state *where;
 	struct gmt_map row_ids; /* account and number to index */
 	GMT_VEC(uint32_t) numbers; /* by stack: what it is called by, + 1; 0: not asked yet */
 	struct gmt_table_takens taken; /* modules: what rows of instances have */
@@ -23,7 +23,7 @@ struct builder {
 
 static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_id, uint32_t number)
 {
-	const struct gmt_books_account *account = &builder->replay->books.accounts.items[account_id];
+	const struct gmt_account *account = &builder->replay->accounting.accounts.items[account_id];
 	uint64_t key = (uint64_t)account_id << 32 | number, index;
 
 	if (!gmt_map_find(&builder->row_ids, key, &index)) {
@@ -133,7 +133,7 @@ static void name_row(struct builder *builder, struct gmt_table_row *row, const s
 	case GMT_TABLE_OWNER:
 		row->name = gmt_owners_name(&builder->traces->owners, site->owner);
 		row->max_live_bytes = gmt_owner_peaks_find(&builder->where->owner_peaks,
-			builder->replay->books.sites.items[site->id].account, site->owner);
+			builder->replay->accounting.sites.items[site->id].account, site->owner);
 		break;
 	case GMT_TABLE_CATEGORY:
 		row->name = gmt_category_name((enum gmt_category)(row->number - 1));
@@ -148,7 +148,7 @@ static void name_row(struct builder *builder, struct gmt_table_row *row, const s
 
 static bool add_site(struct builder *builder, const struct gmt_site *site)
 {
-	uint32_t account = builder->replay->books.sites.items[site->id].account, number;
+	uint32_t account = builder->replay->accounting.sites.items[site->id].account, number;
 	struct gmt_table_row *row;
 
 	if (!cached_number_of(builder, site, &number) || !(row = get_row(builder, account, number)))
@@ -160,7 +160,7 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	row->peak_blocks += site->peak_blocks;
 	row->live_bytes += site->live_bytes;
 	row->live_blocks += site->live_blocks;
-	row->total_bytes = gmt_books_sum_bytes(row->total_bytes, site->total_bytes);
+	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, site->total_bytes);
 	row->allocs += site->alloc_count;
 	if (site->id < builder->where->largest_bytes.count &&
 		builder->where->largest_bytes.items[site->id] > row->largest_bytes)
@@ -188,14 +188,14 @@ static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 	return true;
 }
 
-static bool add_births(struct builder *builder, const struct gmt_births_rows *births)
+static bool add_births(struct builder *builder, const struct gmt_attribution_rows *attribution)
 {
 	bool is_step = builder->table->key == GMT_TABLE_STEP;
 
-	for (size_t i = 0; i < births->items.count; i++) {
-		const struct gmt_births_row *birth = &births->items.items[i];
-		const struct gmt_books_account *account =
-			&builder->replay->books.accounts.items[birth->account];
+	for (size_t i = 0; i < attribution->items.count; i++) {
+		const struct gmt_attribution_row *birth = &attribution->items.items[i];
+		const struct gmt_account *account =
+			&builder->replay->accounting.accounts.items[birth->account];
 		struct gmt_table_row *row = gmt_vec_push(&builder->table->rows);
 
 		if (!row)
@@ -204,7 +204,7 @@ static bool add_births(struct builder *builder, const struct gmt_births_rows *bi
 			.layer = account->layer, .device = account->device, .number = birth->number,
 			.series = birth->series, .step = is_step ? birth->number : 0,
 			.name = is_step || !birth->number ? NULL :
-				gmt_intern_get(&builder->where->births.phase_names, birth->number - 1)->bytes,
+				gmt_intern_get(&builder->where->attribution.phase_names, birth->number - 1)->bytes,
 			.peak_bytes = birth->peak_bytes, .peak_blocks = birth->peak_blocks,
 			.live_bytes = birth->live_bytes, .live_blocks = birth->live_blocks,
 			.total_bytes = birth->total_bytes, .allocs = birth->allocs,
@@ -246,7 +246,7 @@ COMPARE(by_total, GMT_SITES_BY_TOTAL)
 
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
 	const struct gmt_traces *traces, const struct gmt_replay *replay, const struct gmt_history *history,
-	const struct gmt_sites *sites, const struct gmt_where *where, enum gmt_sites_key sort,
+	const struct gmt_sites *sites, const struct gmt_allocator_state *where, enum gmt_sites_key sort,
 	struct gmt_error *error)
 {
 	struct builder builder = {
@@ -255,8 +255,8 @@ enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key k
 	bool done;
 
 	ret_table->key = key;
-	done = key == GMT_TABLE_STEP ? add_births(&builder, &where->births.steps) :
-		key == GMT_TABLE_PHASE ? add_births(&builder, &where->births.phases) :
+	done = key == GMT_TABLE_STEP ? add_births(&builder, &where->attribution.steps) :
+		key == GMT_TABLE_PHASE ? add_births(&builder, &where->attribution.phases) :
 		add_sites(&builder, sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);

@@ -41,7 +41,7 @@ struct gmt_table_row {
 	int32_t device;        /* GMT_DEVICE_HOST: host memory */
 	const char *name;      /* NULL: it has none; lines, functions and steps: see below */
 	uint32_t place_plus_1; /* lines, functions: a frame; 0: no stack */
-	uint32_t series, step; /* steps: in timeline->series; GMT_BIRTHS_NO_SERIES: outside of steps */
+	uint32_t series, step; /* steps: in timeline->series; GMT_ATTRIBUTION_NO_SERIES: outside of steps */
 	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
 	uint64_t live_bytes, live_blocks;
 	uint64_t total_bytes, allocs, largest_bytes;
@@ -64,7 +64,7 @@ struct gmt_table {
  */
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
 	const struct gmt_traces *traces, const struct gmt_replay *replay, const struct gmt_history *history,
-	const struct gmt_sites *sites, const struct gmt_where *where, enum gmt_sites_key sort,
+	const struct gmt_sites *sites, const struct gmt_allocator_state *where, enum gmt_sites_key sort,
 	struct gmt_error *error);
 
 /* The rows of one layer on one device: *ret_count, from the one that is returned on. */

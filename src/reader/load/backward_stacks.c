@@ -7,7 +7,7 @@ enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
 
 struct adopter {
 	struct gmt_snapshot *snapshot;
-	struct gmt_adoption adoption;
+	struct gmt_backward_attribution backward_attribution;
 	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index of snapshot->frames */
 	struct gmt_map trace_ids;  /* trace and caller to the trace that has both */
 };
@@ -19,7 +19,7 @@ static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames
 			gmt_snapshot_frame(snapshot, (uint32_t)(frames->items.items[i] >> 1));
 		const struct gmt_code *code = frame ? gmt_snapshot_code(snapshot, frame->code) : NULL;
 
-		if (code && gmt_adoption_is_call(code->file, code->function))
+		if (code && gmt_backward_attribution_is_call(code->file, code->function))
 			return true;
 	}
 	return false;
@@ -69,10 +69,10 @@ static bool look_at(struct adopter *adopter, const struct gmt_snapshot_event *ev
 	/* Most frees have no stack and say nothing. */
 	if (!trace->frames && !trace->stack)
 		return true;
-	if (!gmt_adoption_has(&adopter->adoption, event->thread))
-		return !trace->frames || gmt_adoption_note(&adopter->adoption, event->thread, trace->frames,
+	if (!gmt_backward_attribution_has(&adopter->backward_attribution, event->thread))
+		return !trace->frames || gmt_backward_attribution_note(&adopter->backward_attribution, event->thread, trace->frames,
 			lies_in_call(adopter, trace->frames));
-	call = gmt_adoption_caller(&adopter->adoption);
+	call = gmt_backward_attribution_caller(&adopter->backward_attribution);
 	return !call || adopt(adopter, event->trace, call, ret_trace);
 }
 
@@ -83,10 +83,10 @@ static bool know_threads(struct adopter *adopter, bool *ret_any)
 
 	*ret_any = false;
 	for (size_t i = 0; i < snapshot->threads.count; i++) {
-		bool is_autograd = gmt_adoption_is_autograd(snapshot->threads.items[i].name);
+		bool is_autograd = gmt_backward_attribution_is_autograd(snapshot->threads.items[i].name);
 
 		*ret_any |= is_autograd;
-		if (is_autograd && !gmt_adoption_know(&adopter->adoption, snapshot->threads.items[i].id, true))
+		if (is_autograd && !gmt_backward_attribution_know(&adopter->backward_attribution, snapshot->threads.items[i].id, true))
 			return false;
 	}
 	return true;
@@ -94,11 +94,11 @@ static bool know_threads(struct adopter *adopter, bool *ret_any)
 
 static bool begin_calls(struct adopter *adopter)
 {
-	const struct gmt_past *past = &adopter->snapshot->past;
+	const struct gmt_compacted *compacted = &adopter->snapshot->compacted;
 
-	for (size_t i = 0; i + 1 < past->calls.count; i += 2)
-		if (!gmt_adoption_note(&adopter->adoption, (uint32_t)past->calls.items[i],
-			(uint32_t)past->calls.items[i + 1], true))
+	for (size_t i = 0; i + 1 < compacted->calls.count; i += 2)
+		if (!gmt_backward_attribution_note(&adopter->backward_attribution, (uint32_t)compacted->calls.items[i],
+			(uint32_t)compacted->calls.items[i + 1], true))
 			return false;
 	return true;
 }
@@ -141,7 +141,7 @@ bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
 	bool done, any;
 
 	if (!know_threads(&adopter, &any) || !any) {
-		gmt_adoption_fini(&adopter.adoption);
+		gmt_backward_attribution_fini(&adopter.backward_attribution);
 		return !any;
 	}
 	/* Zeroed; indexed by Python stack, never pushed to. */
@@ -149,7 +149,7 @@ bool gmt_backward_adopt(struct gmt_snapshot *snapshot)
 	/* What survived a fold says itself for whom it was; the fold says which calls ran at its end. */
 	done = done && begin_calls(&adopter);
 	done = done && look_at_all(&adopter);
-	gmt_adoption_fini(&adopter.adoption);
+	gmt_backward_attribution_fini(&adopter.backward_attribution);
 	gmt_map_fini(&adopter.trace_ids);
 	gmt_vec_fini(&adopter.stack_kinds);
 	return done;

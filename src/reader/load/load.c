@@ -233,7 +233,7 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 	const struct gmt_past_site *site = (const struct gmt_past_site *)row;
 	uint32_t *slot;
 
-	if (snapshot->past.has_fold)
+	if (snapshot->compacted.has_fold)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
 		slot = gmt_vec_push(&snapshot->past_traces);
@@ -252,7 +252,7 @@ static bool load_past(struct loader *loader, uint32_t kind, const char *row)
 		if (!snapshot->fold_why || !gmt_load_end_past(&loader->events))
 			return false;
 	}
-	return gmt_past_add(&snapshot->past, kind, row, 1);
+	return gmt_compacted_add(&snapshot->compacted, kind, row, 1);
 }
 
 static bool load_row(struct loader *loader, const struct gmt_record_info *record, const char *row)
@@ -264,7 +264,7 @@ static bool load_row(struct loader *loader, const struct gmt_record_info *record
 
 	if (kept)
 		return keep_row(snapshot, kept, record, row);
-	if (gmt_past_takes(record->number))
+	if (gmt_compacted_takes(record->number))
 		return load_past(loader, record->number, row);
 	switch (record->number) {
 	case GMT_RECORD_PROCESS:
@@ -370,7 +370,7 @@ enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_lo
 	struct loader loader = { 0 };
 	struct gmt_source *source;
 	struct gmt_snapshot *snapshot;
-	enum gmt_status status = gmt_source_open_with(path, options ? options->leftover : NULL, &source, error);
+	enum gmt_status status = gmt_source_open_with(path, options ? options->shared_recording : NULL, &source, error);
 
 	gmt_budget_begin();
 	if (status)

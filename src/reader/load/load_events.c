@@ -77,7 +77,7 @@ enum {
 
 static bool is_known(uint64_t kind, uint64_t layer)
 {
-	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_BOOKS_LAYERS && KNOWN_LAYERS >> layer & 1;
+	return kind < GMT_KIND_COUNT && KNOWN_KINDS >> kind & 1 && layer < GMT_ACCOUNTING_LAYERS && KNOWN_LAYERS >> layer & 1;
 }
 
 /* As gmt_load_trace; some hundreds of traces make up nearly all events of a stretch. */

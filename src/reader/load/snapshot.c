@@ -73,7 +73,7 @@ uint64_t gmt_snapshot_dropped(const struct gmt_snapshot *snapshot)
 
 uint64_t gmt_snapshot_folded(const struct gmt_snapshot *snapshot)
 {
-	const struct gmt_fold_row *fold = &snapshot->past.fold;
+	const struct gmt_compact_row *fold = &snapshot->compacted.fold;
 
 	return fold->events > fold->survivors ? fold->events - fold->survivors : 0;
 }
@@ -116,7 +116,7 @@ void gmt_snapshot_free(struct gmt_snapshot *snapshot)
 	gmt_vec_fini(&snapshot->drops);
 	gmt_vec_fini(&snapshot->notes);
 	gmt_vec_fini(&snapshot->names);
-	gmt_past_fini(&snapshot->past);
+	gmt_compacted_fini(&snapshot->compacted);
 	gmt_vec_fini(&snapshot->past_traces);
 	gmt_vec_fini(&snapshot->marks);
 	gmt_vec_fini(&snapshot->ooms);

@@ -109,7 +109,7 @@ struct gmt_snapshot {
 	GMT_VEC(struct gmt_snapshot_trace) traces;
 
 	/* What was folded (docs/folding.md), when past.has_fold: the first past_events events are the survivors. */
-	struct gmt_past past;
+	struct gmt_compacted compacted;
 	size_t past_events;
 	GMT_VEC(uint32_t) past_traces; /* by row of past.sites: index in traces */
 	const char *fold_why;
@@ -137,7 +137,7 @@ struct gmt_snapshot_load_options {
 	gmt_snapshot_progress *progress; /* or NULL */
 	void *user;
 	uint32_t recording_pid; /* the process that still records to the file; 0: none that is known of */
-	struct gmt_leftover *leftover; /* the killed recorder's memory, which belongs to the file; or NULL */
+	struct gmt_shared_recording *shared_recording; /* the killed recorder's memory, which belongs to the file; or NULL */
 };
 
 /*

@@ -31,14 +31,14 @@ struct session {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
 	const struct gmt_replay_options *options;
-	struct gmt_player player;
+	struct gmt_event_interpreter interpreter;
 	struct gmt_events_reader reader;
 	struct listeners before, ended, began, mapped, folded, finished;
 	uint64_t quiet_until;  /* up to this stamp, nobody wants to be told before an event, ... */
 	uint32_t before_kinds; /* ... but of these kinds */
 	uint64_t work_end;     /* the stamp of the end of the program's work; UINT64_MAX: it is not known, or noted down */
 	const struct gmt_snapshot_event *event; /* that is played, ... */
-	struct gmt_player_event played;         /* ... as the player has it ... */
+	struct gmt_interpret_event played;         /* ... as the player has it ... */
 	size_t index;                           /* ... and where it is */
 	struct namesakes namesakes[NAMESAKES];
 	struct gmt_map heap_names; /* number of a heap to index of the mark that names it */
@@ -92,7 +92,7 @@ static void listen(struct session *session)
 	} while (0)
 
 /* The event that is played, as the player has made it speak of one block; in most cases it is of that one alone. */
-static const struct gmt_snapshot_event *of_block(const struct session *session, const struct gmt_player_event *event,
+static const struct gmt_snapshot_event *of_block(const struct session *session, const struct gmt_interpret_event *event,
 	struct gmt_snapshot_event *room)
 {
 	if (event == &session->played)
@@ -108,7 +108,7 @@ static const struct gmt_snapshot_event *of_block(const struct session *session, 
 	return room;
 }
 
-static bool made_site(void *user, const struct gmt_player_event *event, uint32_t site)
+static bool made_site(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_replay *replay = ((struct session *)user)->replay;
 	uint32_t *slot = gmt_vec_push(&replay->site_stacks);
@@ -139,7 +139,7 @@ static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
 	return pair->are;
 }
 
-static bool asked(void *user, const struct gmt_player_event *event, uint32_t site)
+static bool asked(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct session *session = user;
 	struct gmt_replay_maker *maker = &session->replay->site_makers.items[site];
@@ -151,7 +151,7 @@ static bool asked(void *user, const struct gmt_player_event *event, uint32_t sit
 	return true;
 }
 
-static bool began(void *user, const struct gmt_player_event *event, uint32_t site)
+static bool began(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	const struct session *session = user;
 	struct gmt_snapshot_event room;
@@ -162,7 +162,7 @@ static bool began(void *user, const struct gmt_player_event *event, uint32_t sit
 	return true;
 }
 
-static bool ended(void *user, const struct gmt_player_event *event, const struct gmt_books_block *block)
+static bool ended(void *user, const struct gmt_interpret_event *event, const struct gmt_account_block *block)
 {
 	const struct session *session = user;
 	struct gmt_snapshot_event room;
@@ -173,7 +173,7 @@ static bool ended(void *user, const struct gmt_player_event *event, const struct
 	return true;
 }
 
-static bool mapped(void *user, const struct gmt_player_event *event, uint64_t number)
+static bool mapped(void *user, const struct gmt_interpret_event *event, uint64_t number)
 {
 	const struct session *session = user;
 	struct gmt_snapshot_event room;
@@ -184,7 +184,7 @@ static bool mapped(void *user, const struct gmt_player_event *event, uint64_t nu
 	return true;
 }
 
-static bool refused(void *user, const struct gmt_player_event *event, uint32_t site)
+static bool refused(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	const struct session *session = user;
 	struct gmt_replay_refusal *refusal = gmt_vec_push(&session->replay->refusals);
@@ -195,7 +195,7 @@ static bool refused(void *user, const struct gmt_player_event *event, uint32_t s
 	return refusal;
 }
 
-static bool refused_free(void *user, const struct gmt_player_event *event, bool is_live)
+static bool refused_free(void *user, const struct gmt_interpret_event *event, bool is_live)
 {
 	const struct session *session = user;
 	struct gmt_replay_refused_free *row = gmt_vec_push(&session->replay->refused_frees);
@@ -243,7 +243,7 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 static void set_played(struct session *session)
 {
 	const struct gmt_snapshot_event *event = session->event;
-	struct gmt_player_event *played = &session->played;
+	struct gmt_interpret_event *played = &session->played;
 	struct gmt_snapshot_object about = gmt_snapshot_object(event);
 	struct gmt_snapshot_totals totals = { 0 };
 
@@ -299,13 +299,13 @@ static bool play(struct session *session, size_t index)
 	set_played(session);
 	if ((event->stamp > session->quiet_until || session->before_kinds >> event->kind & 1) && !tell_before(session))
 		return false;
-	return gmt_player_play(&session->player, &session->played);
+	return gmt_interpret(&session->interpreter, &session->played);
 }
 
 static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
 	const struct session *session = user;
-	uint32_t trace = session->snapshot->past_traces.items[row - session->snapshot->past.sites.items];
+	uint32_t trace = session->snapshot->past_traces.items[row - session->snapshot->compacted.sites.items];
 
 	*ret_place = session->traces->stack_of_trace[trace];
 	return true;
@@ -329,25 +329,25 @@ static bool past_maker(void *user, const struct gmt_past_site *row, uint32_t sit
 		maker->several |= !have_one_name(session->snapshot, maker->thread, row->thread);
 	maker->thread = row->thread;
 	maker->several |= row->several;
-	session->replay->past_sites.items[row - session->snapshot->past.sites.items] = site + 1;
+	session->replay->past_sites.items[row - session->snapshot->compacted.sites.items] = site + 1;
 	return true;
 }
 
-static struct gmt_past_names past_names(struct session *session)
+static struct gmt_compacted_names past_names(struct session *session)
 {
-	return (struct gmt_past_names){ past_place, past_name, past_maker, session };
+	return (struct gmt_compacted_names){ past_place, past_name, past_maker, session };
 }
 
 /* The survivors are played: the books become those of the whole recording. */
 static bool set_past(struct session *session)
 {
-	struct gmt_past_names names = past_names(session);
+	struct gmt_compacted_names names = past_names(session);
 
 	/* Zeroed. */
-	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->past.sites.count))
+	if (!gmt_vec_reserve(&session->replay->past_sites, session->snapshot->compacted.sites.count))
 		return false;
-	session->replay->past_sites.count = session->snapshot->past.sites.count;
-	if (!gmt_past_set_books(&session->snapshot->past, &session->player, &names, &session->replay->past_misfits))
+	session->replay->past_sites.count = session->snapshot->compacted.sites.count;
+	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names, &session->replay->past_misfits))
 		return false;
 	TELL(session, folded);
 	look_ahead(session);
@@ -357,12 +357,12 @@ static bool set_past(struct session *session)
 static bool play_all(struct session *session, size_t count)
 {
 	const struct gmt_snapshot *snapshot = session->snapshot;
-	bool has_past = snapshot->past.has_fold && (count > snapshot->past_events ||
-		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->past.fold.stamp));
-	struct gmt_past_names names = past_names(session);
+	bool has_past = snapshot->compacted.has_fold && (count > snapshot->past_events ||
+		session->options->until_ns >= gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
+	struct gmt_compacted_names names = past_names(session);
 
 	/* Accounts and sites in the order in which the whole recording made them. */
-	if (has_past && !gmt_past_prepare(&snapshot->past, &session->player, &names))
+	if (has_past && !gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if ((has_past && i == snapshot->past_events && !set_past(session)) || !play(session, i))
@@ -401,7 +401,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	struct session session = {
 		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
 		.work_end = gmt_phases_work_end(snapshot),
-		.player = { .books = &ret_replay->books, .heaps = &ret_replay->heaps, .owner = {
+		.interpreter = { .accounting = &ret_replay->accounting, .heaps = &ret_replay->heaps, .owner = {
 			.made_site = made_site, .asked = asked, .began = began, .ended = ended, .mapped = mapped,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
 		} },
@@ -412,8 +412,8 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
 		play_all(&session, gmt_replay_count(snapshot, options->until_ns));
 
-	gmt_player_finish(&session.player);
-	gmt_player_fini(&session.player);
+	gmt_event_interpreter_finish(&session.interpreter);
+	gmt_event_interpreter_fini(&session.interpreter);
 	gmt_map_fini(&session.heap_names);
 	gmt_events_reader_fini(&session.reader);
 	if (!done) {
@@ -430,7 +430,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 
 void gmt_replay_fini(struct gmt_replay *replay)
 {
-	gmt_books_fini(&replay->books);
+	gmt_accounting_fini(&replay->accounting);
 	gmt_replay_end_fini(&replay->end);
 	gmt_vec_fini(&replay->site_stacks);
 	gmt_vec_fini(&replay->site_makers);

@@ -56,19 +56,19 @@ struct gmt_replay_live {
 struct gmt_replay_end {
 	uint64_t stamp; /* UINT64_MAX: behind the last event */
 	bool is_taken;
-	GMT_VEC(struct gmt_books_account) accounts;
+	GMT_VEC(struct gmt_account) accounts;
 	GMT_VEC(struct gmt_replay_live) spaces, sites, heaps;
 };
 
 struct gmt_replay {
-	struct gmt_books books;
+	struct gmt_accounting accounting;
 	struct gmt_replay_end end;
 	GMT_VEC(uint32_t) site_stacks; /* by site: id in traces->stacks */
 	GMT_VEC(struct gmt_replay_maker) site_makers; /* by site */
 	GMT_VEC(uint32_t) past_sites; /* of a folded recording, by row of past.sites: its site, plus 1; 0: it is left out */
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
-	struct gmt_player_heaps heaps; /* by the books' number */
+	struct gmt_interpret_heaps heaps; /* by the books' number */
 	uint64_t events;     /* replayed */
 	uint64_t past_misfits; /* what of the fold does not sum up: a damaged file */
 	uint64_t end_time_ns; /* of the last moment that the books speak of */
@@ -94,7 +94,7 @@ struct gmt_replay_observer {
 	 * space and address are here those of the block, whatever the call named.
 	 */
 	bool (*ended)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
-		const struct gmt_books_block *block);
+		const struct gmt_account_block *block);
 	/* The event made a block of this site; it is in the books. Its number is the event's address here. */
 	bool (*began)(void *user, const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
 		uint32_t site);
@@ -125,7 +125,7 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	const struct gmt_traces *traces, const struct gmt_replay_options *options, struct gmt_error *error);
 
 /* What lived at the end of the program's work, by index in the books. An account as it was then; all zero: there was none. */
-struct gmt_books_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account);
+struct gmt_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account);
 struct gmt_replay_live gmt_replay_end_space(const struct gmt_replay *replay, size_t space);
 struct gmt_replay_live gmt_replay_end_site(const struct gmt_replay *replay, size_t site);
 struct gmt_replay_live gmt_replay_end_heap(const struct gmt_replay *replay, size_t heap);

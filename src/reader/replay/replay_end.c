@@ -13,23 +13,23 @@
 bool gmt_replay_end_take(struct gmt_replay *replay, uint64_t stamp)
 {
 	struct gmt_replay_end *end = &replay->end;
-	const struct gmt_books *books = &replay->books;
+	const struct gmt_accounting *accounting = &replay->accounting;
 
 	end->is_taken = true;
 	end->stamp = stamp;
-	if (!gmt_vec_reserve(&end->accounts, books->accounts.count))
+	if (!gmt_vec_reserve(&end->accounts, accounting->accounts.count))
 		return false;
-	for (size_t i = 0; i < books->accounts.count; i++)
-		*gmt_vec_push(&end->accounts) = books->accounts.items[i];
-	NOTE(&end->spaces, &books->spaces);
-	NOTE(&end->sites, &books->sites);
-	NOTE(&end->heaps, &books->heaps);
+	for (size_t i = 0; i < accounting->accounts.count; i++)
+		*gmt_vec_push(&end->accounts) = accounting->accounts.items[i];
+	NOTE(&end->spaces, &accounting->spaces);
+	NOTE(&end->sites, &accounting->sites);
+	NOTE(&end->heaps, &accounting->heaps);
 	return true;
 }
 
-struct gmt_books_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account)
+struct gmt_account gmt_replay_end_account(const struct gmt_replay *replay, size_t account)
 {
-	return account < replay->end.accounts.count ? replay->end.accounts.items[account] : (struct gmt_books_account){ 0 };
+	return account < replay->end.accounts.count ? replay->end.accounts.items[account] : (struct gmt_account){ 0 };
 }
 
 struct gmt_replay_live gmt_replay_end_space(const struct gmt_replay *replay, size_t space)

@@ -11,14 +11,14 @@ static const struct landmark {
 	uint8_t kind;
 	bool except;
 	const char *where, *what;
-} landmarks[] = {
-#define GMT_LANDMARK_NAME(NAME, meaning)
-#define GMT_LANDMARK(NAME, kind, where, what) { GMT_LANDMARK_##NAME, kind, false, where, what },
-#define GMT_LANDMARK_EXCEPT(NAME, kind, where, what) { GMT_LANDMARK_##NAME, kind, true, where, what },
+} frame_kinds[] = {
+#define GMT_FRAME_KIND_NAME(NAME, meaning)
+#define GMT_FRAME_KIND(NAME, kind, where, what) { GMT_FRAME_KIND_##NAME, kind, false, where, what },
+#define GMT_FRAME_KIND_EXCEPT(NAME, kind, where, what) { GMT_FRAME_KIND_##NAME, kind, true, where, what },
 #include "reader/stacks/frame_kinds.def"
-#undef GMT_LANDMARK_NAME
-#undef GMT_LANDMARK
-#undef GMT_LANDMARK_EXCEPT
+#undef GMT_FRAME_KIND_NAME
+#undef GMT_FRAME_KIND
+#undef GMT_FRAME_KIND_EXCEPT
 };
 
 static bool ends_with(const char *text, size_t length, const char *end, size_t end_length)
@@ -80,13 +80,13 @@ static bool fits_what(const char *function, const char *what)
 	return is_name(function, what);
 }
 
-uint32_t gmt_landmarks(bool is_python, const char *where, const char *function)
+uint32_t gmt_frame_kinds(bool is_python, const char *where, const char *function)
 {
 	size_t length = strlen(where);
 	uint32_t bits = 0, excepted = 0;
 
-	for (size_t i = 0; i < sizeof(landmarks) / sizeof(*landmarks); i++) {
-		const struct landmark *landmark = &landmarks[i];
+	for (size_t i = 0; i < sizeof(frame_kinds) / sizeof(*frame_kinds); i++) {
+		const struct landmark *landmark = &frame_kinds[i];
 		uint32_t *set = landmark->except ? &excepted : &bits;
 
 		if ((landmark->kind == PYTHON) == is_python && !(*set >> landmark->bit & 1) &&

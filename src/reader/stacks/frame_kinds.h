@@ -8,19 +8,19 @@
 #include <stdint.h>
 
 /* Bit numbers. */
-enum gmt_landmark {
-#define GMT_LANDMARK_NAME(NAME, meaning) GMT_LANDMARK_##NAME,
-#define GMT_LANDMARK(NAME, kind, where, what)
-#define GMT_LANDMARK_EXCEPT(NAME, kind, where, what)
+enum gmt_frame_kind {
+#define GMT_FRAME_KIND_NAME(NAME, meaning) GMT_FRAME_KIND_##NAME,
+#define GMT_FRAME_KIND(NAME, kind, where, what)
+#define GMT_FRAME_KIND_EXCEPT(NAME, kind, where, what)
 #include "reader/stacks/frame_kinds.def"
-#undef GMT_LANDMARK_NAME
-#undef GMT_LANDMARK
-#undef GMT_LANDMARK_EXCEPT
+#undef GMT_FRAME_KIND_NAME
+#undef GMT_FRAME_KIND
+#undef GMT_FRAME_KIND_EXCEPT
 };
 
-#define GMT_LANDMARK_BIT(NAME) (UINT32_C(1) << GMT_LANDMARK_##NAME)
+#define GMT_FRAME_KIND_BIT(NAME) (UINT32_C(1) << GMT_FRAME_KIND_##NAME)
 
 /* The landmarks of a frame, as bits. `where` is its file if it is of Python, else its module's path. */
-uint32_t gmt_landmarks(bool is_python, const char *where, const char *function);
+uint32_t gmt_frame_kinds(bool is_python, const char *where, const char *function);
 
 #endif

@@ -27,18 +27,18 @@ static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_plac
 		.is_python = is_python, .function = gmt_traces_string(traces, place->function),
 		.file = gmt_traces_string(traces, place->file), .module = gmt_traces_string(traces, place->module),
 	};
-	uint32_t *landmarks;
+	uint32_t *frame_kinds;
 	uint8_t *ownership;
 
 	if (!gmt_intern(&traces->places, place, sizeof(*place), ret_place))
 		return false;
 	if (*ret_place < traces->place_landmarks.count)
 		return true;
-	landmarks = gmt_vec_push(&traces->place_landmarks);
+	frame_kinds = gmt_vec_push(&traces->place_landmarks);
 	ownership = gmt_vec_push(&traces->place_ownership);
-	if (!landmarks || !ownership)
+	if (!frame_kinds || !ownership)
 		return false;
-	*landmarks = gmt_landmarks(is_python, is_python ? frame.file : frame.module, frame.function);
+	*frame_kinds = gmt_frame_kinds(is_python, is_python ? frame.file : frame.module, frame.function);
 	*ownership = gmt_traces_ownership(traces, place);
 	return gmt_owners_add_place(&traces->owners, &frame);
 }
@@ -210,9 +210,9 @@ static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
 		return false;
 	/* New entries are zero. */
 	traces->stack_landmarks.count += *ret_stack == traces->stack_landmarks.count;
-	traces->stack_landmarks.items[*ret_stack] |= merger->landmarks;
+	traces->stack_landmarks.items[*ret_stack] |= merger->frame_kinds;
 	return gmt_owners_keep(&traces->owners, &merger->owner, trace, *ret_stack,
-		merger->landmarks & GMT_LANDMARK_BIT(CACHE));
+		merger->frame_kinds & GMT_FRAME_KIND_BIT(CACHE));
 }
 
 static bool merge_all(struct gmt_traces_merger *merger)
@@ -225,7 +225,7 @@ static bool merge_all(struct gmt_traces_merger *merger)
 		const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, trace->frames);
 
 		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
-		merger->landmarks = 0;
+		merger->frame_kinds = 0;
 		merger->owner = (struct gmt_owner_walk){ 0 };
 		if (!gmt_traces_merge(merger, stack, frames, gmt_snapshot_frames(snapshot, trace->caller)) ||
 			!keep_stack(merger, t))

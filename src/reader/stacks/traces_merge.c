@@ -17,26 +17,26 @@ static bool list_mark(struct gmt_traces_merger *merger)
 }
 
 /* Whether a stack with these landmarks, from its leaf up to a frame of an optimizer, is that of a closure. */
-static bool is_in_closure(uint32_t landmarks)
+static bool is_in_closure(uint32_t frame_kinds)
 {
-	return landmarks & (GMT_LANDMARK_BIT(MODULE_CALL) | GMT_LANDMARK_BIT(BACKWARD_CALL) | GMT_LANDMARK_BIT(LOSS));
+	return frame_kinds & (GMT_FRAME_KIND_BIT(MODULE_CALL) | GMT_FRAME_KIND_BIT(BACKWARD_CALL) | GMT_FRAME_KIND_BIT(LOSS));
 }
 
 /* Adds the landmarks of the Python frame that was listed last. What an optimizer calls back is no step of it. */
 static void add_landmarks(struct gmt_traces_merger *merger, bool *has_optimizer)
 {
 	size_t at = merger->python.count - 1;
-	uint32_t landmarks = merger->traces->place_landmarks.items[merger->python.items[at].place];
+	uint32_t frame_kinds = merger->traces->place_landmarks.items[merger->python.items[at].place];
 
 	/* The innermost optimizer decides: others call it. */
-	if (landmarks & GMT_LANDMARK_BIT(OPTIMIZER)) {
-		bool is_inner = *has_optimizer || is_in_closure(merger->landmarks);
+	if (frame_kinds & GMT_FRAME_KIND_BIT(OPTIMIZER)) {
+		bool is_inner = *has_optimizer || is_in_closure(merger->frame_kinds);
 
 		if (is_inner || !gmt_traces_is_by_optimizer(merger, at))
-			landmarks = (landmarks & ~GMT_LANDMARK_BIT(OPTIMIZER)) | (is_inner ? 0 : GMT_LANDMARK_BIT(CLOSURE));
+			frame_kinds = (frame_kinds & ~GMT_FRAME_KIND_BIT(OPTIMIZER)) | (is_inner ? 0 : GMT_FRAME_KIND_BIT(CLOSURE));
 		*has_optimizer = true;
 	}
-	merger->landmarks |= landmarks;
+	merger->frame_kinds |= frame_kinds;
 }
 
 /* Fills merger->python. */
@@ -227,7 +227,7 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 
 		const struct gmt_traces_resolved *resolved = &merger->resolved.items[id];
 		for (uint32_t place = 0; place < resolved->count; place++)
-			merger->landmarks |= merger->traces->place_landmarks.items[
+			merger->frame_kinds |= merger->traces->place_landmarks.items[
 				merger->resolved_places.items[resolved->first + place]];
 		evals += resolved->is_eval;
 		if (has_python && resolved->is_eval && python_at < merger->python.count) {
@@ -269,14 +269,14 @@ static bool append_caller(struct gmt_traces_merger *merger, const struct gmt_fra
 	if (!frames)
 		return true;
 
-	uint32_t own = merger->landmarks;
+	uint32_t own = merger->frame_kinds;
 	if (!list_python(merger, frames))
 		return false;
 	/* The caller's module is not this stack's, but it says what this one is about. */
-	merger->landmarks = own | GMT_LANDMARK_BIT(BACKWARD);
+	merger->frame_kinds = own | GMT_FRAME_KIND_BIT(BACKWARD);
 	for (size_t i = 0; i < merger->python.count; i++)
 		if (merger->traces->place_landmarks.items[merger->python.items[i].place] &
-			GMT_LANDMARK_BIT(BACKWARD_CALL))
+			GMT_FRAME_KIND_BIT(BACKWARD_CALL))
 			from = i;
 	return append_python(merger, &from, merger->python.count, true);
 }

@@ -41,7 +41,7 @@ struct gmt_traces_merger {
 	size_t outer_runs; /* likewise: entries from there on that are not yet in `merged` */
 	GMT_VEC(uint32_t) merged;
 	GMT_VEC(uint8_t) closure_kinds; /* by place: what traces_closure.c knows of it */
-	uint32_t landmarks; /* of the trace at hand */
+	uint32_t frame_kinds; /* of the trace at hand */
 	struct gmt_owner_walk owner; /* likewise */
 };
 

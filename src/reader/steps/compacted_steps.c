@@ -22,13 +22,13 @@ static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
 }
 
 /* Each mark has a row for each account. */
-static bool find_counts(struct gmt_step_pasts *pasts, enum gmt_mark_source source)
+static bool find_counts(struct gmt_step_compacteds *pasts, enum gmt_mark_source source)
 {
-	const struct gmt_past *past = &pasts->snapshot->past;
+	const struct gmt_compacted *compacted = &pasts->snapshot->compacted;
 	uint64_t sum = 0, before = 0;
 
-	for (size_t i = 0; i < past->steps.count; i++) {
-		const struct gmt_past_step *row = &past->steps.items[i];
+	for (size_t i = 0; i < compacted->steps.count; i++) {
+		const struct gmt_past_step *row = &compacted->steps.items[i];
 		uint64_t id = id_of(source, row->object, row->thread, name_of(pasts->snapshot, row->name)) ^ gmt_hash_u64(row->stamp);
 
 		if (row->source != source || row->steps < 2 || id == before)
@@ -44,21 +44,21 @@ static bool find_counts(struct gmt_step_pasts *pasts, enum gmt_mark_source sourc
 	return true;
 }
 
-uint32_t gmt_step_pasts_count(const struct gmt_step_pasts *pasts, const struct gmt_snapshot_mark *mark)
+uint32_t gmt_step_compacteds_count(const struct gmt_step_compacteds *pasts, const struct gmt_snapshot_mark *mark)
 {
 	uint64_t count;
 
-	if (!pasts->counts.count || mark->stamp > pasts->snapshot->past.fold.stamp || !gmt_map_find(&pasts->counts,
+	if (!pasts->counts.count || mark->stamp > pasts->snapshot->compacted.fold.stamp || !gmt_map_find(&pasts->counts,
 		id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^ gmt_hash_u64(mark->stamp), &count))
 		return 1;
 	return (uint32_t)count;
 }
 
-bool gmt_step_pasts_init(struct gmt_step_pasts *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
+bool gmt_step_compacteds_init(struct gmt_step_compacteds *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
 {
 	pasts->snapshot = snapshot;
-	for (size_t i = 0; i < snapshot->past.counters.count; i++) {
-		const struct gmt_past_counter *row = &snapshot->past.counters.items[i];
+	for (size_t i = 0; i < snapshot->compacted.counters.count; i++) {
+		const struct gmt_past_counter *row = &snapshot->compacted.counters.items[i];
 		uint64_t index, name;
 
 		if (row->source != source)
@@ -70,14 +70,14 @@ bool gmt_step_pasts_init(struct gmt_step_pasts *pasts, const struct gmt_snapshot
 	return find_counts(pasts, source);
 }
 
-bool gmt_step_pasts_note(struct gmt_step_pasts *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
+bool gmt_step_compacteds_note(struct gmt_step_compacteds *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
 {
 	const struct gmt_snapshot *snapshot = pasts->snapshot;
-	struct gmt_step_past *row;
-	uint32_t count = gmt_step_pasts_count(pasts, mark);
+	struct gmt_step_compacted *row;
+	uint32_t count = gmt_step_compacteds_count(pasts, mark);
 	uint64_t counter, index;
 
-	if (!snapshot->past.has_fold || mark->stamp > snapshot->past.fold.stamp)
+	if (!snapshot->compacted.has_fold || mark->stamp > snapshot->compacted.fold.stamp)
 		return true;
 	/* A mark without a step, because it stands where the one before does. */
 	pasts->misfits |= !series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
@@ -87,25 +87,25 @@ bool gmt_step_pasts_note(struct gmt_step_pasts *pasts, struct gmt_step_series *s
 		return true;
 	}
 	if (!gmt_map_find(&pasts->rows, counter, &index)) {
-		row = gmt_vec_push(&series->past);
-		if (!row || !gmt_map_put(&pasts->rows, counter, series->past.count - 1))
+		row = gmt_vec_push(&series->compacted);
+		if (!row || !gmt_map_put(&pasts->rows, counter, series->compacted.count - 1))
 			return false;
-		*row = (struct gmt_step_past){ .counter = (uint32_t)counter, .first_step = (uint32_t)series->steps.count - count };
-		index = series->past.count - 1;
+		*row = (struct gmt_step_compacted){ .counter = (uint32_t)counter, .first_step = (uint32_t)series->steps.count - count };
+		index = series->compacted.count - 1;
 	}
-	row = &series->past.items[index];
+	row = &series->compacted.items[index];
 	pasts->misfits |= row->first_step + row->steps + count != series->steps.count;
 	row->steps += count;
 	return true;
 }
 
-void gmt_step_pasts_end(struct gmt_step_pasts *pasts, struct gmt_step_series *series)
+void gmt_step_compacteds_end(struct gmt_step_compacteds *pasts, struct gmt_step_series *series)
 {
 	const struct gmt_snapshot *snapshot = pasts->snapshot;
 
 	series->lacks_past = pasts->misfits;
-	for (size_t i = 0; i < series->past.count; i++)
-		series->lacks_past |= snapshot->past.counters.items[series->past.items[i].counter].marks != series->past.items[i].steps;
+	for (size_t i = 0; i < series->compacted.count; i++)
+		series->lacks_past |= snapshot->compacted.counters.items[series->compacted.items[i].counter].marks != series->compacted.items[i].steps;
 	gmt_map_fini(&pasts->ids);
 	gmt_map_fini(&pasts->counts);
 	gmt_map_fini(&pasts->rows);

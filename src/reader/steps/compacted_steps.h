@@ -10,7 +10,7 @@
 #include "containers/map.h"
 #include "reader/steps/timeline.h"
 
-struct gmt_step_pasts {
+struct gmt_step_compacteds {
 	const struct gmt_snapshot *snapshot;
 	struct gmt_map ids;  /* counter to index in past.counters */
 	struct gmt_map counts; /* counter and stamp to steps that a mark stands for, where these are several */
@@ -19,15 +19,15 @@ struct gmt_step_pasts {
 };
 
 /* Counters of this source. */
-bool gmt_step_pasts_init(struct gmt_step_pasts *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source);
+bool gmt_step_compacteds_init(struct gmt_step_compacteds *pasts, const struct gmt_snapshot *snapshot, enum gmt_mark_source source);
 
 /* How many steps end with the one that ends at this mark: 1, or more where the fold put steps together. */
-uint32_t gmt_step_pasts_count(const struct gmt_step_pasts *pasts, const struct gmt_snapshot_mark *mark);
+uint32_t gmt_step_compacteds_count(const struct gmt_step_compacteds *pasts, const struct gmt_snapshot_mark *mark);
 
 /* The last step of the series ends at this mark. */
-bool gmt_step_pasts_note(struct gmt_step_pasts *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark);
+bool gmt_step_compacteds_note(struct gmt_step_compacteds *pasts, struct gmt_step_series *series, const struct gmt_snapshot_mark *mark);
 
 /* All marks were noted. Gives back what it took. */
-void gmt_step_pasts_end(struct gmt_step_pasts *pasts, struct gmt_step_series *series);
+void gmt_step_compacteds_end(struct gmt_step_compacteds *pasts, struct gmt_step_series *series);
 
 #endif

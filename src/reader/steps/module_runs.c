@@ -14,14 +14,14 @@ static bool find_call(const struct gmt_forward_runs *of, const uint32_t *places,
 {
 	uint32_t at = count;
 
-	while (at && !(landmarks_of(of, places[at - 1]) & GMT_LANDMARK_BIT(MODULE_CALL)))
+	while (at && !(landmarks_of(of, places[at - 1]) & GMT_FRAME_KIND_BIT(MODULE_CALL)))
 		at--;
 	if (!at)
 		return false;
 	*ret_at = at; /* the first frame outside of it */
-	for (at--; at && landmarks_of(of, places[at]) & GMT_LANDMARK_BIT(MODULE_CALL); at--)
+	for (at--; at && landmarks_of(of, places[at]) & GMT_FRAME_KIND_BIT(MODULE_CALL); at--)
 		;
-	return !(landmarks_of(of, places[at]) & GMT_LANDMARK_BIT(LOSS));
+	return !(landmarks_of(of, places[at]) & GMT_FRAME_KIND_BIT(LOSS));
 }
 
 /* The Python frames outside of a call: of native ones there are more or fewer, as deep stacks are cut. */
@@ -47,16 +47,16 @@ static bool context_of(struct gmt_forward_runs *of, const uint32_t *outside, uin
 static bool kind_of(struct gmt_forward_runs *of, uint32_t stack, uint32_t *ret_kind)
 {
 	uint32_t *kind = &of->stack_kinds.items[stack];
-	uint32_t landmarks = of->traces->stack_landmarks.items[stack];
+	uint32_t frame_kinds = of->traces->stack_landmarks.items[stack];
 	uint32_t count, at, context;
 	const uint32_t *places;
 
 	if (*kind == NOT_LOOKED_AT) {
 		places = gmt_traces_stack(of->traces, stack, &count);
-		if (landmarks & GMT_LANDMARK_BIT(BACKWARD) || !gmt_traces_has_python(of->traces, stack)) {
+		if (frame_kinds & GMT_FRAME_KIND_BIT(BACKWARD) || !gmt_traces_has_python(of->traces, stack)) {
 			*kind = NEUTRAL;
-		} else if (landmarks & (GMT_LANDMARK_BIT(OPTIMIZER) | GMT_LANDMARK_BIT(CLOSURE) |
-				GMT_LANDMARK_BIT(BACKWARD_CALL)) ||
+		} else if (frame_kinds & (GMT_FRAME_KIND_BIT(OPTIMIZER) | GMT_FRAME_KIND_BIT(CLOSURE) |
+				GMT_FRAME_KIND_BIT(BACKWARD_CALL)) ||
 			!find_call(of, places, count, &at)) {
 			*kind = OUTSIDE;
 		} else {
@@ -84,7 +84,7 @@ static const struct gmt_snapshot_event *counting_event(struct gmt_forward_runs *
 }
 
 /* An event in a step of `main`: a call, or the backward pass of the call before it. */
-static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t landmarks, uint32_t step,
+static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t frame_kinds, uint32_t step,
 	uint32_t *last_context_plus_1)
 {
 	struct gmt_forward_context *context;
@@ -95,7 +95,7 @@ static void count_in_step(struct gmt_forward_runs *of, uint32_t kind, uint32_t l
 		context->step_count += context->last_step != step + 1;
 		context->last_step = step + 1;
 	} else if (*last_context_plus_1 &&
-		landmarks & (GMT_LANDMARK_BIT(BACKWARD) | GMT_LANDMARK_BIT(BACKWARD_CALL))) {
+		frame_kinds & (GMT_FRAME_KIND_BIT(BACKWARD) | GMT_FRAME_KIND_BIT(BACKWARD_CALL))) {
 		context = &of->contexts.items[*last_context_plus_1 - 1];
 		context->backward_count += context->last_backward != step + 1;
 		context->last_backward = step + 1;
@@ -284,7 +284,7 @@ static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_trac
 	if (!snapshot->has_torch && !snapshot->has_pool)
 		return false;
 	for (size_t i = 0; i < traces->stacks.entries.count; i++)
-		if (traces->stack_landmarks.items[i] & GMT_LANDMARK_BIT(MODULE_CALL))
+		if (traces->stack_landmarks.items[i] & GMT_FRAME_KIND_BIT(MODULE_CALL))
 			return true;
 	return false;
 }

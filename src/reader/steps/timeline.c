@@ -107,11 +107,11 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 {
 	struct gmt_step_series *series = &timeline->series[0];
 	struct gmt_counters counters = { 0 };
-	struct gmt_step_pasts pasts = { 0 };
+	struct gmt_step_compacteds pasts = { 0 };
 	uint64_t begin = 0;
 	bool done;
 
-	done = gmt_step_pasts_init(&pasts, snapshot, mark_source);
+	done = gmt_step_compacteds_init(&pasts, snapshot, mark_source);
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
@@ -120,7 +120,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 		done = gmt_counters_add(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
 			mark->object : mark->thread, mark->name, mark->stamp);
 		if (done)
-			gmt_counters_add_more(&counters, gmt_step_pasts_count(&pasts, mark) - 1);
+			gmt_counters_add_more(&counters, gmt_step_compacteds_count(&pasts, mark) - 1);
 	}
 	done = done && gmt_counters_chain(&counters,
 		mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY : GMT_COUNTERS_OF_A_CLASS);
@@ -131,13 +131,13 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 			!gmt_counters_counts(&counters, mark_source == GMT_MARK_SOURCE_OPTIMIZER ?
 				mark->object : mark->thread, mark->name))
 			continue;
-		done = add_steps(series, begin, mark->stamp, gmt_step_pasts_count(&pasts, mark)) &&
-			gmt_step_pasts_note(&pasts, series, mark);
+		done = add_steps(series, begin, mark->stamp, gmt_step_compacteds_count(&pasts, mark)) &&
+			gmt_step_compacteds_note(&pasts, series, mark);
 		begin = mark->stamp;
 		series->name = mark->name;
 		series->source = source;
 	}
-	gmt_step_pasts_end(&pasts, series);
+	gmt_step_compacteds_end(&pasts, series);
 	gmt_counters_fini(&counters);
 	return done;
 }
@@ -145,7 +145,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 /* Whether the fold told calls of modules, and where the first one begins. */
 static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
 {
-	for (size_t i = 0; snapshot->past.has_fold && i < snapshot->marks.count; i++) {
+	for (size_t i = 0; snapshot->compacted.has_fold && i < snapshot->marks.count; i++) {
 		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
@@ -163,8 +163,8 @@ static bool find_told_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_b
 static bool steps_to_told_calls(const struct gmt_step_series *main, const struct gmt_snapshot *snapshot, uint64_t begin,
 	struct gmt_step_series *series)
 {
-	struct gmt_step_pasts pasts = { 0 };
-	bool done = gmt_step_pasts_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
+	struct gmt_step_compacteds pasts = { 0 };
+	bool done = gmt_step_compacteds_init(&pasts, snapshot, GMT_MARK_SOURCE_READER);
 	uint32_t step;
 
 	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
@@ -177,13 +177,13 @@ static bool steps_to_told_calls(const struct gmt_step_series *main, const struct
 			begins = main->steps.items[step].begin;
 		else if (main && step && step == main->steps.count && main->steps.items[step - 1].end > begin)
 			begins = main->steps.items[step - 1].end;
-		done = add_steps(series, begins, mark->stamp, gmt_step_pasts_count(&pasts, mark)) &&
-			gmt_step_pasts_note(&pasts, series, mark);
+		done = add_steps(series, begins, mark->stamp, gmt_step_compacteds_count(&pasts, mark)) &&
+			gmt_step_compacteds_note(&pasts, series, mark);
 		begin = mark->stamp;
 	}
 	series->source = GMT_STEPS_FORWARD;
 	series->name = main ? "calls of a module" : "calls of a module or passes of a loop, as the fold tells them";
-	gmt_step_pasts_end(&pasts, series);
+	gmt_step_compacteds_end(&pasts, series);
 	return done;
 }
 
@@ -309,7 +309,7 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 	if (done && !first->steps.count)
 		done = steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
 	/* Of what was folded nothing tells where passes began. */
-	if (done && !first->steps.count && !snapshot->past.has_fold)
+	if (done && !first->steps.count && !snapshot->compacted.has_fold)
 		done = gmt_loops_steps(snapshot, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* Marks that the program sets itself mean what it wants counted: nothing else is. */
@@ -327,10 +327,10 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline, const struc
 		timeline->series_count += forward->steps.count != 0;
 	}
 	if (done && !timeline->series_count) {
-		const char *why = snapshot->past.has_fold ?
+		const char *why = snapshot->compacted.has_fold ?
 			"what its first events repeat is not known, as they are in totals only" : NULL;
 
-		if (!snapshot->past.has_fold)
+		if (!snapshot->compacted.has_fold)
 			done = gmt_repeats_steps(snapshot, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)
@@ -346,7 +346,7 @@ void gmt_timeline_fini(struct gmt_timeline *timeline)
 {
 	for (size_t i = 0; i < GMT_TIMELINE_SERIES; i++) {
 		gmt_vec_fini(&timeline->series[i].steps);
-		gmt_vec_fini(&timeline->series[i].past);
+		gmt_vec_fini(&timeline->series[i].compacted);
 	}
 	gmt_vec_fini(&timeline->phases);
 	gmt_vec_fini(&timeline->segments);

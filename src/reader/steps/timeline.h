@@ -42,7 +42,7 @@ struct gmt_step {
 };
 
 /* A counter whose steps were folded. */
-struct gmt_step_past {
+struct gmt_step_compacted {
 	uint32_t counter; /* row of the snapshot's past.counters */
 	uint32_t first_step;
 	uint32_t steps;   /* that are there */
@@ -54,7 +54,7 @@ struct gmt_step_series {
 	const char *name; /* what counts: the optimizer's class, the range's name; "" for the program's own */
 	bool frees_itself; /* no interpreter takes the program apart at its end: what ends there, it frees itself */
 	GMT_VEC(struct gmt_step) steps;
-	GMT_VEC(struct gmt_step_past) past; /* of a folded recording, in order: whose steps the series has up to the fold */
+	GMT_VEC(struct gmt_step_compacted) compacted; /* of a folded recording, in order: whose steps the series has up to the fold */
 	bool lacks_past; /* some of these steps are missing, or the fold kept nothing of what sites held at their ends */
 };
 

@@ -4,7 +4,7 @@
 #include "render/stack_json.h"
 #include "render/allocator_state.h"
 
-static void render_line(const struct gmt_where_view *view, uint32_t layer, int32_t device, uint32_t stack,
+static void render_line(const struct gmt_allocator_state_view *view, uint32_t layer, int32_t device, uint32_t stack,
 	uint32_t own_line, struct gmt_json *json)
 {
 	uint32_t count;
@@ -34,7 +34,7 @@ static void render_holes(const struct gmt_segments *segments, struct gmt_json *j
 	gmt_json_end_array(json);
 }
 
-static void render_lines(const struct gmt_where_view *view, const struct gmt_segments *segments,
+static void render_lines(const struct gmt_allocator_state_view *view, const struct gmt_segments *segments,
 	struct gmt_json *json)
 {
 	gmt_json_key(json, "pinned_by");
@@ -65,7 +65,7 @@ static void render_lines(const struct gmt_where_view *view, const struct gmt_seg
 	gmt_json_end_array(json);
 }
 
-static void render_segments(const struct gmt_where_view *view, const struct gmt_segments *segments,
+static void render_segments(const struct gmt_allocator_state_view *view, const struct gmt_segments *segments,
 	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
@@ -130,7 +130,7 @@ static void render_stats(const struct gmt_allocator_device *device, struct gmt_j
 	gmt_json_end_object(json);
 }
 
-static void render_give_backs(const struct gmt_where_view *view, const struct gmt_allocator_device *device,
+static void render_give_backs(const struct gmt_allocator_state_view *view, const struct gmt_allocator_device *device,
 	struct gmt_json *json)
 {
 	gmt_json_key(json, "given_back");
@@ -156,7 +156,7 @@ static void render_give_backs(const struct gmt_where_view *view, const struct gm
 	gmt_json_end_object(json);
 }
 
-static void render_allocator(const struct gmt_where_view *view, const struct gmt_allocator_device *device,
+static void render_allocator(const struct gmt_allocator_state_view *view, const struct gmt_allocator_device *device,
 	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
@@ -169,8 +169,8 @@ static void render_allocator(const struct gmt_where_view *view, const struct gmt
 	gmt_json_end_object(json);
 }
 
-static void render_temporaries(const struct gmt_where_view *view, const char *key,
-	const struct gmt_temporary_rows *rows, bool giants, struct gmt_json *json)
+static void render_temporaries(const struct gmt_allocator_state_view *view, const char *key,
+	const struct gmt_temporary_rows *rows, bool short_lived, struct gmt_json *json)
 {
 	gmt_json_key(json, key);
 	gmt_json_begin_array(json);
@@ -184,16 +184,16 @@ static void render_temporaries(const struct gmt_where_view *view, const char *ke
 		gmt_json_key_u64(json, "count", row->count);
 		gmt_json_key_u64(json, "bytes", row->bytes);
 		gmt_json_key_u64(json, "largest_bytes", row->largest_bytes);
-		if (giants)
+		if (short_lived)
 			gmt_json_key_u64(json, "at_peak_bytes", row->at_peak_bytes);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
 }
 
-void gmt_where_json(const struct gmt_where_view *view, struct gmt_json *json)
+void gmt_allocator_state_json(const struct gmt_allocator_state_view *view, struct gmt_json *json)
 {
-	const struct gmt_where *where = view->where;
+	const struct gmt_allocator_state *where = view->where;
 
 	gmt_peaks_json(view, json);
 	gmt_json_key(json, "segments");
@@ -211,7 +211,7 @@ void gmt_where_json(const struct gmt_where_view *view, struct gmt_json *json)
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "not_known", view->temporaries->no_steps);
 	render_temporaries(view, "in_step", &view->temporaries->in_step, false, json);
-	render_temporaries(view, "giants", &view->temporaries->giants, true, json);
+	render_temporaries(view, "giants", &view->temporaries->short_lived, true, json);
 	gmt_json_end_object(json);
 	gmt_tables_json(view, json);
 }

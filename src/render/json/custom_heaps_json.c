@@ -20,7 +20,7 @@ static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap
 
 static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap_row *row, struct gmt_json *json)
 {
-	const struct gmt_player_heap *heap = row->heap;
+	const struct gmt_interpret_heap *heap = row->heap;
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "name", heap->name[0] ? heap->name : NULL);
@@ -30,15 +30,15 @@ static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap
 	gmt_json_key_u64(json, "live_heaps", heap->live_heaps);
 	gmt_json_key_known(json, "size_bytes", row->has_size, heap->size_bytes);
 	gmt_json_key_u64(json, "max_size_bytes", heap->max_size_bytes);
-	gmt_json_key_u64(json, "live_bytes", row->books.live_bytes);
-	gmt_json_key_u64(json, "live_blocks", row->books.live_blocks);
+	gmt_json_key_u64(json, "live_bytes", row->accounting.live_bytes);
+	gmt_json_key_u64(json, "live_blocks", row->accounting.live_blocks);
 	gmt_json_key_known(json, "free_bytes", row->has_size, row->free_bytes);
-	gmt_json_key_u64(json, "peak_bytes", row->books.peak_bytes);
-	gmt_json_key_u64(json, "peak_blocks", row->books.peak_blocks);
+	gmt_json_key_u64(json, "peak_bytes", row->accounting.peak_bytes);
+	gmt_json_key_u64(json, "peak_blocks", row->accounting.peak_blocks);
 	gmt_json_key_u64(json, "peak_time_ns", row->peak_time_ns);
-	gmt_json_key_u64(json, "alloc_count", row->books.alloc_count);
-	gmt_json_key_u64(json, "free_count", row->books.free_count);
-	gmt_json_key_u64(json, "total_alloc_bytes", row->books.total_bytes);
+	gmt_json_key_u64(json, "alloc_count", row->accounting.alloc_count);
+	gmt_json_key_u64(json, "free_count", row->accounting.free_count);
+	gmt_json_key_u64(json, "total_alloc_bytes", row->accounting.total_bytes);
 	gmt_json_key_u64(json, "swept_blocks", heap->swept_blocks);
 	gmt_json_key_u64(json, "swept_bytes", heap->swept_bytes);
 	gmt_json_key(json, "sites");

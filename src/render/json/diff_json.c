@@ -8,7 +8,7 @@ static const char *const side_names[] = { "base", "new" };
 static void render_recording(const struct gmt_diff *diff, int side, struct gmt_json *json)
 {
 	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
-	const struct gmt_caveats *caveats = diff->sides[side].caveats;
+	const struct gmt_warnings *warnings = diff->sides[side].warnings;
 
 	gmt_json_key(json, side_names[side]);
 	gmt_json_begin_object(json);
@@ -24,7 +24,7 @@ static void render_recording(const struct gmt_diff *diff, int side, struct gmt_j
 	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);
 	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
 	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
-	gmt_head_remarks(json, caveats);
+	gmt_head_remarks(json, warnings);
 	gmt_json_end_object(json);
 }
 

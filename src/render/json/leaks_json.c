@@ -10,8 +10,8 @@ static void write_births(const struct gmt_leak *leak, struct gmt_json *json)
 {
 	gmt_json_key(json, "births");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < leak->births.count; i++) {
-		const struct gmt_leak_birth *birth = &leak->births.items[i];
+	for (size_t i = 0; i < leak->attribution.count; i++) {
+		const struct gmt_leak_attribution *birth = &leak->attribution.items[i];
 
 		if (!birth->blocks)
 			continue;
@@ -193,12 +193,12 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 	gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
 	gmt_json_key(json, "devices");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < view->replay->books.accounts.count && i < GMT_HISTORY_ACCOUNTS; i++) {
+	for (size_t i = 0; i < view->replay->accounting.accounts.count && i < GMT_HISTORY_ACCOUNTS; i++) {
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
 
 		gmt_json_begin_object(json);
-		gmt_json_key_device(json, view->replay->books.accounts.items[i].device);
-		gmt_json_key_text(json, "layer", gmt_layer_name(view->replay->books.accounts.items[i].layer));
+		gmt_json_key_device(json, view->replay->accounting.accounts.items[i].device);
+		gmt_json_key_text(json, "layer", gmt_layer_name(view->replay->accounting.accounts.items[i].layer));
 		gmt_json_key_u64(json, "peak_bytes", row.peak_bytes);
 		gmt_json_key_u64(json, "end_live_bytes", row.end_live_bytes);
 		gmt_json_end_object(json);
@@ -214,7 +214,7 @@ static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json
 	gmt_json_key(json, "step_parts");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < parts->rows.count; i++) {
-		const struct gmt_books_account *account = &view->replay->books.accounts.items[i / GMT_STEP_PARTS];
+		const struct gmt_account *account = &view->replay->accounting.accounts.items[i / GMT_STEP_PARTS];
 		const struct gmt_step_parts_row *row = &parts->rows.items[i];
 
 		if (!row->times || !gmt_layer_is_got(account->layer))

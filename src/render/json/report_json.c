@@ -38,10 +38,10 @@ static void render_folded(const struct gmt_report *report, struct gmt_json *json
 
 	gmt_json_key(json, "folded");
 	gmt_json_begin_object(json);
-	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->past.fold.stamp));
+	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
 	gmt_json_key_u64(json, "events", gmt_snapshot_folded(snapshot));
 	gmt_json_key_u64(json, "survivors", snapshot->past_events);
-	gmt_json_key_u64(json, "merged_sites", snapshot->past.fold.merged_sites);
+	gmt_json_key_u64(json, "merged_sites", snapshot->compacted.fold.merged_sites);
 	gmt_json_key_text(json, "why", snapshot->fold_why);
 	gmt_json_end_object(json);
 }
@@ -83,7 +83,7 @@ static void render_space(const struct gmt_summary_space *space, struct gmt_json 
 
 static void render_account(const struct gmt_summary_layer *layer, struct gmt_json *json)
 {
-	const struct gmt_books_account *account = &layer->account;
+	const struct gmt_account *account = &layer->account;
 
 	gmt_json_key_u64(json, "live_bytes", account->live_bytes);
 	gmt_json_key_u64(json, "live_blocks", account->live_blocks);
@@ -236,7 +236,7 @@ static void render_doubts(const struct gmt_report *report, struct gmt_json *json
 {
 	gmt_json_key(json, "anomalies");
 	gmt_json_begin_object(json);
-#define GMT_ANOMALY(name, meaning) gmt_json_key_u64(json, #name, report->replay->books.anomalies.name);
+#define GMT_ANOMALY(name, meaning) gmt_json_key_u64(json, #name, report->replay->accounting.anomalies.name);
 #include "accounting/anomalies.def"
 #undef GMT_ANOMALY
 	gmt_json_key_u64(json, "unmatched_stacks", report->traces->mismatches);
@@ -259,7 +259,7 @@ static void render_doubts(const struct gmt_report *report, struct gmt_json *json
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 
-	gmt_head_remarks(json, report->caveats);
+	gmt_head_remarks(json, report->warnings);
 	gmt_json_key_texts(json, "notes", report->snapshot->notes.items, report->snapshot->notes.count);
 }
 
@@ -274,7 +274,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_bool(json, gmt_snapshot_complete(report->snapshot));
 	gmt_head_in_progress(json, report->snapshot);
 	render_events(report, json);
-	if (report->snapshot->past.has_fold)
+	if (report->snapshot->compacted.has_fold)
 		render_folded(report, json);
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
@@ -304,7 +304,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_ooms_json(report, &steps, json);
 	gmt_leaks_json(report->leaks, json);
 	if (report->where)
-		gmt_where_json(report->where, json);
+		gmt_allocator_state_json(report->where, json);
 	render_doubts(report, json);
 	gmt_json_end_object(json);
 }

@@ -5,7 +5,7 @@
 #include "render/space.h"
 #include "render/allocator_state.h"
 
-enum { ACCOUNTS_TAKEN_APART = GMT_WHERE_ACCOUNTS };
+enum { ACCOUNTS_TAKEN_APART = GMT_ALLOCATOR_STATE_ACCOUNTS };
 
 static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 {
@@ -14,7 +14,7 @@ static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 }
 
 /* What tells a row from the others: a frame, a step, or a name. */
-static void render_name(const struct gmt_where_view *view, enum gmt_table_key key,
+static void render_name(const struct gmt_allocator_state_view *view, enum gmt_table_key key,
 	const struct gmt_table_row *row, struct gmt_json *json)
 {
 	bool in_step = row->series < GMT_TIMELINE_SERIES;
@@ -38,7 +38,7 @@ static void render_name(const struct gmt_where_view *view, enum gmt_table_key ke
 	}
 }
 
-static void render_peak(const struct gmt_where_view *view, const struct gmt_books_account *account,
+static void render_peak(const struct gmt_allocator_state_view *view, const struct gmt_account *account,
 	struct gmt_json *json)
 {
 	static const char *const keys[] = { "by_owner", "by_category", "by_part", "by_phase", "by_step" };
@@ -68,20 +68,20 @@ static void render_peak(const struct gmt_where_view *view, const struct gmt_book
 	gmt_json_end_object(json);
 }
 
-void gmt_peaks_json(const struct gmt_where_view *view, struct gmt_json *json)
+void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json *json)
 {
-	const struct gmt_books *books = &view->replay->books;
+	const struct gmt_accounting *accounting = &view->replay->accounting;
 
 	gmt_json_key(json, "peaks");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < books->accounts.count && i < ACCOUNTS_TAKEN_APART; i++)
-		if (books->accounts.items[i].epoch)
-			render_peak(view, &books->accounts.items[i], json);
+	for (size_t i = 0; i < accounting->accounts.count && i < ACCOUNTS_TAKEN_APART; i++)
+		if (accounting->accounts.items[i].epoch)
+			render_peak(view, &accounting->accounts.items[i], json);
 	gmt_json_end_array(json);
 }
 
 /* Of one module: what its tensors are for. Null: calls of modules of these classes. */
-static void render_instance(const struct gmt_where_view *view, const struct gmt_table_row *row, struct gmt_json *json)
+static void render_instance(const struct gmt_allocator_state_view *view, const struct gmt_table_row *row, struct gmt_json *json)
 {
 	const struct gmt_table_instance *instance;
 
@@ -105,7 +105,7 @@ static void render_instance(const struct gmt_where_view *view, const struct gmt_
 	gmt_json_end_array(json);
 }
 
-static void render_row(const struct gmt_where_view *view, const struct gmt_table_row *row,
+static void render_row(const struct gmt_allocator_state_view *view, const struct gmt_table_row *row,
 	struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
@@ -126,7 +126,7 @@ static void render_row(const struct gmt_where_view *view, const struct gmt_table
 	gmt_json_end_object(json);
 }
 
-void gmt_tables_json(const struct gmt_where_view *view, struct gmt_json *json)
+void gmt_tables_json(const struct gmt_allocator_state_view *view, struct gmt_json *json)
 {
 	gmt_json_key(json, "tables");
 	gmt_json_begin_array(json);

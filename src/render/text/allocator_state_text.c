@@ -10,7 +10,7 @@
 enum { SHORT_LINES = 3, LINES = 20 };
 
 struct writer {
-	const struct gmt_where_view *view;
+	const struct gmt_allocator_state_view *view;
 	struct gmt_plain plain;
 	FILE *file;
 	uint64_t limit; /* lines of a list */
@@ -19,7 +19,7 @@ struct writer {
 
 static void write_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
 {
-	const struct gmt_where_view *view = writer->view;
+	const struct gmt_allocator_state_view *view = writer->view;
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
 
@@ -172,7 +172,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	const struct gmt_segments *last = &of[count - 1];
 	char title[80];
 
-	snprintf(title, sizeof(title), "PyTorch's segments on %s", gmt_where_device(of->device).text);
+	snprintf(title, sizeof(title), "PyTorch's segments on %s", gmt_allocator_state_device(of->device).text);
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-38s", "");
@@ -218,7 +218,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 
 static void write_all_segments(const struct writer *writer)
 {
-	const struct gmt_where *where = writer->view->where;
+	const struct gmt_allocator_state *where = writer->view->where;
 	size_t count;
 
 	for (size_t i = 0; i < where->segments.count; i += count) {
@@ -250,7 +250,7 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 	char title[100];
 
 	snprintf(title, sizeof(title), "PyTorch's allocator on %s, as torch.cuda.memory_summary() has it",
-		gmt_where_device(device->device).text);
+		gmt_allocator_state_device(device->device).text);
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage", "Tot Alloc",
@@ -270,7 +270,7 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 		"  non-releasable memory is PyTorch's unless Tensor.record_stream is used\n", writer->file);
 }
 
-static void write_temporaries(const struct writer *writer, const struct gmt_temporary_rows *rows, bool giants)
+static void write_temporaries(const struct writer *writer, const struct gmt_temporary_rows *rows, bool short_lived)
 {
 	for (size_t i = 0; i < rows->count && i < writer->limit; i++) {
 		const struct gmt_temporary *row = &rows->items[i];
@@ -280,8 +280,8 @@ static void write_temporaries(const struct writer *writer, const struct gmt_temp
 			gmt_text_size(row->bytes).text);
 		write_line(writer, row->stack, row->own_line);
 		fprintf(writer->file, "  (%s, %s)%s\n", gmt_layer_name(row->layer),
-			gmt_where_device(row->device).text,
-			giants && row->at_peak_bytes ? ", in the peak" : "");
+			gmt_allocator_state_device(row->device).text,
+			short_lived && row->at_peak_bytes ? ", in the peak" : "");
 	}
 	if (rows->count > writer->limit)
 		fprintf(writer->file, "  and %s more lines: --section temporaries\n",
@@ -293,12 +293,12 @@ static void write_all_temporaries(const struct writer *writer)
 	const struct gmt_temporaries *temporaries = writer->view->temporaries;
 	char title[160];
 
-	if (temporaries->giants.count) {
+	if (temporaries->short_lived.count) {
 		snprintf(title, sizeof(title), "Short-lived giants: blocks of %d %% of the peak or more, freed "
-			"within %d allocations and %d %% of the time", GMT_GIANT_PERCENT, GMT_GIANT_ALLOCATIONS,
-			GMT_GIANT_LIFE_PERCENT);
+			"within %d allocations and %d %% of the time", GMT_SHORT_LIVED_PERCENT, GMT_SHORT_LIVED_ALLOCATIONS,
+			GMT_SHORT_LIVED_LIFE_PERCENT);
 		gmt_plain_heading(&writer->plain, title);
-		write_temporaries(writer, &temporaries->giants, true);
+		write_temporaries(writer, &temporaries->short_lived, true);
 	}
 	if (writer->is_short)
 		return;
@@ -308,25 +308,25 @@ static void write_all_temporaries(const struct writer *writer)
 	write_temporaries(writer, &temporaries->in_step, false);
 }
 
-void gmt_where_text(const struct gmt_where_view *view, enum gmt_where_section section, FILE *file)
+void gmt_allocator_state_text(const struct gmt_allocator_state_view *view, enum gmt_allocator_state_section section, FILE *file)
 {
 	const struct gmt_allocator *allocator = &view->where->allocator;
-	bool is_short = section == GMT_WHERE_SHORT;
+	bool is_short = section == GMT_ALLOCATOR_STATE_SHORT;
 	const struct writer writer = {
 		.view = view, .plain = { file, view->color }, .file = file, .is_short = is_short,
 		.limit = is_short ? SHORT_LINES : view->limit == UINT64_MAX ? LINES : view->limit,
 	};
 
-	if (is_short || section == GMT_WHERE_PEAK)
+	if (is_short || section == GMT_ALLOCATOR_STATE_PEAK)
 		gmt_peaks_text(view, is_short, file);
-	if (is_short || section == GMT_WHERE_SEGMENTS)
+	if (is_short || section == GMT_ALLOCATOR_STATE_SEGMENTS)
 		write_all_segments(&writer);
-	if (section == GMT_WHERE_ALLOCATOR)
+	if (section == GMT_ALLOCATOR_STATE_ALLOCATOR)
 		for (size_t i = 0; i < allocator->devices.count; i++)
 			if (allocator->devices.items[i].stats[GMT_ALLOCATOR_BLOCKS][GMT_POOL_ALL].allocated)
 				write_allocator(&writer, &allocator->devices.items[i]);
-	if (is_short || section == GMT_WHERE_TEMPORARIES)
+	if (is_short || section == GMT_ALLOCATOR_STATE_TEMPORARIES)
 		write_all_temporaries(&writer);
-	if (section == GMT_WHERE_TABLE)
+	if (section == GMT_ALLOCATOR_STATE_TABLE)
 		gmt_table_text(view, file);
 }

@@ -71,17 +71,17 @@ static void write_stack(const struct writer *writer, const struct gmt_finding *f
 {
 	size_t shown = 0;
 
-	if (finding->outline.count < 2)
+	if (finding->summary.count < 2)
 		return;
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-	for (; shown < finding->outline.count && shown < writer->report->frames; shown++) {
-		uint32_t frame = finding->outline.items[shown];
+	for (; shown < finding->summary.count && shown < writer->report->frames; shown++) {
+		uint32_t frame = finding->summary.items[shown];
 
 		line(writer, frame == finding->own_frame ? "      > " : "        ",
 			finding->frames.items[frame].name);
 	}
-	if (shown < finding->outline.count && shown)
-		fprintf(writer->file, "        ... %zu more lines\n", finding->outline.count - shown);
+	if (shown < finding->summary.count && shown)
+		fprintf(writer->file, "        ... %zu more lines\n", finding->summary.count - shown);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 

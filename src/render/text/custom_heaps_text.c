@@ -5,7 +5,7 @@
 
 enum { HEAPS_SHOWN = 12, SITES_SHOWN = 3, FRAMES_SHOWN = 3 };
 
-static void write_name(const struct gmt_plain *plain, const struct gmt_player_heap *heap)
+static void write_name(const struct gmt_plain *plain, const struct gmt_interpret_heap *heap)
 {
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	gmt_plain_text(plain, heap->name[0] ? heap->name : "(no name)");
@@ -32,7 +32,7 @@ static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain
 	const uint32_t *places = gmt_traces_stack(view->traces, site->stack, &count);
 
 	fprintf(plain->file, "    %10s %5.1f %%  %9s x  ", gmt_text_size(site->peak_bytes).text,
-		100.0 * (double)site->peak_bytes / (double)row->books.peak_bytes,
+		100.0 * (double)site->peak_bytes / (double)row->accounting.peak_bytes,
 		gmt_text_count(site->peak_blocks).text);
 	/* The own line may be the pool's: who called it says more. */
 	for (uint32_t i = site->own_line; i < count && i < site->own_line + FRAMES_SHOWN; i++) {
@@ -46,13 +46,13 @@ static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain
 
 static void write_heap(const struct gmt_heaps_view *view, const struct gmt_plain *plain, const struct gmt_heap_row *row)
 {
-	const struct gmt_books_heap *books = &row->books;
+	const struct gmt_account_heap *accounting = &row->accounting;
 
 	fprintf(plain->file, "  %10s ", row->has_size ? gmt_text_size(row->heap->size_bytes).text : "-");
-	fprintf(plain->file, "%10s %10s ", gmt_text_size(books->live_bytes).text,
+	fprintf(plain->file, "%10s %10s ", gmt_text_size(accounting->live_bytes).text,
 		row->has_size ? gmt_text_size(row->free_bytes).text : "-");
-	fprintf(plain->file, "%9s %10s %11s  ", gmt_text_count(books->live_blocks).text,
-		gmt_text_size(books->peak_bytes).text, books->epoch ? gmt_text_duration(row->peak_time_ns).text : "-");
+	fprintf(plain->file, "%9s %10s %11s  ", gmt_text_count(accounting->live_blocks).text,
+		gmt_text_size(accounting->peak_bytes).text, accounting->epoch ? gmt_text_duration(row->peak_time_ns).text : "-");
 	write_name(plain, row->heap);
 	for (size_t i = 0; i < row->sites.count && i < SITES_SHOWN && row->sites.items[i].peak_bytes; i++)
 		write_site(view, plain, row, &row->sites.items[i]);

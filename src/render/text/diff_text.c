@@ -16,7 +16,7 @@ struct writer {
 	const struct gmt_diff_style *style;
 	struct gmt_plain plain;
 	FILE *file;
-	struct gmt_outline outline;
+	struct gmt_stack_summary summary;
 };
 
 struct signed_text {
@@ -65,7 +65,7 @@ static void write_head(const struct writer *writer)
 
 	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
 		fputs(titles[side], writer->file);
-		gmt_head_text(&writer->plain, diff->sides[side].snapshot, diff->sides[side].caveats);
+		gmt_head_text(&writer->plain, diff->sides[side].snapshot, diff->sides[side].warnings);
 	}
 	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
 	for (size_t i = 0; i < diff->doubts.count; i++) {
@@ -134,19 +134,19 @@ static bool write_stack(struct writer *writer, const struct gmt_diff_row *row)
 
 	if (!writer->style->frames)
 		return true;
-	if (!gmt_outline_make(&writer->outline, from->traces, site->stack))
+	if (!gmt_stack_summary_make(&writer->summary, from->traces, site->stack))
 		return false;
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
-	for (size_t i = 0; i < writer->outline.lines.count && i < writer->style->frames; i++) {
-		const struct gmt_outline_line *line = &writer->outline.lines.items[i];
+	for (size_t i = 0; i < writer->summary.lines.count && i < writer->style->frames; i++) {
+		const struct gmt_stack_summary_line *line = &writer->summary.lines.items[i];
 
 		fputs(line->frame == site->own_line ? "            > " : "              ", writer->file);
 		gmt_plain_place(&writer->plain, from->snapshot, from->traces, places[line->frame]);
 		fputc('\n', writer->file);
 	}
-	if (writer->outline.lines.count > writer->style->frames)
+	if (writer->summary.lines.count > writer->style->frames)
 		fprintf(writer->file, "              ... %zu more lines\n",
-			(size_t)(writer->outline.lines.count - writer->style->frames));
+			(size_t)(writer->summary.lines.count - writer->style->frames));
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 	return true;
 }
@@ -291,6 +291,6 @@ bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	if (accounts < diff->accounts.count)
 		fprintf(file, "\nand %zu more: see --json\n", diff->accounts.count - accounts);
 	write_next(&writer);
-	gmt_outline_fini(&writer.outline);
+	gmt_stack_summary_fini(&writer.summary);
 	return done;
 }

@@ -18,7 +18,7 @@ static void write_command(const struct gmt_plain *plain, const struct gmt_snapsh
 }
 
 void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
-	const struct gmt_caveats *caveats)
+	const struct gmt_warnings *warnings)
 {
 	const struct gmt_process *process = &snapshot->process;
 
@@ -45,12 +45,12 @@ void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *sna
 		fputs(snapshot->recording_pid ? "IN PROGRESS\n" : "INCOMPLETE\n", plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	}
-	for (size_t i = 0; i < caveats->rows.count; i++) {
-		const struct gmt_caveat *caveat = &caveats->rows.items[i];
+	for (size_t i = 0; i < warnings->rows.count; i++) {
+		const struct gmt_warning *caveat = &warnings->rows.items[i];
 
-		if (caveat->kind == GMT_CAVEAT_INCOMPLETE)
+		if (caveat->kind == GMT_WARNING_INCOMPLETE)
 			gmt_plain_style(plain, GMT_PLAIN_WARN);
-		fputs(caveat->kind == GMT_CAVEAT_INCOMPLETE ? "  missing   " : "  note      ", plain->file);
+		fputs(caveat->kind == GMT_WARNING_INCOMPLETE ? "  missing   " : "  note      ", plain->file);
 		gmt_plain_text(plain, caveat->text);
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
@@ -63,11 +63,11 @@ void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snap
 		gmt_json_key_u64(json, "in_progress", snapshot->recording_pid);
 }
 
-void gmt_head_remarks(struct gmt_json *json, const struct gmt_caveats *caveats)
+void gmt_head_remarks(struct gmt_json *json, const struct gmt_warnings *warnings)
 {
 	gmt_json_key(json, "remarks");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < caveats->rows.count; i++)
-		gmt_json_text(json, caveats->rows.items[i].text);
+	for (size_t i = 0; i < warnings->rows.count; i++)
+		gmt_json_text(json, warnings->rows.items[i].text);
 	gmt_json_end_array(json);
 }

@@ -50,8 +50,8 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 
 	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s %8s\n", "events by function", "allocs", "frees",
 		"refused", "bad free", "others");
-	for (size_t i = 0; i < info->census->apis.count; i++) {
-		const struct gmt_census_api *row = &info->census->apis.items[i];
+	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
+		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
 		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
 		char name[200];
 
@@ -71,8 +71,8 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 			row->counts[0] > shown ? row->counts[0] - shown : 0);
 	}
 	fprintf(plain->file, "\n  %-32s %11s\n", "events by thread", "events");
-	for (size_t i = 0; i < info->census->threads.count; i++) {
-		const struct gmt_census_thread *row = &info->census->threads.items[i];
+	for (size_t i = 0; i < info->event_counts->threads.count; i++) {
+		const struct gmt_event_counts_thread *row = &info->event_counts->threads.items[i];
 		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, row->thread);
 
 		fprintf(plain->file, "  %-10u ", thread ? thread->tid : row->thread);
@@ -86,7 +86,7 @@ void gmt_info_text(const struct gmt_info *info, FILE *file)
 	const struct gmt_snapshot *snapshot = info->snapshot;
 	struct gmt_plain plain = { file, info->color };
 
-	gmt_head_text(&plain, snapshot, info->caveats);
+	gmt_head_text(&plain, snapshot, info->warnings);
 	fprintf(file, "  file      %s, %.1f bytes per event\n", gmt_text_size(snapshot->file_bytes).text,
 		snapshot->seen_events ? (double)snapshot->file_bytes / (double)snapshot->seen_events : 0.0);
 	fputs("  recorder  version ", file);
@@ -120,8 +120,8 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 
 	gmt_json_key(json, "apis");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < info->census->apis.count; i++) {
-		const struct gmt_census_api *row = &info->census->apis.items[i];
+	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
+		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
 		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
 
 		gmt_json_begin_object(json);
@@ -136,8 +136,8 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 
 	gmt_json_key(json, "threads");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < info->census->threads.count; i++) {
-		const struct gmt_census_thread *row = &info->census->threads.items[i];
+	for (size_t i = 0; i < info->event_counts->threads.count; i++) {
+		const struct gmt_event_counts_thread *row = &info->event_counts->threads.items[i];
 		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, row->thread);
 
 		gmt_json_begin_object(json);
@@ -205,6 +205,6 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 		gmt_json_key(json, "coverage");
 		gmt_coverage_json(info->coverage, json);
 	}
-	gmt_head_remarks(json, info->caveats);
+	gmt_head_remarks(json, info->warnings);
 	gmt_json_end_object(json);
 }

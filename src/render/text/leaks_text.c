@@ -83,19 +83,19 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
 /* "steps 0-2: 3 blocks, 1.50 KiB; ..." in stretches that are alike taken together. */
 static void write_births(const struct gmt_plain *plain, const struct gmt_leak *leak)
 {
-	const struct gmt_leak_birth *births = leak->births.items;
+	const struct gmt_leak_attribution *attribution = leak->attribution.items;
 	size_t shown = 0;
 
 	fputs("            made in", plain->file);
-	for (size_t i = 0; i < leak->births.count && shown < 4;) {
-		struct gmt_leak_birth run = births[i];
+	for (size_t i = 0; i < leak->attribution.count && shown < 4;) {
+		struct gmt_leak_attribution run = attribution[i];
 		uint64_t a_step = run.bytes / (run.last_step - run.first_step + 1);
 
-		for (i++; i < leak->births.count &&
-			births[i].bytes / (births[i].last_step - births[i].first_step + 1) == a_step; i++) {
-			run.last_step = births[i].last_step;
-			run.bytes += births[i].bytes;
-			run.blocks += births[i].blocks;
+		for (i++; i < leak->attribution.count &&
+			attribution[i].bytes / (attribution[i].last_step - attribution[i].first_step + 1) == a_step; i++) {
+			run.last_step = attribution[i].last_step;
+			run.bytes += attribution[i].bytes;
+			run.blocks += attribution[i].blocks;
 		}
 		if (!run.blocks)
 			continue;
@@ -109,17 +109,17 @@ static void write_births(const struct gmt_plain *plain, const struct gmt_leak *l
 static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plain *plain, const char *title,
 	uint32_t stack, uint32_t own_line)
 {
-	struct gmt_outline outline = { 0 };
+	struct gmt_stack_summary summary = { 0 };
 	uint64_t limit = view->brief && view->frames > BRIEF_FRAMES ? BRIEF_FRAMES : view->frames;
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
-	bool done = gmt_outline_make(&outline, view->traces, stack);
+	bool done = gmt_stack_summary_make(&summary, view->traces, stack);
 
 	gmt_plain_style(plain, GMT_PLAIN_DIM);
-	if (done && outline.lines.count && limit)
+	if (done && summary.lines.count && limit)
 		fprintf(plain->file, "            %s:\n", title);
-	for (size_t i = 0; done && i < outline.lines.count && i < limit; i++) {
-		const struct gmt_outline_line *line = &outline.lines.items[i];
+	for (size_t i = 0; done && i < summary.lines.count && i < limit; i++) {
+		const struct gmt_stack_summary_line *line = &summary.lines.items[i];
 
 		fputs(line->frame == own_line ? "            > " : "              ", plain->file);
 		gmt_plain_place(plain, view->snapshot, view->traces, places[line->frame]);
@@ -128,7 +128,7 @@ static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plai
 		fputc('\n', plain->file);
 	}
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-	gmt_outline_fini(&outline);
+	gmt_stack_summary_fini(&summary);
 	return done;
 }
 

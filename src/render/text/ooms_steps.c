@@ -45,8 +45,8 @@ static bool rises(const struct gmt_leaks_view *view, uint32_t site, const struct
 static bool step_of_growth(const void *user, uint32_t site, uint64_t *ret_step)
 {
 	const struct gmt_leaks_view *view = user;
-	const struct gmt_books *books = &view->replay->books;
-	const struct gmt_books_account *account = &books->accounts.items[books->sites.items[site].account];
+	const struct gmt_accounting *accounting = &view->replay->accounting;
+	const struct gmt_account *account = &accounting->accounts.items[accounting->sites.items[site].account];
 	uint32_t stack = view->replay->site_stacks.items[site];
 	uint32_t place = own_place(view->traces, stack, gmt_traces_own_line(view->traces, stack));
 

@@ -28,12 +28,12 @@ struct writer {
 	GMT_VEC(uint32_t) numbers; /* by site id: what it was called when it was shown; 0: not yet */
 	uint32_t last_number;
 	unsigned lists;
-	struct gmt_outline outline;
+	struct gmt_stack_summary summary;
 };
 
 static void write_layer(const struct writer *writer, const struct gmt_summary_layer *layer)
 {
-	const struct gmt_books_account *account = &layer->account;
+	const struct gmt_account *account = &layer->account;
 
 	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", gmt_layer_name(layer->layer),
 		gmt_text_size(account->live_bytes).text, gmt_text_count(account->live_blocks).text,
@@ -61,7 +61,7 @@ static void write_columns(const struct writer *writer)
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
-static void write_reserved(const struct writer *writer, const struct gmt_books_account *account)
+static void write_reserved(const struct writer *writer, const struct gmt_account *account)
 {
 	uint64_t reserved = account->told_reserved_bytes, allocated = account->told_allocated_bytes;
 
@@ -126,11 +126,11 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(report->traces, site->stack, &count);
 
-	if (!gmt_outline_make(&writer->outline, report->traces, site->stack))
+	if (!gmt_stack_summary_make(&writer->summary, report->traces, site->stack))
 		return false;
 
-	const struct gmt_outline_line *line = writer->outline.lines.items;
-	size_t lines = writer->outline.lines.count;
+	const struct gmt_stack_summary_line *line = writer->summary.lines.items;
+	size_t lines = writer->summary.lines.count;
 	if (lines && line->frame == site->own_line && (!line->hidden || lines == 1)) {
 		line++;
 		lines--;
@@ -282,7 +282,7 @@ static uint64_t list_limit(struct writer *writer)
 	return is_first ? FIRST_LIST_SITES : OTHER_LIST_SITES;
 }
 
-static bool write_list(struct writer *writer, const struct gmt_books_account *account, enum gmt_sites_key key,
+static bool write_list(struct writer *writer, const struct gmt_account *account, enum gmt_sites_key key,
 	const char *title, uint64_t whole)
 {
 	const struct gmt_report *report = writer->report;
@@ -318,7 +318,7 @@ static bool write_list(struct writer *writer, const struct gmt_books_account *ac
 static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer, const char *where)
 {
 	const struct gmt_report *report = writer->report;
-	const struct gmt_books_account *account = &layer->account;
+	const struct gmt_account *account = &layer->account;
 	const char *name = gmt_layer_name(layer->layer);
 	const char *end = report->has_until ? "that moment" : "the end";
 	char peak[160], live[160], total[160];
@@ -381,10 +381,10 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 	struct writer writer = { .report = report, .plain = { file, report->color }, .file = file };
 	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
 	/* Zeroed; indexed by site, never pushed to. */
-	bool done = gmt_vec_reserve(&writer.numbers, report->replay->books.sites.count + 1);
+	bool done = gmt_vec_reserve(&writer.numbers, report->replay->accounting.sites.count + 1);
 
 	if (done) {
-		gmt_head_text(&writer.plain, report->snapshot, report->caveats);
+		gmt_head_text(&writer.plain, report->snapshot, report->warnings);
 		if (report->has_until)
 			fprintf(file, "  until     %s after the start: %s of %s events\n",
 				gmt_text_duration(report->replay->end_time_ns).text,
@@ -402,16 +402,16 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		done = gmt_ooms_text(report, &steps, file);
 		write_refusals(&writer);
 		write_refused_frees(&writer);
-		if (report->section == GMT_WHERE_SHORT) {
+		if (report->section == GMT_ALLOCATOR_STATE_SHORT) {
 			done = done && gmt_leaks_text(report->leaks, &writer.plain);
 			gmt_steps_text(report->leaks, &writer.plain);
 		}
 		if (report->where)
-			gmt_where_text(report->where, report->section, file);
-		done = done && (report->section != GMT_WHERE_SHORT || write_all_lists(&writer));
+			gmt_allocator_state_text(report->where, report->section, file);
+		done = done && (report->section != GMT_ALLOCATOR_STATE_SHORT || write_all_lists(&writer));
 		write_next(&writer);
 	}
 	gmt_vec_fini(&writer.numbers);
-	gmt_outline_fini(&writer.outline);
+	gmt_stack_summary_fini(&writer.summary);
 	return done;
 }

@@ -45,7 +45,7 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 		return;
 	}
 	for (size_t i = 0; parts && i < parts->rows.count / GMT_STEP_PARTS; i++) {
-		const struct gmt_books_account *account = &view->replay->books.accounts.items[i];
+		const struct gmt_account *account = &view->replay->accounting.accounts.items[i];
 
 		if (account->layer != GMT_LAYER_TORCH)
 			continue;

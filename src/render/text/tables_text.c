@@ -11,9 +11,9 @@
 
 enum { ROWS_SHOWN = 30, PEAK_ROWS_SHOWN = 12, SHORT_ROWS_SHOWN = 3, ACCOUNTS_SHOWN = 64 };
 
-struct gmt_where_name gmt_where_device(int32_t device)
+struct gmt_allocator_state_name gmt_allocator_state_device(int32_t device)
 {
-	struct gmt_where_name name;
+	struct gmt_allocator_state_name name;
 
 	if (device == GMT_DEVICE_HOST)
 		snprintf(name.text, sizeof(name.text), "the host");
@@ -30,7 +30,7 @@ static double percent(uint64_t part, uint64_t whole)
 }
 
 /* "layers.3.attn  (parameters 1.00 MiB, gradients 1.00 MiB)", by what the table is sorted by; a module whose tensors are gone: of all. */
-static void write_instance(const struct gmt_plain *plain, const struct gmt_where_view *view,
+static void write_instance(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
 	const struct gmt_table *table, const struct gmt_table_row *row)
 {
 	const struct gmt_table_instance *instance = &table->instances.items[row->instance_plus_1 - 1];
@@ -51,7 +51,7 @@ static void write_instance(const struct gmt_plain *plain, const struct gmt_where
 	fputc(')', plain->file);
 }
 
-static void write_name(const struct gmt_plain *plain, const struct gmt_where_view *view,
+static void write_name(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
 	const struct gmt_table *table, const struct gmt_table_row *row)
 {
 	const struct gmt_place *place;
@@ -81,7 +81,7 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_where_vie
 		fprintf(plain->file, "(%s)", gmt_table_key_none(table->key));
 }
 
-static void write_row(const struct gmt_plain *plain, const struct gmt_where_view *view,
+static void write_row(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
 	const struct gmt_table_row *row, uint64_t peak_bytes)
 {
 	fprintf(plain->file, "  %10s %5.1f %% %10s %10s %11s", gmt_text_size(row->peak_bytes).text,
@@ -99,23 +99,23 @@ static void write_row(const struct gmt_plain *plain, const struct gmt_where_view
 	fputc('\n', plain->file);
 }
 
-void gmt_table_text(const struct gmt_where_view *view, FILE *file)
+void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 {
 	static const char *const sorted[] = { "peak", "live bytes", "all bytes" };
 	const struct gmt_plain plain = { file, view->color };
-	const struct gmt_books *books = &view->replay->books;
+	const struct gmt_accounting *accounting = &view->replay->accounting;
 	const struct gmt_table_row *row = view->by->rows.items;
 	uint64_t limit = view->limit == UINT64_MAX ? ROWS_SHOWN : view->limit;
 	size_t left = view->by->rows.count, count;
 
 	while (left) {
-		const struct gmt_books_account *account =
-			gmt_books_find_account(books, (uint8_t)row->layer, (int16_t)row->device);
+		const struct gmt_account *account =
+			gmt_accounting_find_account(accounting, (uint8_t)row->layer, (int16_t)row->device);
 		char title[160];
 
 		row = gmt_table_of(view->by, row->layer, row->device, &count);
 		snprintf(title, sizeof(title), "%s on %s by %s, sorted by %s", gmt_layer_name(row->layer),
-			gmt_where_device(row->device).text, gmt_table_key_title(view->by->key),
+			gmt_allocator_state_device(row->device).text, gmt_table_key_title(view->by->key),
 			sorted[view->key]);
 		gmt_plain_heading(&plain, title);
 		gmt_plain_style(&plain, GMT_PLAIN_DIM);
@@ -132,8 +132,8 @@ void gmt_table_text(const struct gmt_where_view *view, FILE *file)
 }
 
 /* "activations 61 %, parameters 20 %, ..."; a table of one row says nothing. */
-static void write_shares(const struct gmt_plain *plain, const struct gmt_where_view *view,
-	const struct gmt_table *table, const struct gmt_books_account *account)
+static void write_shares(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
+	const struct gmt_table *table, const struct gmt_account *account)
 {
 	size_t count, shown = 0;
 	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
@@ -152,7 +152,7 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_where_v
 }
 
 /* Whether more than one library had a part in a peak. The first of `peaks` is by owner. */
-static bool has_owners(const struct gmt_where_view *view, const struct gmt_books_account *account)
+static bool has_owners(const struct gmt_allocator_state_view *view, const struct gmt_account *account)
 {
 	size_t count;
 	const struct gmt_table_row *row = gmt_table_of(&view->peaks[0], account->layer, account->device, &count);
@@ -160,8 +160,8 @@ static bool has_owners(const struct gmt_where_view *view, const struct gmt_books
 	return count > 1 && row[1].peak_bytes;
 }
 
-static void write_rows(const struct gmt_plain *plain, const struct gmt_where_view *view,
-	const struct gmt_table *table, const struct gmt_books_account *account)
+static void write_rows(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
+	const struct gmt_table *table, const struct gmt_account *account)
 {
 	uint64_t limit = view->limit == UINT64_MAX ? PEAK_ROWS_SHOWN : view->limit, rest = 0;
 	size_t count, left = 0;
@@ -184,14 +184,14 @@ static void write_rows(const struct gmt_plain *plain, const struct gmt_where_vie
 			percent(rest, account->peak_bytes), gmt_text_count(left).text);
 }
 
-void gmt_peaks_text(const struct gmt_where_view *view, bool is_short, FILE *file)
+void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, FILE *file)
 {
 	const struct gmt_plain plain = { file, view->color };
-	const struct gmt_books *books = &view->replay->books;
+	const struct gmt_accounting *accounting = &view->replay->accounting;
 
-	for (uint8_t layer = GMT_BOOKS_LAYERS; layer-- > 0;)
-		for (size_t a = 0; a < books->accounts.count && a < ACCOUNTS_SHOWN; a++) {
-			const struct gmt_books_account *account = &books->accounts.items[a];
+	for (uint8_t layer = GMT_ACCOUNTING_LAYERS; layer-- > 0;)
+		for (size_t a = 0; a < accounting->accounts.count && a < ACCOUNTS_SHOWN; a++) {
+			const struct gmt_account *account = &accounting->accounts.items[a];
 			char title[160];
 
 			/* Of the driver's memory the short form says only whose it is: its sites are few. */
@@ -199,7 +199,7 @@ void gmt_peaks_text(const struct gmt_where_view *view, bool is_short, FILE *file
 			if (account->layer != layer || !account->peak_bytes || (is_driver && !has_owners(view, account)))
 				continue;
 			snprintf(title, sizeof(title), "What the peak of %s on %s is made of: %s at %s",
-				gmt_layer_name(layer), gmt_where_device(account->device).text,
+				gmt_layer_name(layer), gmt_allocator_state_device(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
 				gmt_text_duration(gmt_clock_time_ns(view->snapshot, account->peak_stamp)).text);
 			gmt_plain_heading(&plain, title);

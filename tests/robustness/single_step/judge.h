@@ -33,7 +33,7 @@ struct judge_allowance {
 /* The recorder's memory of a process that is still there, or was killed. */
 struct judge_memory {
 	char path[320];
-	const struct gmt_leftover_header *header;
+	const struct gmt_shared_recording_header *header;
 };
 
 /* Finds and maps what process `pid` has for the file `recording`. False when there is none that is whole. */

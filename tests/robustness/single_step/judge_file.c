@@ -37,11 +37,11 @@ static struct sums sum_up(const struct judge_calls *calls)
 static void check_account(struct checklist *list, const struct gmt_replay *replay, uint64_t may_differ_bytes)
 {
 	struct sums sums = sum_up(list->calls);
-	const struct gmt_books_account none = { 0 }, *account = &none;
+	const struct gmt_account none = { 0 }, *account = &none;
 
-	for (size_t i = 0; i < replay->books.accounts.count; i++)
-		if (replay->books.accounts.items[i].layer == GMT_LAYER_CUDA && replay->books.accounts.items[i].device >= 0)
-			account = &replay->books.accounts.items[i];
+	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
+		if (replay->accounting.accounts.items[i].layer == GMT_LAYER_CUDA && replay->accounting.accounts.items[i].device >= 0)
+			account = &replay->accounting.accounts.items[i];
 	if (account->live_bytes != sums.live_bytes)
 		checklist_wrong(list, "%" PRIu64 " bytes live at the end, recorded are %" PRIu64, sums.live_bytes, account->live_bytes);
 	if (account->peak_bytes > sums.peak_bytes + may_differ_bytes || sums.peak_bytes > account->peak_bytes + may_differ_bytes)
@@ -91,7 +91,7 @@ static void check_snapshot(struct checklist *list, const struct gmt_snapshot *sn
 void judge_file(const char *path, const char *memory, const struct judge_calls *calls, const struct judge_allowance *allowance,
 	char ret_text[JUDGE_TEXT_BYTES])
 {
-	struct gmt_leftover *leftover = NULL;
+	struct gmt_shared_recording *shared_recording = NULL;
 	struct gmt_snapshot *snapshot = NULL;
 	struct gmt_error error = { 0 };
 	struct checklist list;
@@ -101,13 +101,13 @@ void judge_file(const char *path, const char *memory, const struct judge_calls *
 		checklist_end(&list, 0, allowance);
 		return;
 	}
-	if ((memory && gmt_leftover_open(memory, &leftover, &error)) ||
-		gmt_snapshot_load(path, &(struct gmt_snapshot_load_options){ .leftover = leftover }, &snapshot, &error)) {
+	if ((memory && gmt_shared_recording_open(memory, &shared_recording, &error)) ||
+		gmt_snapshot_load(path, &(struct gmt_snapshot_load_options){ .shared_recording = shared_recording }, &snapshot, &error)) {
 		checklist_wrong(&list, "%s", error.text);
 		checklist_end(&list, list.made, allowance);
 	} else {
 		check_snapshot(&list, snapshot, allowance);
 	}
 	gmt_snapshot_free(snapshot);
-	gmt_leftover_close(leftover);
+	gmt_shared_recording_close(shared_recording);
 }

@@ -22,15 +22,15 @@ static const char *const loss_reasons[] = {
 enum { LOSSES = sizeof(loss_reasons) / sizeof(*loss_reasons) };
 
 /* Maps it, where it is the memory of that recording. A process of an earlier run may have had the same number. */
-static const struct gmt_leftover_header *map_memory(const char *path, const char *recording)
+static const struct gmt_shared_recording_header *map_memory(const char *path, const char *recording)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct gmt_leftover_header *head = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
+	struct gmt_shared_recording_header *head = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
 	void *all = MAP_FAILED;
 	struct stat about;
 
 	if (head != MAP_FAILED && !fstat(fd, &about) && (uint64_t)about.st_size >= sizeof(*head) &&
-		!memcmp(head->magic, GMT_LEFTOVER_MAGIC, sizeof(head->magic)) && !strcmp(head->owner.path, recording) &&
+		!memcmp(head->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(head->magic)) && !strcmp(head->owner.path, recording) &&
 		head->size_bytes <= (uint64_t)about.st_size)
 		all = mmap(NULL, head->size_bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (head != MAP_FAILED)
