@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "audit/door.h"
+#include "audit/audit_interface.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "audit/door.h"
+#include "audit/audit_interface.h"
 #include "interpose/objects.h"
 #include "interpose/symbols.h"
 #include "runtime/hot_data.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "producer/shared_recording.h"
+#include "producer/recording_memory.h"
 
 /*
  * From the session's own init. All are borrowed for the life of the process: where rings lie; whether the file takes nothing

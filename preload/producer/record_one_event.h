@@ -30,7 +30,7 @@
 
 #include "runtime/config.h"
 #include "runtime/process.h"
-#include "producer/shared_recording.h"
+#include "producer/recording_memory.h"
 #include "producer/clock.h"
 #include "producer/overhead.h"
 #include "producer/ring.h"

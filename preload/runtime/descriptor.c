@@ -37,7 +37,7 @@ static void take_standard_numbers(void)
 bool gmt_descriptor_take_own_table(void)
 {
 	/*
-	 * Host threads then give memory its space without a descriptor (producer/shared_recording.c), which the kernel must know. An empty range
+	 * Host threads then give memory its space without a descriptor (producer/recording_memory.c), which the kernel must know. An empty range
 	 * is only a question.
 	 */
 	atomic_store(&is_any_own, false);

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "depot/depot.h"
-#include "unwind/walk_same.h"
+#include "unwind/unchanged_stack.h"
 
 /* Where a function returns to, and how its caller's frame will be then: what a stack begins with. */
 struct gmt_native_start {

@@ -12,7 +12,7 @@
 #include "system/file_identity.h"
 #include "base/identifier.h"
 #include "depot/depot.h"
-#include "producer/shared_recording.h"
+#include "producer/recording_memory.h"
 #include "writer/output.h"
 #include "writer/session.h"
 #include "interpose/driver.h"

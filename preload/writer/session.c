@@ -20,7 +20,7 @@
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "writer/alone.h"
-#include "producer/shared_recording.h"
+#include "producer/recording_memory.h"
 #include "producer/clock.h"
 #include "producer/record_event.h"
 #include "producer/record_one_event.h"

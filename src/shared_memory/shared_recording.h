@@ -4,7 +4,7 @@
 
 /*
  * How the recorder's memory is laid out: the file that outlives a killed process. The recorder makes it
- * (producer/shared_recording.h), who recovers reads it (shared_recording_file.h). In bytes as the machine has them: it is never
+ * (producer/recording_memory.h), who recovers reads it (shared_recording_file.h). In bytes as the machine has them: it is never
  * read on another one. docs/leftovers.md says what each part is for.
  *
  *   header | preamble | journal | depot | ring slots

@@ -16,7 +16,7 @@
 #include "unwind/readable.h"
 #include "unwind/rules.h"
 #include "unwind/walk.h"
-#include "unwind/walk_same.h"
+#include "unwind/unchanged_stack.h"
 
 enum {
 	WORDS = 4096, DEEPEST = 1200, SESSIONS = 300, ROUNDS = 300, FRAME_WORDS = 12, SITES = 3,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_WALK_SAME_H
-#define GMT_UNWIND_WALK_SAME_H
+#ifndef GMT_UNWIND_UNCHANGED_STACK_H
+#define GMT_UNWIND_UNCHANGED_STACK_H
 
 /*
  * Whether a stack is, word for word, the one that was taken last. A loop's always is: so this stands where stacks are taken,

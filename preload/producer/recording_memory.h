@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PRODUCER_SHARED_RECORDING_H
-#define GMT_PRODUCER_SHARED_RECORDING_H
+#ifndef GMT_PRODUCER_RECORDING_MEMORY_H
+#define GMT_PRODUCER_RECORDING_MEMORY_H
 
 /*
  * The memory that rings and depot live in: one shared file mapping, on tmpfs where there is one, so

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_AUDIT_DOOR_H
-#define GMT_AUDIT_DOOR_H
+#ifndef GMT_AUDIT_AUDIT_INTERFACE_H
+#define GMT_AUDIT_AUDIT_INTERFACE_H
 
 /*
  * What libgpumemtrace.so exports for libgpumemtrace-audit.so, which is in a namespace of its own and has

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "producer/shared_recording.h"
+#include "producer/recording_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
