@@ -33,7 +33,7 @@ class Aborts:
 
 
 def ended_by_pytorch(run):
-    """PyTorch 2.15 may end so, without a recorder too, when its last act was a backward pass (docs/testing.md)."""
+    """PyTorch 2.15 may end so, without a recorder too, when its last act was a backward pass (docs/internals/testing.md)."""
     return run.returncode == -signal.SIGABRT and \
         run.stderr.rstrip().endswith(PYTORCH_ABORT)
 

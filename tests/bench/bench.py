@@ -57,7 +57,7 @@ def main():
     parser.add_argument("--processes", type=positive, metavar="N",
                         help="processes of each variant, instead of each section's own number (start-up excepted)")
     parser.add_argument("--json", action="store_true", help="all samples, as JSON")
-    parser.add_argument("--markdown", action="store_true", help="tables as in docs/performance.md")
+    parser.add_argument("--markdown", action="store_true", help="tables as in docs/internals/performance.md")
     parser.add_argument("section", nargs="*", help=f"any of {', '.join(sections.SECTIONS)}; all, unless named")
     options = parser.parse_args()
     for name in options.section:

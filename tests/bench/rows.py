@@ -113,7 +113,7 @@ def table_of(rows):
 
 
 def markdown_of(rows):
-    """The same for docs/performance.md: a table for each section."""
+    """The same for docs/internals/performance.md: a table for each section."""
     lines, section = [], None
     for row in rows:
         if row.section != section:

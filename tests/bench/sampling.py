@@ -67,7 +67,7 @@ class Machine:
         return done.stdout
 
     def run_torch(self, command, options=None):
-        """Output of a PyTorch program, and its recording alone; again where PyTorch ended it in its own way (docs/testing.md)."""
+        """Output of a PyTorch program, and its recording alone; again where PyTorch ended it in its own way (docs/internals/testing.md)."""
         for _ in range(TORCH_RUNS):
             self.forget_snapshots()
             done = self.attempt(command, options)

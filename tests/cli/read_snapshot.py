@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A reader of snapshots, written from docs/snapshot-format.md alone: no code of src/ was looked at.
+"""A reader of snapshots, written from docs/internals/snapshot-format.md alone: no code of src/ was looked at.
 
     read_snapshot.py FILE        prints what `gpumemtrace dump --json FILE` prints
 """

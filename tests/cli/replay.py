@@ -8,7 +8,7 @@ HOST = live.HOST
 
 
 def ordered(rows):
-    """Events by time, a thread's own in their order (docs/snapshot-format.md, 4)."""
+    """Events by time, a thread's own in their order (docs/internals/snapshot-format.md, 4)."""
     last = collections.defaultdict(int)
     events = [row for row in rows if row["record"] == "event"]
     for row in events:

@@ -30,9 +30,9 @@ def definition():
 
 
 def document():
-    """The tables of docs/snapshot-format.md, likewise."""
+    """The tables of docs/internals/snapshot-format.md, likewise."""
     records = {}
-    for part in re.split(r"^### ", lines("docs", "snapshot-format.md"), flags=re.M)[1:]:
+    for part in re.split(r"^### ", lines("docs", "internals", "snapshot-format.md"), flags=re.M)[1:]:
         number, name = re.match(r"(\d+) `(\w+)`", part).groups()
         table = part.split("| field | encoding | bits | |")[1].split("\n\n")[0]
         fields = re.findall(r"^\| `(\w+)` \| (\w) \| ?(\d*) \|", table, re.M)
@@ -48,7 +48,7 @@ class Format(unittest.TestCase):
         self.assertEqual(read_snapshot.RECORDS, document())
 
     def test_the_document_has_every_layer_space_and_kind(self):
-        text = lines("docs", "snapshot-format.md")
+        text = lines("docs", "internals", "snapshot-format.md")
         for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
             rows = re.findall(r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?',
                               lines("src", "format", f"{table}.def"), re.M)

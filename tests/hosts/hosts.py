@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The host programs: what must behave with the recorder as without it, to the byte.
 
-usage: hosts.py [--long]    prints the table for docs/testing.md, with the versions of this machine
+usage: hosts.py [--long]    prints the table for docs/internals/testing.md, with the versions of this machine
 """
 import dataclasses
 import os

@@ -8,7 +8,7 @@ from snapshots import Recording
 
 PROGRAM = os.path.join(os.environ["GMT_TEST_PROGRAMS"], "host-stack")
 HOST_STACK_BYTES = 1024  # preload/runtime/recorder_stack.h
-MARKS_STACK_BYTES = 1536  # docs/testing.md
+MARKS_STACK_BYTES = 1536  # docs/internals/testing.md
 STACKS = ("signal", "inside", "coroutine", "thread", "frame")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""docs/coverage.md says what the rows say."""
+"""docs/internals/coverage.md says what the rows say."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 import tap
 from runtimes import SOURCE, surface
 
-PAGE = os.path.join(SOURCE, "docs", "coverage.md")
+PAGE = os.path.join(SOURCE, "docs", "internals", "coverage.md")
 
 
 class Coverage(unittest.TestCase):

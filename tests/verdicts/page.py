@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes docs/verdicts.md from the verdicts of all programs of the corpus."""
+"""Writes docs/internals/verdicts.md from the verdicts of all programs of the corpus."""
 import collections
 
 from known import DOUBTED, KNOWN
@@ -78,7 +78,7 @@ def table(verdicts):
     for verdict in verdicts:
         by_folder[folder_of(verdict)].append(verdict)
     lines = [row('folder', 'contains', *COLUMNS), row('---', '---', *('---:' for _ in COLUMNS))]
-    lines += [row(f'[{folder}](../tests/verdicts/{folder})', CLASSES.get(folder, ''), *counts_of(found))
+    lines += [row(f'[{folder}](../../tests/verdicts/{folder})', CLASSES.get(folder, ''), *counts_of(found))
               for folder, found in sorted(by_folder.items())]
     return lines + [row('**all**', '', *(f'**{number}**' for number in counts_of(verdicts)))]
 
@@ -105,7 +105,7 @@ def wrong_ones(verdicts):
     if not wrong:
         return ['All verdicts are right.']
     return [row('program', 'what is wrong', 'why'), row('---', '---', '---')] + [
-        row(f'[{verdict.name}](../tests/verdicts/{verdict.name})', '<br>'.join(text.replace('|', '\\|') for text in verdict.wrong),
+        row(f'[{verdict.name}](../../tests/verdicts/{verdict.name})', '<br>'.join(text.replace('|', '\\|') for text in verdict.wrong),
             KNOWN.get(verdict.name, 'not yet understood')) for verdict in wrong]
 
 
@@ -153,7 +153,7 @@ def text_of(verdicts):
     percents = {sizes: f'{tolerance * 100:.0f} %' for sizes, tolerance in RATE_TOLERANCES.items()}
     return '\n'.join([f'''# Verdicts on programs that we know
 
-How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the
+How often is a verdict of `gpumemtrace leaks` right? [tests/verdicts](../../tests/verdicts) holds {len(verdicts)} small PyTorch programs of the
 kinds that people write. Some leak and some do not, and each program knows the truth about itself. This page compares that truth with the reports.
 All programs ran on the simulated device, with PyTorch {versions}:
 
@@ -203,7 +203,7 @@ A program may count in several columns. These must be right:
 
 What a report calls the confidence of growth is how often findings on the same ground were right in this table: one more than were right, of two more
 than there were (Laplace's rule), so that few programs make little confidence. The grounds are in
-[leak_grounds.def](../src/analysis/leaks/leak_grounds.def). `check --min-confidence` leaves out what is told with less.
+[leak_grounds.def](../../src/analysis/leaks/leak_grounds.def). `check --min-confidence` leaves out what is told with less.
 ''', *confidence(verdicts), '''
 ## Wrong verdicts
 ''', *wrong_ones(verdicts), '''
@@ -218,7 +218,7 @@ In these programs the report says why it cannot judge:
 ''', *not_judged(verdicts), f'''
 ## Folded recordings
 
-Each recording is also folded ([folding.md](folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
+Each recording is also folded ([folding.md](../folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
 the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
 left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.folds) for verdict in verdicts)} of the {len(verdicts)} programs:
 ''', *folded(verdicts), ''])

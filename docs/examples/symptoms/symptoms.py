@@ -24,7 +24,7 @@ BLOCK = re.compile(r'<!-- block: (?P<name>[a-z-]+) -->\n```\n(?P<text>.*?)^```\n
 
 
 def run_recorded(command, file, **how):
-    """Runs what records to `file`; again, a few times, where PyTorch aborts at its own end (docs/testing.md)."""
+    """Runs what records to `file`; again, a few times, where PyTorch aborts at its own end (docs/internals/testing.md)."""
     for _ in range(4):
         file.unlink(missing_ok=True)
         done = subprocess.run(command, capture_output=True, text=True, check=False, **how)

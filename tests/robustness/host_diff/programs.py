@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs of others, in addition to those of tests/hosts/hosts.py, and which of these the comparisons take.
 
-usage: programs.py    prints the table for docs/testing.md, with the versions of this machine
+usage: programs.py    prints the table for docs/internals/testing.md, with the versions of this machine
 """
 import os
 
