@@ -140,8 +140,8 @@ static bool are_namesakes(const char *a, const char *b)
 }
 
 /*
- * Returns the only row of the same layer whose file has the same name in another folder, and whose
- * key does not occur in `others`. NULL: there is no such row, or more than one.
+ * Returns the only row of the same layer that names the same function and file in another folder,
+ * and whose key does not occur in `others`. NULL: no row fits, or several rows fit.
  */
 static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *baseline, const struct gmt_baseline *others,
 	const struct gmt_baseline_row *row)

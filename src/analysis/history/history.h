@@ -3,9 +3,9 @@
 #define GMT_ANALYSIS_HISTORY_HISTORY_H
 
 /*
- * Records what happens from step to step while the events are replayed. It holds what each account
- * held, what each site held at the ends of steps, and which blocks lived at the end of the
- * program's work. Data flow: replay -> history -> leaks, breakdown.
+ * Records what happens from step to step while the events are replayed. It stores what each account
+ * held, and what each site held at the ends of steps. It also stores which blocks lived at the end
+ * of the program's work. Data flow: replay -> history -> leaks, breakdown.
  *
  *   gmt_history_init(&history, snapshot, traces, timeline, until_ns, error);
  *   options.observers = &history.observer;
@@ -61,7 +61,7 @@ enum gmt_history_moment {
 
 struct gmt_history_capture {
 	uint64_t stamp; /* Stamp of the moment. */
-	bool wanted;    /* The recording has such a moment. */
+	bool wanted;    /* The moment exists within the replay. */
 	bool taken;
 	GMT_VEC(struct gmt_history_block) blocks;
 	GMT_VEC(struct gmt_account) accounts; /* By index in the accounting. */
@@ -115,13 +115,15 @@ struct gmt_history_site {
 	/* Most blocks from different steps that ended with no allocation between them. */
 	uint32_t burst_blocks;
 	/*
-	 * Frees between the last allocation of the program's work and the end of the work. Stamp 0:
-	 * there was no such free.
+	 * Frees between the last allocation of the program's work and the end of the work. Stamp 0: no
+	 * free.
 	 */
-	uint64_t last_end_stamp;  /* When the last block ended. */
-	/* When the first block ended that was made up to the end of the first step. */
+	uint64_t last_end_stamp;  /* When the last block was freed. */
+	/*
+	 * When the first early block was freed. Early blocks were made up to the end of the first step.
+	 */
 	uint64_t early_end_stamp;
-	uint64_t early_end_bytes; /* Sum of all such blocks that ended. */
+	uint64_t early_end_bytes; /* Bytes of all early blocks that were freed. */
 	/* The samples of the site in each series: a range in gmt_history_series.samples. */
 	size_t first_sample[GMT_TIMELINE_SERIES];
 	uint32_t sample_count[GMT_TIMELINE_SERIES];
@@ -160,8 +162,8 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history, const struct g
 	struct gmt_error *error);
 
 /*
- * Returns an account (index in the replay's accounting) in a step. Returns zeros if the account did
- * not exist yet or is not followed.
+ * Returns what an account (index in the replay's accounting) held in a step. Returns zeros if the
+ * account did not exist yet or is not followed.
  */
 struct gmt_history_step gmt_history_step_of(const struct gmt_history_series *series, size_t step, size_t account);
 

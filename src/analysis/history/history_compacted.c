@@ -141,8 +141,8 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
 }
 
 /*
- * Adds the rows of one counter. Rows after its last step belong to no mark; only the last counter
- * may have them.
+ * Adds the rows of one counter. Its rows after the last mark belong to no step, so they count only
+ * for the last counter.
  */
 static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
 	const struct gmt_step_compacted *compacted, bool is_last)

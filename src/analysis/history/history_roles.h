@@ -32,7 +32,7 @@ enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind);
  */
 const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting, uint64_t address);
 
-/* Returns the stamp of the next such mark. UINT64_MAX: there is no more. */
+/* Returns the stamp of the next mark about roles. UINT64_MAX: there are no more marks. */
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
 
 /*

@@ -49,7 +49,7 @@ bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_
 /* Returns the stamp up to which gmt_history_follow has nothing to do. */
 uint64_t gmt_history_next(const struct gmt_history_follower *follower);
 
-/* Ends the current step, or the next one if no step is current. */
+/* Ends the current step. If no step is current, begins and ends the next step. */
 bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting);
 
 /*

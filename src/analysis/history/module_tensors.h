@@ -38,7 +38,7 @@ struct gmt_module_tensors {
 	struct gmt_map namings;  /* Set of pairs that were seen: index in `items` and module. */
 };
 
-/* Returns the stamp of the next mark that names a tensor. UINT64_MAX: there is no more. */
+/* Returns the stamp of the next mark that names a tensor. UINT64_MAX: there are no more marks. */
 uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors);
 
 /*

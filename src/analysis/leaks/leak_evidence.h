@@ -3,9 +3,9 @@
 #define GMT_ANALYSIS_LEAKS_LEAK_EVIDENCE_H
 
 /*
- * The evidence for growth of a group. It consists of three things: what the sites of the group held
- * at the ends of steps, what the program freed of it later, and the ages of the blocks that remain.
- * Part of analysis/leaks.
+ * The evidence for growth of a group. It has three parts: what the sites of the group held at the
+ * ends of steps, what the program freed of it later, and how old the remaining blocks are. Part of
+ * analysis/leaks.
  */
 
 #include "analysis/leaks/leak_groups.h"
@@ -96,13 +96,15 @@ struct gmt_leak_ages {
 	size_t all_blocks, inside_blocks;
 };
 
+/* Returns the range of steps that a search in this series judges. */
 struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_maker *maker, uint32_t series);
 
+/* Returns whether the range has enough steps and samples for a verdict. */
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
 
 /*
- * Returns the moment until which a free counts as done by the program itself. Some blocks live
- * since the first step, such as a model. If most of them outlive the last allocation, functions
+ * Returns the moment until which a free counts as done by the program itself. Some blocks, such as
+ * a model, live since the first step. If at least half of their bytes outlive the work, functions
  * returned one by one. Then frees count until the end of the work. Otherwise all blocks ended at
  * once, which proves nothing. Then frees count only until the last allocation.
  */
@@ -121,20 +123,20 @@ static inline bool gmt_leak_is_looked_at(const struct gmt_leak_search *search, c
 uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
 
 /*
- * Returns whether the program freed the whole rise after its last allocation, and before most of
- * what it had made up to the end of its first step (such as the model). There are two explanations.
- * A function that kept the rise may have returned: then it was the memory of one request. Or the
- * last function of the program returned, and it freed its own list first. The recording does not
- * show which. Used only if steps are inferred from loops and calls, because all of them may belong
- * to one request.
+ * Returns whether the program freed the whole rise after its last allocation, and only then freed
+ * most of its early blocks. Early blocks, such as the model, were made up to the end of the first
+ * step. There are two explanations. A function that kept the rise may have returned: then it was
+ * the memory of one request. Or the last function of the program returned, and it freed its own
+ * list first. The recording does not show which. Used only if steps are inferred from loops and
+ * calls, because all of them may belong to one request.
  */
 bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t group);
 
 /*
- * Sets *ret_gathered if the program joined the blocks of the rise to one tensor after the last
- * step, and dropped them before the end of the work. An example is the predictions or losses of one
- * pass: the program gathered them on purpose. The join must be in the same file of the program.
- * Only blocks of the rise count. False when out of memory.
+ * Sets *ret_gathered if the program gathered the blocks of the rise on purpose. Then it joined them
+ * to one tensor after the last step, and dropped them before the end of the work. An example is the
+ * predictions or losses of one pass. The join must be in the same file of the program. Only blocks
+ * of the rise count. False when out of memory.
  */
 bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, bool *ret_gathered);
 
@@ -148,8 +150,9 @@ bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const 
 
 /*
  * Returns whether a group is gradients or optimizer state of parameters that are trained from a
- * later step on. Such a group holds at most as many bytes as the parameters, or a few times as many
- * for an optimizer. False if parameters grow too: then the findings about the parameters show it.
+ * later step on. The bytes of gradients are at most those of the parameters. The bytes of optimizer
+ * state are at most a few times as many. False if parameters grow too: then the findings about the
+ * parameters show it.
  */
 bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t group);
 
@@ -190,11 +193,12 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
 bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	struct gmt_rise *ret_rise);
 
+/* Returns the sums over a group's blocks that live at the end of the last step. */
 struct gmt_leak_ages gmt_leak_ages_of(const struct gmt_leak_search *search, uint32_t group);
 
 /*
- * Returns the bytes that a group holds at the end of the last step in blocks made before the last
- * rise and before the last two steps.
+ * Returns the bytes that a group holds at the end of the last step in old blocks. A block is old if
+ * it was made before the last rise and before the last two steps.
  */
 uint64_t gmt_leak_old_bytes(const struct gmt_leak_search *search, uint32_t group, const struct gmt_rise *rise);
 
@@ -228,9 +232,9 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
 
 /*
  * Removes findings of one series that only follow another finding, and adds them to the followers
- * of that finding. A follower is a block that is replaced by a larger one, does not itself join
- * tensors, and rises in proportion with a block that does. Two buffers that the program appends to
- * remain two findings. False when out of memory.
+ * of that finding. A follower is a block that is replaced by a larger block and does not join
+ * tensors itself. It rises in proportion with a block that joins tensors. Two buffers that the
+ * program appends to remain two findings. False when out of memory.
  */
 bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site);
 

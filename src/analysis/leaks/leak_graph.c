@@ -151,8 +151,8 @@ static uint32_t shared_frames(const struct stack *a, const struct stack *b)
 }
 
 /*
- * Returns the innermost of the shared Python frames, without the frames that call a module. Returns
- * UINT32_MAX if there is none, or if a hook sees the tensors made in deeper calls.
+ * Returns the innermost of the shared Python frames that does not call a module. Returns UINT32_MAX
+ * if there is no such frame, or if a hook sees the tensors made in deeper calls.
  */
 static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t shared)
 {

@@ -47,8 +47,8 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 
 /*
  * Returns the first step that left something. Goes from the newest block of the rise back to older
- * ones, until a gap is much longer than the gaps before. A line may have left something else long
- * before.
+ * blocks. Stops at a gap that is much longer than the gaps seen so far: the line may have left
+ * something else long before.
  */
 static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t group)
 {

@@ -80,7 +80,8 @@ static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 
 /*
  * Returns whether another line, or another stack of this line, lost about as many bytes in blocks
- * of the same size. Such a pool is filled by one line first and by another line later.
+ * of the same size. An example is a pool whose blocks one line replaced until then, and another
+ * line from then on.
  */
 static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 {
@@ -108,9 +109,10 @@ static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 }
 
 /*
- * Sets *ret_fills if growth from call to call fills up from step to step. Calls of modules outside
- * of the program's steps are counted separately. While each call misses a cache, it looks like
- * growth, even if calls are rare. So growth from call to call must not fill up from step to step.
+ * Sets *ret_fills if the rise in the second series fills up when it is judged by the program's
+ * steps. The second series counts calls of modules outside of these steps. If each call adds an
+ * entry to a cache, memory grows from call to call, even if calls are rare. Therefore growth in the
+ * second series must not fill up from step to step.
  */
 static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	bool *ret_fills)

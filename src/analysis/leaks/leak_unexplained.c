@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition unexplained. What a layer holds at the ends of steps is known exactly, so its whole
- * rise has an account. It consists of findings of growth, of lines that rise for another reason,
- * and of the other lines. The curves of these other lines are summed and judged as one curve.
+ * Definition unexplained. What a layer holds at the ends of steps is known exactly. So its rise is
+ * the sum of three parts: findings of growth, lines that rise for another reason, and the remaining
+ * lines. The curves of the remaining lines are summed and judged as one curve.
  */
 #include "analysis/leaks/leak_evidence.h"
 

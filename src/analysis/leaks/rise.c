@@ -11,7 +11,7 @@ enum {
 	FEW_RISES = 8,       /* At most this many rises are judged by their distances. */
 	MANY_RISES = 12,     /* With this many rises, each quarter of the steps has a rate. */
 	LATE_SAMPLES = 10,   /* Least length of a rise that begins late. */
-	/* A curve with teeth rises if it has this many bottoms, each above the one before. */
+	/* A curve with teeth rises if it has this many bottoms, each above the previous bottom. */
 	LEAST_BOTTOMS = 5,
 };
 
@@ -77,7 +77,7 @@ static uint64_t height_of_teeth(const struct search *search)
 
 /*
  * Returns the last sample where the curve fell by about as much as it has risen since. Returns
- * `first` if there is none.
+ * `first` if there is no such sample.
  */
 static size_t last_bottom(const struct search *search)
 {
@@ -210,7 +210,7 @@ static bool tails_off(const struct search *search)
 		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
 
-/* Returns whether each bottom of a curve with teeth lies above the bottom before. */
+/* Returns whether each bottom of a curve with teeth lies above the previous bottom. */
 static bool do_bottoms_rise(const struct search *search)
 {
 	const struct gmt_rise_curve *curve = search->curve;

@@ -17,7 +17,9 @@
 enum gmt_rise_kind {
 	GMT_RISE_NONE,  /* It does not rise, or it rises too seldom for a verdict. */
 	GMT_RISE_GROWS,
-	/* It rises, but it fell by as much before, or the program freed it while it still worked. */
+	/*
+	 * It rises, but it fell by as much before, or the program freed the rise while it still worked.
+	 */
 	GMT_RISE_ENDS,
 	GMT_RISE_FILLS, /* It rises more and more slowly: it fills up. */
 };
@@ -40,7 +42,7 @@ struct gmt_rise {
 	size_t last_rise;    /* Last sample in that range that kept more than the sample before. */
 	size_t rises;        /* Number of samples that kept more than the sample before. */
 	bool are_few;        /* There are few rises, with long pauses between them. */
-	/* Each of the few rises is larger than the one before: a buffer that doubles. */
+	/* Each of the few rises is larger than the previous rise: a buffer that doubles. */
 	bool is_geometric;
 	uint64_t bytes;      /* Growth from `first` to `last`. */
 	double per_sample;

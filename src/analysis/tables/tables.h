@@ -8,8 +8,8 @@
  * total. A pure function.
  *
  * By module: a block that PyTorch named is in the row of that module instance. Other blocks are in
- * the row of the classes whose calls made them, because a stack shows the class of a module and not
- * the instance.
+ * the row of the classes whose calls made them. A stack shows the class of a module, but not the
+ * instance.
  */
 
 #include <stdbool.h>
