@@ -27,7 +27,7 @@ struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check
 /* Returns one frame as a line of text for evidence. */
 const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
 
-/* Judge one account by one rule, and add the result to the verdict. Peak and fragmentation too. */
+/* Judge one account by one rule, and add the result to the verdict. */
 void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *account);
 void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *account);
 
@@ -37,6 +37,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
  */
 void gmt_judge_steps(const struct gmt_judge *judge);
 
+/* Judge one account by one rule, as above. */
 void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account);
 void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_account *account);
 

@@ -4,9 +4,9 @@
 
 /*
  * Finds which blocks lived when an account last peaked, in a single pass over the events. These are
- * the blocks that began before the peak, and either still live or have ended since. Only these are
- * stored, and a new peak discards them. So the memory use depends on what lived at the peak. Data
- * flow: replay -> peaks -> attribution, segments.
+ * the blocks that had begun at the peak, and either still live or have ended since. Only the ended
+ * blocks are stored, and a new peak discards them. So the memory use depends on what lived at the
+ * peak. Data flow: replay -> peaks -> attribution, segments.
  *
  * At a peak of layer torch, the driver's blocks on that device are stored too, because they contain
  * the memory of layer torch.

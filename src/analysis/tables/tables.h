@@ -60,7 +60,10 @@ struct gmt_table {
 	enum gmt_table_key key;
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_table_instance) instances;
-	/* Layer torch first, then by device, then the largest first. */
+	/*
+	 * By layer number, the highest first (torch before cuda). Then by device, then the largest
+	 * first.
+	 */
 	GMT_VEC(struct gmt_table_row) rows;
 };
 
