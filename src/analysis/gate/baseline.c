@@ -72,7 +72,7 @@ const struct gmt_baseline_row *gmt_baseline_find(const struct gmt_baseline *base
 	return bsearch(&row, baseline->rows.items, baseline->rows.count, sizeof(row), compare);
 }
 
-/* Behind `text`; NULL when `at` does not begin with it. */
+/* Returns the position after `text`, or NULL if `at` does not begin with it. */
 static const char *take(const char *at, const char *text)
 {
 	size_t length = strlen(text);
@@ -95,7 +95,7 @@ static const char *take_number(const char *at, const char *name, uint64_t *ret_n
 	return gmt_text_parse_u64(digits, ret_number) ? at + length : NULL;
 }
 
-/* "rank=0" or "rank=-", "device=0" or "device=host". */
+/* Parses "rank=0" or "rank=-", "device=0" or "device=host". */
 static const char *take_place(const char *at, const char *name, const char *none, int32_t *ret_number)
 {
 	const char *behind = take(take(at, name), none);
@@ -176,7 +176,10 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 		char *line = gmt_arena_copy(&ret_baseline->arena, at, length);
 
 		at += length + (at[length] == '\n');
-		/* All of them: what is left of two would be taken for a key's own when the line is written again. */
+		/*
+		 * Removes all trailing `\r`: a remaining one would become a part of the key when the line
+		 * is written again.
+		 */
 		while (line && length && line[length - 1] == '\r')
 			line[--length] = 0;
 		if (!line)

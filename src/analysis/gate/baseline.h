@@ -3,8 +3,9 @@
 #define GMT_ANALYSIS_GATE_BASELINE_H
 
 /*
- * What a program held when it was last found good: a text file that is committed with it (docs/ci.md).
- * The same recording gives the same bytes; no address, line, time or name of a machine is in it.
+ * The baseline: what a program held when it was last accepted as good. It is a text file that is
+ * committed with the program (docs/ci.md). The same recording always gives the same bytes. The file
+ * has no addresses, line numbers, times or machine names.
  */
 
 #include <stdbool.h>
@@ -17,15 +18,15 @@
 
 enum { GMT_BASELINE_VERSION = 1 };
 
-/* What a layer on a device, or a group of sites in it, held. */
+/* What a layer on a device held, or a group of sites in that layer. */
 struct gmt_baseline_row {
-	int32_t rank;   /* below 0: none */
+	int32_t rank;   /* Below 0: no rank. */
 	uint32_t layer;
-	int32_t device; /* GMT_DEVICE_HOST: host memory */
-	const char *key; /* of a group of sites (gmt_site_key.group); "" is the whole layer */
+	int32_t device; /* GMT_DEVICE_HOST: host memory. */
+	const char *key; /* Key of a group of sites (gmt_site_key.group). "": the whole layer. */
 	uint64_t peak_bytes;
-	uint64_t retained_bytes; /* alive when the work was done */
-	uint64_t growth_bytes;   /* per step */
+	uint64_t retained_bytes; /* Alive when the work was done. */
+	uint64_t growth_bytes;   /* Per step. */
 };
 
 struct gmt_baseline {
@@ -33,24 +34,33 @@ struct gmt_baseline {
 	GMT_VEC(struct gmt_baseline_row) rows;
 };
 
-/* Adds a row, `key` copied. False: no memory. */
+/* Adds a copy of a row, with a copy of its `key`. False when out of memory. */
 bool gmt_baseline_add(struct gmt_baseline *baseline, const struct gmt_baseline_row *row);
 
-/* What becomes of rows with equal keys: sites of one group are summed, several files compared. */
+/*
+ * How rows with equal keys are joined: the sites of one group are summed, the rows of several files
+ * are compared.
+ */
 enum gmt_baseline_join { GMT_BASELINE_SUM, GMT_BASELINE_LARGEST };
 
-/* Sorts and joins; before the following. */
+/*
+ * Sorts the rows and joins those with equal keys. Call it before gmt_baseline_find and
+ * gmt_baseline_write.
+ */
 void gmt_baseline_sort(struct gmt_baseline *baseline, enum gmt_baseline_join join);
 
-/* NULL when there is none. */
+/* Returns the row, or NULL if the baseline has no such row. */
 const struct gmt_baseline_row *gmt_baseline_find(const struct gmt_baseline *baseline, int32_t rank,
 	uint32_t layer, int32_t device, const char *key);
 
-/* Reads a file's text; sorted. GMT_USAGE, with what to do, when it is none, or of a later version. */
+/*
+ * Parses the text of a file and sorts the rows. Returns GMT_USAGE, with advice to the user in
+ * `error`, if it is not a baseline or is from a later version.
+ */
 enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char *text, const char *path,
 	struct gmt_error *error);
 
-/* Errors stay in the file. */
+/* Writes the baseline. Write errors are left in the error indicator of `file`. */
 void gmt_baseline_write(const struct gmt_baseline *baseline, FILE *file);
 
 void gmt_baseline_fini(struct gmt_baseline *baseline);

@@ -92,8 +92,8 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 		const struct gmt_account *account = &accounting->accounts.items[i];
 
 		/*
-		 * Of accounts that only had refusals or frees there is nothing to say, and what the driver takes for
-		 * itself is measured, not asked for: it differs from run to run.
+		 * An account with only refused requests or frees has nothing to judge. Memory that the
+		 * driver takes for itself is measured and not requested, and differs from run to run.
 		 */
 		if (!account->alloc_count || !gmt_layer_is_got(account->layer))
 			continue;

@@ -3,7 +3,7 @@
 #define GMT_ANALYSIS_GATE_GATE_H
 
 /*
- * Judges one recording by the rules of rules.def. In the flow: snapshot, replay, leaks, out-of-memory
+ * Judges one recording by the rules of rules.def. Data flow: snapshot, replay, leaks, out-of-memory
  * tables -> gate -> verdict -> renderers.
  */
 
@@ -18,15 +18,16 @@
 #include "analysis/gate/verdict.h"
 #include "reader/steps/timeline.h"
 
-/* What is demanded. */
+/* The user's demands. */
 struct gmt_gate {
 	const struct gmt_limits *limits;
-	struct gmt_suppressions *suppressions; /* their use is counted */
-	const struct gmt_baseline *baseline;   /* NULL: no regression is looked for */
-	struct gmt_baseline *new_baseline;     /* what is found goes there, unsorted; NULL: nowhere */
+	struct gmt_suppressions *suppressions; /* The gate counts their use. */
+	const struct gmt_baseline *baseline;   /* NULL: the gate does not look for regressions. */
+	/* The gate adds what it finds, unsorted. NULL: it adds nothing. */
+	struct gmt_baseline *new_baseline;
 };
 
-/* One recording, as the analyses have it. */
+/* The analyses of one recording. */
 struct gmt_gate_input {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_traces *traces;
@@ -37,14 +38,14 @@ struct gmt_gate_input {
 	const struct gmt_ooms *ooms;
 	const struct gmt_warnings *warnings;
 	const struct gmt_site_keys *keys;
-	struct gmt_sites *sites; /* sorted anew */
+	struct gmt_sites *sites; /* The gate may reorder the rows. */
 };
 
 /* Adds the recording to `verdict`. Fails only for lack of memory. */
 enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gate *gate,
 	const struct gmt_gate_input *input, struct gmt_error *error);
 
-/* After all files: notes what the baseline has and none of them. */
+/* Adds a note for each layer that the baseline has but no file has. Call it after all files. */
 void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baseline *baseline);
 
 #endif

@@ -4,11 +4,11 @@
 #include "base/text.h"
 #include "reader/load/clock.h"
 
-/* Rules about amounts: the peak, and what PyTorch reserves for it. */
+/* Rules about amounts: the peak, and the memory that PyTorch reserves for it. */
 
 enum { HOLDERS_SHOWN = 5 };
 
-/* The smallest limit that speaks of the account; NULL: none does. */
+/* Returns the smallest limit for the account. NULL: there is no limit. */
 static const struct gmt_limit_peak *limit_of(const struct gmt_limits *limits,
 	const struct gmt_account *account)
 {
@@ -101,7 +101,7 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 		report_peak(judge, number, account, check.text);
 }
 
-/* What PyTorch told when it had the most handed out. */
+/* Finds the totals that PyTorch reported when its allocated bytes were largest. */
 static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_account *account,
 	struct gmt_snapshot_totals *ret_totals)
 {

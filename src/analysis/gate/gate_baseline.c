@@ -8,23 +8,26 @@
 #include "base/text.h"
 
 /*
- * Regressions. What fails is a layer's peak, what it retains, and the growth of one line: those are the
- * same in each run of the same program. What each line held at the peak is not, where two moments come
- * near it, and is shown as evidence only.
+ * Regressions. A check fails for the peak of a layer, for what it retains, and for the growth of
+ * one line. These are the same in each run of the same program. What each line held at the peak
+ * varies if two moments are near the peak, so it is shown only as evidence.
  */
 
 enum {
 	CHANGES_SHOWN = 5,
-	MOST_PAIRS = 10000000, /* rows that are compared by their files' names; a hostile file has more */
+	/* Most pairs of rows that are compared by the names of their files. A hostile file has more. */
+	MOST_PAIRS = 10000000,
 };
 
-/* What the layer held at the end of the program's work. */
+/* Returns what the layer held at the end of the program's work. */
 static uint64_t retained_bytes(const struct gmt_judge *judge, size_t account)
 {
 	return gmt_replay_end_account(judge->input->replay, account).live_bytes;
 }
 
-/* "?" stands for what has no stack, so that it is not taken for the whole layer. */
+/*
+ * Returns the key of a stack. The key of an empty stack is "?", because "" means the whole layer.
+ */
 static const char *key_of(const struct gmt_judge *judge, uint32_t stack)
 {
 	const char *group = gmt_site_keys_stack(judge->input->keys, stack)->group;
@@ -75,7 +78,7 @@ static bool collect_retained(const struct gmt_judge *judge, int32_t rank, struct
 	return done;
 }
 
-/* Also what is suppressed: a baseline says what there is. */
+/* Collects suppressed growth too, because a baseline records what exists. */
 static bool collect_growth(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
@@ -84,7 +87,7 @@ static bool collect_growth(const struct gmt_judge *judge, int32_t rank, struct g
 	for (size_t i = 0; done && i < leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &leaks->rows.items[i];
 
-		/* What no line explains has no site that the next recording could be compared at. */
+		/* Unexplained growth has no site, so the next recording could not be compared with it. */
 		if (leak->definition != GMT_LEAK_GROWTH)
 			continue;
 		done = gmt_baseline_add(found, &(struct gmt_baseline_row){
@@ -96,7 +99,7 @@ static bool collect_growth(const struct gmt_judge *judge, int32_t rank, struct g
 	return done;
 }
 
-/* What this file holds: layers, and the groups of sites in them. */
+/* Collects what this file holds: layers, and the groups of sites in them. */
 static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_baseline *found)
 {
 	const struct gmt_accounting *accounting = &judge->input->replay->accounting;
@@ -117,7 +120,10 @@ static bool collect(const struct gmt_judge *judge, int32_t rank, struct gmt_base
 	return done;
 }
 
-/* Groups below a hundredth of their layer would make the file long and its changes many. */
+/*
+ * Returns whether the new baseline keeps a row. Groups below a hundredth of their layer would make
+ * the file long and change often.
+ */
 static bool is_worth_keeping(const struct gmt_baseline *found, const struct gmt_baseline_row *row)
 {
 	const struct gmt_baseline_row *layer = gmt_baseline_find(found, row->rank, row->layer, row->device,
@@ -127,13 +133,16 @@ static bool is_worth_keeping(const struct gmt_baseline *found, const struct gmt_
 		row->retained_bytes >= layer->peak_bytes / 100);
 }
 
-/* Whether two keys name one function of one file, which lies in two folders. */
+/* Returns whether two keys name the same function of the same file in two different folders. */
 static bool are_namesakes(const char *a, const char *b)
 {
 	return strcmp(a, b) != 0 && strcmp(gmt_site_key_without_folder(a), gmt_site_key_without_folder(b)) == 0;
 }
 
-/* The row that alone among those of its layer is of this file in another folder, and whose own key `others` does not have. */
+/*
+ * Returns the only row of the same layer that names the same function and file in another folder,
+ * and whose key does not occur in `others`. NULL: no row fits, or several rows fit.
+ */
 static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *baseline, const struct gmt_baseline *others,
 	const struct gmt_baseline_row *row)
 {
@@ -153,7 +162,10 @@ static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *base
 	return moved;
 }
 
-/* What the baseline has of a group, also where its file lay in another folder then; NULL: nothing. */
+/*
+ * Returns the baseline's row of a group, even if its file was in another folder then. NULL: there
+ * is no such row.
+ */
 static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge, const struct gmt_baseline *found,
 	const struct gmt_baseline_row *row)
 {
@@ -164,7 +176,7 @@ static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge, c
 	if (before || baseline->rows.count * found->rows.count > MOST_PAIRS)
 		return before;
 	before = find_moved(baseline, found, row);
-	/* Two files of today may have been the one. */
+	/* If two files of this recording may both be the earlier file, neither matches. */
 	return before && !find_moved(found, baseline, row) ? before : NULL;
 }
 
@@ -181,7 +193,10 @@ static int largest_first(const void *left, const void *right)
 	return a_more != b_more ? (a_more > b_more ? -1 : 1) : strcmp(a->key, b->key);
 }
 
-/* The groups that hold more than they did. `of` is the number of a row that is looked at. */
+/*
+ * Adds the groups that hold more than before to the evidence. `retained` selects retained bytes,
+ * otherwise peak bytes.
+ */
 static void show_changes(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_baseline *found, const struct gmt_baseline_row *layer, bool retained)
 {
@@ -217,7 +232,9 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 	gmt_vec_fini(&changes);
 }
 
-/* The line of the program that stands for a group: where it grows, else its largest site's. */
+/*
+ * Sets the stack that stands for the group: the line that grows, or else the group's largest site.
+ */
 static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_baseline_row *layer, bool grows)
 {
@@ -276,7 +293,10 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	set_stack(judge, finding, layer, false);
 }
 
-/* Growth of each group; returns how many grow faster than they did. */
+/*
+ * Judges the growth of each group. Returns how many groups grow faster than in the baseline. With
+ * `tell`, adds a finding for each.
+ */
 static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check, const struct gmt_baseline *found,
 	const struct gmt_baseline_row *layer, bool tell)
 {

@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "reader/load/clock.h"
 
-/* Rules about single events, and about what is missing. */
+/* Rules about single events, and about incomplete recordings. */
 
 enum { SHOWN = 10 };
 
-struct folded { /* a GMT_VEC */
+struct folded { /* Layout of a GMT_VEC. */
 	size_t *items;
 	size_t count, capacity;
 };
@@ -46,7 +46,7 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 	}
 }
 
-/* Those of a site in the time that was folded: their number is all that is known. */
+/* Reports the refused requests of a site in the compacted prefix. Only their number is known. */
 static void report_folded(const struct gmt_judge *judge, uint32_t check, uint32_t stack, const struct gmt_past_site *site)
 {
 	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
@@ -60,7 +60,10 @@ static void report_folded(const struct gmt_judge *judge, uint32_t check, uint32_
 		gmt_layer_name(site->layer) ? gmt_layer_name(site->layer) : "unknown");
 }
 
-/* Puts what no suppression matches into `found`, as indices of past sites; takes the others from *count. */
+/*
+ * Adds sites with refused requests in the compacted prefix to `found`, as indices of past sites.
+ * Subtracts the requests of suppressed sites from *count.
+ */
 static void find_folded(const struct gmt_judge *judge, struct folded *found, uint64_t *count)
 {
 	const struct gmt_snapshot *snapshot = judge->input->snapshot;
@@ -133,15 +136,18 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 }
 
 /*
- * cudaErrorInvalidValue and CUDA_ERROR_INVALID_VALUE are 1, cudaErrorInvalidDevicePointer is 17. Other
- * refusals say that the runtime is being torn down, or repeat the error of a kernel that ran before.
+ * cudaErrorInvalidValue and CUDA_ERROR_INVALID_VALUE are 1, cudaErrorInvalidDevicePointer is 17.
+ * Other errors mean that the runtime is shutting down, or repeat the error of an earlier kernel.
  */
 static bool is_invalid_free(const struct gmt_snapshot_event *event)
 {
 	return event->kind == GMT_KIND_FREE_FAILED && (event->result == 1 || event->result == 17);
 }
 
-/* The last event before number `index` that ended, or began, a block at its address; false: none. */
+/*
+ * Finds the last event before event `index` that freed or allocated a block at the same address.
+ * False: there is no such event.
+ */
 static bool find_before(const struct gmt_snapshot *snapshot, size_t index, struct gmt_snapshot_event *ret_before)
 {
 	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index);

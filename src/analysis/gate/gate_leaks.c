@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-/* Rules about what stays: leaks by definition, growth. */
+/* Rules about memory that stays: leaks by definition, and growth. */
 
 static bool is_of(const struct gmt_leak *leak, const struct gmt_account *account)
 {
@@ -23,12 +23,15 @@ static unsigned kinds_of(enum gmt_leak_definition definition)
 		return leak | 1u << GMT_SUPPRESSION_EXIT;
 	case GMT_LEAK_GROWTH:
 		return 1u << GMT_SUPPRESSION_GROWTH;
-	default: /* no line that a suppression could name */
+	default: /* A suppression names a line, and this leak has no line. */
 		return 0;
 	}
 }
 
-/* Whether the leak counts; a suppressed one is noted and does not. */
+/*
+ * Returns whether the leak counts. A suppressed leak does not count, but is added to the totals of
+ * suppressed findings.
+ */
 static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 {
 	if (leak->stack == GMT_LEAK_NO_STACK || !gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
@@ -55,7 +58,7 @@ static void describe_birth(const struct gmt_judge *judge, struct gmt_finding *fi
 			gmt_text_size(birth->bytes).text, gmt_text_count(birth->blocks).text, blocks));
 }
 
-/* The first and the last steps say that it goes on. */
+/* The first and the last steps show that the leak continues. */
 static void describe_births(const struct gmt_judge *judge, struct gmt_finding *finding,
 	const struct gmt_leak *leak)
 {
@@ -69,7 +72,7 @@ static void describe_births(const struct gmt_judge *judge, struct gmt_finding *f
 		describe_birth(judge, finding, &leak->attribution.items[count - 1]);
 }
 
-/* A rate, and less than a byte a step is not none. */
+/* Returns the rate as text. A rate below one byte per step must not be shown as 0. */
 static const char *rate_text(const struct gmt_judge *judge, double bytes_per_step)
 {
 	if (bytes_per_step > 0 && bytes_per_step < 1)
@@ -90,7 +93,7 @@ static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *fi
 			gmt_text_count(leak->steps_to_oom).text));
 }
 
-/* A finding without a stack, which no suppression can name. */
+/* Reports a finding without a stack. No suppression can name it. */
 static void report_unexplained(const struct gmt_judge *judge, uint32_t check, const struct gmt_leak *leak)
 {
 	struct gmt_verdict *verdict = judge->verdict;
@@ -157,7 +160,10 @@ static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_che
 	check->text = gmt_verdict_line(judge->verdict, "not judged: %s", why);
 }
 
-/* Growth that is more likely no leak: it does not fail, but is said with the line that grows most and what speaks against it. */
+/*
+ * Turns the check into a warning, because the growth is more likely not a leak. The text has the
+ * line that grows most and its ground.
+ */
 static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_check *check, const struct gmt_leak *leak,
 	double bytes_per_step)
 {
@@ -169,14 +175,20 @@ static void warn_of_doubt(const struct gmt_judge *judge, struct gmt_verdict_chec
 		gmt_leak_ground_words(leak->ground));
 }
 
-/* The arena in which nothing that this account holds can be judged; NULL when there is none. */
+/*
+ * Returns the arena that hides the blocks of this account, so that they cannot be judged. NULL:
+ * there is no such arena.
+ */
 static const struct gmt_arena_row *unseen_arena(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	return account->layer == GMT_LAYER_CUDA && account->device != GMT_DEVICE_HOST ?
 		gmt_arenas_unseen(&judge->input->leaks->arenas, account->device) : NULL;
 }
 
-/* Why some of the definitions were not judged for a layer; NULL: all were. Of PyTorch's blocks exit is judged on request. */
+/*
+ * Returns why some of the definitions were not judged for a layer. NULL: all were judged. Layer
+ * torch is judged by definition exit only on request.
+ */
 static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
@@ -187,7 +199,7 @@ static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_a
 	return by_end && leaks->no_end ? leaks->no_end : by_phases ? leaks->no_phases : NULL;
 }
 
-/* A line is a leak by one definition only, so that the sum counts no block twice. */
+/* Each line is a leak by one definition only, so the sum counts no block twice. */
 void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *account)
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
@@ -224,7 +236,10 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *ac
 	gmt_vec_fini(&found);
 }
 
-/* Said once for a file, by gmt_judge_steps; here the check is only left out. */
+/*
+ * Returns why growth was not judged. NULL: it was judged. Each account then only skips its check;
+ * gmt_judge_steps reports the reason once for the file.
+ */
 static const char *why_no_growth(const struct gmt_judge *judge)
 {
 	const struct gmt_gate_input *input = judge->input;
@@ -270,7 +285,10 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 		if (row)
 			*row = leak;
 	}
-	/* What was found outside of an arena counts; that nothing was found says nothing of what is inside. */
+	/*
+	 * Growth outside of the arena counts. But if there is no finding, growth inside the arena is
+	 * still possible.
+	 */
 	if (arena && sum <= limit) {
 		gmt_vec_fini(&found);
 		set_not_judged(judge, &check, gmt_verdict_line(judge->verdict, "%s%s%s", gmt_arenas_doubt(arena).text,
@@ -282,7 +300,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	check.measured = sum;
 	check.limit = limit;
 	check.unit = "bytes/step";
-	/* With no finding, memory may rise: to level off, or to be given back. */
+	/* Without a finding, memory may still rise: it may level off, or be freed later. */
 	if (unsure > 0 && !(sum > 0))
 		warn_of_doubt(judge, &check, doubted, unsure);
 	else if (sum > 0)
@@ -301,7 +319,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 	gmt_vec_fini(&found);
 }
 
-/* Whether the program got memory at all. */
+/* Returns whether the program allocated any memory. */
 static bool has_memory(const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++)
@@ -310,7 +328,7 @@ static bool has_memory(const struct gmt_accounting *accounting)
 	return false;
 }
 
-/* A pass says nothing of growth that could not be judged. */
+/* Warns that growth could not be judged, because a passed check would hide it. */
 static void warn_of_growth(const struct gmt_judge *judge)
 {
 	const struct gmt_limits *limits = judge->gate->limits;
@@ -325,7 +343,10 @@ static void warn_of_growth(const struct gmt_judge *judge)
 	gmt_verdict_add_check(judge->verdict, check);
 }
 
-/* A rule about steps that was asked for cannot hold where there are none: that would be a silent pass. */
+/*
+ * Fails if the user asked for a rule about steps and the file has no steps: otherwise the check
+ * would pass silently.
+ */
 void gmt_judge_steps(const struct gmt_judge *judge)
 {
 	const struct gmt_limits *limits = judge->gate->limits;

@@ -59,7 +59,10 @@ enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_err
 	return GMT_OK;
 }
 
-/* A decimal number without sign, exponent or locale; points behind it, NULL when there is none. */
+/*
+ * Parses a decimal number without sign, exponent or locale. Returns the position after it, or NULL
+ * if there is no number.
+ */
 static const char *read_number(const char *text, double *ret_number)
 {
 	double number = 0, scale = 1;
@@ -93,7 +96,7 @@ static bool is_whole(double number)
 	return number < 0x1p62 && number == (double)(uint64_t)number;
 }
 
-/* What was meant by "18GB", "18G", "18g": said in the message. */
+/* Sets an error that suggests the correct unit for "18GB", "18G", "18g". */
 static enum gmt_status bad_unit(const char *text, int digits, const char *unit, struct gmt_error *error)
 {
 	const char *known = *unit && strlen(unit) <= 3 ? strchr("KMGT", toupper((unsigned char)*unit)) : NULL;
@@ -155,7 +158,7 @@ static enum gmt_status set_growth(struct gmt_limits *limits, const char *value, 
 	return GMT_OK;
 }
 
-/* "torch", "cuda:1", "host"; "" is every layer of every GPU. */
+/* Parses the memory that a peak limit is for: "torch", "cuda:1", "host". */
 static bool read_selector(const char *text, size_t length, struct gmt_limit_peak *ret_peak)
 {
 	static const struct { const char *name; uint32_t number; } layers[] = {
@@ -346,7 +349,7 @@ void gmt_limits_override(struct gmt_limits *limits, enum gmt_limit_key key)
 		limits->peaks.count = 0;
 }
 
-/* The line without comment and spaces around, in `line`. */
+/* Copies the line into `line`, without its comment and surrounding spaces. */
 static void cut_line(const char *text, size_t length, char *line, size_t size)
 {
 	const char *comment = memchr(text, '#', length);

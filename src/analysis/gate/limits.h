@@ -2,7 +2,9 @@
 #ifndef GMT_ANALYSIS_GATE_LIMITS_H
 #define GMT_ANALYSIS_GATE_LIMITS_H
 
-/* What `gpumemtrace check` demands, from options and from limits files (limits.def; docs/ci.md). */
+/*
+ * The limits of `gpumemtrace check`, from options and from limits files (limits.def; docs/ci.md).
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,60 +19,71 @@ enum gmt_limit_key {
 	GMT_LIMITS,
 };
 
-enum { GMT_LIMIT_EVERY_GPU = -3 }; /* no device of a recording has this number */
+enum { GMT_LIMIT_EVERY_GPU = -3 }; /* No device in a recording has this number. */
 
 struct gmt_limit_peak {
-	uint32_t layer; /* 0: every one */
-	int32_t device; /* GMT_LIMIT_EVERY_GPU, GMT_DEVICE_HOST, or one */
+	uint32_t layer; /* 0: every layer. */
+	int32_t device; /* GMT_LIMIT_EVERY_GPU, GMT_DEVICE_HOST, or the number of a GPU. */
 	uint64_t bytes;
 };
 
 struct gmt_limits {
 	uint64_t max_leaked_bytes;
-	double max_growth_bytes; /* per step */
+	double max_growth_bytes; /* Per step. */
 	GMT_VEC(struct gmt_limit_peak) peaks;
-	double max_fragmentation; /* below 0: not judged */
+	double max_fragmentation; /* Below 0: not judged. */
 	uint64_t max_ooms;
-	double tolerance; /* 0.02 is 2 % */
-	double min_confidence; /* 0..1, of growth that counts */
-	uint32_t warmup_steps; /* UINT32_MAX: not given */
-	uint32_t definitions;  /* bits by enum gmt_leak_definition; 0: not given */
-	uint32_t age_steps;    /* UINT32_MAX: not by steps */
-	uint64_t age_ns;       /* UINT64_MAX: not by time */
+	double tolerance; /* 0.02 is 2 %. */
+	double min_confidence; /* 0..1: least confidence of growth that counts. */
+	uint32_t warmup_steps; /* UINT32_MAX: not given. */
+	uint32_t definitions;  /* Bits by enum gmt_leak_definition. 0: not given. */
+	uint32_t age_steps;    /* UINT32_MAX: no limit in steps. */
+	uint64_t age_ns;       /* UINT64_MAX: no limit in time. */
 	bool given[GMT_LIMITS];
 };
 
-/* With the defaults. Ended by gmt_limits_fini. */
+/* Returns the default limits. End them with gmt_limits_fini. */
 struct gmt_limits gmt_limits_default(void);
 
 /*
- * Sets one limit from its text; what was set before under the key goes, but for another max-peak since
- * the last gmt_limits_override. `where` ("--max-peak", "limits:3") begins the message when it fails.
+ * Sets one limit from its text. It replaces the previous value of the key. Exception: max-peak adds
+ * a limit to those set since the last gmt_limits_override. On failure the message begins with
+ * `where` ("--max-peak", "limits:3").
  */
 enum gmt_status gmt_limits_set(struct gmt_limits *limits, enum gmt_limit_key key, const char *value,
 	const char *where, struct gmt_error *error);
 
-/* From here on, a key that is set replaces all that a limits file said under it. */
+/*
+ * Discards what a limits file set for a key, before the first option with that key is set. Only
+ * max-peak needs it, because its values add up.
+ */
 void gmt_limits_override(struct gmt_limits *limits, enum gmt_limit_key key);
 
 /*
- * Reads the text of a limits file: `key = value` lines, `#` comments. Unknown keys, keys given twice and
- * bad values fail with GMT_USAGE and a line that names `path`, the line and what to write.
+ * Parses the text of a limits file: `key = value` lines and `#` comments. Returns GMT_USAGE for
+ * unknown keys, repeated keys and bad values. The message has `path`, the line number and the
+ * correct syntax.
  */
 enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, const char *path,
 	struct gmt_error *error);
 
-/* Whether growth was asked for, so that a recording in which it cannot be judged cannot pass. */
+/*
+ * Returns whether the user asked for growth. Then a recording in which growth cannot be judged must
+ * not pass.
+ */
 bool gmt_limits_ask_for_growth(const struct gmt_limits *limits);
 
-/* After all are set: whether they fit together (GMT_USAGE: what to write). */
+/*
+ * Checks, after all limits are set, that they fit together. Otherwise returns GMT_USAGE, with the
+ * correct syntax in `error`.
+ */
 enum gmt_status gmt_limits_check(const struct gmt_limits *limits, struct gmt_error *error);
 
 const char *gmt_limit_key_text(enum gmt_limit_key key);
 
 /*
- * Bytes from "1.5 GiB", "0", "512 B". False, with what to write instead in `error`, for units that are
- * powers of 1000, for numbers without a unit and anything else.
+ * Parses a size: "1.5 GiB", "0", "512 B". Returns false, with the correct syntax in `error`, for
+ * units that are powers of 1000, for numbers without a unit, and for any other text.
  */
 bool gmt_limits_parse_bytes(const char *text, uint64_t *ret_bytes, struct gmt_error *error);
 

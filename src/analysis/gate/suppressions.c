@@ -17,7 +17,7 @@ const char *gmt_suppression_kind_name(enum gmt_suppression_kind kind)
 	return names[kind];
 }
 
-/* Where `piece` begins in `text`; NULL when it does not occur. */
+/* Returns where `piece` begins in `text`. NULL: it does not occur. */
 static const char *find_piece(const char *text, const char *piece, size_t length)
 {
 	size_t rest = strlen(text);
@@ -29,8 +29,9 @@ static const char *find_piece(const char *text, const char *piece, size_t length
 }
 
 /*
- * The pieces between asterisks are taken in order, each as early as it can be: when that fails nothing
- * else would do. The last one, bound to the end, stands where the end says.
+ * Matches the pieces between asterisks in order, each at its earliest position. If this fails, no
+ * other choice can match. If the pattern ends with `$`, the last piece must be at the end of the
+ * text.
  */
 bool gmt_suppression_matches(const char *pattern, const char *text)
 {
@@ -139,11 +140,12 @@ bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned
 
 static bool matches_place(const char *pattern, const struct gmt_traces *traces, const struct gmt_place *place)
 {
-	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 }; /* that are compared in the time of a unit */
+	/* BYTES_A_UNIT: bytes compared in the time of one budget unit. */
+	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 };
 	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
 		gmt_intern_get(&traces->strings, place->file)->length + gmt_intern_get(&traces->strings, place->module)->length;
 
-	/* A long name can stand in each frame of many stacks. */
+	/* A hostile file can repeat a long name in each frame of many stacks. */
 	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_COMPARISONS))
 		return false;
 	return gmt_suppression_matches(pattern, gmt_traces_string(traces, place->function)) ||

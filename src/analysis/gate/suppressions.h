@@ -3,9 +3,10 @@
 #define GMT_ANALYSIS_GATE_SUPPRESSIONS_H
 
 /*
- * What a team has decided not to hear of, in the syntax of LeakSanitizer: lines `kind:pattern`, `#`
- * comments. A pattern is looked for in the function, file and module of each frame of a stack: anywhere in
- * it, `^` binds it to the beginning, `$` to the end, `*` stands for anything.
+ * Suppressions: findings that a team does not want to see. The syntax is that of LeakSanitizer:
+ * lines `kind:pattern`, and `#` comments. The function, file and module of each frame of a stack
+ * are searched for the pattern. It may match anywhere. `^` binds it to the beginning, `$` to the
+ * end, and `*` matches any text.
  */
 
 #include <stdbool.h>
@@ -26,10 +27,10 @@ enum gmt_suppression_kind {
 struct gmt_suppression {
 	enum gmt_suppression_kind kind;
 	const char *pattern;
-	const char *path; /* NULL: built in */
+	const char *path; /* NULL: built in. */
 	unsigned line;
-	uint64_t used;  /* findings that it matched */
-	uint64_t bytes; /* of those */
+	uint64_t used;  /* Number of findings that it matched. */
+	uint64_t bytes; /* Sum of their bytes. */
 };
 
 struct gmt_suppressions {
@@ -37,27 +38,30 @@ struct gmt_suppressions {
 	GMT_VEC(struct gmt_suppression) rows;
 };
 
-/* Adds those of default_suppressions.def. */
+/* Adds the suppressions of default_suppressions.def. */
 enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions, struct gmt_error *error);
 
-/* Adds the lines of a file's text; GMT_USAGE, with `path` and the line, for one that is none. */
+/*
+ * Adds the lines of a file's text. Returns GMT_USAGE, with `path` and the line number, for a line
+ * that is not a suppression.
+ */
 enum gmt_status gmt_suppressions_parse(struct gmt_suppressions *suppressions, const char *text,
 	const char *path, struct gmt_error *error);
 
 /*
- * The first suppression of one of `kinds` (bits by enum gmt_suppression_kind) that matches a frame of the
- * stack; NULL when none does. The caller counts its use.
+ * Returns the first suppression of one of `kinds` (bits by enum gmt_suppression_kind) that matches
+ * a frame of the stack. NULL: no suppression matches. The caller counts its use.
  */
 struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions, unsigned kinds,
 	const struct gmt_traces *traces, uint32_t stack);
 
-/* Whether there is any of these kinds. */
+/* Returns whether there is a suppression of one of these kinds. */
 bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned kinds);
 
-/* "leak" ... */
+/* Returns the name of a kind: "leak", "growth" ... */
 const char *gmt_suppression_kind_name(enum gmt_suppression_kind kind);
 
-/* Whether the pattern occurs in `text`; never in an empty one. */
+/* Returns whether the pattern matches `text`. An empty text never matches. */
 bool gmt_suppression_matches(const char *pattern, const char *text);
 
 void gmt_suppressions_fini(struct gmt_suppressions *suppressions);

@@ -105,11 +105,12 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 {
 	const struct gmt_place *place = gmt_traces_place(traces, id);
 	const char *file = gmt_traces_string(traces, place->file);
-	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 }; /* that are copied in the time of a unit, with the memory for them */
+	/* BYTES_A_UNIT: bytes copied in the time of one budget unit, with the memory for them. */
+	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 };
 	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
 		gmt_intern_get(&traces->strings, place->file)->length + gmt_intern_get(&traces->strings, place->module)->length;
 
-	/* A long name can stand in each frame of many stacks. */
+	/* A hostile file can repeat a long name in each frame of many stacks. */
 	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_NAMES)) {
 		*frame = (struct gmt_verdict_frame){
 			.function = "?", .file = "", .module = "", .name = "?", .shown = "", .is_python = place->kind == GMT_PLACE_PYTHON,
@@ -191,7 +192,7 @@ struct gmt_verdict_who gmt_verdict_who(const struct gmt_verdict_subject *subject
 	return who;
 }
 
-/* Whether another of the files, which has steps, is of the process that started this one. */
+/* Returns whether another file with steps is of the process that started this file's process. */
 static bool is_child_of_another(const struct gmt_verdict *verdict, const struct gmt_verdict_subject *child)
 {
 	for (size_t i = 0; i < verdict->subjects.count; i++) {
@@ -220,7 +221,7 @@ void gmt_verdict_conclude(struct gmt_verdict *verdict)
 			verdict->subjects.items[check->subject].failed = true;
 		}
 	}
-	/* What such a check had found goes with it. */
+	/* Removes the findings of skipped checks. */
 	for (size_t i = 0; i < verdict->findings.count; i++) {
 		struct gmt_finding *finding = &verdict->findings.items[i];
 

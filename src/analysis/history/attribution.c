@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history/attribution.h"
 
-/* Threads that are asked for the phase of one that has none. */
+/* Most threads that are searched for the phase of a thread without phases. */
 enum { THREADS_ASKED = 8 };
 
 static struct gmt_attribution_row *get_row(struct gmt_attribution_rows *rows, uint32_t account, uint32_t series,
 	uint32_t number)
 {
-	/* Accounts are below 2^20: 2^16 devices and few layers. */
+	/* Account numbers are below 2^20: 2^16 devices times a few layers. */
 	uint64_t key = (uint64_t)account << 34 | (uint64_t)series << 32 | number;
 
 	if (rows->last_key_plus_1 != key + 1) {
@@ -32,18 +32,21 @@ static struct gmt_attribution_row *step_row(struct gmt_attribution *attribution,
 	const struct gmt_timeline *timeline = attribution->timeline;
 	uint32_t step = 0, series = 0;
 
-	/* Most blocks are made in the step of the one before. */
+	/* Most blocks are made in the same step as the block before. */
 	if (attribution->step_begin < stamp && stamp <= attribution->step_end)
 		return get_row(&attribution->steps, account, 0, attribution->step_number);
 	while (series < timeline->series_count && !gmt_series_find(&timeline->series[series], stamp, &step))
 		series++;
 	if (series == timeline->series_count)
 		return get_row(&attribution->steps, account, GMT_ATTRIBUTION_NO_SERIES, 0);
-	/* In a later series only what no earlier one has: that is asked again. */
+	/*
+	 * A step of a later series is not cached, because an earlier series may have a step for the
+	 * next stamp.
+	 */
 	if (!series) {
 		const struct gmt_step *found = &timeline->series[0].steps.items[step];
 
-		/* Of steps that overlap, the earlier one has what both could have. */
+		/* If steps overlap, the earlier step gets the common part. */
 		attribution->step_begin = step && found[-1].end > found->begin ? found[-1].end : found->begin;
 		attribution->step_end = found->end;
 		attribution->step_number = step;
@@ -66,7 +69,7 @@ static struct gmt_attribution_thread *get_thread(struct gmt_attribution *attribu
 	return &attribution->threads.items[index];
 }
 
-/* The innermost open phase of the thread, + 1; 0 when it is in none. */
+/* Returns the innermost open phase of the thread, + 1. 0: the thread is in no phase. */
 static uint32_t innermost(const struct gmt_attribution *attribution, struct gmt_attribution_thread *thread, uint64_t stamp)
 {
 	while (thread->phases.count) {
@@ -137,7 +140,10 @@ static bool on_before(void *user, const struct gmt_replay *replay, const struct 
 	return true;
 }
 
-/* Where blocks go that the account makes in this phase and, for as long as the place says, in the step of `stamp`. */
+/*
+ * Finds the rows for blocks that the account makes in this phase. The result is valid within the
+ * step of `stamp`, from ret_place->begin to ret_place->end.
+ */
 __attribute__((noinline)) static bool find_place(struct gmt_attribution *attribution, uint32_t account, uint32_t phase,
 	uint64_t stamp, struct gmt_attribution_place *ret_place)
 {
@@ -190,7 +196,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay, const struct g
 	return true;
 }
 
-/* The rows that a live block belongs to; false when out of memory. */
+/* Finds the rows of a live block. False when out of memory. */
 static bool rows_of(struct gmt_attribution *attribution, const struct gmt_replay *replay, uint8_t layer,
 	const struct gmt_account_place *place, struct gmt_attribution_row **ret_step, struct gmt_attribution_row **ret_phase)
 {

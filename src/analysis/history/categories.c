@@ -19,7 +19,10 @@ enum gmt_category gmt_category_of_role(uint8_t role)
 	return categories[role];
 }
 
-/* What a backward pass made. Where parameters were asked for their gradients, all others are none. */
+/*
+ * Returns the category of a block that a backward pass made. If the modules named their gradients,
+ * any other block is not a gradient.
+ */
 static enum gmt_category category_in_backward(const struct gmt_history *history, uint32_t site)
 {
 	if (!history || !(history->roles >> GMT_ROLE_GRADIENT & 1))
@@ -43,7 +46,9 @@ enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct 
 	uint8_t role = history && site < history->sites.count ? history->sites.items[site].role : GMT_ROLE_NONE;
 
 #define HAS(NAME) (frame_kinds & GMT_FRAME_KIND_BIT(NAME))
-	/* A segment of PyTorch's is for whatever lies in it; from a pool it takes blocks. */
+	/*
+	 * A segment of PyTorch holds blocks of any purpose. In a pool, PyTorch allocates single blocks.
+	 */
 	if (replay->accounting.accounts.items[account].layer == GMT_LAYER_CUDA && space != GMT_SPACE_POOL &&
 		(HAS(CACHE) || HAS(HOST_CACHE)))
 		return GMT_CATEGORY_OTHER;

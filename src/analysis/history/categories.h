@@ -2,7 +2,7 @@
 #ifndef GMT_ANALYSIS_HISTORY_CATEGORIES_H
 #define GMT_ANALYSIS_HISTORY_CATEGORIES_H
 
-/* What a site's blocks are for, by the rules of categories.def. */
+/* The purpose of a site's blocks, by the rules of categories.def. */
 
 #include "analysis/history/history.h"
 #include "reader/replay/replay.h"
@@ -16,16 +16,16 @@ enum gmt_category {
 };
 
 /*
- * The category of a site of `replay`. `history` (may be NULL: then what an optimizer makes is its
- * state) says what was kept.
+ * Returns the category of a site of `replay`. `history` says which blocks were kept. It may be
+ * NULL: then all blocks that an optimizer makes count as its state.
  */
 enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct gmt_traces *traces,
 	const struct gmt_history *history, uint32_t site);
 
-/* What a module or an optimizer holds so. */
+/* Returns the category of tensors that a module or an optimizer holds in this role. */
 enum gmt_category gmt_category_of_role(uint8_t role);
 
-/* "parameters", "optimizer state"; what the rule says in words. */
+/* Return the name of a category ("optimizer state") and its rule in words. */
 const char *gmt_category_name(enum gmt_category category);
 const char *gmt_category_rule(enum gmt_category category);
 

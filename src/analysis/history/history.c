@@ -9,9 +9,9 @@
 #include "reader/load/clock.h"
 #include "reader/stacks/frame_kinds.h"
 
-/* Blocks of a site that ended one after the other, with no allocation between. */
+/* Blocks of a site that ended one after the other, with no allocation between them. */
 struct burst {
-	uint64_t allocations; /* of the whole process before it */
+	uint64_t allocations; /* Allocations of the whole process before the burst. */
 	uint32_t last_step, count;
 };
 
@@ -22,12 +22,14 @@ struct state {
 	struct gmt_history *history;
 	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
 	GMT_VEC(struct burst) bursts;
-	size_t room_sites, room_accounts; /* that there is room for */
+	size_t room_sites, room_accounts; /* Number of rows that exist. */
 	struct gmt_history_roles roles;
-	size_t module_step_plus_1; /* the step in which a module was called, with no backward pass since then */
+	/* Step, + 1, in which a module was called and no backward pass followed. */
+	size_t module_step_plus_1;
 	uint64_t allocations;
-	uint64_t next_capture; /* no moment that is not captured yet lies before this stamp */
-	uint64_t quiet_until;  /* nor does a step begin or end */
+	uint64_t next_capture; /* No moment that remains to be captured lies before this stamp. */
+	/* Before this stamp there is also no begin or end of a step, and no mark about roles. */
+	uint64_t quiet_until;
 };
 
 enum gmt_part gmt_part_of(uint32_t frame_kinds)
@@ -63,7 +65,7 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 
 #define GROW(vec, to) \
 	((vec)->count >= (to) || (gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
-	/* What is new is zero. */
+	/* New rows are zero. */
 	if (!GROW(&history->sites, sites) || !GROW(&state->bursts, sites))
 		return false;
 #undef GROW
@@ -75,7 +77,7 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 	return true;
 }
 
-/* Makes rows for sites and accounts up to the books' own, where there are more than the last time. */
+/* Makes rows for new sites and accounts of the accounting. */
 static inline bool make_room(struct state *state, const struct gmt_accounting *accounting)
 {
 	return (state->room_sites == accounting->sites.count && state->room_accounts == accounts_of(accounting)) ||
@@ -134,7 +136,10 @@ static bool before_event(void *user, const struct gmt_replay *replay, const stru
 	return true;
 }
 
-/* Where in a step the program is, and where between loading data and using results a site's blocks are made. */
+/*
+ * Tracks the order of events in a step. Counts whether a block of the site is made early (as when
+ * data are loaded) or late (as when results are used).
+ */
 static void note_order(struct state *state, const struct gmt_replay *replay, uint32_t site)
 {
 	const struct gmt_history_follower *steps = &state->followers[0];
@@ -181,8 +186,9 @@ static bool began(void *user, const struct gmt_replay *replay, const struct gmt_
 }
 
 /*
- * Counts blocks of different steps that end at one go: how a collector's pass looks. Behind the last step
- * functions return, and all that they kept ends so.
+ * Counts blocks of different steps that end with no allocation between them: this is typical of a
+ * garbage collection. After the last step it is not counted, because returning functions free all
+ * their blocks the same way.
  */
 static void note_burst(struct state *state, const struct gmt_account_block *block)
 {
@@ -206,7 +212,10 @@ static bool is_current(const struct gmt_history_follower *follower, uint64_t sta
 	return follower->inside && stamp > follower->steps->steps.items[follower->cursor].begin;
 }
 
-/* What is kept for a while and given up again shows by its ends, up to the last steps. */
+/*
+ * If the program keeps blocks for a while and then frees them, such frees occur up to the last
+ * steps.
+ */
 static void note_late_end(struct state *state, size_t series, const struct gmt_account_block *block)
 {
 	const struct gmt_history_follower *follower = &state->followers[series];
@@ -236,7 +245,7 @@ static void note_lifetime(struct state *state, const struct gmt_account_block *b
 		site->brief_largest_bytes = block->size_bytes;
 }
 
-/* Behind the last allocation, the order of ends is all that tells which function returned first. */
+/* After the last allocation, only the order of frees shows which function returned first. */
 static void note_end_of_work(struct state *state, const struct gmt_account_block *block, uint64_t stamp)
 {
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
@@ -257,7 +266,7 @@ static bool ended(void *user, const struct gmt_replay *replay, const struct gmt_
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 	uint64_t site_bytes = replay->accounting.sites.items[block->site].live_bytes;
 
-	/* What the interpreter takes apart at the end says nothing of the program. */
+	/* What the interpreter frees at its shutdown says nothing about the program. */
 	if (!work_has_ended(state)) {
 		note_lifetime(state, block);
 		if (state->history->captures[GMT_MOMENT_LAST_ALLOCATION].taken)
@@ -295,7 +304,7 @@ static bool folded(void *user, const struct gmt_replay *replay)
 	return true;
 }
 
-/* Blocks that live on at the end were kept, if a step ended since. */
+/* Counts blocks that live at the end as kept if a step ended after they were made. */
 static void note_kept(struct state *state)
 {
 	struct gmt_history *history = state->history;
@@ -307,7 +316,7 @@ static void note_kept(struct state *state)
 			end->blocks.items[i].stamp <= state->followers[0].steps->steps.items[steps - 1].end;
 }
 
-/* Marks behind the last event, up to where the replay ends. */
+/* Processes the marks after the last event, up to the end of the replay. */
 static bool follow_last_roles(struct state *state, const struct gmt_replay *replay)
 {
 	uint64_t next;

@@ -17,7 +17,7 @@ static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint6
 	return until_ns == GMT_REPLAY_TO_END || gmt_clock_time_ns(snapshot, stamp) <= until_ns;
 }
 
-/* The stamp of the last allocation of the program's work; 0: there is none. */
+/* Returns the stamp of the last allocation of the program's work. 0: there is no allocation. */
 static uint64_t last_allocation(const struct gmt_snapshot *snapshot, const struct gmt_timeline *timeline, uint64_t until_ns)
 {
 	for (size_t i = snapshot->events.count; i-- > snapshot->past_events;) {
@@ -56,7 +56,6 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_sn
 		want(history, GMT_MOMENT_LAST_PHASE, history->captures[GMT_MOMENT_LAST_STEP].stamp);
 }
 
-/* Notes down what lives now. */
 bool gmt_history_capture_now(struct gmt_history_capture *capture, const struct gmt_accounting *accounting)
 {
 	capture->taken = true;

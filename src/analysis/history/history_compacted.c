@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history/history_compacted.h"
 
-/* A row of past.sites at the samples that were passed. */
+/* State of a row of past.sites after the samples read so far. */
 struct part {
-	uint64_t live_bytes, low_bytes; /* low: in the interval at hand */
-	uint64_t interval; /* in which it has a row, plus 1 */
+	uint64_t live_bytes, low_bytes; /* low: within the current interval. */
+	uint64_t interval; /* Last interval in which it had a row, + 1. */
 };
 
-/* A site in the interval at hand. */
+/* State of a site in the current interval. */
 struct whole {
 	uint64_t live_bytes, low_bytes, ended_bytes;
 	bool is_in;
 };
 
-/* Rows of past.curves. */
+/* A range in past.curves. */
 struct range {
 	size_t first, count;
 };
 
-/* Rows of one interval between two samples of the reader's. */
+/* Working data: the rows of one interval between two samples of the reader. */
 struct setter {
 	struct gmt_history_follower *follower;
 	struct gmt_history *history;
 	size_t index;
-	uint64_t interval; /* the number of the sample that ends it */
-	uint64_t last_step; /* of a row */
-	GMT_VEC(struct range) ranges; /* by row of past.counters: its rows */
-	GMT_VEC(struct part) parts;   /* by row of past.sites */
-	GMT_VEC(struct whole) wholes; /* by site */
+	uint64_t interval; /* Number of the sample that ends the interval. */
+	uint64_t last_step; /* Step of the last row. */
+	GMT_VEC(struct range) ranges; /* By row of past.counters. */
+	GMT_VEC(struct part) parts;   /* By row of past.sites. */
+	GMT_VEC(struct whole) wholes; /* By site. */
 	GMT_VEC(uint32_t) in;
 };
 
@@ -49,7 +49,10 @@ void gmt_history_plan_past(struct gmt_history_series *ret_series, const struct g
 			ret_series->lacks_past |= others != 1;
 			continue;
 		}
-		/* Of one counter all samples of the reader's are samples of the fold's. */
+		/*
+		 * With a single counter, each sample of the reader is also a sample of the compacted
+		 * prefix.
+		 */
 		stride = steps->compacted.count == 1 ? (stride + others - 1) / others * others : others > stride ? others : stride;
 	}
 	ret_series->stride = (uint32_t)stride;
@@ -69,7 +72,7 @@ static bool keep_sample(struct setter *setter, uint32_t site, const struct whole
 	return true;
 }
 
-/* What came since the last sample of all: as if it had been seen. */
+/* Keeps what came after the reader's last sample as if the events had been replayed. */
 static bool keep_open(struct setter *setter, uint32_t site, const struct whole *whole)
 {
 	struct gmt_history_follower *follower = setter->follower;
@@ -87,7 +90,7 @@ static void note_site(struct setter *setter, uint32_t site, const struct whole *
 	const struct gmt_history_follower *follower = setter->follower;
 	size_t steps = follower->steps->steps.count;
 
-	/* What lived at the end of a step had been made in it or before. */
+	/* A block that lived at the end of a step was made in that step or earlier. */
 	if (!setter->index)
 		row->kept_count += whole->live_bytes != 0;
 	if (setter->last_step >= steps - steps / 4 - 1)
@@ -127,7 +130,7 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
 		whole->is_in = true;
 		whole->low_bytes = whole->live_bytes;
 	}
-	/* A second sample of the fold's in the interval. */
+	/* A second sample of the compacted prefix in the same interval. */
 	if (part->interval == setter->interval + 1)
 		low_bytes = part->low_bytes < low_bytes ? part->low_bytes : low_bytes;
 	whole->low_bytes += low_bytes - (part->interval == setter->interval + 1 ? part->low_bytes : part->live_bytes);
@@ -137,7 +140,10 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
 	return true;
 }
 
-/* The rows of one counter. Those at its end, which stand for no mark, are of the last counter alone. */
+/*
+ * Adds the rows of one counter. Its rows after the last mark belong to no step, so they count only
+ * for the last counter.
+ */
 static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
 	const struct gmt_step_compacted *compacted, bool is_last)
 {
@@ -167,7 +173,7 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 	return true;
 }
 
-/* Those of a counter stand next to each other. */
+/* Finds the range of each counter. The rows of a counter must be contiguous. */
 static bool find_ranges(struct setter *setter, const struct gmt_compacted *compacted)
 {
 	if (!gmt_vec_reserve(&setter->ranges, compacted->counters.count))
@@ -206,7 +212,7 @@ bool gmt_history_set_past(struct gmt_history_follower *follower, struct gmt_hist
 
 	if (follower->series->lacks_past || !follower->steps->compacted.count)
 		return true;
-	/* Zeroed. */
+	/* The reserved memory is zeroed. */
 	done = find_ranges(&setter, &snapshot->compacted) && gmt_vec_reserve(&setter.parts, replay->past_sites.count) &&
 		gmt_vec_reserve(&setter.wholes, replay->accounting.sites.count);
 	forget_survivors(follower);

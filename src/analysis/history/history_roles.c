@@ -43,7 +43,7 @@ static bool name_block(struct gmt_history_roles *roles, const struct gmt_account
 	const struct gmt_account_block *block = gmt_history_roles_block(accounting, mark->object);
 	uint64_t key, bytes = 0, unused;
 
-	/* Memory that several modules share is named by each. */
+	/* If several modules share memory, each of them names it. It counts once. */
 	if (!block || gmt_map_find(&roles->counted, mark->object, &unused))
 		return true;
 	if (!gmt_map_put(&roles->counted, mark->object, 0))

@@ -3,32 +3,42 @@
 #define GMT_ANALYSIS_HISTORY_HISTORY_ROLES_H
 
 /*
- * What PyTorch's modules and optimizers said of their tensors while the program ran: marks that name the memory of parameters,
- * gradients, buffers and of an optimizer's state. Part of analysis/history.
+ * Follows the marks in which PyTorch's modules and optimizers named their tensors while the program
+ * ran. They name the memory of parameters, gradients, buffers and optimizer state. Part of
+ * analysis/history.
  */
 
 #include "analysis/history/history.h"
 
-/* The marks while a replay goes along them. Zeroed at first; end it with gmt_history_roles_fini. */
+/*
+ * The state of following the marks. Initialize it with zeros and end it with
+ * gmt_history_roles_fini.
+ */
 struct gmt_history_roles {
 	const struct gmt_snapshot *snapshot;
-	size_t next;        /* the next mark of all */
-	struct gmt_map counted; /* addresses that were named since the last ROLES */
-	struct gmt_map named; /* by site and role: bytes of its blocks that were named since the last ROLES */
+	size_t next;        /* Index of the next mark. */
+	struct gmt_map counted; /* Addresses named since the last mark ROLES. */
+	struct gmt_map named; /* Site and role to bytes of blocks named since the last mark ROLES. */
 };
 
-/* What a mark of this kind names a tensor as; GMT_ROLE_NONE: it names none. */
+/*
+ * Returns the role in which a mark of this kind names a tensor. GMT_ROLE_NONE: it names no tensor.
+ */
 enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind);
 
-/* The block that a mark names. With PyTorch's backend cudaMallocAsync its blocks are CUDA's. NULL: none lives there. */
+/*
+ * Returns the block that a mark names, or NULL if no block lives at that address. With PyTorch's
+ * backend cudaMallocAsync, PyTorch's blocks are in layer cuda.
+ */
 const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting, uint64_t address);
 
-/* The stamp of the next such mark; UINT64_MAX: there is none. */
+/* Returns the stamp of the next mark about roles. UINT64_MAX: there are no more marks. */
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
 
 /*
- * Takes the marks before `stamp`. A site gets a role where at least half of what it holds at a mark ROLES was named with it.
- * The history has rows for all sites of the books. False when out of memory.
+ * Processes the marks before `stamp`. At a mark ROLES, a site gets a role if at least half of its
+ * live bytes were named in that role. The history must have rows for all sites of the accounting.
+ * False when out of memory.
  */
 bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history, const struct gmt_accounting *accounting,
 	uint64_t stamp);

@@ -70,7 +70,10 @@ static bool sample(struct gmt_history_follower *follower, const struct gmt_accou
 	return true;
 }
 
-/* Machines of many GPUs have some tens of accounts: their rows cost little. */
+/*
+ * Limits the rows of steps by a budget. Machines with many GPUs have some tens of accounts, whose
+ * rows cost little.
+ */
 static bool may_add_rows(size_t accounts)
 {
 	enum { FEW = 32 };
@@ -88,7 +91,10 @@ bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gm
 	if (!follower->inside)
 		begin_step(follower, accounting);
 	*first = series->steps.count;
-	/* A file of N bytes can have N steps, and a row of each for every account. A step without rows held nothing. */
+	/*
+	 * A file of N bytes can have N steps, with a row of each step for every account. When the
+	 * budget is spent, a step has no rows and reads as if it held nothing.
+	 */
 	size_t count = may_add_rows(follower->accounts.count) ? follower->accounts.count : 0;
 	for (size_t i = 0; i < count; i++) {
 		struct gmt_history_step *row = gmt_vec_push(&series->steps);
@@ -138,10 +144,10 @@ void gmt_history_set_past_step(struct gmt_history_follower *follower, const stru
 	const struct gmt_step *steps = follower->steps->steps.items;
 	uint32_t found, last;
 
-	/* Steps are in the order of their ends: those that end at that stamp follow each other. */
+	/* Steps are sorted by their ends, so steps that end at this stamp are contiguous. */
 	gmt_series_find(follower->steps, compacted->stamp, &found);
 	last = found;
-	/* Steps that were put together have what they have in common. */
+	/* Inner steps of a merged step share its values. */
 	while (found && last < follower->cursor && steps[last].end == compacted->stamp && steps[found - 1].is_inner)
 		found--;
 	if (!gmt_budget_spend(last - found, GMT_BUDGET_ROWS))

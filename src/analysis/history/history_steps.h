@@ -3,60 +3,69 @@
 #define GMT_ANALYSIS_HISTORY_HISTORY_STEPS_H
 
 /*
- * One series of steps while a replay goes along it: what accounts do in the step that is going on, and which sites
- * changed since the last sample. Part of analysis/history. One thread; false means out of memory.
+ * Follows one series of steps during a replay: what accounts do in the current step, and which
+ * sites changed since the last sample. Part of analysis/history. Single-threaded. Functions return
+ * false when out of memory.
  */
 
 #include "analysis/history/history.h"
 
-/* What an account does in the step that is going on. */
+/* An account in the current step. */
 struct gmt_history_running {
 	uint64_t peak_bytes;
 };
 
-/* A series while it is followed. */
+/* A series that is followed. */
 struct gmt_history_follower {
 	const struct gmt_step_series *steps;
 	struct gmt_history_series *series;
-	size_t cursor;  /* the step that is going on, or the next one */
-	bool inside;    /* it has begun */
+	size_t cursor;  /* Current step, or the next step if `inside` is false. */
+	bool inside;    /* The step at `cursor` has begun. */
 	GMT_VEC(struct gmt_history_running) accounts;
-	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
-	GMT_VEC(uint8_t) is_touched;  /* by site */
-	GMT_VEC(uint64_t) lows;       /* by touched site: least that it held at the end of a step since then */
-	bool has_end; /* a step has ended since the last sample */
-	GMT_VEC(uint32_t) log_sites;  /* by row of series->samples, until they are sorted */
+	GMT_VEC(uint32_t) touched;    /* Sites that changed since the last sample. */
+	GMT_VEC(uint8_t) is_touched;  /* By site. */
+	/* By touched site: least that it held at the end of a step since the last sample. */
+	GMT_VEC(uint64_t) lows;
+	bool has_end; /* A step has ended since the last sample. */
+	/* By row of series->samples: its site, until the samples are sorted. */
+	GMT_VEC(uint32_t) log_sites;
 };
 
-/* Makes rows for so many sites and accounts; those that are new are zero. */
+/* Makes rows for this many sites and accounts. New rows are zero. */
 bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, size_t accounts);
 
-/* For gmt_history_touch: the site's first change since the last sample. */
+/* Records the first change of a site since the last sample. Called by gmt_history_touch. */
 bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes);
 
-/* A site came to hold something else than `before_bytes`. */
+/* Records that a site now holds another number of bytes than `before_bytes`. */
 static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint32_t site, uint64_t before_bytes)
 {
 	return follower->is_touched.items[site] || gmt_history_touch_first(follower, site, before_bytes);
 }
 
-/* Goes on to the step in which `stamp` lies. */
+/* Advances to the step that contains `stamp`. */
 bool gmt_history_follow(struct gmt_history_follower *follower, const struct gmt_accounting *accounting, uint64_t stamp);
 
-/* Up to this stamp it has nothing to go on to. */
+/* Returns the stamp up to which gmt_history_follow has nothing to do. */
 uint64_t gmt_history_next(const struct gmt_history_follower *follower);
 
-/* Ends the step that is going on, or the next one. */
+/* Ends the current step. If no step is current, begins and ends the next step. */
 bool gmt_history_end_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting);
 
-/* Steps of what was folded had the peaks that the fold says: events of most of their blocks are gone. */
+/*
+ * Sets the peaks of a compacted step from the compacted prefix, because the events of most of its
+ * blocks are gone.
+ */
 void gmt_history_set_past_step(struct gmt_history_follower *follower, const struct gmt_accounting *accounting,
 	const struct gmt_past_step *compacted);
 
-/* Behind the last event: puts the samples of each site next to each other. `index` is the series' number in `history`. */
+/*
+ * Sorts the samples by site. Called after the last event. `index` is the number of the series in
+ * `history`.
+ */
 bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_history *history, size_t index);
 
-/* Gives back all but the series. */
+/* Frees everything except the series. */
 void gmt_history_follower_fini(struct gmt_history_follower *follower);
 
 #endif

@@ -5,7 +5,10 @@
 
 #include "analysis/history/history_roles.h"
 
-/* No name of a module ends with a dot, so the last dot stands before the tensor's own name. */
+/*
+ * The name of a module does not end with a dot. So the last dot separates the module from the
+ * tensor's own name.
+ */
 static size_t module_length(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -27,7 +30,10 @@ uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors)
 	return tensors->next < snapshot->marks.count ? snapshot->marks.items[tensors->next].stamp : UINT64_MAX;
 }
 
-/* A block keeps its first name and role: later ones are of other modules, or of the same tensor. */
+/*
+ * Stores the first name and role of a block. A later name is of another module, or of the same
+ * tensor.
+ */
 static bool name_block(struct gmt_module_tensors *tensors, const struct gmt_account_block *block, uint8_t role, uint32_t module)
 {
 	struct gmt_module_tensor *item;

@@ -3,9 +3,10 @@
 #define GMT_ANALYSIS_HISTORY_MODULE_TENSORS_H
 
 /*
- * The blocks that a module's parameters, gradients, buffers and optimizer state lie in, by the names that the recorder got
- * from PyTorch ("layers.3.attn.weight"). A stack makes blocks of many modules, so each block is looked at alone.
- * Part of analysis/where: marks -> module_tensors -> tables.
+ * Finds the blocks that hold the parameters, gradients, buffers and optimizer state of each module,
+ * by the names that the recorder got from PyTorch ("layers.3.attn.weight"). One stack makes blocks
+ * of many modules, so each block is looked up alone. Part of analysis/history. Data flow: marks ->
+ * module_tensors -> tables.
  */
 
 #include <stdbool.h>
@@ -19,33 +20,39 @@
 
 struct gmt_module_tensor {
 	uint64_t size_bytes;
-	uint32_t site;   /* in the books */
-	uint32_t module; /* id in `modules`: the first that named it */
-	uint32_t others; /* modules that named it too: shared weights, or one buffer for many gradients */
-	uint8_t role;    /* enum gmt_history_role */
-	bool at_peak;    /* lived when its account peaked */
-	bool at_end;     /* lived at the end of the program's work */
+	uint32_t site;   /* Index in the accounting. */
+	uint32_t module; /* Id in `modules`: the first module that named the block. */
+	/* Number of other modules that named it: shared weights, or one buffer for many gradients. */
+	uint32_t others;
+	uint8_t role;    /* enum gmt_history_role. */
+	bool at_peak;    /* Lived when its account peaked. */
+	bool at_end;     /* Lived at the end of the program's work. */
 };
 
 struct gmt_module_tensors {
 	const struct gmt_snapshot *snapshot;
-	size_t next;             /* the next mark of all */
-	struct gmt_intern modules; /* "layers.3.attn"; "": the outermost one */
+	size_t next;             /* Index of the next mark. */
+	struct gmt_intern modules; /* "layers.3.attn"; "" is the outermost module. */
 	GMT_VEC(struct gmt_module_tensor) items;
-	struct gmt_map blocks;   /* a block's sequence in the books to index in items */
-	struct gmt_map namings;  /* index in items and module: such a pair was seen */
+	struct gmt_map blocks;   /* Sequence number of a block in the accounting to index in `items`. */
+	struct gmt_map namings;  /* Set of pairs that were seen: index in `items` and module. */
 };
 
-/* The stamp of the next mark that names a tensor; UINT64_MAX: there is none. */
+/* Returns the stamp of the next mark that names a tensor. UINT64_MAX: there are no more marks. */
 uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors);
 
-/* Takes the marks before `stamp`; the books speak of that moment. False when out of memory. */
+/*
+ * Processes the marks before `stamp`. The accounting must be in the state of that moment. False
+ * when out of memory.
+ */
 bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting, uint64_t stamp);
 
-/* These blocks lived at their account's peak. */
+/* Marks these blocks as alive at their account's peak. */
 void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors, const struct gmt_peaks_blocks *blocks);
 
-/* This is the end of the program's work: what is in the books lives. */
+/*
+ * Marks all blocks in the accounting as alive at the end. Called at the end of the program's work.
+ */
 void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors, const struct gmt_accounting *accounting);
 
 void gmt_module_tensors_fini(struct gmt_module_tensors *tensors);

@@ -6,7 +6,7 @@ static uint64_t key_of(uint32_t account, uint32_t owner)
 	return (uint64_t)account << 32 | owner;
 }
 
-/* Gives the site its row. False when out of memory. */
+/* Assigns a row to the site. False when out of memory. */
 static bool find_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t site)
 {
 	uint32_t id = replay->accounting.sites.items[site].account;
@@ -25,7 +25,7 @@ static bool find_row(struct gmt_owner_peaks *peaks, const struct gmt_replay *rep
 	return true;
 }
 
-/* Counts what the site holds now in place of what it held before. */
+/* Replaces what the row counts for the site by what the site holds now. */
 static bool count_site(struct gmt_owner_peaks *peaks, const struct gmt_replay *replay, uint32_t id)
 {
 	uint64_t now = replay->accounting.sites.items[id].live_bytes;

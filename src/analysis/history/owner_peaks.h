@@ -3,8 +3,9 @@
 #define GMT_ANALYSIS_HISTORY_OWNER_PEAKS_H
 
 /*
- * The most that each owner held at any time, in one layer on one device: its sites peak at different
- * moments, so that their own peaks do not add up. In the flow: replay -> owner_peaks -> tables.
+ * The most that each owner held at any time, in one layer on one device. The sites of an owner peak
+ * at different moments, so the sum of their peaks would be too large. Data flow: replay ->
+ * owner_peaks -> tables.
  */
 
 #include <stdbool.h>
@@ -16,27 +17,30 @@
 #include "reader/stacks/traces.h"
 
 struct gmt_owner_peak {
-	uint64_t live_bytes; /* now */
+	uint64_t live_bytes; /* Now. */
 	uint64_t max_live_bytes;
 };
 
 struct gmt_owner_peaks_site {
-	uint64_t bytes;      /* that are counted in its row */
-	uint64_t row_plus_1; /* index in rows; 0: not asked yet */
+	uint64_t bytes;      /* Bytes of the site that are counted in its row. */
+	uint64_t row_plus_1; /* Index in rows, + 1. 0: not assigned yet. */
 };
 
 struct gmt_owner_peaks {
-	struct gmt_replay_observer observer; /* for the replay */
+	struct gmt_replay_observer observer; /* Registered with the replay. */
 	const struct gmt_traces *traces;
 	GMT_VEC(struct gmt_owner_peak) rows;
-	GMT_VEC(struct gmt_owner_peaks_site) sites; /* by id */
-	struct gmt_map row_ids; /* account and owner to index in rows */
+	GMT_VEC(struct gmt_owner_peaks_site) sites; /* By site id. */
+	struct gmt_map row_ids; /* Account and owner to index in rows. */
 };
 
-/* `peaks` is zeroed, and stays where it is; end it with gmt_owner_peaks_fini. */
+/* Prepares `peaks`, which must be zeroed and must not move. End it with gmt_owner_peaks_fini. */
 void gmt_owner_peaks_init(struct gmt_owner_peaks *peaks, const struct gmt_traces *traces);
 
-/* In bytes; 0 for an owner without memory there. `account` is an index in the books. */
+/*
+ * Returns the peak in bytes, or 0 if the owner has no memory there. `account` is an index in the
+ * accounting.
+ */
 uint64_t gmt_owner_peaks_find(const struct gmt_owner_peaks *peaks, uint32_t account, uint32_t owner);
 
 void gmt_owner_peaks_fini(struct gmt_owner_peaks *peaks);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Pairs accounts of the driver's and of PyTorch's on one device, once for each that is new. */
+/* Pairs the accounts of layers cuda and torch on each device, once for each new account. */
 static void know_accounts(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
 	for (; peaks->known < accounting->accounts.count && peaks->known < GMT_PEAKS_ACCOUNTS; peaks->known++) {
@@ -77,7 +77,7 @@ bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting 
 		peaks->accounts[account].epoch == accounting->accounts.items[account].epoch;
 }
 
-/* Those that live and had begun when `sequence` blocks had. */
+/* Lists live blocks that were among the first `sequence` blocks to begin. */
 static bool list_live(const struct gmt_accounting *accounting, uint32_t of, uint64_t sequence,
 	struct gmt_peaks_blocks *ret_blocks)
 {

@@ -3,11 +3,13 @@
 #define GMT_ANALYSIS_HISTORY_PEAKS_H
 
 /*
- * Which blocks lived when an account peaked last, told without a second look at the events: those that live now and
- * had begun by then, and those that had begun by then and have ended since. Only these are kept, and a new
- * peak forgets them: memory follows what lived at the peak. In the flow: replay -> peaks -> births, segments.
+ * Finds which blocks lived when an account last peaked, in a single pass over the events. These are
+ * the blocks that had begun at the peak, and either still live or have ended since. Only the ended
+ * blocks are stored, and a new peak discards them. So the memory use depends on what lived at the
+ * peak. Data flow: replay -> peaks -> attribution, segments.
  *
- * At a peak of PyTorch's the driver's blocks on that device are kept too: layer torch's memory lies in them.
+ * At a peak of layer torch, the driver's blocks on that device are stored too, because they contain
+ * the memory of layer torch.
  */
 
 #include <stdbool.h>
@@ -16,57 +18,67 @@
 #include "containers/vec.h"
 #include "accounting/accounting.h"
 
-/* So many accounts have their peaks taken apart; no machine has more. */
+/* Most accounts whose peaks are followed. No machine has more. */
 enum { GMT_PEAKS_ACCOUNTS = 64 };
 
 struct gmt_peaks_block {
 	struct gmt_account_place place;
-	uint32_t phase; /* of one that has ended: what gmt_peaks_end was told */
+	uint32_t phase; /* For a block that has ended: the `phase` passed to gmt_peaks_end. */
 	bool has_ended;
 };
 
-struct gmt_peaks_blocks { /* a GMT_VEC */
+struct gmt_peaks_blocks { /* Layout of a GMT_VEC. */
 	struct gmt_peaks_block *items;
 	size_t count, capacity;
 };
 
 struct gmt_peak {
-	uint64_t epoch;    /* the account's, as it was last looked at */
-	uint64_t sequence; /* blocks that had begun by then; 0: there was no peak that is known block by block */
+	uint64_t epoch;    /* The account's epoch when it was last checked. */
+	/* Number of blocks that had begun at the peak. 0: the blocks of the peak are unknown. */
+	uint64_t sequence;
 	uint64_t stamp;
-	struct gmt_peaks_blocks ended; /* since, of the account and of the driver's on its device */
+	/* Blocks that ended since the peak: those of the account, and the driver's on its device. */
+	struct gmt_peaks_blocks ended;
 };
 
 struct gmt_peaks {
-	struct gmt_peak accounts[GMT_PEAKS_ACCOUNTS]; /* by index in the books */
-	uint32_t torch_plus_1[GMT_PEAKS_ACCOUNTS]; /* by account of layer cuda: layer torch's on its device; 0: none */
-	size_t known; /* accounts that were looked at for that */
+	struct gmt_peak accounts[GMT_PEAKS_ACCOUNTS]; /* By index in the accounting. */
+	/*
+	 * By account of layer cuda: the account of layer torch on its device, + 1. 0: there is no such
+	 * account.
+	 */
+	uint32_t torch_plus_1[GMT_PEAKS_ACCOUNTS];
+	size_t known; /* Number of accounts that were checked for torch_plus_1. */
 };
 
 /*
- * A block of the account is in the books: whether that is a peak, which is remembered then. Later accounts than
- * GMT_PEAKS_ACCOUNTS have none.
+ * Returns whether the account peaks now, after a block of it was added to the accounting, and
+ * stores the peak. Accounts from GMT_PEAKS_ACCOUNTS on have no peaks.
  */
 bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint64_t stamp);
 
-/* The books were set: nobody knows which blocks lived at the peaks that they speak of now. */
+/*
+ * Forgets all peaks. Called when the values of the accounting were set directly: it is unknown
+ * which blocks lived at their peaks.
+ */
 void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting);
 
-/* A block has ended. False when out of memory. */
+/* Records the end of a block. False when out of memory. */
 bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting, const struct gmt_account_block *block,
 	uint64_t address, uint32_t phase);
 
-/* Whether the account's last peak is known block by block. */
+/* Returns whether the blocks of the account's last peak are known. */
 bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account);
 
 /*
- * The blocks of account `of` that lived at the peak of `account`, which is known; `of` is the account itself, or
- * layer cuda's on its device. By address. False when out of memory. `ret_blocks` (zeroed) is the caller's.
+ * Lists the blocks of account `of` that lived at the peak of `account`, by address. The peak must
+ * be known. `of` is the account itself, or the account of layer cuda on its device. `ret_blocks`
+ * must be zeroed and belongs to the caller. False when out of memory.
  */
 bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting, uint32_t account, uint32_t of,
 	struct gmt_peaks_blocks *ret_blocks);
 
-/* Likewise of those that live now. */
+/* Same as above, for the blocks that live now. */
 bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of, struct gmt_peaks_blocks *ret_blocks);
 
 void gmt_peaks_fini(struct gmt_peaks *peaks);

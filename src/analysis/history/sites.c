@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
-/* The own line of a stack; many sites share one. `known` holds index + 1 by stack. */
+/*
+ * Returns the own line of a stack. Many sites share a stack, so `known` caches index + 1 by stack.
+ */
 static uint32_t own_line_of(const struct gmt_traces *traces, uint32_t *known, uint32_t stack)
 {
 	if (!known[stack])
@@ -40,7 +42,10 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 	};
 }
 
-/* Not where requests were only refused. A damaged fold may leave blocks of which no allocation is known. */
+/*
+ * Returns whether a site ever had a block. A site with only refused requests had no block. A
+ * damaged compacted prefix may leave blocks without a known allocation.
+ */
 static bool held_something(const struct gmt_accounting *accounting, uint32_t id)
 {
 	const struct gmt_account_site *site = &accounting->sites.items[id];
@@ -53,7 +58,7 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	GMT_VEC(uint32_t) own_lines = { 0 };
-	/* Zeroed; indexed by stack, never pushed to. */
+	/* The reserved memory is zeroed. It is indexed by stack. */
 	bool done = gmt_vec_reserve(&own_lines, traces->stacks.entries.count + 1);
 
 	for (uint32_t id = 0; done && id < accounting->sites.count; id++) {
@@ -131,7 +136,10 @@ static int by_place(const void *left, const void *right)
 	return compare_places(a->layer, a->device, right);
 }
 
-/* The first row that is not before `layer` and `device`; with `behind`, the first behind them. */
+/*
+ * Returns the first row that is not before `layer` and `device`. With `behind`, returns the first
+ * row after them.
+ */
 static size_t find_place(const struct gmt_sites *sites, uint32_t layer, int32_t device, bool behind)
 {
 	size_t low = 0, high = sites->rows.count;

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What cannot be judged of a folded recording, because the events that would tell are in totals only. */
+/*
+ * Finds what cannot be judged in a compacted recording, because the necessary events are in totals
+ * only.
+ */
 #include "analysis/leaks/leak_groups.h"
 
-/* What lived at such a moment is known from the fold on only. */
+/*
+ * Returns whether compaction removed the blocks that lived at a moment: they are known only from
+ * the end of the compacted prefix on.
+ */
 static bool is_folded(const struct gmt_leak_maker *maker, enum gmt_history_moment moment)
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];

@@ -37,7 +37,9 @@ bool gmt_leak_is_long_enough(const struct gmt_leak_span *span)
 	return span->steps >= span->warmup + GMT_LEAK_MIN_STEPS && span->samples > span->first_sample + 2;
 }
 
-/* What did not change is not in the history. */
+/*
+ * The history holds a sample only where the site changed, so a value lasts until the next sample.
+ */
 void gmt_leak_curve_add(struct gmt_leak_search *search, uint32_t site)
 {
 	const struct gmt_leak_maker *maker = search->maker;
@@ -70,7 +72,6 @@ uint64_t gmt_leak_held_by(const struct gmt_leak_search *search, uint32_t site, s
 	return bytes;
 }
 
-/* Zeroed held and low. */
 bool gmt_leak_curve_begin(struct gmt_leak_search *search)
 {
 	size_t samples = search->span.samples;
@@ -143,7 +144,10 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
 	return gmt_leak_curve_judge(search, gmt_leak_later_bytes(search, group), ret_rise);
 }
 
-/* Whether three quarters of eight stretches of the steps left something, the last two among them. */
+/*
+ * Divides the steps into eight stretches. Returns whether at least three quarters of them left
+ * something, and the last stretch too.
+ */
 static bool are_most_filled(const struct gmt_leak_search *search)
 {
 	size_t first = search->span.first_sample, length = search->span.samples - first, filled = 0, empty_at_end = 0;
@@ -158,7 +162,10 @@ static bool are_most_filled(const struct gmt_leak_search *search)
 	return length >= STRETCHES * 2 && filled * 4 >= STRETCHES * 3 && !empty_at_end;
 }
 
-/* Whether in the last quarter of the steps half as much ended of what had been kept for a while as was left: a window. */
+/*
+ * Returns whether the group is a sliding window. In the last quarter of the steps, the program
+ * freed old blocks of at least half the bytes that were left there.
+ */
 static bool turns_over(const struct gmt_leak_search *search, const uint32_t *sites, size_t site_count)
 {
 	const struct gmt_leak_maker *maker = search->maker;
@@ -236,7 +243,10 @@ static uint64_t bytes_until(const struct gmt_leak_search *search, uint32_t group
 	return bytes;
 }
 
-/* Where the last two steps begin: what they made may be in use. */
+/*
+ * Returns the stamp where the last two steps begin. Blocks that these steps made may still be in
+ * use.
+ */
 static uint64_t settled_stamp(const struct gmt_leak_search *search)
 {
 	return search->maker->timeline->series[search->span.series].steps.items[search->span.steps - 2].begin;
@@ -275,7 +285,7 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
 	uint64_t held = 0, cached = 0;
 	double steps;
 
-	/* What is free on the device is not free in a heap. */
+	/* Free memory of the device does not help a custom heap. */
 	if (!device || leak->bytes_per_step <= 0 || leak->layer == GMT_LAYER_CUSTOM)
 		return;
 	for (size_t i = 0; i < capture->accounts.count; i++) {
@@ -291,7 +301,7 @@ void gmt_leak_project(const struct gmt_leak_search *search, struct gmt_leak *lea
 	if (held > device->total_bytes)
 		return;
 	steps = ((double)(device->total_bytes - held) + (double)cached) / leak->bytes_per_step;
-	if (steps < 1e18) /* more than a number of the JSON, and never */
+	if (steps < 1e18) /* A larger number does not fit into the JSON and means never. */
 		leak->steps_to_oom = (uint64_t)steps;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Followers: blocks that are made again in each step, as large as something that grows. The scores of a batch against a
- * bank of vectors are as wide as the bank. The bank is the leak; the scores only follow it.
+ * Finds followers: blocks that each step makes again, as large as something that grows. For
+ * example, the scores of a batch against a bank of vectors are as wide as the bank. The bank is the
+ * leak; the scores only follow it.
  */
 #include "analysis/leaks/leak_evidence.h"
 
@@ -10,16 +11,16 @@
 #include "reader/stacks/frame_kinds.h"
 
 enum {
-	ROUNDING_BYTES = 1024, /* PyTorch's blocks are multiples of 512 bytes */
-	TOLERANCE = 50,        /* one part of so many: that two curves may be apart */
+	ROUNDING_BYTES = 1024, /* PyTorch's blocks are multiples of 512 bytes. */
+	TOLERANCE = 50,        /* Two curves may differ by 1/50 of the rise. */
 };
 
-/* The curve of a finding's line. */
+/* The curve of the line of a finding. */
 struct curve {
-	const uint32_t *sites; /* of the line */
+	const uint32_t *sites; /* Sites of the line. */
 	size_t site_count;
-	uint64_t *held; /* by sample of the range */
-	bool is_joined; /* the block that grows is made by joining tensors */
+	uint64_t *held; /* By sample of the range. */
+	bool is_joined; /* The growing block is made by joining tensors (torch.cat). */
 };
 
 /* Fills curve->held and is_joined from the sites. False when out of memory. */
@@ -45,7 +46,7 @@ static bool fill(struct gmt_leak_search *search, struct curve *curve, size_t fir
 	return true;
 }
 
-/* Whether `curve` rises in proportion to `leader` at each sample. */
+/* Returns whether `curve` rises in proportion to `leader` at each sample. */
 static bool is_in_proportion(const struct curve *curve, const struct curve *leader, size_t count)
 {
 	double all = (double)curve->held[count - 1] - (double)curve->held[0];
@@ -80,8 +81,9 @@ static struct curve curve_of(const struct gmt_leak *leak, const uint32_t *sites,
 }
 
 /*
- * Finds the finding that leaks->rows.items[row] follows; *ret_leader is NULL where there is none. *ret_line is the line that
- * follows. `room` is for two curves. False when out of memory.
+ * Finds the finding that leaks->rows.items[row] follows. Sets *ret_leader to it, or to NULL if it
+ * follows no finding. Sets *ret_line to the line that follows. `room` must have space for two
+ * curves. False when out of memory.
  */
 static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32_t *sites, const size_t *first_site,
 	uint64_t *room, struct gmt_leak **ret_leader, struct gmt_leak_line *ret_line)

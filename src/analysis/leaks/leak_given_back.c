@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program gave back behind the last step, and how that is told from its end. */
+/*
+ * Finds what the program freed after the last step, and distinguishes it from what was freed
+ * because the program ended.
+ */
 #include "analysis/leaks/leak_evidence.h"
 #include "reader/stacks/frame_kinds.h"
 
 enum {
 	MOST_GATHERS = 100,
-	MOST_JOINTS = 10000,  /* calls that join tensors, which are looked at for them */
-	SMALLEST_BLOCK = 512, /* of PyTorch's, which may hold ... */
-	MODEL_STEPS = 4,      /* what is there besides a rise comes to as much as so many steps leave */
-	SMALLEST_VALUE = 4,   /* ... one value of so many bytes */
+	MOST_JOINTS = 10000,  /* Most calls that join tensors that are searched for gathers. */
+	/* Smallest block of PyTorch. It may hold a single value of SMALLEST_VALUE bytes. */
+	SMALLEST_BLOCK = 512,
+	/* The other early blocks must have at least as many bytes as this many steps leave. */
+	MODEL_STEPS = 4,
+	SMALLEST_VALUE = 4,   /* Bytes. */
 };
 
 static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_history_block *block)
@@ -18,7 +23,10 @@ static bool is_of_cache(const struct gmt_leak_maker *maker, const struct gmt_his
 	return group_plus_1 && maker->groups.items[group_plus_1 - 1].is_cache;
 }
 
-/* How many bytes of what lives at a moment are older than `stamp`; what PyTorch keeps for reuse outlives all. */
+/*
+ * Returns the bytes that live at a moment and are older than `stamp`. Caches do not count: memory
+ * that PyTorch keeps for reuse outlives everything.
+ */
 static uint64_t bytes_before(const struct gmt_leak_maker *maker, enum gmt_history_moment moment, uint64_t stamp)
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];
@@ -55,14 +63,17 @@ uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t gro
 		return UINT64_MAX;
 	for (size_t i = 0; i < count; i++)
 		bytes += gmt_leak_is_looked_at(search, &blocks[i]) && blocks[i].stamp > first ? blocks[i].size_bytes : 0;
-	/* What was there before the steps is none of what they kept, whenever it ends. */
+	/*
+	 * The steps did not keep blocks that existed before them. So these blocks count as still held,
+	 * whenever they end.
+	 */
 	blocks = gmt_leak_blocks(maker, search->span.moment, group, &count);
 	for (size_t i = 0; i < count && blocks[i].stamp <= first; i++)
 		bytes += gmt_leak_is_looked_at(search, &blocks[i]) ? blocks[i].size_bytes : 0;
 	return bytes;
 }
 
-/* Whether a block of a moment is of the rise. */
+/* Returns whether a block of the rise lives at a moment. */
 static bool is_left_of(const struct gmt_leak_rising *rising, uint32_t group, enum gmt_history_moment moment)
 {
 	size_t count;
@@ -98,12 +109,12 @@ bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t grou
 		all_bytes += row->early_end_bytes;
 		before_bytes += row->early_end_stamp < last ? row->early_end_bytes : 0;
 	}
-	/* The first element of a list, which another line made, is not the rest of a program. */
+	/* The rest must be larger than the first element of a list, which another line made. */
 	return last && before_bytes < all_bytes / 10 &&
 		(double)all_bytes >= MODEL_STEPS * rising->rise.per_sample / (double)search->span.stride;
 }
 
-/* The file of the own line of a stack, as a string's id; 0: it has none. */
+/* Returns the file of a stack's own line, as the id of a string. 0: it has no file. */
 static uint32_t file_of(const struct gmt_traces *traces, uint32_t stack)
 {
 	uint32_t count;
@@ -112,7 +123,7 @@ static uint32_t file_of(const struct gmt_traces *traces, uint32_t stack)
 	return count ? gmt_traces_place(traces, places[gmt_traces_own_line(traces, stack)])->file : 0;
 }
 
-/* Whether nothing was made on a stack in the steps of the series. */
+/* Returns whether a stack made no block in the steps of the series. */
 static bool is_behind_steps(const struct gmt_leak_search *search, uint32_t stack)
 {
 	const struct gmt_leak_maker *maker = search->maker;
@@ -124,7 +135,7 @@ static bool is_behind_steps(const struct gmt_leak_search *search, uint32_t stack
 	return true;
 }
 
-/* Fills search->gathers: what joined tensors behind the last step. */
+/* Fills search->gathers with the allocations that joined tensors after the last step. */
 static bool find_gathers(struct gmt_leak_search *search)
 {
 	const struct gmt_leak_maker *maker = search->maker;
@@ -172,7 +183,10 @@ bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, 
 	if (!search->has_gathers && !find_gathers(search))
 		return false;
 	file = file_of(maker->traces, maker->replay->site_stacks.items[blocks[count - 1].site]);
-	/* What the tensors in them come to at least: results that keep their graph keep much more than what was joined. */
+	/*
+	 * Least size of the tensors in these blocks. Results that keep their graph hold much more than
+	 * the program joined.
+	 */
 	for (size_t i = 0; i < count; i++)
 		if (gmt_leak_is_of_rise(rising, &blocks[i]))
 			bytes += blocks[i].size_bytes <= SMALLEST_BLOCK ? SMALLEST_VALUE : blocks[i].size_bytes / 2;

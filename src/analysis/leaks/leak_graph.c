@@ -7,10 +7,16 @@
 #include "reader/stacks/frame_kinds.h"
 
 enum {
-	MAX_SITES = 32,      /* of a finding, which are compared with each other */
-	MIN_BLOCKS = 3,      /* fewer blocks of a site may be those of the last calls, which are in use */
-	MAX_NAME_BYTES = 1024, /* of a path or a function; torch.nn has none that is longer */
-	RECURRENT_SITES = 4, /* a recurrent network returns three tensors: output, hidden state, cell state */
+	MAX_SITES = 32,      /* Most sites of a finding that are compared with each other. */
+	/* With fewer blocks, a site may hold only blocks of the last calls, which are in use. */
+	MIN_BLOCKS = 3,
+	/* Longest path or function name that is searched. torch.nn has no longer names. */
+	MAX_NAME_BYTES = 1024,
+	/*
+	 * A recurrent network returns three tensors: output, hidden state, cell state. A fourth is from
+	 * its graph.
+	 */
+	RECURRENT_SITES = 4,
 };
 
 /* A site of a finding. */
@@ -25,7 +31,7 @@ struct sites {
 };
 
 struct stack {
-	const uint32_t *places; /* leaf first */
+	const uint32_t *places; /* Leaf first. */
 	uint32_t count;
 };
 
@@ -49,7 +55,7 @@ static void count_block(struct sites *sites, uint32_t id)
 		sites->items[sites->count++] = (struct site){ id, 1 };
 }
 
-/* The sites of a group's blocks, without those that left a few only. */
+/* Finds the sites of a group's blocks. Leaves out sites that left only a few blocks. */
 static void find_sites(const struct gmt_leak_maker *maker, const struct gmt_leak *leak, struct sites *ret_sites)
 {
 	const struct gmt_history_block *blocks;
@@ -103,7 +109,7 @@ static bool is_call_with_hooks(const struct gmt_leak_maker *maker, uint32_t plac
 	return is_call(maker, place) && strstr(function_of(maker, place), "inner");
 }
 
-/* Whether a place is a function of torch.nn that returns one tensor. */
+/* Returns whether a place is a function of torch.nn that returns one tensor. */
 static bool is_of_network(const struct gmt_leak_maker *maker, uint32_t place)
 {
 	const char *file = file_of(maker, place);
@@ -116,7 +122,10 @@ static bool is_of_network(const struct gmt_leak_maker *maker, uint32_t place)
 		!strstr(function_of(maker, place), "_with_indices");
 }
 
-/* Whether the Python frames of a stack, from its leaf up to number `end`, are torch.nn's own and of no module with hooks. */
+/*
+ * Returns whether the Python frames of a stack, from its leaf up to frame `end`, belong to torch.nn
+ * and to no module with hooks.
+ */
 static bool is_plain(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t end)
 {
 	for (uint32_t i = 0; i < end; i++) {
@@ -130,7 +139,7 @@ static bool is_plain(const struct gmt_leak_maker *maker, const struct stack *sta
 	return true;
 }
 
-/* How many of the outermost frames two stacks share. */
+/* Returns how many of the outermost frames two stacks share. */
 static uint32_t shared_frames(const struct stack *a, const struct stack *b)
 {
 	uint32_t shared = 0;
@@ -142,8 +151,8 @@ static uint32_t shared_frames(const struct stack *a, const struct stack *b)
 }
 
 /*
- * The innermost Python frame of those shared, other than those by which modules are called. UINT32_MAX when there is none,
- * or when a hook sees what is made further in.
+ * Returns the innermost of the shared Python frames that does not call a module. Returns UINT32_MAX
+ * if there is no such frame, or if a hook sees the tensors made in deeper calls.
  */
 static uint32_t common_function(const struct gmt_leak_maker *maker, const struct stack *stack, uint32_t shared)
 {
@@ -156,7 +165,10 @@ static uint32_t common_function(const struct gmt_leak_maker *maker, const struct
 	return UINT32_MAX;
 }
 
-/* Whether two stacks part within one call of a function of torch.nn, or at two lines of it. */
+/*
+ * Returns whether two stacks diverge within one call of a function of torch.nn, or at two lines of
+ * it.
+ */
 static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *a, const struct stack *b)
 {
 	uint32_t shared, inner_a, inner_b, function;
@@ -172,7 +184,7 @@ static bool is_one_call(const struct gmt_leak_maker *maker, const struct stack *
 	function = common_function(maker, a, shared);
 	if (function != UINT32_MAX && is_of_network(maker, function))
 		return true;
-	/* The same function at another line; frames of Python are one run in both. */
+	/* The same function at another line. The Python frames of both stacks are contiguous. */
 	return is_of_network(maker, a->places[inner_a - 1]) && is_of_network(maker, b->places[inner_b - 1]) &&
 		strcmp(file_of(maker, a->places[inner_a - 1]), file_of(maker, b->places[inner_b - 1])) == 0 &&
 		strcmp(function_of(maker, a->places[inner_a - 1]), function_of(maker, b->places[inner_b - 1])) == 0;
@@ -183,7 +195,7 @@ static uint32_t landmarks_of(const struct gmt_leak_maker *maker, const struct si
 	return maker->traces->stack_landmarks.items[maker->replay->site_stacks.items[site->id]];
 }
 
-/* Whether a recurrent network left more tensors than it returns. */
+/* Returns whether a recurrent network left more tensors than it returns. */
 static bool is_recurrent_graph(const struct gmt_leak_maker *maker, const struct sites *sites)
 {
 	size_t count = 0;

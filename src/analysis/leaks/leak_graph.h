@@ -3,9 +3,11 @@
 #define GMT_ANALYSIS_LEAKS_LEAK_GRAPH_H
 
 /*
- * Whether the graph of a backward pass holds blocks of a finding. The graph of a result holds what was computed on the way to
- * it. A program gets one tensor from most functions of torch.nn, and the intermediate ones only by a hook. So where several
- * tensors from one call of such a function live on, and it had no hooks, a graph holds them. Part of analysis/leaks.
+ * Decides whether the graph of a backward pass holds blocks of a finding. The graph of a result
+ * holds the tensors that were computed on the way to that result. Most functions of torch.nn return
+ * one tensor. The program gets their intermediate tensors only by a hook. So if several tensors
+ * from one call of such a function stay alive, and the call had no hooks, a graph holds them. Part
+ * of analysis/leaks.
  */
 
 #include <stdbool.h>
@@ -14,11 +16,12 @@
 
 /* What the stacks show that left the blocks of a finding. */
 struct gmt_leak_makers {
-	uint32_t frame_kinds; /* bits of all of them */
-	bool has_graph;     /* a graph is shown to hold blocks; false when that is not known too */
+	uint32_t frame_kinds; /* Bits of all these stacks. */
+	/* The stacks prove that a graph holds blocks. False also if this is unknown. */
+	bool has_graph;
 };
 
-/* Of a finding that has a stack. */
+/* Returns the summary of a finding. The finding must have a stack. */
 struct gmt_leak_makers gmt_leak_makers_of(const struct gmt_leak_maker *maker, const struct gmt_leak *leak);
 
 #endif

@@ -6,12 +6,15 @@
 
 #include "reader/stacks/frame_kinds.h"
 
-/* Lines that are none: a backward pass of which nobody knows who called it, and no stack at all. */
+/*
+ * Values of group_key.line for stacks without an own line: a backward pass with an unknown caller,
+ * and no stack at all.
+ */
 enum { LINE_AUTOGRAD = UINT32_MAX, LINE_NONE = UINT32_MAX - 1 };
 
-/* What a group is known by; no padding, for it is hashed. */
+/* Identifies a group. It has no padding, because it is hashed as bytes. */
 struct group_key {
-	uint32_t line; /* place, or one of the above */
+	uint32_t line; /* A place, or one of the values above. */
 	uint32_t layer;
 	int32_t device;
 	uint32_t space;
@@ -30,8 +33,9 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 }
 
 /*
- * Without native stacks nothing says who called the driver. Where PyTorch was used, its segments are
- * then told by their size, which is a multiple of 2 MiB.
+ * Returns whether a block is probably a segment of PyTorch. Without native stacks, the caller of
+ * the driver is unknown. If the program used PyTorch, a size that is a multiple of 2 MiB identifies
+ * its segments.
  */
 static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site)
 {
@@ -42,7 +46,7 @@ static bool looks_like_segment(const struct gmt_leak_maker *maker, uint32_t site
 		row->alloc_count && row->total_bytes / row->alloc_count % (2 << 20) == 0;
 }
 
-/* Whether a framework of arrays got this for one of them. */
+/* Returns whether an array framework allocated this for an array. */
 static bool is_of_framework(const struct gmt_leak_maker *maker, uint32_t site)
 {
 	const struct gmt_accounting *accounting = &maker->replay->accounting;
@@ -76,7 +80,7 @@ static bool group_sites(struct gmt_leak_maker *maker)
 
 		if (!accounting->sites.items[site].alloc_count)
 			continue;
-		/* A line may make a segment and memory of its own: two groups. */
+		/* One line may make a segment and other memory: these are two groups. */
 		bool is_cache = maker->leaks->arenas.row_of.items[site] ||
 			(key.layer == GMT_LAYER_CUDA && is_device && key.space != GMT_SPACE_POOL &&
 				(frame_kinds & GMT_FRAME_KIND_BIT(CACHE) || looks_like_segment(maker, site)));
@@ -111,11 +115,11 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 
 	if (row->is_cache)
 		return false;
-	/* What is kept for reuse is no leak because the program ends. */
+	/* Memory that a library keeps for reuse is not a leak only because the program ends. */
 	if (definition == GMT_LEAK_EXIT && !maker->options->with_libraries && row->layer == GMT_LAYER_CUDA &&
 		row->frame_kinds & (GMT_FRAME_KIND_BIT(HOST_CACHE) | GMT_FRAME_KIND_BIT(LIBRARY)))
 		return false;
-	/* What no line explains is known when all lines have been judged. */
+	/* Unexplained growth can be computed only after all lines were judged by growth. */
 	if (definition == GMT_LEAK_GROWTH && wanted & GMT_LEAK_BY_STEPS)
 		return true;
 	if (wanted)
@@ -126,8 +130,9 @@ bool gmt_leak_is_judged(const struct gmt_leak_maker *maker, uint32_t group, enum
 
 /* What each site of a group holds in a finding. */
 struct tally {
-	struct gmt_map index;                   /* by site, in rows */
-	GMT_VEC(struct gmt_leak_stack) rows;    /* .stack is the site at first */
+	struct gmt_map index;                   /* Site to index in rows. */
+	/* Here .stack holds the site, until list_stacks replaces it. */
+	GMT_VEC(struct gmt_leak_stack) rows;
 };
 
 static bool add_block(struct tally *tally, const struct gmt_history_block *block)
@@ -157,7 +162,7 @@ static int most_bytes_first(const void *left, const void *right)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-/* The first few of them into the finding, with stacks instead of sites. */
+/* Copies the first rows into the finding, with stacks in place of sites. */
 static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *tally, struct gmt_leak *leak)
 {
 	size_t count = tally->rows.count < GMT_LEAK_LINES ? tally->rows.count : GMT_LEAK_LINES;
@@ -175,7 +180,7 @@ static bool list_stacks(const struct gmt_leak_maker *maker, const struct tally *
 	return true;
 }
 
-/* The site with most bytes stands for the finding. */
+/* Fills the finding from its site with most bytes. */
 static void describe(const struct gmt_leak_maker *maker, uint32_t site_id, struct gmt_leak *leak)
 {
 	const struct gmt_history_site *site = &maker->history->sites.items[site_id];
@@ -247,7 +252,7 @@ static int by_age(const void *left, const void *right)
 	return (a->address > b->address) - (a->address < b->address);
 }
 
-/* A counting sort by group, then each group by age. */
+/* Sorts by group (counting sort), then each group by age. */
 static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment moment)
 {
 	const struct gmt_history_capture *capture = &maker->history->captures[moment];
@@ -257,12 +262,15 @@ static bool sort_capture(struct gmt_leak_maker *maker, enum gmt_history_moment m
 
 	if (!capture->taken || !capture->blocks.count)
 		return true;
-	/* Zeroed. */
+	/* The reserved memory is zeroed. */
 	if (!gmt_vec_reserve(&sorted->first, groups + 2) || !gmt_vec_reserve(&sorted->blocks, capture->blocks.count))
 		return false;
 	sorted->first.count = groups + 1;
 	sorted->blocks.count = capture->blocks.count;
-	/* While they are laid out, first[g + 2] counts group g; then first[g + 1] is where its next goes. */
+	/*
+	 * At first, first[g + 2] counts the blocks of group g. Then first[g + 1] is the index for its
+	 * next block.
+	 */
 	first = sorted->first.items;
 	for (size_t i = 0; i < capture->blocks.count; i++)
 		first[maker->group_of.items[capture->blocks.items[i].site] + 1]++;

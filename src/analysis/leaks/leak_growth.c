@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition growth. The evidence is the curve of what a line holds at the ends of steps: what it never gives back
- * (rise.h). Steps after the last one count too: what the program gave back while it still worked is the growth of a phase,
- * and none of the program.
+ * Definition growth. Its evidence is the curve of what a line holds at the ends of steps: what it
+ * never gives back (rise.h). Frees after the last step count too. If the program frees the rise
+ * while it still works, the growth belongs to a phase and not to the program.
  */
 #include "analysis/leaks/leak_evidence.h"
 
 enum {
-	BIRTHS = 16, /* stretches that a finding lists */
-	STEADY = 3, STEADY_OF = 4, /* of the steps left more */
-	SURE_GAPS = 2, /* between blocks, that say how long others may be */
+	BIRTHS = 16, /* Most ranges of steps that a finding lists. */
+	/* `steady` means that at least three quarters of the steps left more. */
+	STEADY = 3, STEADY_OF = 4,
+	SURE_GAPS = 2, /* So many gaps between blocks suffice to estimate how long a gap may be. */
 	MOST_PAIRS = 2000000,
-	MOST_SITES = 64, /* of a line, that are looked at alone */
+	MOST_SITES = 64, /* Most sites of a line that are judged one by one. */
 };
 
 static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_leak_span *span, uint32_t group,
@@ -45,8 +46,9 @@ static bool list_births(const struct gmt_leak_maker *maker, const struct gmt_lea
 }
 
 /*
- * The first step that left something: from the newest block of the rise back to older ones, as long as none came much
- * longer after the one before it than others did. A line may have left something else long before.
+ * Returns the first step that left something. Goes from the newest block of the rise back to older
+ * blocks. Stops at a gap that is much longer than the gaps seen so far: the line may have left
+ * something else long before.
  */
 static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t group)
 {
@@ -71,7 +73,7 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 		}
 		first = step;
 	}
-	/* Where older blocks are replaced or given away, the curve alone tells. */
+	/* If older blocks are replaced or freed, only the curve shows the first step. */
 	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
 }
 
@@ -115,14 +117,17 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	return list_births(maker, span, group, rising, leak);
 }
 
-/* Evaluation's own counter is the one for what is made in it: nine tenths or more, of blocks and of bytes. */
+/*
+ * Returns whether the series of the search counts for a group. The series of evaluation counts if
+ * at least nine tenths of the blocks and of the bytes were made in it.
+ */
 static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_ages *ages)
 {
 	return !span->series || (ages->inside_bytes >= ages->all_bytes - ages->all_bytes / 10 &&
 		ages->inside_blocks * 10 >= ages->all_blocks * 9);
 }
 
-/* Notes a line that rises and does not grow, once. */
+/* Adds a line that rises but does not grow to its list, once. */
 static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	enum gmt_rise_kind kind)
 {
@@ -140,7 +145,10 @@ static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint
 	return line;
 }
 
-/* Whether these sites of a group grow, or one of them alone (search->only_site_plus_1). */
+/*
+ * Judges whether these sites of a group grow together. With search->only_site_plus_1, judges that
+ * site alone.
+ */
 static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
 	bool *ret_grows)
 {
@@ -159,7 +167,10 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
-		/* A few rises that are not even: they may be part of what many lines leave. */
+		/*
+		 * Few uneven rises have no reason of their own: they may be part of an unexplained growth
+		 * of many lines.
+		 */
 		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
 		return note_line(search, group, sites, site_count, rising->rise.kind);
 	}
@@ -168,7 +179,10 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 		return false;
 	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;
-	/* What was made in the last two steps is in use, however much it is: longer sequences, larger batches. */
+	/*
+	 * Blocks of the last two steps are in use, however large they are: sequences may be longer, or
+	 * batches larger.
+	 */
 	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
 	if (!gmt_leak_find_reason(rising, group, sites, site_count, &has_reason))
 		return false;
@@ -177,7 +191,10 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 	return true;
 }
 
-/* A line whose stacks hold more and less from step to step, beside one that grows: each is looked at alone. */
+/*
+ * Judges each stack of a line alone. The sum can hide a stack that grows if other stacks of the
+ * line hold more and less from step to step.
+ */
 static bool look_at_sites(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count)
 {
 	struct gmt_leak_rising found = { .search = search };
@@ -221,7 +238,7 @@ static bool look_at_group(struct gmt_leak_search *search, uint32_t group, const 
 	return done;
 }
 
-/* By its newest block. */
+/* Returns the category of the group's newest block. */
 static enum gmt_category category_of(const struct gmt_leak_search *search, uint32_t group)
 {
 	const struct gmt_leak_maker *maker = search->maker;
@@ -232,7 +249,7 @@ static enum gmt_category category_of(const struct gmt_leak_search *search, uint3
 		gmt_category_of(maker->replay, maker->traces, maker->history, blocks[count - 1].site) : GMT_CATEGORY_OTHER;
 }
 
-/* The states of the groups, and the parameters, at the end of the last step. */
+/* Initializes the states of the groups, and sums the parameters, at the end of the last step. */
 static void begin_series(struct gmt_leak_search *search)
 {
 	search->pairs_left = MOST_PAIRS;
@@ -259,7 +276,7 @@ static bool is_wanted(const struct gmt_leak_search *search, uint32_t group)
 		gmt_leak_is_judged(search->maker, group, GMT_LEAK_GROWTH);
 }
 
-/* Parameters first: whether they grow is asked of their gradients. */
+/* Parameters come first: the verdict on their gradients depends on whether they grow. */
 static bool look_at_series(struct gmt_leak_search *search, const uint32_t *sites, const size_t *first_site)
 {
 	begin_series(search);
@@ -282,7 +299,7 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 	const char *no_events = NULL, *why;
 	bool any = false;
 
-	/* The sites of each group next to each other; as in sort_capture of leak_groups.c. */
+	/* Sorts the sites by group, the same way as sort_capture in leak_groups.c. */
 	for (size_t i = 0; done && i < site_count; i++)
 		first.items[maker->group_of.items[i] + 1] += maker->group_of.items[i] != 0;
 	for (size_t g = 1; done && g < groups + 2; g++)
@@ -291,10 +308,10 @@ bool gmt_leak_find_growth(struct gmt_leak_maker *maker)
 		if (maker->group_of.items[i])
 			sites.items[first.items[maker->group_of.items[i]]++] = (uint32_t)i;
 
-	/* Evaluation first: what grows in it is its own, whatever other steps see of it. */
+	/* Evaluation comes first: its growth is its own, even if it is visible in other steps. */
 	for (uint32_t s = (uint32_t)maker->timeline->series_count; done && s-- > 0;) {
 		search.span = gmt_leak_span_of(maker, s);
-		/* How many steps there were is unknown, too, where the past is lacking. */
+		/* If the past is missing, the number of steps is unknown too. */
 		if (!gmt_leak_is_long_enough(&search.span) && !maker->history->series[s].lacks_past)
 			continue;
 		why = gmt_leak_folded_series(maker, s);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The usual causes, in plain words, each with the evidence that it needs. The first that fits is told. */
+/*
+ * The usual causes of a leak as hints to the user, each with the evidence that it needs. The first
+ * cause that fits is reported.
+ */
 #include <stddef.h>
 #include <string.h>
 
@@ -7,32 +10,40 @@
 #include "analysis/leaks/leak_groups.h"
 #include "reader/stacks/frame_kinds.h"
 
-/* What becomes of the memory that the lines of a finding get. */
+/* How the memory of a finding's lines ends. */
 enum ending {
 	NEVER_FREED,
-	FREED_AT_EXIT, /* all of it lived to the end of the program's work; not all was there when the recording ended */
-	PARTLY_FREED,  /* the program freed some */
-	ALL_FREED,     /* the program freed it before the end of its work */
-	NOT_KNOWN,     /* a fold has what is left at the end of the recording only */
+	/*
+	 * All blocks lived to the end of the program's work. Some were freed before the recording
+	 * ended.
+	 */
+	FREED_AT_EXIT,
+	PARTLY_FREED,  /* The program freed some blocks. */
+	ALL_FREED,     /* The program freed all blocks before the end of its work. */
+	/*
+	 * The recording was compacted after the end of the work, so only the blocks at the end of the
+	 * recording are known.
+	 */
+	NOT_KNOWN,
 };
 
 /* What is known about a finding. */
 struct evidence {
 	const struct gmt_leak *leak;
-	uint32_t frame_kinds;       /* of the stack that stands for it */
-	uint32_t makers;          /* landmarks of all stacks that left blocks */
-	bool has_graph;           /* a graph holds blocks */
+	uint32_t frame_kinds;       /* Frame kinds of the stack that stands for the finding. */
+	uint32_t makers;          /* Frame kinds of all stacks that left blocks. */
+	bool has_graph;           /* A graph holds blocks of the finding. */
 	bool is_growth;
-	bool is_torch;            /* a block of PyTorch's */
-	bool is_framework;        /* of a library that has allocators of its own */
-	bool is_evaluation;       /* counted in calls of a module, not in steps of an optimizer */
-	bool is_within_module;    /* the own line is in a module's own code */
-	bool are_results_kept;    /* another finding, or this one, is about results of a model */
-	enum ending ending;       /* of what is not PyTorch's */
+	bool is_torch;            /* PyTorch's blocks. */
+	bool is_framework;        /* Blocks of a library with its own allocators. */
+	bool is_evaluation;       /* The steps are calls of a module, not steps of an optimizer. */
+	bool is_within_module;    /* The own line is in the code of a module. */
+	bool are_results_kept;    /* This or another finding is about results of a model. */
+	enum ending ending;       /* Set only for blocks that are not PyTorch's. */
 	uint64_t bytes_per_block;
 };
 
-enum { SCALAR_BYTES = 512 }; /* the smallest block of PyTorch's allocator */
+enum { SCALAR_BYTES = 512 }; /* Smallest block of PyTorch's allocator. */
 
 #define HAS(evidence, NAME) ((evidence)->frame_kinds & GMT_FRAME_KIND_BIT(NAME))
 #define MAKERS_HAVE(evidence, NAME) ((evidence)->makers & GMT_FRAME_KIND_BIT(NAME))
@@ -67,7 +78,10 @@ static bool is_partly_of_heap(const struct evidence *evidence)
 	return evidence->leak->layer == GMT_LAYER_CUSTOM && evidence->ending == PARTLY_FREED;
 }
 
-/* Memory from the driver that the program, or a library without an allocator of its own, asked for. */
+/*
+ * Returns whether the program, or a library without its own allocator, got this memory from the
+ * driver.
+ */
 static bool is_driver(const struct evidence *evidence)
 {
 	return !evidence->is_torch && !evidence->is_framework && evidence->leak->layer != GMT_LAYER_CUSTOM &&
@@ -166,7 +180,7 @@ static bool is_activations(const struct evidence *evidence)
 	return is_category(evidence, GMT_CATEGORY_ACTIVATIONS);
 }
 
-/* Small results of operators, whatever they are for. */
+/* Returns whether the blocks are small results of operators, of either category. */
 static bool is_scalar(const struct evidence *evidence)
 {
 	bool is_result = is_activations(evidence) || (is_category(evidence, GMT_CATEGORY_INPUTS) && !HAS(evidence, FACTORY));
@@ -259,15 +273,15 @@ static const struct {
 		"list or a cache of them" },
 };
 
-/* What the hints of all findings share. */
+/* Data that the hints of all findings share. */
 struct hints {
 	struct gmt_leak_maker *maker;
-	GMT_VEC(uint64_t) made; /* by group: allocations of all its sites */
-	bool has_backward;      /* a backward pass was recorded */
+	GMT_VEC(uint64_t) made; /* By group: number of allocations at all its sites. */
+	bool has_backward;      /* A backward pass was recorded. */
 	bool are_results_kept;
 };
 
-/* Libraries that hand each request of the program on to the driver. */
+/* Returns whether a library passes each request of the program on to the driver. */
 static bool is_binding(const char *owner)
 {
 	static const char *const bindings[] = { "cuda-python", "Numba", "PyCUDA" };
@@ -278,7 +292,10 @@ static bool is_binding(const char *owner)
 	return false;
 }
 
-/* Whether the owner of a finding's memory is a library that the rules of owners know by name. It may keep memory for reuse. */
+/*
+ * Returns whether the rules of owners know the owner of a finding's memory by name. Such a library
+ * may keep memory for reuse.
+ */
 static bool is_of_framework(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
 	const struct gmt_owners *owners = &maker->traces->owners;
@@ -300,7 +317,7 @@ static bool is_still_there(const struct gmt_leak_maker *maker, const struct gmt_
 	return live && live->stamp == block->stamp;
 }
 
-/* What became of the blocks of a finding's lines. */
+/* Returns how the blocks of a finding's lines ended. */
 static enum ending ending_of(const struct hints *hints, const struct gmt_leak *leak)
 {
 	size_t count;
@@ -319,7 +336,7 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 	return NEVER_FREED;
 }
 
-/* Whether a module calls the own line of a stack. */
+/* Returns whether a module calls the own line of a stack. */
 static bool is_line_within_module(const struct gmt_leak_maker *maker, const struct gmt_leak *leak)
 {
 	uint32_t count;
@@ -344,14 +361,17 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
 		.is_evaluation = leak->definition == GMT_LEAK_GROWTH &&
 			gmt_steps_are_told(maker->timeline->series[leak->series].source) &&
-			/* In training without an optimizer, calls are steps too. */
+			/* In training without an optimizer, calls of modules are the steps too. */
 			(maker->timeline->series_count > 1 || !hints->has_backward),
 		.is_within_module = is_line_within_module(maker, leak),
 		.are_results_kept = hints->are_results_kept,
 		.bytes_per_block = leak->blocks ? leak->bytes / leak->blocks : UINT64_MAX,
 	};
 
-	/* What the driver holds is alive at the end of many sound programs. */
+	/*
+	 * Many correct programs hold blocks until they end. So PyTorch's blocks get a hint only by
+	 * growth and phase.
+	 */
 	if (evidence.is_torch && !evidence.is_growth && leak->definition != GMT_LEAK_PHASE)
 		return NULL;
 	if (!evidence.is_torch) {
@@ -368,7 +388,7 @@ static bool look_around(struct hints *hints)
 {
 	const struct gmt_leak_maker *maker = hints->maker;
 
-	/* Zeroed; one more, for there may be no group. */
+	/* The reserved memory is zeroed. One extra entry, because there may be no group. */
 	if (!gmt_vec_reserve(&hints->made, maker->groups.count + 1))
 		return false;
 	for (uint32_t site = 0; site < maker->replay->accounting.sites.count; site++)

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Why a program may hold more from step to step without leaking. */
+/* Reasons for which a program may hold more from step to step without a leak. */
 #include "analysis/leaks/leak_evidence.h"
 #include "reader/stacks/frame_kinds.h"
 
 enum {
-	OPTIMIZER_TENSORS = 3, /* of a parameter's size, that an optimizer keeps for each: Adam with amsgrad has three */
+	/*
+	 * Most tensors of a parameter's size that an optimizer keeps for each parameter: Adam with
+	 * amsgrad keeps three.
+	 */
+	OPTIMIZER_TENSORS = 3,
 };
 
 bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block)
@@ -15,7 +19,7 @@ bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *bl
 	return !rising->sites.count || gmt_map_find(&rising->sites, block->site, &unused);
 }
 
-/* Sites that held more at the end of the rise than at its beginning. */
+/* Adds to rising->sites the sites that held more at the end of the rise than at its beginning. */
 static bool find_rising(struct gmt_leak_rising *rising, const uint32_t *sites, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -27,8 +31,9 @@ static bool find_rising(struct gmt_leak_rising *rising, const uint32_t *sites, s
 }
 
 /*
- * One block that grows: what comes from joining tensors, from a buffer that doubles, or from the driver. In the call of a
- * module that is how caches of generated text work; and a model that takes the place of another one may be larger.
+ * Returns whether one growing block may be a leak: its memory comes from joining tensors, from a
+ * doubling buffer, or from the driver. Within the call of a module this is normal: caches of
+ * generated text grow the same way. A model that replaces another model may also be larger.
  */
 static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group)
 {
@@ -38,7 +43,7 @@ static bool may_be_replaced(const struct gmt_leak_rising *rising, uint32_t group
 		gmt_steps_are_told(rising->search->maker->timeline->series[rising->search->span.series].source);
 	bool is_joined = row->frame_kinds & GMT_FRAME_KIND_BIT(CAT) && !may_be_text;
 
-	/* It doubled a while ago, and is no batch that was made larger. */
+	/* The buffer doubled before the last two steps, so it is not a batch that became larger. */
 	bool is_doubled = rising->rise.is_geometric && !is_of_module &&
 		gmt_leak_settled_bytes(rising->search, group) >= rising->rise.bytes / 2;
 
@@ -56,7 +61,10 @@ bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t gr
 		gmt_leak_ages_of(search, group).all_bytes <= times * search->parameter_bytes;
 }
 
-/* Few rises of what the program made in phases that it marked: definition phase says more of them. */
+/*
+ * Returns whether the rise consists of few blocks that the program made in phases that it marked.
+ * Definition phase describes these better.
+ */
 static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	const struct gmt_leak_maker *maker = rising->search->maker;
@@ -71,8 +79,9 @@ static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 }
 
 /*
- * Whether another line came to hold as much less in blocks of that size, or another stack of the line: a pool whose places
- * are filled by one, and from then on by another one.
+ * Returns whether another line, or another stack of this line, lost about as many bytes in blocks
+ * of the same size. An example is a pool whose blocks one line replaced until then, and another
+ * line from then on.
  */
 static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 {
@@ -100,9 +109,10 @@ static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 }
 
 /*
- * Calls of modules outside of the program's steps count themselves: where each call leaves something, because a cache did
- * not have it yet, it looks like growth, however seldom it comes to a call. So what grows from call to call must not fill
- * up from step to step.
+ * Sets *ret_fills if the rise in the second series fills up when it is judged by the program's
+ * steps. The second series counts calls of modules outside of these steps. If each call adds an
+ * entry to a cache, memory grows from call to call, even if calls are rare. Therefore growth in the
+ * second series must not fill up from step to step.
  */
 static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group, const uint32_t *sites, size_t site_count,
 	bool *ret_fills)
@@ -121,7 +131,6 @@ static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
 	return done;
 }
 
-/* Whether the program has a reason to hold more from step to step, though what these sites of a group hold grows. */
 bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites, size_t site_count,
 	bool *ret_reason)
 {

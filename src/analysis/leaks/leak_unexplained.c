@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition unexplained. What a layer holds at the ends of steps is known exactly, so its rise can be accounted for: by
- * findings of growth, by lines that rise for another reason, and by what remains. The curves of the lines that remain are
- * summed and judged as one.
+ * Definition unexplained. What a layer holds at the ends of steps is known exactly. So its rise is
+ * the sum of three parts: findings of growth, lines that rise for another reason, and the remaining
+ * lines. The curves of the remaining lines are summed and judged as one curve.
  */
 #include "analysis/leaks/leak_evidence.h"
 
-enum { SPARSEST = 4 }; /* one of so many samples must have risen */
+enum { SPARSEST = 4 }; /* At least one sample in this many must have risen. */
 
 struct account {
 	uint32_t layer;
@@ -14,11 +14,11 @@ struct account {
 	uint32_t space;
 };
 
-/* What is summed: the lines of one account, and how they rise together. */
+/* A sum: the lines of one account, and how they rise together. */
 struct sum {
 	struct gmt_leak_search *search;
 	const uint32_t *sites;
-	const size_t *first_site; /* by group */
+	const size_t *first_site; /* By group. */
 	struct account account;
 	struct gmt_rise rise;
 };
@@ -28,7 +28,7 @@ static bool is_of(const struct gmt_leak_group *group, const struct account *acco
 	return group->layer == account->layer && group->device == account->device && group->space == account->space;
 }
 
-/* Whether nothing accounts for what a group holds. */
+/* Returns whether nothing explains what a group holds. */
 static bool is_open(const struct sum *sum, uint32_t group)
 {
 	const struct gmt_leak_search *search = sum->search;
@@ -68,8 +68,8 @@ static bool judge(struct sum *sum)
 }
 
 /*
- * What of the rise is old. What was made in the last two steps is in use, and blocks that are replaced by larger ones rise
- * too.
+ * Returns the part of the rise that is old. Blocks of the last two steps are in use. Blocks that
+ * are replaced by larger ones also rise.
  */
 static uint64_t kept_bytes(const struct sum *sum)
 {
@@ -111,7 +111,9 @@ static bool list_lines(const struct sum *sum, struct gmt_leak *leak)
 	return true;
 }
 
-/* Lines of this growth are not summed again, and do not level off. */
+/*
+ * Marks the lines of this growth: they are not summed again, and they are removed from levels_off.
+ */
 static void close_groups(const struct sum *sum)
 {
 	struct gmt_leaks *leaks = sum->search->maker->leaks;
@@ -149,7 +151,10 @@ static bool report(const struct sum *sum)
 	return true;
 }
 
-/* Many lines may each make something once, at any time. Together they grow only if they do so all the time. */
+/*
+ * Returns whether the sum rises often enough. Many lines may each make something once, at any time.
+ * Together they grow only if this happens all the time.
+ */
 static bool is_dense(const struct gmt_rise *rise)
 {
 	return rise->kind == GMT_RISE_GROWS && !rise->are_few && rise->rises * SPARSEST >= rise->last - rise->first;

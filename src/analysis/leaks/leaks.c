@@ -43,7 +43,7 @@ double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
 	return (grounds[ground].right + 1.0) / (grounds[ground].all + 2.0);
 }
 
-/* What lives as long as the model does is meant to outlive a phase. */
+/* Returns whether a site makes blocks that live as long as the model. They may outlive a phase. */
 static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 {
 	enum gmt_category category = gmt_category_of(maker->replay, maker->traces, maker->history, site);
@@ -52,29 +52,31 @@ static bool is_lasting(const struct gmt_leak_maker *maker, uint32_t site)
 		category == GMT_CATEGORY_TEMPORARIES || category == GMT_CATEGORY_OPTIMIZER || category == GMT_CATEGORY_WORKSPACE;
 }
 
-/* What one group left of a phase. */
+/* The blocks of one group that were left from one phase. */
 struct shared_recording {
-	const char *name; /* of the phase */
-	size_t first, count; /* in the blocks of phase_maker */
+	const char *name; /* Name of the phase. */
+	size_t first, count; /* Range in phase_maker.blocks. */
 };
 
-/* What the findings of definition phase are made with, group by group. */
+/* Working data for the findings of definition phase. It is reused for each group. */
 struct phase_maker {
 	struct gmt_leak_maker *maker;
-	GMT_VEC(uint64_t) newest; /* by site: the stamp of its newest block; 0 unless it made several */
-	struct gmt_map ids;       /* a phase's name to its leftover */
+	/* By site: stamp of the newest block. 0 if the site made only one block. */
+	GMT_VEC(uint64_t) newest;
+	struct gmt_map ids;       /* Name of a phase to index in `leftovers`. */
 	GMT_VEC(struct shared_recording) leftovers;
-	GMT_VEC(uint32_t) ids_plus_1; /* by block of the group; 0: not left from a phase */
-	GMT_VEC(struct gmt_history_block) blocks; /* those of a leftover next to each other */
+	/* By block of the group: index in `leftovers`, + 1. 0: not left from a phase. */
+	GMT_VEC(uint32_t) ids_plus_1;
+	GMT_VEC(struct gmt_history_block) blocks; /* Sorted by phase. */
 };
 
-/* The name of the phase that a block is left from; NULL when it is not. */
+/* Returns the name of the phase that a block is left from. NULL: it is not left from a phase. */
 static const char *phase_left_by(const struct phase_maker *phases, const struct gmt_history_block *block)
 {
 	const struct gmt_leak_maker *maker = phases->maker;
 	const struct gmt_phase *phase = gmt_timeline_phase(maker->timeline, block->stamp, true);
 
-	/* With --until a phase may not be over. */
+	/* With --until, a phase may not have ended. */
 	if (!phase || phase->end > maker->history->captures[GMT_MOMENT_LAST_PHASE].stamp ||
 		block->stamp == phases->newest.items[block->site] || is_lasting(maker, block->site))
 		return NULL;
@@ -83,7 +85,7 @@ static const char *phase_left_by(const struct phase_maker *phases, const struct 
 
 static bool count_leftover(struct phase_maker *phases, const char *name, uint32_t *ret_id_plus_1)
 {
-	/* Names are one for equal texts: the same record of the file. */
+	/* Equal names have the same pointer: they come from the same record of the file. */
 	uint64_t id, key = (uint64_t)(uintptr_t)name;
 
 	if (!gmt_map_find(&phases->ids, key, &id)) {
@@ -140,7 +142,7 @@ static bool list_leftovers(struct phase_maker *phases, const struct gmt_history_
 	return sort_leftovers(phases, blocks, count);
 }
 
-/* One finding for each phase that the group's blocks are left from. */
+/* Adds one finding for each phase that blocks of the group are left from. */
 static bool find_phases_of(struct phase_maker *phases, uint32_t group)
 {
 	size_t count;
@@ -180,7 +182,7 @@ static bool find_phases(struct gmt_leak_maker *maker)
 	return done;
 }
 
-/* When the program's work was over, or --until. */
+/* Returns when the program's work was over, or the time of --until if it is earlier. */
 static uint64_t work_end_ns(const struct gmt_leak_maker *maker)
 {
 	uint64_t end_ns = maker->replay->end_time_ns, work_ns;
@@ -191,7 +193,7 @@ static uint64_t work_end_ns(const struct gmt_leak_maker *maker)
 	return work_ns < end_ns ? work_ns : end_ns;
 }
 
-/* Whether a block has lived for longer than was allowed. */
+/* Returns whether a block has lived longer than allowed. */
 static bool is_old(const void *context, const struct gmt_history_block *block)
 {
 	const struct gmt_leak_maker *maker = context;
@@ -208,7 +210,10 @@ static bool is_old(const void *context, const struct gmt_history_block *block)
 		return true;
 	if (options->age_steps == UINT32_MAX || !steps)
 		return false;
-	/* Outside of steps it is the next one, which the block lived through. */
+	/*
+	 * For a stamp outside of steps, gmt_series_find sets the next step, which the block lived
+	 * through.
+	 */
 	gmt_series_find(series, block->stamp, &step);
 	return (uint64_t)step + options->age_steps < steps;
 }
@@ -258,7 +263,10 @@ void gmt_leak_fini(struct gmt_leak *leak)
 	gmt_vec_fini(&leak->rose_most);
 }
 
-/* Growth was looked for to know what it does not explain. */
+/*
+ * Removes findings of growth that the user did not ask for. They were necessary to compute
+ * unexplained growth.
+ */
 static void drop_unasked(struct gmt_leak_maker *maker)
 {
 	struct gmt_leaks *leaks = maker->leaks;
@@ -277,7 +285,7 @@ static void drop_unasked(struct gmt_leak_maker *maker)
 		maker->is_reported.items[i] = false;
 }
 
-/* By definition, then what grows fastest or is most; then as the file has them. */
+/* Sorts by definition, then by growth rate, then by size. Ties are in the order of the file. */
 static int strongest_first(const void *left, const void *right)
 {
 	const struct gmt_leak *a = left, *b = right;

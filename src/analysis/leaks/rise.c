@@ -7,23 +7,25 @@
 #include "containers/vec.h"
 
 enum {
-	LEAST_RISES = 3,     /* fewer may be anything */
-	FEW_RISES = 8,       /* are judged by their distances */
-	MANY_RISES = 12,     /* have a rate in each quarter */
-	LATE_SAMPLES = 10,   /* that a late beginning must last */
-	LEAST_BOTTOMS = 5,   /* of teeth, each above the one before */
+	LEAST_RISES = 3,     /* Fewer rises have no meaning. */
+	FEW_RISES = 8,       /* At most this many rises are judged by their distances. */
+	MANY_RISES = 12,     /* With this many rises, each quarter of the steps has a rate. */
+	LATE_SAMPLES = 10,   /* Least length of a rise that begins late. */
+	/* A curve with teeth rises if it has this many bottoms, each above the previous bottom. */
+	LEAST_BOTTOMS = 5,
 };
 
-static const double SURE = 0.9999; /* that a curve with ups and downs rises */
-static const double SURE_RARER = 3.1; /* standard deviations: rises that come evenly look so once in a thousand times */
-static const double RARER = 0.75;     /* the largest exponent of a curve that becomes flat */
+static const double SURE = 0.9999; /* Least confidence that a curve with ups and downs rises. */
+/* Standard deviations. Evenly spaced rises exceed this once in a thousand times. */
+static const double SURE_RARER = 3.1;
+static const double RARER = 0.75;     /* Largest exponent of a curve that becomes flat. */
 
 struct search {
 	const struct gmt_rise_curve *curve;
-	GMT_VEC(uint64_t) kept; /* by sample: the least that is held from there on */
-	GMT_VEC(size_t) rises;  /* samples of the range at which more was kept than before */
-	size_t first, last;     /* the range that is looked at */
-	bool is_from_start;     /* it rises from the end of the warm-up on */
+	GMT_VEC(uint64_t) kept; /* By sample: the least that is held from there on. */
+	GMT_VEC(size_t) rises;  /* Samples of the range that kept more than the sample before. */
+	size_t first, last;     /* The range that is judged. */
+	bool is_from_start;     /* It rises from the end of the warm-up on. */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -60,7 +62,7 @@ static uint64_t rise_between(const struct search *search, size_t from, size_t to
 	return search->kept.items[to] - search->kept.items[from];
 }
 
-/* Most that was held above what was kept. */
+/* Returns the largest amount held above what was kept. */
 static uint64_t height_of_teeth(const struct search *search)
 {
 	uint64_t most = 0;
@@ -73,7 +75,10 @@ static uint64_t height_of_teeth(const struct search *search)
 	return most;
 }
 
-/* Where the curve last came down by about as much as it has risen since; `first` where it did not. */
+/*
+ * Returns the last sample where the curve fell by about as much as it has risen since. Returns
+ * `first` if there is no such sample.
+ */
 static size_t last_bottom(const struct search *search)
 {
 	const struct gmt_rise_curve *curve = search->curve;
@@ -98,7 +103,10 @@ static bool is_geometric(const struct search *search)
 	return search->rises.count <= FEW_RISES;
 }
 
-/* Whether the next rise is still to come, and no gap between two is much longer than another, nor a rise much larger. */
+/*
+ * Returns whether the rises are even. No gap is more than twice another, no rise is more than twice
+ * another, and the next rise is not overdue.
+ */
 static bool is_even(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
@@ -117,7 +125,10 @@ static bool is_even(const struct search *search)
 	return longest <= 2 * shortest && most <= 2 * least && search->last - rises[count - 1] <= longest + longest / 2;
 }
 
-/* A buffer that doubles: its gaps grow as its rises do, and the next one is still to come. */
+/*
+ * Returns whether the rises are those of a doubling buffer. Its gaps grow as its rises do, and the
+ * next rise is not overdue.
+ */
 static bool grows_geometrically(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
@@ -134,7 +145,10 @@ static bool are_regular(const struct search *search)
 	return is_even(search) || grows_geometrically(search);
 }
 
-/* Rises in some of the steps only: whether the later half of them took much longer to come than the first. */
+/*
+ * Returns whether rises occur in only some of the steps, and the later half of the rises took much
+ * longer than the first half.
+ */
 static bool come_slower(const struct search *search)
 {
 	const size_t *rises = search->rises.items;
@@ -144,10 +158,11 @@ static bool come_slower(const struct search *search)
 }
 
 /*
- * Tests whether rises become rarer from the first step on: new words of a text, classes that come late. The model is a
- * power of time: bytes until t = a * t^b. Rises that come evenly have b = 1, and the mean of log(last / t) over them is 1
- * with a variance of 1 / rises (Crow's test of growing reliability, each rise weighed by its bytes). The warm-up counts
- * here: a cache fills fastest at its beginning.
+ * Tests whether rises become rarer from the first step on. Examples are new words of a text, or
+ * classes that appear late. The model is a power of time: bytes until t = a * t^b. Evenly spaced
+ * rises have b = 1. Then the mean of log(last / t) over the rises is 1, with a variance of 1 /
+ * rises. This is Crow's test of growing reliability, with each rise weighted by its bytes. The
+ * warm-up counts here, because a cache fills fastest at its beginning.
  */
 static bool come_rarer(const struct search *search, const uint64_t *quarters)
 {
@@ -170,8 +185,9 @@ static bool come_rarer(const struct search *search, const uint64_t *quarters)
 }
 
 /*
- * Many rises: whether the last quarter of the steps brought much less than an earlier one, and the second half less than
- * the first. Not where the last three quarters brought about the same: then something filled up beside what goes on.
+ * Returns whether many rises become smaller: the last quarter of the steps brought much less than
+ * an earlier quarter, and the second half less than the first. False if the last three quarters
+ * brought about the same. Then something filled up next to a growth that continues.
  */
 static bool tails_off(const struct search *search)
 {
@@ -194,7 +210,7 @@ static bool tails_off(const struct search *search)
 		((double)quarters[3] < 0.35 * (double)most && quarters[2] + quarters[3] < quarters[0] + quarters[1]);
 }
 
-/* A curve with teeth: each of its bottoms lies above the one before. */
+/* Returns whether each bottom of a curve with teeth lies above the previous bottom. */
 static bool do_bottoms_rise(const struct search *search)
 {
 	const struct gmt_rise_curve *curve = search->curve;
@@ -214,7 +230,10 @@ static bool do_bottoms_rise(const struct search *search)
 	return bottoms >= LEAST_BOTTOMS;
 }
 
-/* Whether ups and downs may have made the rise: `height` of the teeth against it. */
+/*
+ * Sets *ret_sure if ups and downs cannot have made the rise. Compares the rise with the height of
+ * the teeth. False when out of memory.
+ */
 static bool is_sure(const struct search *search, uint64_t bytes, struct gmt_slope *ret_slope, bool *ret_sure)
 {
 	uint64_t height = height_of_teeth(search);
@@ -225,7 +244,7 @@ static bool is_sure(const struct search *search, uint64_t bytes, struct gmt_slop
 	return true;
 }
 
-/* Leaves out a beginning in which nothing was kept. */
+/* Removes from the range a beginning in which nothing was kept. */
 static void begin_late(struct search *search)
 {
 	size_t first = search->rises.items[0] - 1;
@@ -247,9 +266,10 @@ static bool are_alike(double a, double b, double tolerance)
 }
 
 /*
- * From rise to rise, so that neither the time before the first one counts nor that behind the last. Where it rose faster
- * at the beginning, and evenly from then on, a window filled beside it: the even part counts. Where it rises faster and
- * faster, the whole run does.
+ * Returns the growth per sample. It is measured from the first rise to the last one, so the times
+ * before and after do not count. If the curve rose faster at the beginning and evenly later, a
+ * window filled at the same time: then only the even part counts. If it rises faster and faster,
+ * the whole run counts.
  */
 static double rate_of(const struct search *search)
 {
@@ -257,7 +277,10 @@ static double rate_of(const struct search *search)
 	size_t count = search->rises.count, last = rises[count - 1], third, fourth;
 	double mean = rate_between(search, rises[0], last), later;
 
-	/* A buffer that doubles has room for what is to come; what it has in all is what it came to until now. */
+	/*
+	 * A doubling buffer already has room for later data. So the rate is its total divided by the
+	 * samples until now.
+	 */
 	if (is_geometric(search))
 		return (double)search->kept.items[last] / (double)(search->last + 1);
 	if (count < MANY_RISES)
@@ -272,9 +295,9 @@ static double rate_of(const struct search *search)
 }
 
 /*
- * Returns the rate where nearly each sample rises, by amounts that differ, and both halves bring the same. The ends of the
- * range may lie anywhere between a small rise and a large one, so the mean is wrong by as much as one rise. The median of
- * all slopes is not.
+ * Returns the rate if nearly every sample rises, by different amounts, and both halves bring the
+ * same. The range may begin or end anywhere between a small rise and a large one, so the mean can
+ * be wrong by one rise. The median of all slopes is not.
  */
 static double dense_rate_of(const struct search *search, double mean, double median)
 {
@@ -288,7 +311,10 @@ static double dense_rate_of(const struct search *search, double mean, double med
 		median : mean;
 }
 
-/* Few rises, some of them in the warm-up: a buffer that doubles, a copy for each epoch. */
+/*
+ * Returns whether there are few regular rises, some of them in the warm-up: a doubling buffer, or
+ * one copy for each epoch.
+ */
 static bool is_regular_from_start(struct search *search)
 {
 	search->first = 0;
@@ -318,7 +344,10 @@ static enum gmt_rise_kind kind_of(struct search *search)
 	return tails_off(search) ? GMT_RISE_FILLS : GMT_RISE_GROWS;
 }
 
-/* In the range from first to last, which an unfinished tooth at its end is left out of. */
+/*
+ * Judges the range from first to last. Leaves out an unfinished tooth at its end. False when out of
+ * memory.
+ */
 static bool judge(struct search *search, struct gmt_rise *ret_rise)
 {
 	struct gmt_slope slope;
@@ -372,7 +401,7 @@ bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise)
 	if (curve->count < curve->first + curve->margin + LEAST_RISES + 1)
 		return true;
 	done = judge_with(&search, curve->later_bytes, ret_rise);
-	/* What would have been growth, had the program not given it back. */
+	/* It would have been growth if the program had not freed it. */
 	if (done && ret_rise->kind == GMT_RISE_NONE && curve->later_bytes < curve->held[curve->count - 1]) {
 		done = judge_with(&search, UINT64_MAX, &until_then);
 		if (done && until_then.kind == GMT_RISE_GROWS) {

@@ -3,11 +3,11 @@
 #define GMT_ANALYSIS_LEAKS_RISE_H
 
 /*
- * How a curve of held bytes rises: what it never gives back. In the flow: history -> rise -> leaks.
+ * Judges how a curve of held bytes rises. Data flow: history -> rise -> leaks.
  *
- * What a line has kept at a moment is the least that it holds from then on. A sliding window, a cache that drops what is
- * old, a request that is over: all of them come back down, and keep nothing. A leak keeps more and more, also where it
- * hides beside a window.
+ * At a moment, a line has *kept* the least that it holds from then on. A sliding window, a cache
+ * that drops old entries and a request that ends all come down again, so they keep nothing. A leak
+ * keeps more and more, even if a window hides it.
  */
 
 #include <stdbool.h>
@@ -15,35 +15,40 @@
 #include <stdint.h>
 
 enum gmt_rise_kind {
-	GMT_RISE_NONE,  /* it does not rise, or not often enough to say so */
+	GMT_RISE_NONE,  /* It does not rise, or it rises too seldom for a verdict. */
 	GMT_RISE_GROWS,
-	GMT_RISE_ENDS,  /* it rises, and has come down from as much before, or was given back while the program still worked */
-	GMT_RISE_FILLS, /* it rises less and less: it fills up */
+	/*
+	 * It rises, but it fell by as much before, or the program freed the rise while it still worked.
+	 */
+	GMT_RISE_ENDS,
+	GMT_RISE_FILLS, /* It rises more and more slowly: it fills up. */
 };
 
-/* Samples at the ends of steps, equally far apart. Borrowed. */
+/* Samples at the ends of steps, at equal distances. Borrowed. */
 struct gmt_rise_curve {
-	const uint64_t *held; /* bytes */
-	const uint64_t *low;  /* the least at the end of any step since the sample before */
+	const uint64_t *held; /* Bytes. */
+	const uint64_t *low;  /* Least bytes at the end of any step since the previous sample. */
 	size_t count;
-	size_t first;         /* behind the warm-up */
-	size_t margin;        /* samples at the end, what they made may be in use */
-	uint64_t later_bytes; /* what of the last sample is still held when the work is over */
+	size_t first;         /* First sample after the warm-up. */
+	/* Samples at the end that are left out: blocks made in them may still be in use. */
+	size_t margin;
+	uint64_t later_bytes; /* Part of the last sample that is still held when the work is over. */
 };
 
 struct gmt_rise {
 	enum gmt_rise_kind kind;
-	size_t onset;        /* the first sample of all at which something was kept */
-	size_t first, last;  /* samples between which it grew */
-	size_t last_rise;    /* the last sample of them that held more than the one before */
-	size_t rises;        /* samples that kept more than the one before */
-	bool are_few;        /* some rises with long pauses between them */
-	bool is_geometric;   /* they are, and each is larger than the one before: a buffer that doubles */
-	uint64_t bytes;      /* by so much between them */
+	size_t onset;        /* First sample of the whole curve at which something was kept. */
+	size_t first, last;  /* Samples between which it grew. */
+	size_t last_rise;    /* Last sample in that range that kept more than the sample before. */
+	size_t rises;        /* Number of samples that kept more than the sample before. */
+	bool are_few;        /* There are few rises, with long pauses between them. */
+	/* Each of the few rises is larger than the previous rise: a buffer that doubles. */
+	bool is_geometric;
+	uint64_t bytes;      /* Growth from `first` to `last`. */
 	double per_sample;
 };
 
-/* False when out of memory. O(count squared). */
+/* Judges the curve. False when out of memory. Time is O(count squared). */
 bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise);
 
 #endif

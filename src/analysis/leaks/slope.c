@@ -14,13 +14,16 @@ static int by_number(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Puts the value of rank `rank` in its place, none larger in front of it (Hoare's selection). */
+/*
+ * Moves the value of rank `rank` to its place, so that no larger value is in front of it (Hoare's
+ * selection). Returns that value.
+ */
 static double select_rank(double *values, size_t count, size_t rank)
 {
 	ptrdiff_t first = 0, last = (ptrdiff_t)count - 1, wanted = (ptrdiff_t)rank;
 
 	while (first < last) {
-		/* A pivot from anywhere: sequences that go on evenly are the rule. */
+		/* The pivot is at a pseudo-random index, because evenly rising sequences are common. */
 		uint64_t length = (uint64_t)(last - first) + 1;
 		double pivot = values[first + (ptrdiff_t)(gmt_hash_u64(length) % length)];
 		ptrdiff_t i = first, j = last;
@@ -58,7 +61,7 @@ static double median_of(double *values, size_t count)
 	return (lower + upper) / 2;
 }
 
-/* What equal values take from the variance; sorts `values`. */
+/* Returns how much equal values reduce the variance. Sorts `values`. */
 static double ties_of(uint64_t *values, size_t count)
 {
 	double ties = 0;

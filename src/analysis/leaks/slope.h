@@ -6,13 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a sequence of equally spaced values goes. */
+/* Trend of a sequence of equally spaced values. */
 struct gmt_slope {
-	double per_step;   /* the median of the slopes between all pairs (Theil and Sen) */
-	double confidence; /* that it rises: 1 less the one-sided p of the Mann-Kendall test */
+	double per_step;   /* Median of the slopes between all pairs (Theil-Sen). */
+	/* Confidence that the values rise: 1 minus the one-sided p-value of the Mann-Kendall test. */
+	double confidence;
 };
 
-/* O(count squared): for some hundreds of values. False when out of memory. */
+/*
+ * Computes the trend. Time is O(count squared), so use it for some hundreds of values. False when
+ * out of memory.
+ */
 bool gmt_slope_of(const uint64_t *values, size_t count, struct gmt_slope *ret_slope);
 
 #endif

@@ -3,31 +3,31 @@
 
 #include "analysis/leaks/leak_evidence.h"
 
-enum { RARE = 4 }; /* an epoch's lines make something in fewer than one of so many steps */
+enum { RARE = 4 }; /* The lines of an epoch allocate in fewer than one of this many steps. */
 
-/* What all sites of one part of an account do, which is a row. */
+/* Sums over all sites of one part of an account. They become a row. */
 struct sums {
 	uint64_t made_bytes, left_bytes, peak_bytes;
-	uint32_t most_steps; /* of a site */
-	size_t first, count; /* in maker.sites */
+	uint32_t most_steps; /* Maximum over the sites. */
+	size_t first, count; /* Range in maker.sites. */
 };
 
 struct maker {
 	const struct gmt_step_parts *parts;
 	const struct gmt_replay *replay;
 	struct gmt_leak_search search;
-	GMT_VEC(struct sums) sums;   /* by row */
-	GMT_VEC(uint32_t) row_of;    /* by site */
-	GMT_VEC(uint32_t) sites;     /* those of a row next to each other */
+	GMT_VEC(struct sums) sums;   /* By row. */
+	GMT_VEC(uint32_t) row_of;    /* By site. */
+	GMT_VEC(uint32_t) sites;     /* Sorted by row. */
 };
 
-/* Whether the first step counts: it does where it is the only one. */
+/* Returns whether there is only one step. Then the first step counts too. */
 static bool has_one_step(const struct gmt_step_parts *parts)
 {
 	return parts->timeline->series[0].steps.count == 1;
 }
 
-/* The step of a series that the event lies in, + 1; 0: none. */
+/* Returns the step of a series that contains the event, + 1. 0: the event is in no step. */
 static uint32_t step_of(struct gmt_step_parts *parts, size_t series, uint64_t stamp)
 {
 	return series < parts->timeline->series_count &&
@@ -36,7 +36,7 @@ static uint32_t step_of(struct gmt_step_parts *parts, size_t series, uint64_t st
 
 static bool make_room(struct gmt_step_parts *parts, size_t sites)
 {
-	/* What is new is zero. */
+	/* New rows are zero. */
 	return parts->sites.count >= sites || (gmt_vec_reserve(&parts->sites, sites - parts->sites.count) &&
 		(parts->sites.count = sites, true));
 }
@@ -87,14 +87,17 @@ void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline
 		parts->observer = (struct gmt_replay_observer){ .began = began, .ended = ended, .user = parts };
 }
 
-/* The part of a site of which all is known. */
+/* Returns the part of a site after the replay. */
 static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_replay *replay, uint32_t site)
 {
 	const struct gmt_step_parts_site *row = &parts->sites.items[site];
 	enum gmt_part part = gmt_part_of(parts->traces->stack_landmarks.items[replay->site_stacks.items[site]]);
 	size_t steps = parts->timeline->series[0].steps.count;
 
-	/* The last call of an evaluation reaches to the end of the step: what happens behind it is none of evaluation's. */
+	/*
+	 * The last call of an evaluation extends to the end of the step. Allocations after that call do
+	 * not belong to evaluation.
+	 */
 	if (row->evaluation_allocs * 2 > row->allocs &&
 		(part == GMT_PART_FORWARD || (uint64_t)row->calls * 2 > parts->timeline->series[1].steps.count))
 		return GMT_STEP_PARTS_EVALUATION;
@@ -130,7 +133,10 @@ static void sum_up(struct maker *maker)
 	}
 }
 
-/* By how much what a row's sites hold rises from step to step. Below 0: too few steps. */
+/*
+ * Finds by how much the memory of a row's sites rises per step. Below 0: there are too few steps.
+ * False when out of memory.
+ */
 static bool find_kept(struct maker *maker, const struct sums *sums, double *ret_bytes)
 {
 	const struct gmt_leak_span *span = &maker->search.span;
@@ -189,7 +195,7 @@ bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay
 	if (!parts->timeline->series_count || !history->series[0].step_count)
 		return true;
 	maker.search.span = gmt_leak_span_of(&leaks, 0);
-	/* Zeroed, and indexed: never pushed to. */
+	/* The reserved memory is zeroed. It is indexed. */
 	done = make_room(parts, sites) && gmt_vec_reserve(&maker.sums, rows + 1) && gmt_vec_reserve(&maker.row_of, sites + 1) &&
 		gmt_vec_reserve(&maker.sites, sites + 1) && gmt_vec_reserve(&parts->rows, rows + 1);
 	if (done)

@@ -3,17 +3,19 @@
 #define GMT_ANALYSIS_STEPS_STEP_PARTS_H
 
 /*
- * What a step does, part by part: what it makes, what of that is still there when it ends, and what stays for good. In
- * the flow: replay -> step_parts, and with history -> finish -> renderers.
+ * Shows what a step does, part by part: what it allocates, what of that still lives when the step
+ * ends, and what is kept for good. Data flow: replay -> step_parts, and with history -> finish ->
+ * renderers.
  *
- * The steps are those of the first series, without the first one, which holds what the program set up. Evaluation and
- * epochs are parts of their own: what is made in steps of the second series, in modules or in most of these steps, and
- * what lines outside of the model make in fewer than a quarter of the steps.
+ * The steps are those of the first series. The first step is left out, because it contains the
+ * program's setup. Evaluation and epochs are separate parts. Evaluation has the sites that allocate
+ * mostly in steps of the second series, and do so in modules or in most of these steps. An epoch
+ * has the lines outside of the model that allocate in fewer than a quarter of the steps.
  */
 
 #include "analysis/history/history.h"
 
-/* The parts of a step (enum gmt_part), and: */
+/* The parts of a step (enum gmt_part), followed by: */
 enum {
 	GMT_STEP_PARTS_EVALUATION = GMT_PIPELINE,
 	GMT_STEP_PARTS_EPOCH,
@@ -21,38 +23,48 @@ enum {
 };
 
 struct gmt_step_parts_row {
-	uint64_t times; /* how often: steps, calls in evaluation, or steps in which an epoch does something; 0: it makes nothing */
-	uint64_t made_bytes;    /* each time */
-	uint64_t carried_bytes; /* each time: there at the end of the step, but not for good */
-	double kept_bytes;      /* each time: stays for good; below 0: there are too few steps to say so */
-	uint64_t peak_bytes;    /* most that the account held when something was made */
+	/*
+	 * How often the part occurs: steps, calls of evaluation, or steps in which an epoch allocates.
+	 * 0: the part allocates nothing.
+	 */
+	uint64_t times;
+	uint64_t made_bytes;    /* Per occurrence. */
+	/* Per occurrence: alive at the end of the step, but not kept for good. */
+	uint64_t carried_bytes;
+	/* Per occurrence: kept for good. Below 0: unknown, because there are too few steps. */
+	double kept_bytes;
+	uint64_t peak_bytes;    /* Most bytes that the account held at an allocation of the part. */
 };
 
-/* What one site does. */
+/* A single site. */
 struct gmt_step_parts_site {
-	uint64_t made_bytes, left_bytes, peak_bytes; /* in steps behind the first one */
+	uint64_t made_bytes, left_bytes, peak_bytes; /* In the steps after the first step. */
 	uint64_t allocs, evaluation_allocs;
-	uint32_t steps;       /* in which it made something */
-	uint32_t last_plus_1; /* of these; 0: none */
-	uint32_t calls, last_call_plus_1; /* likewise, of evaluation's */
+	uint32_t steps;       /* Number of these steps in which it allocated. */
+	uint32_t last_plus_1; /* Last of these steps, + 1. 0: no step. */
+	uint32_t calls, last_call_plus_1; /* The same for the steps of the second series. */
 };
 
 struct gmt_step_parts {
-	struct gmt_replay_observer observer; /* for the replay */
+	struct gmt_replay_observer observer; /* Registered with the replay. */
 	const struct gmt_timeline *timeline;
 	const struct gmt_traces *traces;
-	uint32_t cursors[GMT_TIMELINE_SERIES]; /* see gmt_series_find_next */
+	uint32_t cursors[GMT_TIMELINE_SERIES]; /* See gmt_series_find_next. */
 	GMT_VEC(struct gmt_step_parts_site) sites;
-	GMT_VEC(struct gmt_step_parts_row) rows; /* GMT_STEP_PARTS for each account of the replay's books */
+	/* GMT_STEP_PARTS rows for each account of the replay. */
+	GMT_VEC(struct gmt_step_parts_row) rows;
 };
 
-/* `parts` is zeroed, and stays where it is. All that is given must live until gmt_step_parts_finish. */
+/*
+ * Prepares `parts`, which must be zeroed and must not move. All arguments must live until
+ * gmt_step_parts_finish.
+ */
 void gmt_step_parts_init(struct gmt_step_parts *parts, const struct gmt_timeline *timeline, const struct gmt_traces *traces);
 
-/* Makes the rows; `history` observed the same replay. False when out of memory. */
+/* Makes the rows. `history` must have observed the same replay. False when out of memory. */
 bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay *replay, const struct gmt_history *history);
 
-/* "forward", ... "evaluation", "epoch". */
+/* Returns "forward", ... "evaluation", "epoch". */
 const char *gmt_step_parts_name(unsigned part);
 
 void gmt_step_parts_fini(struct gmt_step_parts *parts);

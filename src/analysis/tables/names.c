@@ -12,7 +12,10 @@ static bool at_anonymous(const char *at)
 	return strncmp(at, anonymous, sizeof(anonymous) - 1) == 0;
 }
 
-/* Behind the bracket that closes the one at `at`; the end of the text when none does. */
+/*
+ * Returns the position after the bracket that closes the bracket at `at`. Returns the end of the
+ * text if it is not closed.
+ */
 static const char *skip_brackets(const char *at, char open, char close)
 {
 	int depth = 0;
@@ -30,7 +33,10 @@ static bool at_operator(const char *at)
 	return strncmp(at, "operator", 8) == 0 && strchr(" ()<>=!+-*/%^&|~,[", at[8]);
 }
 
-/* "operator" and what it is the operator of: nothing in that is a bracket or a return type. */
+/*
+ * Copies "operator" and its symbol or type. Brackets and spaces in them are not template arguments
+ * or a return type.
+ */
 static const char *copy_operator(const char *at, char *name, size_t *length, size_t size)
 {
 	const char *end = at + strlen("operator");
@@ -59,7 +65,7 @@ void gmt_names_function(const char *function, char *ret_name, size_t size)
 		} else if (*at == '(') {
 			break;
 		} else if (*at == ' ') {
-			/* What stood here was the return type. */
+			/* The text before the space was the return type. */
 			length = 0;
 			at++;
 		} else {

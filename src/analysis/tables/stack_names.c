@@ -19,7 +19,7 @@ void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *r
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
 	*ret_name = '\0';
-	/* Outermost first: operators call operators. */
+	/* Outermost first, because operators call operators. */
 	for (uint32_t i = count; i-- > 0;) {
 		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
 		const char *function = gmt_traces_string(traces, place->function);
@@ -32,21 +32,24 @@ void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *r
 	}
 }
 
-/* "Layer" of "Layer.forward"; *ret_length is 0 when the function is none of a module's. */
+/*
+ * Finds the class of a module's method: "Layer" of "Layer.forward". *ret_length is 0 if the
+ * function does not belong to a module.
+ */
 static const char *module_class(const char *function, size_t *ret_length)
 {
 	static const char end[] = ".forward";
 	size_t length = strlen(function);
 
 	*ret_length = 0;
-	if (strcmp(function, "forward") == 0) /* before Python 3.11 names are not qualified */
+	if (strcmp(function, "forward") == 0) /* Before Python 3.11, names are not qualified. */
 		*ret_length = length;
 	else if (length > strlen(end) && strcmp(function + length - strlen(end), end) == 0)
 		*ret_length = length - strlen(end);
 	return function;
 }
 
-/* Writes the innermost `count` of them, outermost first; false when they do not fit. */
+/* Writes the innermost `count` modules, outermost first. False: they do not fit. */
 static bool join_modules(const struct gmt_traces *traces, const uint32_t *found, uint32_t count,
 	char *ret_name, size_t size)
 {
@@ -87,7 +90,9 @@ void gmt_stack_module(const struct gmt_traces *traces, uint32_t stack, char *ret
 		join_modules(traces, found, 1, ret_name, size);
 }
 
-/* How well a library answers the question; the innermost of the best class is taken. */
+/*
+ * Returns how well a library fits as the answer. The innermost library of the best class is taken.
+ */
 static int class_of_library(const char *path, const char *name)
 {
 	static const char *const below[] = { "libc10", "libcudart", "libcuda.so", "linux-vdso" };

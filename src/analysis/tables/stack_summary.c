@@ -5,7 +5,10 @@
 
 enum run { RUN_OWN, RUN_PACKAGE, RUN_NATIVE, RUN_START };
 
-/* How every C program and every thread begins: says nothing. */
+/*
+ * Returns whether a frame is the start of a C program or of a thread. Such a frame has no
+ * information.
+ */
 static bool is_start(const char *function)
 {
 	static const char *const names[] = {
@@ -29,9 +32,10 @@ static enum run run_of(const struct gmt_traces *traces, const struct gmt_place *
 }
 
 /*
- * Which frame stands for a run of native ones. PyTorch enters its operators through
- * at::_ops::NAME::call: the outermost of them is what the program called. In threads of the backward
- * pass it is the step of that pass. Else the outermost frame of all.
+ * Returns the weight of a frame in a run of native frames. The frame with the largest weight stands
+ * for the run; of equal frames, the outermost. PyTorch enters its operators through
+ * at::_ops::NAME::call, so the outermost of these is what the program called. In threads of a
+ * backward pass, it is the step of that pass.
  */
 static unsigned weight(const struct gmt_traces *traces, const struct gmt_place *place)
 {
@@ -51,7 +55,10 @@ static bool add_line(struct gmt_stack_summary *summary, uint32_t index, uint32_t
 	return line;
 }
 
-/* Behind the run that begins at `start`; *ret_shown is the frame that stands for it. */
+/*
+ * Returns the index after the run that begins at `start`. *ret_shown is the frame that stands for
+ * it.
+ */
 static uint32_t measure_run(const struct gmt_traces *traces, const uint32_t *places, uint32_t count,
 	uint32_t start, enum run run, uint32_t *ret_shown)
 {

@@ -3,8 +3,9 @@
 #define GMT_ANALYSIS_TABLES_STACK_SUMMARY_H
 
 /*
- * A merged stack in the few lines that a person reads: the user's own frames each by itself, every run
- * of a framework's native frames and every run of packages' Python frames as one that stands for it.
+ * Reduces a merged stack to a few lines for the user. Each frame of the user's own code is one
+ * line. Each run of a framework's native frames, and each run of Python frames of packages, is one
+ * line too: one frame stands for the run.
  */
 
 #include <stdint.h>
@@ -13,15 +14,18 @@
 #include "reader/stacks/traces.h"
 
 struct gmt_stack_summary_line {
-	uint32_t frame;  /* the frame that is shown: index in the stack */
-	uint32_t hidden; /* frames that it stands for, beside itself */
+	uint32_t frame;  /* The frame that is shown: index in the stack. */
+	uint32_t hidden; /* Number of other frames that it stands for. */
 };
 
 struct gmt_stack_summary {
-	GMT_VEC(struct gmt_stack_summary_line) lines; /* leaf first */
+	GMT_VEC(struct gmt_stack_summary_line) lines; /* Leaf first. */
 };
 
-/* Fills `outline` anew with `stack`; the caller ends it with gmt_stack_summary_fini. False: out of memory. */
+/*
+ * Replaces the contents of `summary` with the summary of `stack`. The caller ends it with
+ * gmt_stack_summary_fini. False when out of memory.
+ */
 bool gmt_stack_summary_make(struct gmt_stack_summary *summary, const struct gmt_traces *traces, uint32_t stack);
 
 void gmt_stack_summary_fini(struct gmt_stack_summary *summary);

@@ -10,7 +10,7 @@ struct summarizer {
 	const struct gmt_snapshot *snapshot;
 	const struct gmt_accounting *accounting;
 	const struct gmt_replay *replay;
-	struct gmt_map device_ids; /* ordinal, as uint16_t, to index in summary->devices */
+	struct gmt_map device_ids; /* Ordinal, as uint16_t, to index in summary->devices. */
 };
 
 static bool add_device(struct summarizer *summarizer, int16_t ordinal)
@@ -38,7 +38,7 @@ static int by_ordinal(const void *left, const void *right)
 	return (a->device > b->device) - (a->device < b->device);
 }
 
-/* Devices that were recorded, and those that had events, sorted. */
+/* Lists the devices that were recorded and the devices that had events, sorted. */
 static bool list_devices(struct summarizer *summarizer)
 {
 	const struct gmt_snapshot *snapshot = summarizer->snapshot;
@@ -62,7 +62,10 @@ static bool list_devices(struct summarizer *summarizer)
 	return true;
 }
 
-/* What lives, and what PyTorch says of now, as at the end of the program's work. */
+/*
+ * Sets the live values, and the totals that PyTorch reported, to those at the end of the program's
+ * work.
+ */
 static void set_end(struct gmt_account *account, const struct gmt_replay *replay, size_t index)
 {
 	struct gmt_account end = gmt_replay_end_account(replay, index);
@@ -106,7 +109,7 @@ static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_
 	return true;
 }
 
-/* Where an account is shown; NULL: nowhere (another layer's host memory). */
+/* Returns the layer that shows an account. NULL: it is not shown (host memory of another layer). */
 static struct gmt_summary_layer *layer_of(const struct summarizer *summarizer,
 	const struct gmt_account *account)
 {

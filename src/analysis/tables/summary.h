@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_TABLES_SUMMARY_H
 
 /*
- * What each layer holds on each device, and on the host. A pure function of a snapshot and its
- * replay; tables for the renderers. Strings are borrowed from the snapshot.
+ * Summarizes what each layer holds on each device and on the host, as tables for the renderers. A
+ * pure function of a snapshot and its replay. Strings are borrowed from the snapshot.
  */
 
 #include <stdbool.h>
@@ -15,32 +15,41 @@
 
 struct gmt_summary_space {
 	uint32_t space;
-	uint64_t live_bytes; /* at the end of the program's work */
+	uint64_t live_bytes; /* At the end of the program's work. */
 	uint64_t live_blocks;
-	uint64_t peak_bytes; /* its own */
+	uint64_t peak_bytes; /* The space's own peak. */
 	uint64_t peak_time_ns;
 };
 
 struct gmt_summary_layer {
 	uint32_t layer;
-	struct gmt_account account; /* all zero when it had no event; what lives as at the end of the program's work */
-	uint64_t left_bytes, left_blocks; /* behind the last event */
+	/*
+	 * All zero if the layer had no event. The live bytes are those at the end of the program's
+	 * work.
+	 */
+	struct gmt_account account;
+	uint64_t left_bytes, left_blocks; /* After the last event. */
 	uint64_t peak_time_ns;
-	GMT_VEC(struct gmt_summary_space) spaces; /* by number */
+	GMT_VEC(struct gmt_summary_space) spaces; /* By number. */
 };
 
 struct gmt_summary_device {
-	int32_t device;               /* below 0: the recording does not say which */
-	const struct gmt_device *info; /* NULL: not recorded */
-	GMT_VEC(struct gmt_summary_layer) layers; /* cuda always, the others where they had events */
+	int32_t device;               /* Below 0: the recording does not say which device. */
+	const struct gmt_device *info; /* NULL: not recorded. */
+	/* Layer cuda is always present. Other layers are present if they had events. */
+	GMT_VEC(struct gmt_summary_layer) layers;
 };
 
 struct gmt_summary {
-	GMT_VEC(struct gmt_summary_device) devices; /* by ordinal; those recorded and those of events */
-	struct gmt_summary_layer host;              /* what the cuda layer holds there */
+	/* By ordinal: devices that were recorded, and devices that had events. */
+	GMT_VEC(struct gmt_summary_device) devices;
+	struct gmt_summary_layer host;              /* Host memory of layer cuda. */
 };
 
-/* Fails only for lack of memory. `ret_summary` (zeroed) is the caller's; end it with gmt_summary_fini. */
+/*
+ * Makes the summary. Fails only for lack of memory. `ret_summary` must be zeroed. The caller owns
+ * it and ends it with gmt_summary_fini.
+ */
 enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary, const struct gmt_snapshot *snapshot,
 	const struct gmt_replay *replay, struct gmt_error *error);
 

@@ -5,13 +5,13 @@
 
 enum { LABEL_BYTES = 280 };
 
-/* While rows are made. */
+/* Working data. */
 struct walk {
 	struct gmt_table *table;
 	const struct gmt_replay *replay;
 	const struct gmt_module_tensors *tensors;
-	struct gmt_map row_ids; /* account and label to index */
-	struct gmt_map sites;   /* row and site: such a pair was counted */
+	struct gmt_map row_ids; /* Account and label to index. */
+	struct gmt_map sites;   /* Set of pairs that were counted: row and site. */
 };
 
 static bool label_of(const struct walk *walk, const struct gmt_module_tensor *tensor, uint32_t *ret_label)
@@ -106,7 +106,7 @@ bool gmt_table_add_instances(struct gmt_table *table, const struct gmt_replay *r
 
 	if (!tensors->items.count)
 		return true;
-	/* Zeroed: it never was longer. */
+	/* The reserved memory is zeroed, because the array was never longer. */
 	if (!gmt_vec_reserve(ret_taken, replay->accounting.sites.count))
 		return false;
 	ret_taken->count = replay->accounting.sites.count;

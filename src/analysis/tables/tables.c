@@ -15,10 +15,10 @@ struct builder {
 	const struct gmt_replay *replay;
 	const struct gmt_history *history;
 	const struct gmt_allocator_state *where;
-	struct gmt_map row_ids; /* account and number to index */
-	GMT_VEC(uint32_t) numbers; /* by stack: what it is called by, + 1; 0: not asked yet */
-	struct gmt_table_takens taken; /* modules: what rows of instances have */
-	struct gmt_intern functions; /* pairs of function and file */
+	struct gmt_map row_ids; /* Account and number to index. */
+	GMT_VEC(uint32_t) numbers; /* By stack: the number of its row, + 1. 0: not determined yet. */
+	struct gmt_table_takens taken; /* For modules: what the rows of instances hold. */
+	struct gmt_intern functions; /* Pairs of function and file. */
 };
 
 static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_id, uint32_t number)
@@ -39,7 +39,7 @@ static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_i
 	return &builder->table->rows.items[index];
 }
 
-/* A number for a name of a stack; 0 for "". */
+/* Assigns a number to a name of a stack. 0 for "". */
 static bool number_of_name(struct builder *builder, const char *name, uint32_t *ret_number)
 {
 	uint32_t id = 0;
@@ -50,7 +50,10 @@ static bool number_of_name(struct builder *builder, const char *name, uint32_t *
 	return true;
 }
 
-/* Lines are places; functions are their names and files, of whatever line. */
+/*
+ * Assigns a number to a line or function. A line is a place. A function is its name and file,
+ * whatever the line.
+ */
 static bool number_of_place(struct builder *builder, uint32_t stack, uint32_t own_line, uint32_t *ret_number)
 {
 	uint32_t count, id;
@@ -101,8 +104,9 @@ static bool number_of(struct builder *builder, const struct gmt_site *site, uint
 }
 
 /*
- * Many sites share a stack; not so for categories, which look at what became of the blocks, and for owners, which
- * depend on the layer.
+ * Caches the number by stack, because many sites share a stack. Categories are not cached, because
+ * they depend on what became of the blocks. Owners are not cached, because they depend on the
+ * layer.
  */
 static bool cached_number_of(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number)
 {
@@ -173,7 +177,7 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 
 static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 {
-	/* Zeroed; indexed by stack, never pushed to. */
+	/* The reserved memory is zeroed. It is indexed by stack. */
 	if (!gmt_vec_reserve(&builder->numbers, builder->traces->stacks.entries.count + 1))
 		return false;
 	if (builder->table->key == GMT_TABLE_MODULE &&

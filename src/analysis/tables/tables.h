@@ -3,11 +3,13 @@
 #define GMT_ANALYSIS_TABLES_TABLES_H
 
 /*
- * Who holds how much, by line, function, operator, module, owner, category, step ...: the sites put together.
- * The rows of a layer on a device sum to its peak, its live bytes and its total. A pure function.
+ * Shows who holds how much, by line, function, operator, module, owner, category, step and so on,
+ * by grouping the sites. The rows of a layer on a device sum to its peak, its live bytes and its
+ * total. A pure function.
  *
- * By module: a block that PyTorch named is in the row of that very module, all others in the row of the classes whose calls
- * made them: a stack tells the class of a module, not which one it is.
+ * By module: a block that PyTorch named is in the row of that module instance. Other blocks are in
+ * the row of the classes whose calls made them. A stack shows the class of a module, but not the
+ * instance.
  */
 
 #include <stdbool.h>
@@ -26,10 +28,10 @@ enum gmt_table_key {
 	GMT_TABLE_KEYS,
 };
 
-/* In `number` of rows of instances. */
+/* Set in `number` of rows of instances. */
 #define GMT_TABLE_INSTANCE (UINT32_C(1) << 31)
 
-/* Modules: what one of them has, by enum gmt_history_role. */
+/* For modules: what one instance holds, by enum gmt_history_role. */
 struct gmt_table_instance {
 	struct {
 		uint64_t peak_bytes, live_bytes, total_bytes;
@@ -38,42 +40,53 @@ struct gmt_table_instance {
 
 struct gmt_table_row {
 	uint32_t layer;
-	int32_t device;        /* GMT_DEVICE_HOST: host memory */
-	const char *name;      /* NULL: it has none; lines, functions and steps: see below */
-	uint32_t place_plus_1; /* lines, functions: a frame; 0: no stack */
-	uint32_t series, step; /* steps: in timeline->series; GMT_ATTRIBUTION_NO_SERIES: outside of steps */
-	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
+	int32_t device;        /* GMT_DEVICE_HOST: host memory. */
+	/* NULL: no name. Lines, functions and steps use the fields below instead. */
+	const char *name;
+	uint32_t place_plus_1; /* For lines and functions: a frame, + 1. 0: no stack. */
+	/* For steps: in timeline->series. GMT_ATTRIBUTION_NO_SERIES: outside of steps. */
+	uint32_t series, step;
+	uint64_t peak_bytes, peak_blocks; /* When its layer on that device peaked. */
 	uint64_t live_bytes, live_blocks;
 	uint64_t total_bytes, allocs, largest_bytes;
-	uint64_t max_live_bytes; /* owners: the most that it held at any time; else 0 */
-	uint32_t instance_plus_1; /* modules: of one module, in `instances`; 0: calls of modules of these classes */
-	uint32_t sites;        /* steps, phases: 0 */
-	uint32_t number;       /* tells rows apart */
+	uint64_t max_live_bytes; /* For owners: the most that it held at any time. Otherwise 0. */
+	/* For modules: index in `instances`, + 1. 0: calls of modules of these classes. */
+	uint32_t instance_plus_1;
+	uint32_t sites;        /* For steps and phases: 0. */
+	uint32_t number;       /* Distinguishes the rows. */
 };
 
 struct gmt_table {
 	enum gmt_table_key key;
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_table_instance) instances;
-	GMT_VEC(struct gmt_table_row) rows; /* layer torch first, by device, largest first */
+	/*
+	 * By layer number, the highest first (torch before cuda). Then by device, then the largest
+	 * first.
+	 */
+	GMT_VEC(struct gmt_table_row) rows;
 };
 
 /*
- * `sites` is of `replay`, which `where` and `history` (may be NULL) are of too. Fails only for lack of
- * memory. `ret_table` (zeroed) is the caller's and borrows from `where`; end it with gmt_table_fini.
+ * Makes the table. `sites`, `where` and `history` (may be NULL) must be from `replay`. Fails only
+ * for lack of memory. `ret_table` must be zeroed and borrows from `where`. The caller owns it and
+ * ends it with gmt_table_fini.
  */
 enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
 	const struct gmt_traces *traces, const struct gmt_replay *replay, const struct gmt_history *history,
 	const struct gmt_sites *sites, const struct gmt_allocator_state *where, enum gmt_sites_key sort,
 	struct gmt_error *error);
 
-/* The rows of one layer on one device: *ret_count, from the one that is returned on. */
+/* Returns the rows of one layer on one device: *ret_count rows, from the returned row on. */
 const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer, int32_t device,
 	size_t *ret_count);
 
 void gmt_table_fini(struct gmt_table *table);
 
-/* "line"; "part of a step"; "no stack". */
+/*
+ * Return the name of a key ("line"), its title ("part of a step") and the name of a row without it
+ * ("no stack").
+ */
 const char *gmt_table_key_name(enum gmt_table_key key);
 const char *gmt_table_key_title(enum gmt_table_key key);
 const char *gmt_table_key_none(enum gmt_table_key key);
