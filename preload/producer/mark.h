@@ -5,7 +5,7 @@
 /*
  * Records marks of the calling thread: a step ended, a phase begins or ends
  * (format/mark_kinds.def). In the flow: observers of the program -> mark -> ring. Any thread, any
- * time. Does only what a hook may do.
+ * time. Follows the rules for hooks.
  */
 
 #include <stddef.h>

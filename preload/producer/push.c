@@ -137,8 +137,9 @@ static void claim_work(void *argument)
 }
 
 /*
- * Returns false at once if no ring can be claimed, or after a wait. With overflow=wait, waits as
- * long as some rings were left by their threads and may become free.
+ * Claims a ring. Returns false at once if no ring can ever be claimed, or after a wait. With
+ * overflow=wait, waits up to gmt_config_patience_ns while ended threads have left rings, because
+ * the writer may free them.
  */
 static bool claim_slot(bool is_no_guest, bool may_wait)
 {

@@ -19,10 +19,7 @@
 #include "runtime/hot_data.h"
 #include "format/format.h"
 
-/*
- * Changes of the state below that the writer has not seen yet; if there are more, the oldest are
- * lost
- */
+/* Changes of is_paused that the writer has not seen yet. If there are more, the oldest are lost. */
 enum { CHANGES = 64 };
 
 static GMT_HOT_DATA _Atomic bool is_paused;

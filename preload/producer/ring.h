@@ -78,7 +78,7 @@ static inline bool gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
 
 	/*
 	 * The event exists from here on. Pairs with the acquire in gmt_ring_ready. It also orders the
-	 * data for a reader that maps the file after a SIGKILL: x86 and ARM write a release store to
+	 * data for a reader that maps the file after a SIGKILL. x86 and ARM write a release store to
 	 * memory after the stores that precede it.
 	 */
 	atomic_store_explicit(&ring->published, published, memory_order_release);

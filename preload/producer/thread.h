@@ -63,7 +63,7 @@ struct gmt_thread_state {
 	/* The last stacks (producer/memory.h); NULL: not claimed yet */
 	struct gmt_capture_memory *memory;
 	struct gmt_ring *ring;
-	/* The thread's own counts, indexed by its ring's slot; NULL: it has no ring */
+	/* The thread's own counts, by its ring's slot; NULL: it counts in the shared block */
 	struct gmt_call_counts *call_counts;
 
 	/* `depth` at the fork that made this process inside a call; 0: all those calls have ended */
