@@ -70,7 +70,9 @@ void gmt_push_init(struct gmt_recording_memory *session_area, const _Atomic bool
 	area = session_area;
 	is_stalled = session_is_stalled;
 	is_ending = session_is_ending;
-	/* Early, because a thread sets the first keys without memory from the host's heap. */
+	/*
+	 * Creates the key early: a thread can set the first keys without memory from the host's heap.
+	 */
 	pthread_key_create(&thread_key, leave_ring);
 }
 

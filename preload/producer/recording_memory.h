@@ -39,10 +39,10 @@ struct gmt_recording_memory {
 };
 
 /*
- * Creates the file and maps it for the recording of `owner`. Uses `fallback_folder` if tmpfs has no
- * room. If neither folder has room, uses memory without a file and reports a fault. Returns false
- * with a reason in ret_why. First removes recordings of killed recorders if they take too much
- * space (writer/remove_dead.h).
+ * Creates the file and maps it for the recording of `owner`. First removes recordings of killed
+ * recorders if they take too much space (writer/remove_dead.h). Uses `fallback_folder` if tmpfs has
+ * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
+ * false with a reason in ret_why.
  */
 bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const struct gmt_shared_recording_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes);

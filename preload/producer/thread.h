@@ -73,7 +73,8 @@ struct gmt_thread_state {
 	uint64_t timed_from;  /* stamp at which the timed call began */
 	/* Depth of hooked calls of a signal handler that ran while `shut` or `busy` was set. */
 	uint32_t apart;
-	bool is_ours;         /* this is the writer's thread: its driver calls are not the program's */
+	/* A thread of the recorder (writer, sampler): its driver calls are not the program's */
+	bool is_ours;
 	/*
 	 * This event already checked that the process is no guest (process.h); the thread has no ring
 	 * yet
