@@ -9,13 +9,14 @@
 #include "depot/hash.h"
 
 /*
- * Open addressing, linear probing. A slot is one word, {hash tag : 32 | id : 32}, so that it is
- * found, compared and published at once, and a miss rarely leaves the table. 8 MiB of address
- * space, of which only touched pages exist.
+ * Open addressing, linear probing. A slot is one word, {hash tag : 32 | id : 32}. So one access
+ * finds, compares or publishes it, and a miss rarely leaves the table. The table takes 8 MiB of
+ * address space. Only touched pages take memory.
  */
 enum {
 	SLOT_COUNT = 1 << 20,
-	SLOT_LIMIT = SLOT_COUNT / 8 * 7, /* beyond this, probes grow long: refuse new entries */
+	/* above this limit probes get long, so new entries are refused */
+	SLOT_LIMIT = SLOT_COUNT / 8 * 7,
 	RECENT_COUNT = 1 << 12,
 };
 
@@ -27,12 +28,13 @@ struct gmt_depot {
 	uint64_t size_bytes;
 	_Atomic uint64_t ready_bytes;
 	uint64_t call_at_bytes;
-	void (*call)(void); /* NULL: nobody asked */
+	void (*call)(void); /* NULL: no function is set */
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
 	/*
-	 * What was last found of those hashes, likewise: a program's stacks come again, and are as many pages away from each
-	 * other in the table as there are of them. Here they are on eight.
+	 * A cache of the last found entries, with the same words as slots[]. A program repeats its
+	 * stacks, and in the table each of them may lie on a different page. This cache needs only
+	 * eight pages.
 	 */
 	_Atomic uint64_t recent[RECENT_COUNT];
 };
@@ -53,7 +55,8 @@ struct gmt_depot *gmt_depot_open(void *arena, uint64_t size_bytes, uint64_t read
 		return NULL;
 	depot->arena = arena;
 	depot->size_bytes = size_bytes < GMT_DEPOT_MAX_BYTES ? size_bytes : GMT_DEPOT_MAX_BYTES;
-	atomic_store_explicit(&depot->head->used_bytes, sizeof(*depot->head), memory_order_relaxed); /* not shared yet */
+	/* not shared yet */
+	atomic_store_explicit(&depot->head->used_bytes, sizeof(*depot->head), memory_order_relaxed);
 	gmt_depot_set_ready(depot, ready_bytes);
 	return depot;
 }
@@ -67,7 +70,10 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes)
 {
 	if (ready_bytes > depot->size_bytes)
 		ready_bytes = depot->size_bytes;
-	/* Pairs with the acquire in allocate: whoever sees the new limit sees the file space behind it. */
+	/*
+	 * Pairs with the acquire in allocate: a thread that sees the new limit also sees the file space
+	 * behind it.
+	 */
 	atomic_store_explicit(&depot->ready_bytes, ready_bytes, memory_order_release);
 }
 
@@ -79,7 +85,7 @@ void gmt_depot_call_at(struct gmt_depot *depot, uint64_t used_bytes, void (*work
 
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot)
 {
-	/* A figure for reports; orders nothing. */
+	/* A number for reports. It orders nothing. */
 	return atomic_load_explicit(&depot->head->used_bytes, memory_order_relaxed);
 }
 
@@ -88,7 +94,10 @@ struct gmt_depot_entry *gmt_depot_get(const struct gmt_depot *depot, uint32_t id
 	return (struct gmt_depot_entry *)(void *)(depot->arena + (uint64_t)id * GMT_DEPOT_ID_BYTES);
 }
 
-/* Room for an entry in the arena, as an id; 0 when there is none, which then costs nothing. */
+/*
+ * Allocates room for an entry in the arena. Returns its id, or 0 if there is no room; a failure
+ * uses up no room.
+ */
 static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 {
 	uint64_t need = sizeof(struct gmt_depot_entry) + whole_ids(length);
@@ -97,15 +106,15 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 	uint64_t start = atomic_load_explicit(&depot->head->used_bytes, memory_order_relaxed);
 
 	/*
-	 * Not a fetch_add: one too large would push the mark past the end and refuse the smaller ones
-	 * behind it for ever. The exchange only shares out room and publishes nothing: the slot does.
+	 * Not a fetch_add: one large entry would push used_bytes past the end, and all later, smaller
+	 * entries would fail forever. The exchange only assigns room. The slot publishes the entry.
 	 */
 	do {
 		if (start + need > ready)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&depot->head->used_bytes, &start, start + need,
 		memory_order_relaxed, memory_order_relaxed));
-	/* One entry crosses the mark. */
+	/* Exactly one entry crosses the limit. */
 	if (depot->call && start <= depot->call_at_bytes && start + need > depot->call_at_bytes)
 		depot->call();
 	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
@@ -114,7 +123,7 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 static uint32_t add_entry(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes, uint32_t length,
 	uint32_t tag)
 {
-	/* Orders nothing: threads that pass it together overshoot by one each. */
+	/* Orders nothing: each thread that passes at the same time exceeds the limit by one entry. */
 	if (atomic_load_explicit(&depot->entry_count, memory_order_relaxed) >= SLOT_LIMIT)
 		return 0;
 
@@ -150,9 +159,12 @@ static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kin
 	uint32_t slot = (uint32_t)hash % SLOT_COUNT;
 	uint32_t added = 0;
 
-	/* Ends: the table always has free slots, and nothing is ever taken out. */
+	/* The loop ends: the table always has free slots, and entries are never removed. */
 	for (;; slot = (slot + 1) % SLOT_COUNT) {
-		/* Pairs with the release below: an id seen in a slot has its entry's bytes before it. */
+		/*
+		 * Pairs with the release below: if a slot contains an id, the bytes of its entry are
+		 * visible.
+		 */
 		uint64_t found = atomic_load_explicit(&depot->slots[slot], memory_order_acquire);
 
 		if (!found) {
@@ -161,8 +173,8 @@ static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kin
 			if (!added)
 				return 0;
 			/*
-			 * Release: pairs with the acquire above in other threads. Acquire on failure: the
-			 * winner's entry is compared next.
+			 * Release: pairs with the acquire above in other threads. Acquire on failure: the next
+			 * step compares the winner's entry.
 			 */
 			if (atomic_compare_exchange_strong_explicit(&depot->slots[slot], &found,
 				(uint64_t)tag << 32 | added, memory_order_release, memory_order_acquire)) {
@@ -170,7 +182,10 @@ static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kin
 				return added;
 			}
 		}
-		/* A copy that lost the race to its equal stays behind in the arena, whole and unnamed. */
+		/*
+		 * If two threads added equal entries, the loser's copy stays in the arena, complete but
+		 * unreferenced.
+		 */
 		if ((uint32_t)(found >> 32) == tag && same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))
 			return (uint32_t)found;
 	}
@@ -180,7 +195,7 @@ uint32_t gmt_depot_intern_hashed(struct gmt_depot *depot, enum gmt_depot_kind ki
 	uint64_t hash)
 {
 	_Atomic uint64_t *recent = &depot->recent[hash % RECENT_COUNT];
-	/* Pairs with the release below: as in the table. */
+	/* Pairs with the release below, as in the table. */
 	uint64_t found = atomic_load_explicit(recent, memory_order_acquire);
 	uint32_t tag = (uint32_t)(hash >> 32), id;
 

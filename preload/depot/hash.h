@@ -3,9 +3,10 @@
 #define GMT_DEPOT_HASH_H
 
 /*
- * The hash of the capture's tables: private to the process, never stored. Two words take one
- * multiplication, in two chains that the processor runs side by side. Its weakness (a word equal to a
- * constant hides its neighbour) costs a longer probe where entries are compared.
+ * The hash of the capture's tables: private to the process, never stored. Two words need one
+ * multiplication. The processor runs the two chains in parallel. The hash has one weakness: a word
+ * equal to a constant hides its neighbour. This only costs longer probes, because entries are
+ * compared.
  */
 
 #include <stdint.h>
@@ -38,7 +39,10 @@ static inline uint64_t gmt_hash_bytes(uint64_t seed, const void *bytes, uint64_t
 		odd = gmt_hash_fold(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
 		even = gmt_hash_fold(gmt_hash_load(from + 16) ^ 0xe7037ed1a0b428db, gmt_hash_load(from + 24) ^ even);
 	}
-	/* The rest in two words, which may overlap: a copy of unknown length would be a call. */
+	/*
+	 * Reads the last bytes as two words, which may overlap. Copying an unknown length would be a
+	 * call.
+	 */
 	if (length > 16) {
 		odd = gmt_hash_fold(gmt_hash_load(from) ^ 0xa0761d6478bd642f, gmt_hash_load(from + 8) ^ odd);
 		from += length - 16;

@@ -8,42 +8,48 @@
 #include "runtime/patience.h"
 
 /*
- * What who ends a context waits for who asks in it. Long: on a busy machine he may not run for a second, and then ask in a
- * context that is gone. Not for ever: a driver may not answer him.
+ * A thread that destroys a context waits this long until the sampler has finished its query in that
+ * context. The time is long: on a busy machine the sampler may not run for a second, and would then
+ * query a destroyed context. The time is bounded: the driver may never answer the sampler.
  */
 enum { HOLD_WAIT_NS = 2000000000 };
 
 enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, LOCK_WAIT_NS = 100000000 };
 
-/* A place is found by its handle, and read before the handle is read again: it may have been given away. */
+/*
+ * A look-up finds a place by its handle, reads it, and then reads the handle again, because the
+ * place may have been reassigned.
+ */
 static struct place {
 	_Atomic uint64_t handle;  /* 0: free */
 	_Atomic uint32_t context; /* device << 16 | number */
-	_Atomic uint32_t attached; /* times beyond the first */
-	_Atomic bool is_told;      /* who made it has asked for its number */
+	_Atomic uint32_t attached; /* references beyond the first */
+	_Atomic bool is_told;      /* the thread that made the context has asked for its number */
 } places[CONTEXTS];
 
 static _Atomic uint64_t primaries[DEVICES];
 
-/* Views of green contexts; the device of each is written before it. */
+/* Views of green contexts. The device of a view is written before its handle. */
 static struct {
 	_Atomic uint64_t handle; /* 0: free; 1: being filled */
 	_Atomic int device;
 } views[VIEWS];
 static _Atomic uint32_t view_count;
 
-static _Atomic uint32_t used; /* places behind it never were used */
+static _Atomic uint32_t used; /* places from this index on were never used */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
-static uint16_t last_number; /* under `writing` */
+static uint16_t last_number; /* protected by `writing` */
 
 /*
- * One side says what it is about to do and then looks whether the other one has, so that at least one of
- * them sees it: sequentially consistent.
+ * Each side announces its action and then checks the other side, so at least one of them sees the
+ * other. This needs sequential consistency.
  */
-static _Atomic bool held;      /* the sampler asks the driver in a context */
-static _Atomic uint32_t ending; /* threads inside calls that may end one */
+static _Atomic bool held;      /* the sampler queries the driver in a context */
+static _Atomic uint32_t ending; /* number of threads inside calls that may end a context */
 
-/* Contexts come and go rarely; who cannot wait goes without a number. */
+/*
+ * Contexts come and go rarely. If the lock is not free in time, the caller does without a number.
+ */
 static bool lock(void)
 {
 	struct gmt_patience patience = gmt_patience_begin(LOCK_WAIT_NS);
@@ -66,11 +72,11 @@ void gmt_contexts_reset_locks(void)
 	atomic_store(&ending, 0);
 }
 
-/* Its number is 0 when it was not seen yet. */
+/* Returns the known context. Its number is 0 if the context was not seen yet. */
 static inline struct gmt_context find(uint64_t handle)
 {
 	const struct gmt_context none = { 0, 0 };
-	/* Pairs with the release in gmt_contexts_add: the places before it have been written. */
+	/* Pairs with the release in put: the places below this index have been written. */
 	const struct place *place = places, *behind = place + atomic_load_explicit(&used, memory_order_acquire);
 
 	for (; handle && place < behind; place++) {
@@ -85,7 +91,7 @@ static inline struct gmt_context find(uint64_t handle)
 	return none;
 }
 
-/* Under `writing`. */
+/* The caller holds `writing`. */
 static struct place *free_place(void)
 {
 	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
@@ -96,7 +102,7 @@ static struct place *free_place(void)
 	return count < CONTEXTS ? &places[count] : NULL;
 }
 
-/* Under `writing`. */
+/* The caller holds `writing`. */
 static bool put(uint64_t handle, int device, uint16_t number, bool is_told)
 {
 	struct place *place = free_place();

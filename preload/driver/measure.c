@@ -48,7 +48,10 @@ uint64_t gmt_measure_end(const struct gmt_measure *measure)
 
 	if (!measure->made_device || !gmt_sampler_ask(measure->made_device - 1, &after))
 		return driver_rise(measure);
-	/* Who has no context on a device is not listed as one of its processes: it had nothing. */
+	/*
+	 * NVML lists a process only if it has a context on the device. Before that the process used 0
+	 * bytes.
+	 */
 	if (before->known & GMT_SAMPLE_NVML && after.known & GMT_SAMPLE_PROCESSES)
 		return rise(before->process_bytes, after.process_bytes);
 	if (measure->device < 0 && before->known & after.known & GMT_SAMPLE_NVML)

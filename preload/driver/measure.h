@@ -3,10 +3,11 @@
 #define GMT_DRIVER_MEASURE_H
 
 /*
- * How much device memory a call of the driver takes for itself: what the current device has free, before
- * and after. What other processes do in between is measured too; it cannot be told apart. Around the making
- * of a context NVML is asked, which knows this process from others and needs no context. Captures, CUDA's last
- * error and errno are as before. Any thread.
+ * Measures how much device memory a driver call takes for itself: the free memory of the current
+ * device before and after the call. Changes by other processes in between are included, because the
+ * driver does not separate processes. When a context is made, the recorder asks NVML. NVML
+ * separates processes and needs no context. Captures, CUDA's last error and errno stay unchanged.
+ * Any thread.
  */
 
 #include <stdint.h>
@@ -14,18 +15,25 @@
 #include "format/format.h"
 
 struct gmt_measure {
-	int device;      /* that the driver was asked about; GMT_DEVICE_UNKNOWN: it could not be */
-	int made_device; /* on which a context is made, plus 1; 0: none is */
+	/* The device that the driver reported on; GMT_DEVICE_UNKNOWN: the driver could not be asked */
+	int device;
+	int made_device; /* the device on which a context is made, plus 1; 0: no context is made */
 	uint64_t free_bytes;
 	struct gmt_sample sample; /* of that device */
 };
 
 void gmt_measure_begin(struct gmt_measure *ret_measure);
 
-/* A context is about to be made on that device. May wait for NVML to be opened (driver/sampler.h). */
+/*
+ * Begins the measurement of a context that is about to be made on that device. May wait until NVML
+ * is open (driver/sampler.h).
+ */
 void gmt_measure_begin_context(struct gmt_measure *ret_measure, int device);
 
-/* Bytes that the call took; 0 when it took none, or nobody could be asked. Where a context was made it is there. */
+/*
+ * Returns the bytes that the call took. Returns 0 if it took none or if no answer was available. If
+ * the call makes a context, the context must exist by now.
+ */
 uint64_t gmt_measure_end(const struct gmt_measure *measure);
 
 #endif

@@ -13,7 +13,7 @@
 #include "interpose/originals.h"
 #include "format/format.h"
 
-/* Its types in plain C, for its header comes with few toolkits. 0 is success. */
+/* NVML's types in plain C, because few toolkits include its header. A result of 0 is success. */
 struct memory {
 	unsigned long long total_bytes, free_bytes, used_bytes;
 };
@@ -34,10 +34,11 @@ typedef int list_function(void *device, unsigned *count, struct process *process
 enum {
 	MEMORY_V2 = sizeof(struct memory_v2) | 2 << 24,
 	DEVICES = 64,
-	PROCESSES = 256, /* of one list; where there are more, none is believed */
+	PROCESSES = 256, /* of one list; if there are more, the list is not trusted */
 	LISTS = 3,
 	HOLD_WAIT_NS = 500000000,
-	OPEN_WAIT_NS = 2000000000, /* what a second thread waits for the first one that opens the library */
+	/* How long a second thread waits for the first thread that opens the library */
+	OPEN_WAIT_NS = 2000000000,
 };
 
 static const unsigned long long NOT_AVAILABLE = ~0ull;
@@ -58,17 +59,17 @@ static struct {
 } devices[DEVICES];
 static bool pids_are_foreign;
 
-/* The lists of one device, put together: a process may be in several. */
+/* The merged lists of one device. A process may be in several lists. */
 static struct process processes[PROCESSES], listed[PROCESSES];
 
-/* Whoever opens a library, and whoever forks, has this. */
+/* A thread that opens the library, or that forks, holds this flag. */
 static atomic_flag opening = ATOMIC_FLAG_INIT;
-static _Atomic bool is_stuck; /* a fork has waited in vain: the next ones do not wait */
+static _Atomic bool is_stuck; /* a fork has waited in vain: later forks do not wait */
 static __thread bool fork_has_it __attribute__((tls_model("initial-exec")));
 
 static void find_functions(void *handle)
 {
-	/* Newer forms last. Structure and meaning of the two forms of lists are the same. */
+	/* Newer forms come last. Both forms of the lists have the same structure and meaning. */
 	const struct {
 		void *to;
 		const char *symbol;
@@ -103,7 +104,7 @@ static bool open_library(void)
 	if (!handle)
 		return false;
 	find_functions(handle);
-	/* Never shut down: the program may use it too, and it counts. */
+	/* Never shut down: the program may use NVML too, and NVML counts its users. */
 	return ask.init && ask.by_uuid && ask.memory && !ask.init();
 }
 
@@ -122,7 +123,10 @@ bool gmt_nvml_open(void)
 	return library == THERE;
 }
 
-/* Where it does not know the uuid. A part of a device (MIG) must not be taken for all of it. */
+/*
+ * Finds a device by its bus id if NVML does not know its uuid. Must not take a part of a device
+ * (MIG) for the whole device.
+ */
 static void *find_by_bus(const struct gmt_driver_device_info *info)
 {
 	struct memory memory;
@@ -144,7 +148,9 @@ static void *find_device(unsigned device)
 		return NULL;
 	if (info.uuid[0] && !ask.by_uuid(info.uuid, &handle))
 		return handle;
-	/* The driver gives sixteen bytes, which for a part of a device are known by another prefix. */
+	/*
+	 * The driver gives sixteen bytes. For a part of a device, NVML uses them with another prefix.
+	 */
 	memcpy(part, info.uuid, sizeof(part));
 	memcpy(part, "MIG", strlen("MIG"));
 	if (info.uuid[0] && !ask.by_uuid(part, &handle))
@@ -168,7 +174,10 @@ static bool ask_memory(void *handle, uint64_t *ret_used_bytes)
 	struct memory_v2 newer = { .version = MEMORY_V2 };
 	struct memory memory;
 
-	/* The newer one does not count what the device keeps for itself, which the driver calls no memory at all. */
+	/*
+	 * The newer form excludes memory that the device reserves for itself. The driver does not count
+	 * this memory at all either.
+	 */
 	if (ask.memory_v2 && !ask.memory_v2(handle, &newer)) {
 		*ret_used_bytes = newer.used_bytes;
 		return true;
@@ -179,7 +188,7 @@ static bool ask_memory(void *handle, uint64_t *ret_used_bytes)
 	return true;
 }
 
-/* Puts a list to what is there; how many there are then. */
+/* Merges a list into `processes`. Returns the new number of entries. */
 static unsigned merge(unsigned there, const struct process *list, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -206,7 +215,7 @@ static bool list_processes(void *handle, unsigned *ret_count)
 		unsigned count = PROCESSES;
 		int result = ask.lists[i] ? ask.lists[i](handle, &count, listed) : -1;
 
-		/* A device of a data centre has no graphics, and not every driver knows MPS. */
+		/* A data centre device has no graphics, and not every driver knows MPS. */
 		if (result && i == 0)
 			return false;
 		if (!result)

@@ -8,11 +8,12 @@
 #include "interpose/driver.h"
 #include "format/format.h"
 
-enum { WAIT_NS = 2000000000 }; /* as for contexts (driver/contexts.c) */
+enum { WAIT_NS = 2000000000 }; /* same as for contexts (driver/contexts.c) */
 
 /*
- * A place is free, held by whoever fills, empties or asks, or there to be looked at. What it says is
- * written while it is held; only its handle may be taken away meanwhile, and then it is free to be.
+ * A place is free, ready, or held by a thread that fills, empties or queries it. Its content is
+ * written only while it is held. As an exception, another thread may clear the handle meanwhile.
+ * The next gmt_pools_hold then frees the place.
  */
 enum state { FREE, HELD, READY };
 
@@ -24,7 +25,7 @@ static struct place {
 	_Atomic bool is_managed;
 } places[GMT_POOLS_MAX];
 
-static _Atomic uint64_t known_defaults; /* a bit for each device */
+static _Atomic uint64_t known_defaults; /* one bit for each device */
 static _Atomic bool knows_all_defaults;
 
 static bool take(struct place *place, int from)
@@ -79,7 +80,10 @@ bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 
 	while (place && !take(place, READY)) {
 		if (!gmt_patience_rest(&patience)) {
-			/* The driver does not answer whoever is asking: nobody asks it of this pool once more. */
+			/*
+			 * The driver does not answer the thread that queries this pool. No thread queries this
+			 * pool again.
+			 */
 			read_place(place, ret_pool);
 			ret_pool->handle = handle;
 			return atomic_compare_exchange_strong(&place->handle, &expected, 0);
@@ -88,7 +92,7 @@ bool gmt_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 	if (!place)
 		return false;
 	read_place(place, ret_pool);
-	/* Another pool may have come into this place while we waited. */
+	/* Another pool may have taken this place during the wait. */
 	if (ret_pool->handle != handle) {
 		leave(place, READY);
 		return false;
@@ -103,7 +107,7 @@ void gmt_pools_add_default(int device)
 	struct gmt_pool_info pool = { .device = (int16_t)device, .origin = GMT_POOL_DEFAULT };
 	uint64_t bit = (uint64_t)1 << (device & 63);
 
-	/* Of two threads that come here one adds it. */
+	/* If two threads come here, only one of them adds the pool. */
 	if (atomic_load_explicit(&known_defaults, memory_order_relaxed) & bit ||
 		atomic_fetch_or_explicit(&known_defaults, bit, memory_order_relaxed) & bit)
 		return;
@@ -112,7 +116,7 @@ void gmt_pools_add_default(int device)
 		gmt_pools_add(&pool);
 }
 
-/* Every device has a pool from the beginning. */
+/* Adds the default pool of every device. */
 static void add_defaults(void)
 {
 	unsigned count = gmt_driver_device_count();

@@ -28,31 +28,38 @@
 
 enum {
 	DEVICES = 64,
-	EVERY_NS = 200000000,      /* at most, with the writer's rounds four times a second */
-	TORCH_NS = 2000000000,     /* while only PyTorch says that something happens */
-	COST_FACTOR = 50,          /* of the time that the last round took, until the next one */
+	/* Shortest time between rounds; with the writer's rounds this gives at most four a second */
+	EVERY_NS = 200000000,
+	TORCH_NS = 2000000000,     /* the same, while only PyTorch makes calls */
+	COST_FACTOR = 50, /* the pause after a round is at least so many times the round's duration */
 	STOP_WAIT_NS = 250000000,
 	LAST_WAIT_NS = 100000000,
 	ASK_WAIT_NS = 200000000,
-	SLEEP_S = 60,              /* between two looks, where nobody wakes it */
+	SLEEP_S = 60,              /* longest sleep without a wake-up */
 };
 
-static const uint64_t IDLE_NS = 10000000000; /* other processes come and go while nothing happens here */
+/* A round after this time even without calls, because other processes come and go */
+static const uint64_t IDLE_NS = 10000000000;
 
 enum state { NONE, RUNNING, OVER };
 
 static _Atomic int state;
-static _Atomic bool is_made;           /* behind the making: who counts threads must not count one too many */
+/* Set after the thread was created, so that gmt_sampler_is_there never counts a thread too many */
+static _Atomic bool is_made;
 static _Atomic pid_t owner;            /* the process that the thread is in */
-static _Atomic uint32_t wanted;        /* futex: counts wishes */
-static _Atomic uint32_t answered;      /* futex: counts devices that were asked about */
+static _Atomic uint32_t wanted;        /* futex: counts requests */
+static _Atomic uint32_t answered;      /* futex: counts finished devices and rounds */
 static _Atomic uint32_t rounds_done;
 static _Atomic bool round_wanted, is_inside;
-static _Atomic bool is_late;           /* an answer did not come in time: nobody waits for the next one */
-static _Atomic uint64_t round_ns, round_took_ns; /* when the last one began */
-static uint64_t driver_calls, torch_calls;       /* at the last round that was wanted; the writer's */
+static _Atomic bool is_late; /* an answer did not come in time: later callers do not wait */
+static _Atomic uint64_t round_ns, round_took_ns; /* start and duration of the last round */
+/* Counts at the last requested round; used by the writer's thread only */
+static uint64_t driver_calls, torch_calls;
 
-/* Per device: how often an answer was asked for, and what the last one was, written once in so many. */
+/*
+ * Per device: `asked` counts requests, and `done` is the last request that was answered. The other
+ * members are the last answer. One answer serves all requests made before it.
+ */
 static struct place {
 	_Atomic uint32_t asked, done;
 	_Atomic uint32_t known;
@@ -65,7 +72,9 @@ static void wake(_Atomic uint32_t *futex, int count)
 	syscall(SYS_futex, futex, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* Pairs with the look at `is_inside` in gmt_sampler_stop: one of the two sees the other. */
+/*
+ * Pairs with the check of `is_inside` in gmt_sampler_stop: at least one of the two sees the other.
+ */
 static bool enter(void)
 {
 	atomic_store(&is_inside, true);
@@ -80,7 +89,7 @@ static void leave(void)
 	atomic_store(&is_inside, false);
 }
 
-/* A context of the device that is there, while contexts are held; 0: none is. */
+/* Returns a live context of the device, or 0. The caller holds all contexts. */
 static uint64_t live_context(int device)
 {
 	uint64_t primary = gmt_contexts_primary(device);
@@ -88,7 +97,10 @@ static uint64_t live_context(int device)
 	return primary && gmt_driver_primary_is_active(device) ? primary : gmt_contexts_of_device(device);
 }
 
-/* What the driver says; false when the device has no context that could be asked in. */
+/*
+ * Adds the driver's answer to the sample. Returns false if the device has no context in which to
+ * ask.
+ */
 static bool ask_driver(int device, struct gmt_sample *sample)
 {
 	uint64_t context;
@@ -104,7 +116,7 @@ static bool ask_driver(int device, struct gmt_sample *sample)
 	return context != 0;
 }
 
-/* Writes down what a pool says, where it says something new. */
+/* Records the state of a pool if it changed. */
 static void tell_pool(unsigned index, const struct gmt_pool_info *info, const struct gmt_driver_pool *now)
 {
 	static struct {
@@ -125,7 +137,7 @@ static void tell_pool(unsigned index, const struct gmt_pool_info *info, const st
 
 	if (before[index].handle == info->handle && memcmp(&before[index].said, now, sizeof(*now)) == 0)
 		return;
-	/* A default pool that nobody uses says nothing. */
+	/* An unused default pool is not recorded. */
 	if (before[index].handle != info->handle && info->origin == GMT_POOL_DEFAULT && !now->reserved_high_bytes)
 		return;
 	if (gmt_samples_push_pool(&row)) {
@@ -134,7 +146,10 @@ static void tell_pool(unsigned index, const struct gmt_pool_info *info, const st
 	}
 }
 
-/* Memory of an imported pool belongs to who made it; that of a managed one is nowhere in particular. */
+/*
+ * Memory of an imported pool belongs to the process that made it. Memory of a managed pool has no
+ * fixed place.
+ */
 static void ask_pools(int device, struct gmt_sample *sample)
 {
 	bool all_answered = true;
@@ -169,8 +184,8 @@ static void at_exit(void)
 }
 
 /*
- * What is registered last is called first: the driver and its runtimes have done so by the time that there
- * is a context, and are still up when this is called.
+ * Registers at_exit. Handlers that are registered last run first. The driver and its runtimes have
+ * registered theirs by the time a context exists. So they still work when at_exit runs.
  */
 static void see_exit(void)
 {
@@ -208,7 +223,7 @@ static void take_sample(int device)
 	atomic_store_explicit(&place->nvml_used_bytes, sample.nvml_used_bytes, memory_order_relaxed);
 	atomic_store_explicit(&place->process_bytes, sample.process_bytes, memory_order_relaxed);
 	atomic_store_explicit(&place->others_bytes, sample.others_bytes, memory_order_relaxed);
-	/* Pairs with the acquire in gmt_sampler_ask. */
+	/* Pairs with the acquire in wait_for. */
 	atomic_store_explicit(&place->done, asked, memory_order_release);
 	atomic_store(&is_late, false);
 	wake(&answered, INT32_MAX);
@@ -252,7 +267,7 @@ static void *run(void *unused)
 		wake(&answered, INT32_MAX);
 		return NULL;
 	}
-	/* By itself, so that the time that this takes does not count as a round's. */
+	/* Opens NVML separately, so that the time this takes does not count as a round's. */
 	if (gmt_config.nvml && enter()) {
 		gmt_nvml_open();
 		leave();
@@ -276,7 +291,7 @@ bool gmt_sampler_start(void)
 
 	if (atomic_load(&state) != NONE)
 		return atomic_load(&state) == RUNNING;
-	/* Before cuInit the driver answers nobody, and the thread would give up for good. */
+	/* Before cuInit the driver answers no query, and the thread would end for good. */
 	if (!gmt_config.samples || !gmt_session_may_make_threads() || !gmt_driver_device_count() ||
 		!atomic_compare_exchange_strong(&state, &none, RUNNING))
 		return atomic_load(&state) == RUNNING;
@@ -284,7 +299,7 @@ bool gmt_sampler_start(void)
 
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
+	/* The thread inherits the mask, so it never receives a signal of the host. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, &attributes, run, NULL))
@@ -327,7 +342,9 @@ void gmt_sampler_tick(void)
 	wake(&wanted, 1);
 }
 
-/* Until `count` has come to `mine`. */
+/*
+ * Waits until `count` has reached `mine`. Returns false if the sampler stops or the time is over.
+ */
 static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
 {
 	uint64_t deadline_ns = gmt_patience_now_ns() + wait_ns, now_ns;
@@ -336,7 +353,7 @@ static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait
 		uint32_t seen = atomic_load(&answered);
 		struct timespec limit;
 
-		/* Numbers may pass zero. */
+		/* The counters may wrap around. */
 		if ((int32_t)(atomic_load_explicit(count, memory_order_acquire) - mine) >= 0)
 			return true;
 		now_ns = gmt_patience_now_ns();
@@ -387,7 +404,7 @@ void gmt_sampler_stop(bool once_more)
 	bool answers = !atomic_load(&is_late);
 	int none = NONE;
 
-	/* One that has not started never starts. */
+	/* If the sampler has not started, it never starts. */
 	if (atomic_compare_exchange_strong(&state, &none, OVER) || !gmt_sampler_is_there())
 		return;
 	if (once_more && gmt_session_is_on() && answers) {
@@ -399,7 +416,10 @@ void gmt_sampler_stop(bool once_more)
 	}
 	atomic_store(&state, OVER);
 	wake(&wanted, 1);
-	/* One that waits for this thread, as for the loader's lock when a library's constructor exits, waits in vain. */
+	/*
+	 * The wait is bounded: the sampler may itself wait for this thread. An example is the loader's
+	 * lock when a library's constructor calls exit.
+	 */
 	patience = gmt_patience_begin(answers ? gmt_config_patience_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
 	while (atomic_load(&is_inside) && gmt_patience_rest(&patience))
 		;

@@ -3,11 +3,15 @@
 #define GMT_DRIVER_SAMPLER_H
 
 /*
- * What the devices' memory is at a moment, as the driver and NVML say it. In the flow: sampler -> samples ->
- * writer. A thread of its own asks, in relaxed capture mode, so that no thread of the program waits for
- * the answers and no capture minds; it makes no context, and keeps none alive. It starts when a context has
- * been seen, asks when calls were made since the last time, at most four times a second and a fiftieth of the
- * time, and never again once the process began to exit. In the child of a process that had it, it stays away.
+ * Samples the devices' memory, as the driver and NVML report it. In the flow: sampler -> samples ->
+ * writer.
+ *
+ * A separate thread asks, in relaxed capture mode. So no thread of the program waits for the
+ * answers, and no stream capture is disturbed. The sampler makes no context and keeps none alive.
+ * It starts after a context was seen. It samples if calls were made since the last sample. It does
+ * so at most four times a second and takes at most a fiftieth of the time. It stops for good once
+ * the process begins to exit. In the child of a process that had a sampler, it does not start
+ * again.
  */
 
 #include <stdbool.h>
@@ -16,31 +20,38 @@
 #include "format/format.h"
 
 /*
- * Starts the thread when it does not run, and says whether it runs then. From a thread of the program: the writer's descriptors
- * are in a table of their own, in which the driver's are not, and a thread that it made would have that table.
+ * Starts the thread if it does not run. Returns whether it runs then. Call it on a thread of the
+ * program, not on the writer's thread. The writer's thread has its own descriptor table, without
+ * the driver's descriptors, and its new threads would share that table.
  */
 bool gmt_sampler_start(void);
 
-/* From the writer's thread, several times a second: time for a sample, where something happened. */
+/*
+ * Starts a sample if it is due and something happened. The writer's thread calls it several times a
+ * second.
+ */
 void gmt_sampler_tick(void);
 
 /*
- * A sample of one device, at once, from a hook; it is recorded too. Starts the thread when it does not run.
- * Waits for the answer, which takes as long as opening NVML the first time, but at most a fifth of a second; false when
- * there is none. errno is as before. For rare moments.
+ * Takes and records a sample of one device at once, from a hook. Starts the thread if it does not
+ * run. Waits for the answer, at most a fifth of a second. The first answer takes as long as opening
+ * NVML. Returns false if there is no answer. Keeps errno. Only for rare moments.
  */
 bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample);
 
 /*
- * The process ends: nothing is asked from now on. With `once_more`, after a last sample. Waits for what is
- * being asked, but not for long. Any thread, also the child of a vfork, where it does nothing.
+ * Stops sampling, because the process ends. With `once_more`, takes a last sample first. Waits for
+ * a running query, for a limited time. Any thread. Does nothing in the child of a vfork.
  */
 void gmt_sampler_stop(bool once_more);
 
-/* Whether its thread is one of the process's. */
+/* Returns whether the sampler's thread is a thread of this process. */
 bool gmt_sampler_is_there(void);
 
-/* In the child of a fork. */
+/*
+ * Marks a started sampler as stopped in the child of a fork, because its thread does not exist
+ * there. Forgets the parent's waiting samples.
+ */
 void gmt_sampler_forget(void);
 
 #endif

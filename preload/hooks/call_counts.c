@@ -3,13 +3,17 @@
 
 #include <stddef.h>
 
-enum { BLOCKS = 64 }; /* threads beyond share one: they count as well, and cost each other more */
+/*
+ * Threads with a higher slot share one block. Their calls are counted too, but they slow each other
+ * down.
+ */
+enum { BLOCKS = 64 };
 
 struct gmt_call_counts gmt_shared_call_counts;
 
-/* By ring slot; what nobody had is not touched, and takes no memory. */
+/* Indexed by ring slot. Unused blocks are not touched and take no memory. */
 static struct gmt_call_counts blocks[BLOCKS];
-static _Atomic uint32_t used; /* blocks below this were somebody's */
+static _Atomic uint32_t used; /* blocks below this were used by a thread */
 
 struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The wrappers by their private names: the exported ones may be taken by a preload before ours. Their
- * types do not matter here, only their addresses.
+ * The wrappers by their private names, because another preloaded library may take the exported
+ * names first. Only their addresses matter here, not their types.
  */
 #define GMT_HOOK_ANY(library, symbol, ...) extern char gmt_wrap_##symbol[];
 #include "hooks/hooks.def"
@@ -30,7 +30,10 @@ const char *gmt_library_name(enum gmt_library library)
 	return names[library];
 }
 
-/* dlsym is asked for thousands of names while a program loads; almost none is ours. */
+/*
+ * A quick check: while a program loads, dlsym gets thousands of names, and almost all of them are
+ * not hooked.
+ */
 static bool may_be_ours(const char *symbol)
 {
 	return (symbol[0] == 'c' && symbol[1] == 'u') || strncmp(symbol, "_ZN3c10", 7) == 0;

@@ -3,8 +3,8 @@
 #define GMT_HOOKS_HOOKS_H
 
 /*
- * The hooks as data: what interpose/ searches to answer a look-up and what writer/ writes as api names.
- * The wrappers themselves are in wrappers.c and wrap_*.c, which alone need CUDA's headers.
+ * The hooks as data. interpose/ searches them to answer a look-up, and writer/ writes them as api
+ * names. The wrappers are in wrappers.c and wrap_*.c. Only these files need CUDA's headers.
  */
 
 #include <stdint.h>
@@ -29,18 +29,22 @@ struct gmt_hook_info {
 	void *wrapper;
 };
 
-/* Indexed by enum gmt_hook; entry 0 is empty. */
+/* Indexed by enum gmt_hook. Entry 0 is empty. */
 extern const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT];
 
-/* "cuda", "cudart", "c10" */
+/* Returns "cuda", "cudart" or "c10". */
 const char *gmt_library_name(enum gmt_library library);
 
-/* The hook of that exact exported name, or GMT_HOOK_NONE. Any thread; no memory, no lock. */
+/*
+ * Returns the hook with this exact exported name, or GMT_HOOK_NONE. Any thread. Takes no memory and
+ * no lock.
+ */
 enum gmt_hook gmt_hook_by_symbol(const char *symbol);
 
 /*
- * The driver hook that stands for `base` as cuGetProcAddress counts: the newest not above `version`;
- * for GMT_MODE_PTDS a row of that mode where there is one. `base` may also be an exact symbol.
+ * Returns the driver hook that cuGetProcAddress would choose for `base`: the newest that is not
+ * above `version`. For GMT_MODE_PTDS, prefers a row of that mode. `base` may also be an exact
+ * symbol.
  */
 enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stream_mode mode);
 

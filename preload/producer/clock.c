@@ -29,7 +29,7 @@ struct gmt_clock_moment gmt_clock_now(void)
 {
 	struct gmt_clock_moment now;
 
-	/* Again when the thread was interrupted among the readings. */
+	/* Reads again if the thread was interrupted between the readings. */
 	for (int tries = 0; tries < 8; tries++) {
 		uint64_t before = read_ns(CLOCK_MONOTONIC);
 
@@ -49,9 +49,9 @@ void gmt_clock_init(void)
 #if defined(__x86_64__)
 	unsigned a, b, c, d;
 
-	/* "Invariant TSC": runs at one rate in all power states, on all cores alike. */
+	/* "Invariant TSC": the counter runs at one rate in all power states and on all cores. */
 	gmt_clock_is_counter = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
-	/* rdtscp is an extension of its own. */
+	/* The rdtscp instruction is a separate extension. */
 	gmt_clock_is_counter = gmt_clock_is_counter && __get_cpuid(0x80000001, &a, &b, &c, &d) && (d & (1u << 27));
 #else
 	gmt_clock_is_counter = true; /* the generic timer is constant by definition */

@@ -3,17 +3,18 @@
 #define GMT_PRODUCER_CLOCK_H
 
 /*
- * Stamps: one number that both orders the events of all threads and tells their time.
+ * Stamps. A stamp is one number that both orders the events of all threads and gives their time.
  *
- * The processor's counter is read so that the reading can pass neither what comes before it nor the driver
- * call behind it: a free is stamped before the call that makes the address reusable, an allocation after the
- * call that returned it, hence a reused address can never seem to be allocated twice. Where the counter is not
- * constant and the same on all cores, a shared counter that follows CLOCK_MONOTONIC takes its place (41 to 61 ns
- * with two threads instead of 23).
+ * The recorder reads the processor's counter. The reading stays behind all earlier instructions and
+ * ahead of the next driver call. A free is stamped before the call that makes the address reusable,
+ * an allocation after the call that returned it. So a reused address never seems to be allocated
+ * twice. If the counter is not constant and equal on all cores, a shared counter that follows
+ * CLOCK_MONOTONIC replaces it. That costs 41 to 61 ns with two threads instead of 23.
  *
- * On x86-64 no fence is needed behind the reading. Another thread learns of what comes behind it by a store alone,
- * which no thread sees before it and all instructions in front of it, the reading too, have retired; and the other
- * thread's own reading waits for the load that saw that store.
+ * On x86-64, no fence is needed after the reading. Another thread learns about later actions only
+ * through a store. No thread sees that store before the store and all earlier instructions,
+ * including the reading, have retired. The other thread's own reading waits for the load that saw
+ * the store.
  */
 
 #include <stdatomic.h>
@@ -32,19 +33,22 @@ struct gmt_clock_moment {
 	uint64_t realtime_ns;
 };
 
-/* When this process was loaded or forked: no event is older. */
+/* When this process was loaded or forked. Every event is later. */
 extern struct gmt_clock_moment gmt_clock_start;
 
-/* From the constructor, and in a forked child. */
+/* Chooses the clock. Called by the constructor and in a forked child. */
 void gmt_clock_init(void);
 
-/* Now. The three readings lie less than a microsecond apart unless the machine is very busy. */
+/*
+ * Returns the present moment. The three readings lie less than a microsecond apart unless the
+ * machine is very busy.
+ */
 struct gmt_clock_moment gmt_clock_now(void);
 
-/* CLOCK_MONOTONIC. */
+/* Returns CLOCK_MONOTONIC. */
 uint64_t gmt_clock_monotonic_ns(void);
 
-/* Strictly increasing over all threads, from CLOCK_MONOTONIC. Any thread. */
+/* Returns a stamp from CLOCK_MONOTONIC that increases strictly over all threads. Any thread. */
 uint64_t gmt_clock_shared_stamp(void);
 
 static inline uint64_t gmt_clock_counter(void)
@@ -52,7 +56,10 @@ static inline uint64_t gmt_clock_counter(void)
 #if defined(__x86_64__)
 	uint32_t low, high;
 
-	/* Waits for all before it, loads too. What starts behind it while it waits shows nobody anything, see above. */
+	/*
+	 * Waits for all earlier instructions, including loads. Later instructions may start during the
+	 * wait, but no other thread sees their effect (see above).
+	 */
 	__asm__ volatile("rdtscp" : "=a"(low), "=d"(high) : : "rcx", "memory");
 	return (uint64_t)high << 32 | low;
 #elif defined(__aarch64__)

@@ -10,7 +10,7 @@ size_t gmt_mark_name_length(const char *name, size_t length)
 	if (!name || length <= GMT_MARK_NAME_BYTES)
 		return name ? length : 0;
 	length = GMT_MARK_NAME_BYTES;
-	/* Not in the middle of a character; in what is no UTF-8, anywhere. */
+	/* Does not cut inside a UTF-8 character. Cuts other text anywhere. */
 	for (size_t cut = length; cut > length - 4; cut--)
 		if (((unsigned char)name[cut] & 0xc0) != 0x80)
 			return cut;

@@ -16,17 +16,22 @@ enum { ASKED_AT_ONCE = 4 };
 _Static_assert(sizeof(struct gmt_capture_memory) <= 831760, "docs/bounds.md says that it is not larger");
 
 static struct slot {
-	_Atomic uint32_t owner; /* a thread, as the kernel calls it; 0: free */
-	struct gmt_capture_memory *memory; /* the owner's business; kept for the next one */
+	_Atomic uint32_t owner; /* the kernel's id of the thread; 0: free */
+	struct gmt_capture_memory *memory; /* used by the owner only; kept for the next owner */
 } slots[GMT_CAPTURE_MEMORIES];
 
-static _Atomic uint32_t used; /* slots that somebody ever had */
+static _Atomic uint32_t used; /* number of slots that ever had an owner */
 static _Atomic uint32_t next_asked;
 
-/* NULL when another thread was faster, or (then *ret_failed is set) when there is no memory. */
+/*
+ * Returns NULL if another thread was faster. Also returns NULL, and sets *ret_failed, if there is
+ * no memory.
+ */
 static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t thread, bool *ret_failed)
 {
-	/* Acquire and release: pairs with itself in the thread that had it before. */
+	/*
+	 * Acquire and release: pairs with the same exchange in the thread that owned the slot before.
+	 */
 	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &was, thread, memory_order_acq_rel, memory_order_relaxed))
 		return NULL;
 	if (!slot->memory) {
@@ -42,12 +47,15 @@ static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t
 	}
 	gmt_walk_init(&slot->memory->walk);
 	slot->memory->trace.epoch = 0;
-	/* Its thread may have ended in the middle of a stack. */
+	/* The previous thread may have ended in the middle of a stack. */
 	atomic_store_explicit(&slot->memory->trace.gate.inside, 0, memory_order_relaxed);
 	return slot->memory;
 }
 
-/* Threads that ended by the system call alone tell nobody: some are asked about each time, in turns. */
+/*
+ * Threads that ended by the bare system call give no notice. Each claim asks the kernel about some
+ * slots, in turn.
+ */
 static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, bool *ret_failed)
 {
 	for (int i = 0; i < ASKED_AT_ONCE && count; i++) {
@@ -69,12 +77,15 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 	uint32_t thread, count;
 	bool has_failed = false;
 
-	/* A child in its parent's memory would leave what it takes to the parent's thread. */
+	/* A child that runs in its parent's memory would leave its claim to the parent's thread. */
 	if (gmt_process_is_another())
 		return NULL;
 	thread = gmt_thread_tid();
 	gmt_this_thread.is_no_guest = !gmt_this_thread.ring;
-	/* Ends: each round another thread has got what this one nearly had, and there are not that many. */
+	/*
+	 * The loop ends: in each round another thread got the slot that this thread wanted, and the
+	 * number of slots is limited.
+	 */
 	do {
 		count = atomic_load_explicit(&used, memory_order_relaxed);
 		for (uint32_t i = 0; i < count && !memory && !has_failed; i++)
@@ -82,7 +93,10 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 				memory = take(&slots[i], 0, thread, &has_failed);
 		if (!memory && !has_failed)
 			memory = take_of_dead(count, thread, &has_failed);
-		/* Who comes first takes the new slot: in the next round, where it was somebody else. */
+		/*
+		 * The first thread takes the new slot. A thread that was slower searches again in the next
+		 * round.
+		 */
 		if (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES && atomic_compare_exchange_strong_explicit(&used, &count,
 			count + 1, memory_order_relaxed, memory_order_relaxed))
 			memory = take(&slots[count], 0, thread, &has_failed);

@@ -3,8 +3,8 @@
 #define GMT_PRODUCER_MEMORY_H
 
 /*
- * What a thread remembers of its last stacks. Given to each thread that takes some, for as long as it lives; it is
- * found out who does not need it any more.
+ * The stack caches of each thread: they remember its last stacks. A thread claims its memory with
+ * its first stack and keeps it while it lives. Memory of ended threads is found and used again.
  */
 
 #include <stddef.h>
@@ -13,17 +13,17 @@
 #include "unwind/walk.h"
 #include "producer/thread.h"
 
-enum { GMT_CAPTURE_MEMORIES = 1024 }; /* threads at one time */
+enum { GMT_CAPTURE_MEMORIES = 1024 }; /* threads at the same time */
 
 struct gmt_capture_memory {
-	uint32_t slot; /* in memory.c */
+	uint32_t slot; /* index in memory.c */
 	struct gmt_walk walk;
 	struct gmt_python_trace trace;
 };
 
 /*
- * It begins with a page, and each array of a walk takes whole ones: so all of them meet in the middle of a page, or at the edge of
- * two.
+ * The structure begins at a page boundary, and each array of a walk takes whole pages. So all these
+ * members have the same offset in a page: the middle of a page, or a page boundary.
  */
 #define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_capture_memory, member) % 4096)
 _Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 && GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 &&
@@ -32,18 +32,22 @@ _Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 && GMT_CAPTURE_IN_PAGE
 	"what is looked at on both sides of each of these is on one page");
 
 /*
- * Memory for the calling thread, empty; NULL when there is none left. It is the thread's until it says that it ends or
- * the kernel knows it no more. A few system calls, no lock.
+ * Claims empty memory for the calling thread. Returns NULL if no memory is left. The thread owns it
+ * until the thread leaves it or the kernel no longer knows the thread. Makes a few system calls,
+ * takes no lock.
  */
 struct gmt_capture_memory *gmt_capture_memory_claim(void);
 
-/* The calling thread ends: another one may have its memory. A capture after this claims some anew. */
+/*
+ * Releases the calling thread's memory, because the thread ends. A later capture claims memory
+ * again.
+ */
 void gmt_capture_memory_leave(void);
 
-/* In the child of a fork: all of it is free, but what the forking thread still has. */
+/* Frees all memory in the child of a fork, except the memory of the forking thread. */
 void gmt_capture_memory_after_fork(void);
 
-/* The calling thread's; NULL when there is none left. */
+/* Returns the calling thread's memory. Returns NULL if no memory is left. */
 static inline struct gmt_capture_memory *gmt_capture_memory_get(void)
 {
 	struct gmt_capture_memory *memory = gmt_this_thread.memory;

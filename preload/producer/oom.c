@@ -16,8 +16,9 @@
 #include "format/format.h"
 
 /*
- * A program may probe for memory by failing, thousands of times: waits are rationed. Four in a row,
- * because PyTorch's last words are up to three refusals by the driver and its own; then four a second.
+ * Waits are rationed, because a program may probe for memory by failing thousands of times. Four
+ * waits in a row, because PyTorch ends with up to three refusals by the driver and its own. After
+ * that four waits a second.
  */
 enum {
 	WAIT_MS = 50,
@@ -25,7 +26,7 @@ enum {
 	WAIT_EVERY_NS = 250000000,
 };
 
-/* When all waits so far would have been due, one every WAIT_EVERY_NS. */
+/* The time at which all waits so far would have been due, at one wait per WAIT_EVERY_NS. */
 static _Atomic uint64_t due_ns;
 
 static bool may_wait(void)
@@ -53,7 +54,7 @@ void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_
 	if (event->device < 0)
 		return;
 
-	/* A driver may come to a cancellation point, and the recorder is in the middle of an event. */
+	/* A driver may reach a cancellation point while the recorder is in the middle of an event. */
 	int cancelling = gmt_cancelling_hold();
 	gmt_driver_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
 	gmt_cancelling_release(cancelling);
@@ -65,7 +66,7 @@ void gmt_oom_wait(void)
 
 	if (gmt_config.snapshot_oom && gmt_session_is_on())
 		gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
-	/* What a signal handler allocates meanwhile is recorded. */
+	/* Allocations of a signal handler during the wait are recorded. */
 	if (gmt_session_is_on())
 		gmt_writer_sync(may_wait() ? gmt_config_patience_ms(WAIT_MS) : 0);
 	errno = kept_errno;
@@ -75,7 +76,7 @@ void gmt_oom_end(const struct gmt_ring_event *event)
 {
 	struct gmt_ring_event events[2] = { *event };
 
-	/* Asked before the stack is taken: other threads go on allocating. */
+	/* Asks before the stack is taken, because other threads continue to allocate. */
 	gmt_oom_ask(event, &events[1]);
 	gmt_event_end(events, 2);
 	gmt_oom_wait();

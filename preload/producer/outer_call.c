@@ -14,11 +14,14 @@
 
 enum {
 	PAGE_BYTES = 4096,
-	PAGES_MAX = 4096,         /* of a stack, to look at */
+	PAGES_MAX = 4096,         /* pages of a stack to check at most */
 	NESTED_CALLERS = 256,
 };
 
-/* Whether all memory between two addresses can be read: then they are on one stack, as stacks have guard pages. */
+/*
+ * Returns whether all memory between two addresses is readable. Then both are on one stack, because
+ * stacks have guard pages.
+ */
 static bool is_one_stack(uintptr_t a, uintptr_t b)
 {
 	uintptr_t low = (a < b ? a : b) & ~(uintptr_t)(PAGE_BYTES - 1), high = a < b ? b : a;
@@ -39,8 +42,8 @@ static bool is_on_signal_stack(void)
 }
 
 /*
- * Callers that were found to call inside other calls: libraries of the driver, and interposers. Written at any place by any
- * thread: what is lost is looked up once more.
+ * Callers that are known to call inside other calls: libraries of the driver, and interposers. Any
+ * thread may overwrite any entry. A lost caller is looked up again.
  */
 static _Atomic uintptr_t nested_callers[NESTED_CALLERS];
 
@@ -49,7 +52,10 @@ static _Atomic uintptr_t *place_of(const void *caller)
 	return &nested_callers[((uintptr_t)caller >> 2) % NESTED_CALLERS];
 }
 
-/* ret_is_sure: the unwinder has found the call. Where it cannot pass some code, it may find it another time, or find it gone. */
+/*
+ * Sets ret_is_sure if the unwinder found the call. If it cannot unwind some code, it may find the
+ * call, or find it gone, at another time.
+ */
 static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, bool *ret_is_sure)
 {
 	*ret_is_sure = false;
@@ -60,7 +66,7 @@ static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t
 	case GMT_NATIVE_RECORDER_IS_INTERRUPTED:
 		return GMT_OUTER_CALL_INTERRUPTED;
 	case GMT_NATIVE_RECORDER_IS_NOT:
-		/* Of two stacks, each has frames that the other one does not know. */
+		/* If the calls are on two stacks, each stack has frames that the other stack lacks. */
 		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa) ? GMT_OUTER_CALL_GONE : GMT_OUTER_CALL_AROUND;
 	case GMT_NATIVE_RECORDER_IS_UNKNOWN:
 		break;
@@ -85,7 +91,7 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 	return found;
 }
 
-/* What of the thread's memory may have been changed in part. */
+/* Resets those caches of the thread that may be half-changed. */
 static void forget_recorder(struct gmt_thread_state *thread)
 {
 	struct gmt_capture_memory *memory = thread->memory;
@@ -97,7 +103,10 @@ static void forget_recorder(struct gmt_thread_state *thread)
 	atomic_store_explicit(&memory->trace.gate.inside, 0, memory_order_relaxed);
 }
 
-/* Events that waited for the end of a call that was left: whole, but nobody knows the stack that they were made on. */
+/*
+ * Records the events that waited for the end of a call that was left. The events are complete, but
+ * their stacks are unknown.
+ */
 static void record_waiting(struct gmt_thread_state *thread)
 {
 	int kept_errno = errno;
@@ -119,7 +128,7 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 
 	if (thread->busy)
 		forget_recorder(thread);
-	/* What the driver did in the call that was left is not known: it counts as one event. */
+	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
 		gmt_session_count_loss(GMT_LOSS_JUMPED);
 	thread->busy = thread->shut = 0;

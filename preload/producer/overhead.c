@@ -7,12 +7,13 @@
 #include "producer/clock.h"
 
 /*
- * Some 50 to 250 us: no stack takes that long. A thread that was not running meanwhile would count a thousand times as
- * much as the others; how often one waits for room in its ring is seen by that there are such.
+ * About 50 to 250 us: no stack takes that long. A thread that was descheduled meanwhile would count
+ * a thousand times as much as the others. The number of long events shows how often threads waited
+ * for room in their rings.
  */
 #define LONG_TICKS ((uint64_t)1 << 18)
 
-/* Written once in GMT_OVERHEAD_EVERY events, so that all threads may share them. */
+/* Written once in GMT_OVERHEAD_EVERY events, so all threads may share these counters. */
 static _Atomic uint64_t timed_events, timed_ticks, long_events;
 
 void gmt_overhead_end(uint64_t begin)

@@ -3,8 +3,8 @@
 #define GMT_PRODUCER_OVERHEAD_H
 
 /*
- * What recording itself takes, as the recorder states it in its file: one call in GMT_OVERHEAD_EVERY of each thread is
- * timed on its way through the recorder, the others pay for counting to that.
+ * The cost of recording, which the recorder writes into its file. Each thread times one of
+ * GMT_OVERHEAD_EVERY calls on its way through the recorder. The other calls only pay for counting.
  */
 
 #include <stdbool.h>
@@ -13,12 +13,15 @@
 #include "format/format.h"
 
 /*
- * A prime number, or a loop of as many calls would have the same ones timed each round. A thread's first calls are not:
- * they make and map things once.
+ * A prime number. Otherwise a loop with as many calls would time the same call in each round. The
+ * first calls of a thread are not timed, because they create and map things once.
  */
 enum { GMT_OVERHEAD_EVERY = 1021 };
 
-/* A call of the calling thread begins. Whether it is timed; `*calls` are those since the last one that was. */
+/*
+ * Begins a call of the calling thread. Returns whether this call is timed. `*calls` counts the
+ * calls since the last timed call.
+ */
 static inline bool gmt_overhead_is_timed(uint32_t *calls)
 {
 	if (__builtin_expect(++*calls < GMT_OVERHEAD_EVERY, 1))
@@ -27,13 +30,16 @@ static inline bool gmt_overhead_is_timed(uint32_t *calls)
 	return true;
 }
 
-/* It ends, and began at that stamp. Any thread. */
+/* Ends a timed call that began at stamp `begin`. Any thread. */
 void gmt_overhead_end(uint64_t begin);
 
-/* What is known up to now. From the writer's thread, whose processor time is told. */
+/*
+ * Returns the measurements so far. Call it on the writer's thread: it includes this thread's
+ * processor time.
+ */
 struct gmt_overhead gmt_overhead_now(void);
 
-/* In the child of a fork: what its parent took. */
+/* Resets the measurements in the child of a fork, because they are the parent's. */
 void gmt_overhead_forget(void);
 
 #endif

@@ -21,10 +21,11 @@
 #include "runtime/yield.h"
 
 enum {
-	FULL_WAIT_NS = 1000000,     /* what an event waits for room in its ring */
-	REFUSED_EVENTS = 64,        /* that a thread without a ring makes until it asks for one again */
-	FULL_SHARE = 100,           /* of a thread's time, one part is what all its events may wait */
-	FULL_GRACE_NS = 100000000,  /* and this besides, for short runs and for bursts at their start */
+	FULL_WAIT_NS = 1000000,     /* how long an event waits for room in its ring */
+	/* A thread without a ring skips so many events, then asks for a ring again */
+	REFUSED_EVENTS = 64,
+	FULL_SHARE = 100, /* all events of a thread may wait one part in FULL_SHARE of its time */
+	FULL_GRACE_NS = 100000000,  /* plus this time, for short runs and for bursts at their start */
 	NAP_NS = 50000,
 };
 
@@ -36,12 +37,15 @@ static pthread_key_t thread_key;
 static void (*at_first)(void);
 static void (*at_thread)(void);
 
-/* Any time between now and the event's own; slot index + 1, as a key's value must not be NULL. */
+/*
+ * Runs when the thread's data is destroyed. The value is the slot index + 1, because a key's value
+ * must not be NULL.
+ */
 static void leave_ring(void *slot_plus_1)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
-	/* The thread was cancelled in a call, or has left it in another way. */
+	/* The thread was cancelled in a call, or left it in another way. */
 	if (thread->depth)
 		gmt_outer_call_forget(thread);
 	gmt_capture_memory_leave();
@@ -49,12 +53,16 @@ static void leave_ring(void *slot_plus_1)
 	if (thread->ring && thread->session == atomic_load(&gmt_session_number))
 		gmt_recording_memory_leave_ring(area, (uint32_t)(uintptr_t)slot_plus_1 - 1);
 	/*
-	 * Soon, so that the next thread finds this slot free instead of taking another one. Where the writer is put off, only the main
-	 * thread has a ring, and the process may be about to end.
+	 * Wakes the writer soon, so that the next thread finds this slot free and takes no other slot.
+	 * If the writer is put off, only the main thread has a ring, and the process may be about to
+	 * end.
 	 */
 	if (thread->ring && !gmt_writer_is_put_off())
 		gmt_writer_wake();
-	/* Destructors of other keys may still free CUDA memory: into this ring, which is the thread's until it is gone. */
+	/*
+	 * Destructors of other keys may still free CUDA memory. These events go into this ring: the
+	 * thread keeps it until the thread no longer exists.
+	 */
 }
 
 void gmt_push_init(struct gmt_recording_memory *session_area, const _Atomic bool *session_is_stalled, const _Atomic uint32_t *session_is_ending)
@@ -62,7 +70,9 @@ void gmt_push_init(struct gmt_recording_memory *session_area, const _Atomic bool
 	area = session_area;
 	is_stalled = session_is_stalled;
 	is_ending = session_is_ending;
-	/* Early, for the first keys need no memory of the host's heap when a thread sets them. */
+	/*
+	 * Creates the key early: a thread can set the first keys without memory from the host's heap.
+	 */
 	pthread_key_create(&thread_key, leave_ring);
 }
 
@@ -81,7 +91,10 @@ void gmt_push_call_at_thread(void (*work)(void))
 	at_thread = work;
 }
 
-/* At first only lets others run: the writer is nearly always at it. Who waits longer sleeps, or would keep it from running. */
+/*
+ * At first only yields, because the writer is nearly always at work. After that the thread sleeps,
+ * because yielding could keep the writer from running.
+ */
 static void rest(uint64_t waited_ns)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -94,12 +107,12 @@ static void rest(uint64_t waited_ns)
 
 struct claim {
 	struct gmt_ring *ring;
-	bool is_in_vain; /* nothing can be claimed any more */
+	bool is_in_vain; /* no ring can be claimed any more */
 };
 
 /*
- * On a recorder stack: the slot's memory is allocated. Signals are held back until the thread has its ring: a handler may fork,
- * and the child lets go of the memory.
+ * Runs on a recorder stack, because it allocates the slot's memory. Signals are blocked until the
+ * thread has its ring: a handler may fork, and the child releases the memory.
  */
 static void claim_work(void *argument)
 {
@@ -112,7 +125,7 @@ static void claim_work(void *argument)
 		return;
 	claim->ring = gmt_ring_init(gmt_recording_memory_ring(area, slot), GMT_RECORDING_MEMORY_RING_EVENTS, atomic_fetch_add(&last_thread, 1) + 1,
 		gmt_thread_tid());
-	/* Pairs with the acquire in the writer's drain: a slot that it looks at has its ring. */
+	/* Pairs with the acquire in the writer's drain: a slot below slots_used has its ring. */
 	used = atomic_load(&area->header->slots_used);
 	while (used <= slot && !atomic_compare_exchange_weak(&area->header->slots_used, &used, slot + 1))
 		;
@@ -125,7 +138,11 @@ static void claim_work(void *argument)
 	thread->session = atomic_load(&gmt_session_number);
 }
 
-/* Without hope at once, or after a while; with overflow=wait there is hope while rings lie there that nobody needs any more. */
+/*
+ * Claims a ring. Returns false at once if no ring can ever be claimed, or after a wait. With
+ * overflow=wait, waits up to gmt_config_patience_ns while ended threads have left rings, because
+ * the writer may free them.
+ */
 static bool claim_slot(bool is_no_guest, bool may_wait)
 {
 	uint64_t start_ns = gmt_patience_now_ns(), waited_ns;
@@ -136,7 +153,7 @@ static bool claim_slot(bool is_no_guest, bool may_wait)
 	while (gmt_recorder_stack_run(claim_work, &claim), !claim.ring) {
 		if (claim.is_in_vain)
 			return false;
-		/* Rings of threads that are gone are free once the writer has emptied them. */
+		/* Rings of ended threads become free after the writer has emptied them. */
 		gmt_writer_wake();
 		waited_ns = gmt_patience_now_ns() - start_ns;
 		if ((!may_wait || waited_ns >= FULL_WAIT_NS) && (waited_ns >= gmt_config_patience_ns(0) || !gmt_recording_memory_has_left_ring(area)))
@@ -149,19 +166,24 @@ static bool claim_slot(bool is_no_guest, bool may_wait)
 __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_state *thread, bool is_no_guest)
 {
 	if (!claim_slot(is_no_guest, !thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
-		/* In the child of a handler only this event is in vain, which is the parent's. */
+		/*
+		 * In the child of a signal handler, only this event gets no ring. The event is the
+		 * parent's.
+		 */
 		thread->refused = thread->busy & GMT_IN_RECORDER_FORKED ? 0 : REFUSED_EVENTS;
 		return NULL;
 	}
 	thread->refused = 0;
-	/* The process has several threads now: one more of the recorder's changes nothing for libc. */
+	/*
+	 * The process already has several threads. So the recorder's thread changes nothing for libc.
+	 */
 	if (gmt_thread_tid() != (uint32_t)getpid())
 		gmt_writer_need();
 	if (at_thread)
 		at_thread();
 	if (at_first)
 		at_first();
-	/* The child of a handler has none. */
+	/* The child of a signal handler has no ring. */
 	return thread->busy & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
 }
 
@@ -173,7 +195,7 @@ static struct gmt_ring *ring_of_thread(void)
 	if (__builtin_expect(thread->ring && current, 1))
 		return thread->ring;
 
-	/* It holds for this event only. */
+	/* The flag holds for this event only. */
 	bool is_no_guest = thread->is_no_guest;
 
 	thread->is_no_guest = false;
@@ -189,12 +211,18 @@ static struct gmt_ring *ring_of_thread(void)
 	return claim_ring(thread, is_no_guest);
 }
 
-/* How long this event may wait for room: 0 when its thread has had its share. */
+/*
+ * Returns how long this event may wait for room, in nanoseconds. Returns 0 if its thread has used
+ * up its share.
+ */
 static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
 {
 	if (gmt_config.overflow == GMT_OVERFLOW_DROP)
 		return 0;
-	/* Where it was in vain, and nothing has moved since, nobody waits a second time. */
+	/*
+	 * If the last wait failed and the writer has taken no event since, the thread does not wait
+	 * again.
+	 */
 	if (gmt_config.overflow == GMT_OVERFLOW_WAIT)
 		return thread->gave_up_at == atomic_load(&thread->ring->consumed) + 1 ? 0 : gmt_config_patience_ns(0);
 
@@ -203,7 +231,7 @@ static uint64_t patience_ns(const struct gmt_thread_state *thread, uint64_t now_
 	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;
 }
 
-/* Waits for the writer to make room; false when there is none in time. */
+/* Waits until the writer makes room. Returns false if there is no room in time. */
 __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
@@ -214,14 +242,17 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring, 
 	if (!wait_ns || atomic_load_explicit(is_stalled, memory_order_relaxed))
 		return false;
 	gmt_writer_wake();
-	/* No thread could be made for it: there will be no room. */
+	/* The writer's thread could not be created, so there will be no room. */
 	if (gmt_writer_is_put_off())
 		return false;
 	do {
 		rest(now_ns - start_ns);
 		is_in = gmt_ring_push(ring, event);
 		now_ns = gmt_patience_now_ns();
-		/* Until the disk takes nothing more, or recording has stopped; while it ends, the rings are emptied once more. */
+		/*
+		 * Stops if the disk accepts no more data or the recording is over. While the recording
+		 * ends, the writer empties the rings once more.
+		 */
 	} while (!is_in && now_ns - start_ns < wait_ns && !atomic_load_explicit(is_stalled, memory_order_relaxed) &&
 		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
 			atomic_load_explicit(is_ending, memory_order_relaxed)));
@@ -234,13 +265,16 @@ void gmt_session_push(const struct gmt_ring_event *event)
 {
 	struct gmt_ring *ring;
 
-	/* The event is the parent's, which records it. */
+	/* The event is the parent's, and the parent records it. */
 	if (gmt_this_thread.busy & GMT_IN_RECORDER_FORKED)
 		return;
 	ring = ring_of_thread();
 
 	if (!ring) {
-		/* Unless a handler forked on the way there. */
+		/*
+		 * A handler may have forked on the way. Then this is the child, and the event is the
+		 * parent's.
+		 */
 		if (!(gmt_this_thread.busy & GMT_IN_RECORDER_FORKED))
 			gmt_session_count_loss(GMT_LOSS_NO_RING);
 		return;

@@ -19,11 +19,12 @@
 #include "runtime/hot_data.h"
 #include "format/format.h"
 
-enum { CHANGES = 64 }; /* of the state below that the writer has not yet seen; of more, the oldest are forgotten */
+/* Changes of is_paused that the writer has not seen yet. If there are more, the oldest are lost. */
+enum { CHANGES = 64 };
 
 static GMT_HOT_DATA _Atomic bool is_paused;
 static _Atomic uint32_t change_count;
-static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: being written */
+static _Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
 
 void gmt_event_pause(bool wanted)
 {
@@ -32,7 +33,7 @@ void gmt_event_pause(bool wanted)
 	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
 	/* Pairs with the acquire of gmt_event_next_change. */
 	atomic_store_explicit(&changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted, memory_order_release);
-	/* The writer looks often enough, unless its thread was put off. */
+	/* The writer reads the changes often enough, unless its thread was put off. */
 	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
 		gmt_writer_need();
 }
@@ -46,7 +47,7 @@ bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused
 	if (*seen == count)
 		return false;
 
-	/* Zero again, or the next round would take it for its own. */
+	/* Resets the entry to 0. Otherwise the next round would take it for a change of that round. */
 	uint64_t change = atomic_exchange_explicit(&changes[*seen % CHANGES], 0, memory_order_acquire);
 	if (!change)
 		return false;
@@ -67,7 +68,10 @@ bool gmt_event_may_enter(struct gmt_thread_state *thread)
 		return false;
 	if (thread->busy == GMT_IN_RECORDER_FORKED) {
 		thread->busy = 0;
-		/* The interrupted call ends: its events are the parent's. Any other event is this process's own. */
+		/*
+		 * The interrupted call ends: its events are the parent's. Any other event belongs to this
+		 * process.
+		 */
 		if (thread->shut)
 			return false;
 		thread->waiting_count = 0;
@@ -91,7 +95,7 @@ bool gmt_event_begin(void)
 	return true;
 }
 
-/* `stack` is the native one where it is known already, else 0. */
+/* `stack` is the native stack if it is already known, else 0. */
 static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, const struct gmt_native_start *start)
 {
 	struct gmt_event_stacks stacks = { .stack = stack };
@@ -114,10 +118,12 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack, 
 	return stacks;
 }
 
-/* Likewise. */
+/* `stack` is the native stack if it is already known, else 0. */
 __attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t stack, uint64_t ip, uint64_t sp, uint64_t fp)
 {
-	/* One by one, so that they need not lie in memory where all is known. */
+	/*
+	 * Takes ip, sp and fp as separate arguments, so that the fast path can keep them in registers.
+	 */
 	const struct gmt_native_start start = { ip, sp, fp };
 	struct gmt_event_stacks stacks = { 0 };
 	int kept_errno = errno;
@@ -135,7 +141,10 @@ __attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(struct 
 	const struct gmt_capture_memory *memory = thread->memory;
 	uint32_t stack = 0;
 
-	/* Nothing of this changes errno. That the recording is on was asked, so there is a depot. */
+	/*
+	 * This code never changes errno. The caller checked that the recording is on, so there is a
+	 * depot.
+	 */
 	if (__builtin_expect(memory && !gmt_event_is_paused() &&
 		gmt_native_is_same(&memory->walk, gmt_modules_use_again(), &start), 1)) {
 		stack = memory->walk.id;
@@ -173,7 +182,10 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 	struct gmt_event_stacks stacks = { 0 };
 	bool is_captured = false;
 
-	/* The first of them is counted by who waited in vain. */
+	/*
+	 * If the recording is still starting, gmt_session_depot counts the first event as lost after
+	 * its wait. This loop counts the others.
+	 */
 	bool is_on = gmt_session_depot();
 
 	for (unsigned i = 1; !is_on && i < count && gmt_session_is_beginning(); i++)

@@ -3,8 +3,8 @@
 #define GMT_PRODUCER_RECORD_ONE_EVENT_H
 
 /*
- * The parts of producer/record_event.h, for callers that have one event each time and very many of them: what an event without a
- * stack needs is here, without a call but where something is rare.
+ * The parts of producer/record_event.h, for callers that make very many events, one at a time. All
+ * code that an event without a stack needs is inline. Only rare cases call functions.
  *
  *	if (!gmt_event_enter(thread))
  *		return;
@@ -13,7 +13,7 @@
  *		gmt_event_end_first(&event);
  *		return;
  *	}
- *	stacks = gmt_event_capture(thread);      where it is to have any
+ *	stacks = gmt_event_capture(thread);      if the event carries stacks
  *	place = gmt_event_place(thread);
  *	if (place)
  *		... make the event there ... gmt_event_publish(thread);
@@ -21,7 +21,8 @@
  *		... make it elsewhere ... gmt_event_push(&event);
  *	gmt_event_leave(thread);
  *
- * `thread` is the calling thread's state. errno is left alone: what might change it keeps it.
+ * `thread` is the calling thread's state. errno stays unchanged: each function that might change it
+ * saves it.
  */
 
 #include <stdatomic.h>
@@ -38,27 +39,33 @@
 #include "producer/thread.h"
 #include "format/format.h"
 
-/* Depot ids; 0: none. */
+/* Depot ids; 0: no stack. */
 struct gmt_event_stacks {
 	uint32_t stack, frames;
 };
 
-/* Where gmt_event_enter must look closer: whether to enter at all. */
+/* Slow path of gmt_event_enter. Returns whether the thread may enter the recorder. */
 bool gmt_event_may_enter(struct gmt_thread_state *thread);
 
-/* For gmt_event_publish. */
+/* Wakes the writer, for gmt_event_publish. */
 void gmt_event_wake(void);
 
-/* The guard: false when the recorder already runs in this thread, or may not. Counts what is lost by that. */
+/*
+ * The guard. Returns false if the recorder already runs in this thread, or may not run. Counts an
+ * event that is lost this way.
+ */
 static inline bool gmt_event_enter(struct gmt_thread_state *thread)
 {
 	gmt_process_check();
 	if (__builtin_expect(thread->busy, 0) && !gmt_event_may_enter(thread))
 		return false;
-	/* One instruction on x86-64: where a handler has just forked, its bit stays, and the event is the parent's. */
+	/*
+	 * This is one instruction on x86-64. If a signal handler has just forked here, its bit stays
+	 * set, and the event is the parent's.
+	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy |= GMT_IN_RECORDER_RECORDING;
-	/* What comes behind is not done before; a signal handler of this thread sees it. */
+	/* Later code does not move before this point. A signal handler of this thread sees the bit. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(gmt_overhead_is_timed(&thread->calls), 0))
 		thread->timed_from = gmt_clock_stamp();
@@ -67,7 +74,10 @@ static inline bool gmt_event_enter(struct gmt_thread_state *thread)
 
 static inline void gmt_event_leave(struct gmt_thread_state *thread)
 {
-	/* None but the one that is timed leaves the count at its beginning; or the child of a fork meanwhile, where all is 0. */
+	/*
+	 * Only the timed call finds `calls` at 0. The child of a fork also does: all its counters are
+	 * 0, including timed_from.
+	 */
 	if (__builtin_expect(!thread->calls, 0) && thread->timed_from)
 		gmt_overhead_end(thread->timed_from);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -75,12 +85,12 @@ static inline void gmt_event_leave(struct gmt_thread_state *thread)
 }
 
 /*
- * Who made something is what matters; who ended it is asked for by an option. A refused free is a bug of the
- * program: where it stands matters as much as for an allocation.
+ * A user needs to know the code that allocates. Stacks of frees are an option. A refused free is a
+ * bug in the program, so its stack matters as much as an allocation's.
  */
 static inline bool gmt_event_wants_stack(unsigned kind, uint64_t address, uint64_t object)
 {
-	/* A bit of each kind: once an event, so it is no jump by a table. */
+	/* One bit per kind: this runs once per event, so it avoids a jump table. */
 	enum {
 		ALWAYS = 1 << GMT_KIND_ALLOC | 1 << GMT_KIND_ALLOC_FAILED | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_CREATE |
 			1 << GMT_KIND_EXPORT | 1 << GMT_KIND_SET,
@@ -92,25 +102,28 @@ static inline bool gmt_event_wants_stack(unsigned kind, uint64_t address, uint64
 	if (ALWAYS >> kind & 1)
 		return true;
 	if (__builtin_expect(OTHERWISE >> kind & 1, 0))
-		/* Of a block: what made it as large as it is. */
+		/* A resized block keeps the stack of the call that gave it its size. */
 		return kind == GMT_KIND_RESIZE ? address != 0 : kind == GMT_KIND_NODE_ALLOC && !object;
 	return gmt_config.free_stacks;
 }
 
-/* Whether the recording goes on. Where it does not, it may have to be begun. */
+/* Returns whether the recording is on. If not, the recording may have to be started. */
 static inline bool gmt_event_is_on(void)
 {
-	/* Pairs with the stores of the session's begin: all that an event needs is there. */
+	/* Pairs with the stores that begin the session: everything that an event needs exists. */
 	return __builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) == GMT_SESSION_ON, 1);
 }
 
-/* gmt_event_end for one event that has no stacks yet. */
+/* Does gmt_event_end for one event that has no stacks yet. */
 void gmt_event_end_first(struct gmt_ring_event *event);
 
-/* For gmt_event_capture. */
+/* Slow path of gmt_event_capture. */
 struct gmt_event_stacks gmt_event_capture_some(struct gmt_thread_state *thread);
 
-/* The calling thread's stacks, as they are configured; none while that is paused. */
+/*
+ * Returns the calling thread's stacks, as configured. Returns no stacks while the capture is
+ * paused.
+ */
 static inline struct gmt_event_stacks gmt_event_capture(struct gmt_thread_state *thread)
 {
 	if (!gmt_config.native_stacks && !gmt_config.python_stacks)
@@ -119,8 +132,9 @@ static inline struct gmt_event_stacks gmt_event_capture(struct gmt_thread_state 
 }
 
 /*
- * Where the next event of the thread is to be made, whole; NULL where it must be pushed instead. Asked behind gmt_event_capture: a
- * signal handler may have forked meanwhile, and this be the child.
+ * Returns the place where the caller writes the thread's next event in full. Returns NULL if the
+ * caller must push the event instead. Call it after gmt_event_capture: a signal handler may have
+ * forked meanwhile, so this may be the child.
  */
 static inline struct gmt_ring_event *gmt_event_place(struct gmt_thread_state *thread)
 {
@@ -129,14 +143,14 @@ static inline struct gmt_ring_event *gmt_event_place(struct gmt_thread_state *th
 	return __builtin_expect(thread->ring && is_current, 1) ? gmt_ring_next(thread->ring, GMT_RECORDING_MEMORY_RING_EVENTS) : NULL;
 }
 
-/* That event is made. Right behind gmt_event_place. */
+/* Publishes the event at that place. Call it right after gmt_event_place and the write. */
 static inline void gmt_event_publish(struct gmt_thread_state *thread)
 {
 	if (__builtin_expect(gmt_ring_publish(thread->ring, GMT_RECORDING_MEMORY_RING_EVENTS), 0))
 		gmt_event_wake();
 }
 
-/* An event that has its stacks, where there was no place at once. */
+/* Pushes an event that has its stacks, after gmt_event_place returned NULL. */
 void gmt_event_push(const struct gmt_ring_event *event);
 
 #endif

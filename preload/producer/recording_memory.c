@@ -28,21 +28,22 @@
 #endif
 
 enum {
-	PAGE_BYTES = 65536, /* the largest page of any machine that we run on */
+	PAGE_BYTES = 65536, /* the largest page of all supported machines */
 	DEPOT_FIRST_BYTES = 4 << 20,
 	DEPOT_STEP_BYTES = 2 << 20,
 	PREAMBLE_BYTES = 2 * PAGE_BYTES,
-	POPULATE_TRIES = 100, /* where signals interrupt it */
-	JOURNAL_BYTES = 2 << 20, /* more than one sync point to the next has (writer/stream.c) */
+	POPULATE_TRIES = 100, /* if signals interrupt it */
+	/* More than the definitions between two sync points (writer/stream.c) */
+	JOURNAL_BYTES = 2 << 20,
 };
 
-/* Address space, not memory: only what is used takes any. The second is for a tight RLIMIT_AS. */
+/* Address space, not memory: only used parts take memory. tight_size is for a tight RLIMIT_AS. */
 static const struct area_size {
 	uint64_t depot_bytes;
 	uint32_t slots;
 } tight_size = { 16 << 20, 32 };
 
-/* What the recorder takes besides: tables, buffers, what the compressor needs (docs/bounds.md). */
+/* The recorder's other memory: tables, buffers, memory of the compressor (docs/bounds.md). */
 #define OTHER_BYTES ((uint64_t)16 << 20)
 
 static struct area_size wanted_size(void)
@@ -60,8 +61,8 @@ static uint64_t page_aligned(uint64_t bytes)
 }
 
 /*
- * Where the file can have no more space, a part of the mapping is not the file's any more, but memory that
- * nobody sees when the process was killed. Better than no recording.
+ * Replaces a part of the mapping by anonymous memory if the file cannot grow. Its content is lost
+ * if the process is killed. This is better than no recording.
  */
 static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
 {
@@ -78,7 +79,10 @@ static bool detach(struct gmt_recording_memory *area, uint64_t offset, uint64_t 
 	return true;
 }
 
-/* In a thread that does not have the file: the kernel makes the pages that a write would make, and says where that fails. */
+/*
+ * Allocates from a thread whose descriptor table lacks the file. The kernel creates the pages that
+ * a write would create, and reports a failure.
+ */
 static bool allocate_elsewhere(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
 {
 	char *start = (char *)area->header + offset;
@@ -96,7 +100,10 @@ static bool allocate_elsewhere(struct gmt_recording_memory *area, uint64_t offse
 	return true;
 }
 
-/* Disk space first, then the right to write: a write to a hole of a full tmpfs would be a SIGBUS. */
+/*
+ * Allocates disk space first and then makes it writable: a write to a hole of a full tmpfs raises
+ * SIGBUS.
+ */
 static bool allocate(struct gmt_recording_memory *area, uint64_t offset, uint64_t bytes)
 {
 	int failure = 0;
@@ -131,7 +138,7 @@ static uint64_t area_bytes(const struct area_size *size)
 	return depot_offset() + size->depot_bytes + ring_stride() * size->slots;
 }
 
-/* All of the header but the owner, and its magic, which says that it is whole. */
+/* Fills the header, except the owner and the magic. The magic says that the header is complete. */
 static void lay_out(struct gmt_shared_recording_header *header, const struct area_size *size)
 {
 	header->version = GMT_SHARED_RECORDING_VERSION;
@@ -147,7 +154,7 @@ static void lay_out(struct gmt_shared_recording_header *header, const struct are
 	header->ring_stride = ring_stride();
 }
 
-/* Maps the file of area->fd, or anonymous memory where that is -1. */
+/* Maps the file of area->fd, or anonymous memory if area->fd is -1. */
 static bool map(struct gmt_recording_memory *area, const struct area_size *size)
 {
 	int sharing = MAP_SHARED | MAP_NORESERVE | (area->fd < 0 ? MAP_ANONYMOUS : 0);
@@ -156,7 +163,10 @@ static bool map(struct gmt_recording_memory *area, const struct area_size *size)
 	if (area->fd >= 0 && ftruncate(area->fd, (off_t)area->size_bytes))
 		return false;
 
-	/* Not accessible until allocated; so mlockall() of the host's does not make it all resident either. */
+	/*
+	 * The mapping is inaccessible until it is allocated. So an mlockall() of the host does not make
+	 * all of it resident.
+	 */
 	void *start = mmap(NULL, area->size_bytes, PROT_NONE, sharing, area->fd, 0);
 	if (start == MAP_FAILED)
 		return false;
@@ -166,7 +176,7 @@ static bool map(struct gmt_recording_memory *area, const struct area_size *size)
 		area->header = NULL;
 		return false;
 	}
-	/* Core dumps of the host stay the host's own. */
+	/* Keeps the recorder's memory out of the host's core dumps. */
 	madvise(start, area->size_bytes, MADV_DONTDUMP);
 
 	lay_out(area->header, size);
@@ -181,7 +191,7 @@ static bool map_any_size(struct gmt_recording_memory *area)
 	return map(area, &wanted) || map(area, &tight_size);
 }
 
-/* Whose it is, and then that it is whole. */
+/* Writes the owner, and then the magic that says that the header is complete. */
 static void sign(struct gmt_recording_memory *area, const struct gmt_shared_recording_owner *owner)
 {
 	area->header->owner = *owner;
@@ -189,7 +199,7 @@ static void sign(struct gmt_recording_memory *area, const struct gmt_shared_reco
 	memcpy(area->header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(area->header->magic));
 }
 
-/* The name is one that nobody had before: another container may have a process of the same number. */
+/* The name was never used before: a process in another container may have the same number. */
 static bool open_in(struct gmt_recording_memory *area, const char *folder, const char *prefix,
 	const struct gmt_shared_recording_owner *owner)
 {
@@ -228,14 +238,17 @@ bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, 
 bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const struct gmt_shared_recording_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes)
 {
-	static char whole_path[PATH_MAX]; /* one caller; stacks may be small */
+	static char whole_path[PATH_MAX]; /* static: there is one caller, and stacks may be small */
 	struct area_size wanted = wanted_size();
 	char folder[128];
 
 	memset(ret_area, 0, sizeof(*ret_area));
 	ret_area->fd = ret_area->folder = -1;
 	if (!gmt_descriptor_may_make_file(area_bytes(&wanted))) {
-		/* No line: nothing is lost so far, and there will be one when the snapshot meets the limit. */
+		/*
+		 * Prints no message: no data is lost so far, and the snapshot prints a message when it
+		 * reaches the limit.
+		 */
 		gmt_session_note_fault("the recorder's memory is in no file, because of RLIMIT_FSIZE: what is not yet in the "
 			"snapshot is lost by SIGKILL");
 		return gmt_recording_memory_open_in_memory(ret_area, ret_why, why_bytes);
@@ -245,7 +258,7 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const stru
 		if (open_in(ret_area, folder, "", owner))
 			return true;
 	}
-	/* By its whole path: the host may change its folder until the end. */
+	/* Uses the absolute path: the host may change its working directory before the process ends. */
 	if (realpath(fallback_folder, whole_path)) {
 		gmt_shared_recordings_bound(whole_path);
 		if (open_in(ret_area, whole_path, ".gpumemtrace-", owner))
@@ -328,7 +341,10 @@ bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t
 	for (uint32_t index = 0; index < header->slots; index++) {
 		uint32_t expected = GMT_SLOT_FREE;
 
-		/* Pairs with the writer's release when it frees a slot: its reads of the old ring are over. */
+		/*
+		 * Pairs with the writer's release when it frees a slot: the writer's reads of the old ring
+		 * are over.
+		 */
 		if (!atomic_compare_exchange_strong_explicit(&header->slot_states[index], &expected,
 				GMT_SLOT_OWNED, memory_order_acquire, memory_order_relaxed))
 			continue;
@@ -344,18 +360,20 @@ bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t
 
 void gmt_recording_memory_leave_ring(struct gmt_recording_memory *area, uint32_t index)
 {
-	/* Pairs with the writer's acquire: all that the thread pushed comes before. */
+	/* Pairs with the writer's acquire: the writer sees everything that the thread pushed before. */
 	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
 }
 
-/* The first ones stay as they are: threads that come and go would pay for pages each time. */
+/* The first rings keep their pages. Otherwise short-lived threads would pay for pages each time. */
 static void take_space_back(struct gmt_recording_memory *area, uint32_t index)
 {
 	uint64_t offset = area->header->rings_offset + area->header->ring_stride * index;
 
 	if (index < GMT_RECORDING_MEMORY_KEPT_RINGS || (area->fd >= 0 && !gmt_file_identity_holds(area->fd, &area->file)))
 		return;
-	/* Before the pages go: who claims the slot next is to ask for them anew. */
+	/*
+	 * Before the pages are removed: the next thread that claims the slot must allocate them again.
+	 */
 	atomic_fetch_and_explicit(&area->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)), memory_order_relaxed);
 	madvise((char *)area->header + offset, area->header->ring_stride, MADV_REMOVE);
 }
@@ -368,7 +386,10 @@ void gmt_recording_memory_free_ring(struct gmt_recording_memory *area, uint32_t 
 	atomic_store_explicit(&area->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
 }
 
-/* The kernel knows; where it must not be asked, the thread's own word is all there is. */
+/*
+ * Asks the kernel whether the thread has ended. If the kernel refuses the question, returns
+ * `otherwise`: only the thread's own notice is known.
+ */
 static bool has_ended(const struct gmt_ring *ring, bool otherwise)
 {
 	if (!syscall(SYS_tgkill, getpid(), (pid_t)ring->tid, 0))
@@ -426,7 +447,9 @@ void gmt_recording_memory_unlink(struct gmt_recording_memory *area)
 
 void gmt_recording_memory_abandon(struct gmt_recording_memory *area, bool is_in_use)
 {
-	/* Memory that is all 0 is an empty ring, and a depot that has nothing: whoever goes on there finds no more. */
+	/*
+	 * Memory of zeros is an empty ring and an empty depot. Code that continues there finds no data.
+	 */
 	if (area->header && is_in_use)
 		mmap(area->header, area->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	else if (area->header)

@@ -3,11 +3,12 @@
 #define GMT_PRODUCER_RECORDING_MEMORY_H
 
 /*
- * The memory that rings and depot live in: one shared file mapping, on tmpfs where there is one, so
- * that what was published is still there when the process was killed. Disk space is allocated before
- * it is written to, never by a page fault: a full tmpfs would otherwise kill the host by SIGBUS.
+ * The memory of the rings and the depot: one shared file mapping, on tmpfs if possible. Published
+ * data is still there after the process was killed. The recorder allocates disk space before it
+ * writes, never by a page fault. Otherwise a full tmpfs would kill the host with SIGBUS.
  *
- * The layout is that of shared_memory/shared_recording.h. The file is sparse; only what is in use takes memory.
+ * shared_memory/shared_recording.h defines the layout. The file is sparse: only used parts take
+ * memory.
  */
 
 #include <stdatomic.h>
@@ -22,85 +23,103 @@
 enum {
 	GMT_RECORDING_MEMORY_RINGS = GMT_SHARED_RECORDING_RINGS,
 	GMT_RECORDING_MEMORY_RING_EVENTS = 16384,
-	GMT_RECORDING_MEMORY_KEPT_RINGS = 16,     /* that keep their memory when nobody has them */
+	GMT_RECORDING_MEMORY_KEPT_RINGS = 16,     /* free rings that keep their memory */
 };
 
 struct gmt_recording_memory {
 	struct gmt_shared_recording_header *header; /* start of the mapping */
 	uint64_t size_bytes;
-	int fd; /* the writer's */
-	struct gmt_file_identity file; /* what `fd` means */
-	int folder; /* writer/folder.h */
+	int fd; /* a descriptor of the writer's thread */
+	struct gmt_file_identity file; /* identity of the file behind `fd` */
+	int folder; /* see writer/folder.h */
 	_Atomic uint64_t depot_ready_bytes;
-	_Atomic uint64_t ring_ready[GMT_RECORDING_MEMORY_RINGS / 64]; /* bit: the slot's disk space is allocated */
+	/* one bit per slot: the slot's disk space is allocated */
+	_Atomic uint64_t ring_ready[GMT_RECORDING_MEMORY_RINGS / 64];
 	char path[4352];
 };
 
 /*
- * Makes the file and maps it, for the recording that `owner` tells of. `fallback_folder` is used where tmpfs
- * has no room, and memory without a file where neither has, which is told as a fault. False with a reason in
- * ret_why. Of what killed recorders left, too much is removed first (writer/remove_dead.h).
+ * Creates the file and maps it for the recording of `owner`. First removes recordings of killed
+ * recorders if they take too much space (writer/remove_dead.h). Uses `fallback_folder` if tmpfs has
+ * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
+ * false with a reason in ret_why.
  */
 bool gmt_recording_memory_open(struct gmt_recording_memory *ret_area, const struct gmt_shared_recording_owner *owner, const char *fallback_folder,
 	char *ret_why, uint32_t why_bytes);
 
 /*
- * The same in memory without a file: a SIGKILL loses what is in it. False with a reason in ret_why. Any thread; no descriptor is
- * opened.
+ * Same as above, in memory without a file: a SIGKILL loses its content. Returns false with a reason
+ * in ret_why. Any thread. Opens no descriptor.
  */
 bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_area, char *ret_why, uint32_t why_bytes);
 
-/* For writer/pending_definitions.h. */
+/* Returns the memory for pending definitions (writer/pending_definitions.h). */
 void *gmt_recording_memory_journal(const struct gmt_recording_memory *area);
 
-/* Appends blocks to what a file without its beginning would lack; left out where there is no room. */
+/*
+ * Appends blocks that a reader needs when the file's beginning is missing. Leaves the blocks out if
+ * there is no room.
+ */
 void gmt_recording_memory_add_to_preamble(struct gmt_recording_memory *area, const void *blocks, size_t bytes);
 
-/* Start of the depot's arena. */
+/* Returns the start of the depot's arena. */
 void *gmt_recording_memory_depot(const struct gmt_recording_memory *area);
 
-/* Makes at least `bytes` of the depot's arena writable; false when there is no more of it. */
+/*
+ * Makes at least `bytes` of the depot's arena writable. Returns false if the arena cannot grow that
+ * far.
+ */
 bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *area, uint64_t bytes);
 
-/* Whether slot `index` has its disk space: only then may it be looked at. */
+/* Returns whether slot `index` has its disk space. Do not read the slot's memory otherwise. */
 bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *area, uint32_t index);
 
-/* The ring in slot `index`. */
+/* Returns the ring in slot `index`. */
 struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *area, uint32_t index);
 
-/* Claims a free slot for the calling thread and gives it disk space; false when none can be had. */
+/*
+ * Claims a free slot for the calling thread and gives it disk space. Returns false if no slot is
+ * available.
+ */
 bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *area, uint32_t *ret_index);
 
-/* The thread of a slot has ended. */
+/* Marks the slot as left by its thread, because the thread ends. */
 void gmt_recording_memory_leave_ring(struct gmt_recording_memory *area, uint32_t index);
 
-/* Whether a ring lies there that its thread has left: the writer makes it free. Any thread. */
+/* Returns whether any ring was left by its thread. The writer frees such a ring. Any thread. */
 bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *area);
 
 /*
- * Writer only. Whether slot `index` was left and its thread is gone: what is in the ring now is all. Until then
- * destructors of the thread's data may still bring events.
+ * Writer only. Returns whether the thread of slot `index` left its ring and no longer exists. Then
+ * the ring gets no more events. Before that, destructors of the thread's data may still add events.
  */
 bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *area, uint32_t index);
 
-/* Writer only, of such a slot once it is empty: another thread may have it. Gives memory back. */
+/*
+ * Writer only. Frees such a slot after it is empty, so that another thread can claim it. Gives
+ * memory back to the system.
+ */
 void gmt_recording_memory_free_ring(struct gmt_recording_memory *area, uint32_t index);
 
 /*
- * Writer only. Leaves the rings of threads that ended without a word, by the system call alone. A number that
- * another thread has got by now is as good as alive.
+ * Writer only. Marks rings as left if their threads ended by the bare system call, without notice.
+ * If another thread now has the same thread id, the ring counts as alive.
  */
 void gmt_recording_memory_leave_dead(struct gmt_recording_memory *area);
 
-/* Unlinks the file, which stays the area's memory. False when it has no name any more. */
+/* Unlinks the file but keeps its memory mapped. Returns false if the file has no name any more. */
 bool gmt_recording_memory_leave_name(struct gmt_recording_memory *area);
 
-/* Unlinks the file: the recording is whole without it. The mapping stays: threads may still be about to write to it. */
+/*
+ * Unlinks the file: the recording is complete without it. Keeps the mapping, because threads may
+ * still write to it.
+ */
 void gmt_recording_memory_unlink(struct gmt_recording_memory *area);
 
 /*
- * A forked child lets go of its parent's area. With `is_in_use`, its addresses stay valid, with private memory behind them that
- * is the caller's to unmap: a signal handler has forked while it interrupted code that goes on there.
+ * Releases the parent's recording memory in a forked child. With `is_in_use`, its addresses stay
+ * valid and get private memory, which the caller must unmap. This is for a signal handler that
+ * forked while it interrupted code that continues to use the memory.
  */
 void gmt_recording_memory_abandon(struct gmt_recording_memory *area, bool is_in_use);
 

@@ -13,7 +13,9 @@ struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread,
 {
 	struct gmt_ring *ring = memory;
 
-	/* The memory may hold a ring of before, which a consumer looks at: unmake that first. */
+	/*
+	 * The memory may hold an older ring that a consumer still reads. Invalidates that ring first.
+	 */
 	atomic_store_explicit(&ring->magic, 0, memory_order_release);
 	memset((char *)ring + sizeof(ring->magic), 0, sizeof(*ring) - sizeof(ring->magic));
 	ring->capacity = capacity;
@@ -39,13 +41,16 @@ void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *eve
 {
 	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of(event->kind)];
 
-	/* One writer: load and store are enough, a locked add would cost 20 cycles more. */
+	/*
+	 * The ring has one producer, so load and store are enough. A locked add would cost 20 cycles
+	 * more.
+	 */
 	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 uint64_t gmt_ring_ready(const struct gmt_ring *ring)
 {
-	/* Pairs with the release in gmt_ring_publish: all that is counted here is whole. */
+	/* Pairs with the release in gmt_ring_publish: all events counted here are complete. */
 	uint64_t published = atomic_load_explicit(&ring->published, memory_order_acquire);
 
 	return published - atomic_load_explicit(&ring->consumed, memory_order_relaxed);
@@ -72,8 +77,8 @@ uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count)
 void gmt_ring_consume(struct gmt_ring *ring, uint32_t count)
 {
 	/*
-	 * Pairs with the acquire in gmt_ring_next: the slots may be reused only after the copies. And who reads
-	 * the file after a kill finds what the slots held elsewhere.
+	 * Pairs with the acquire in gmt_ring_next: the producer may reuse the slots only after the
+	 * copies. A reader of the file after a kill finds the content of these slots elsewhere.
 	 */
 	atomic_store_explicit(&ring->consumed, gmt_ring_position_after(ring, count), memory_order_release);
 }

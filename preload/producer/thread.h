@@ -2,7 +2,9 @@
 #ifndef GMT_PRODUCER_THREAD_H
 #define GMT_PRODUCER_THREAD_H
 
-/* What the shim keeps per thread, and the guard that makes one user call one event. */
+/*
+ * The state that the recorder keeps per thread, and the guard that makes one user call one event.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,58 +20,86 @@ struct gmt_capture_memory;
 
 enum { GMT_THREAD_WAITING = 4 };
 
-/* Bits. */
+/* Bits of gmt_thread_state::busy. */
 enum gmt_in_recorder {
 	GMT_IN_RECORDER_RECORDING = 1, /* the recorder runs in this thread */
-	GMT_IN_RECORDER_FORKED = 2,    /* a signal handler forked while it did: this is the child, and the event is the parent's */
+	/*
+	 * This is the child of a signal handler that forked during an event; the event is the parent's
+	 */
+	GMT_IN_RECORDER_FORKED = 2,
 };
 
 enum gmt_closed {
-	GMT_CLOSED_BEGIN = 1,  /* a call begins: the driver was not called yet */
-	GMT_CLOSED_CHANGE = 2, /* the events that wait are being changed */
+	GMT_CLOSED_BEGIN = 1,  /* a call begins; the driver is not called yet */
+	GMT_CLOSED_CHANGE = 2, /* the waiting events are being changed */
 };
 
 struct gmt_thread_state {
-	/* What each event looks at, in one line of the cache. */
-	_Alignas(64) uint64_t depth; /* of hooked CUDA calls inside each other; the upper half: of the driver's among them (call.h) */
-	uint64_t before;       /* stamp before the outermost, where it ends something; else 0 */
-	uint16_t outermost;    /* enum gmt_hook of the outermost */
-	uint8_t outer_kind;    /* enum gmt_kind of the outermost; 0: it makes no event of its own */
-	uint8_t waiting_count;
-	bool has_seen_event;   /* an event inside the outermost says what it did */
-	bool is_oom;           /* among those that wait is a refusal for lack of memory */
-	uint8_t busy;         /* enum gmt_in_recorder: 0 when a signal handler may enter the recorder; never 0 where is_ours */
-	uint8_t shut;         /* enum gmt_closed: likewise */
-	uint32_t calls;       /* noted down since one was timed (producer/overhead.h); 0: this one is */
-	uint32_t session;     /* the recording that `ring` belongs to; a forked child has another */
-	uintptr_t outer_cfa;   /* the stack pointer of the caller of the outermost call: a call that returned has none (outer_call.h) */
-	struct gmt_capture_memory *memory; /* its last stacks (producer/memory.h); NULL: none yet */
-	struct gmt_ring *ring;
-	struct gmt_call_counts *call_counts; /* the thread's own, by its ring's slot; NULL: it has none */
+	/* Every event reads the members from `depth` to `call_counts`. They share one cache line. */
 
-	uint64_t parent_depth; /* `depth` at the fork that made this process inside a call; 0: none of those calls is left */
+	/*
+	 * Depth of nested hooked CUDA calls. The upper 32 bits count the driver calls among them
+	 * (call.h).
+	 */
+	_Alignas(64) uint64_t depth;
+	uint64_t before;       /* stamp before the outermost call if its kind ends something; else 0 */
+	uint16_t outermost;    /* enum gmt_hook of the outermost call */
+	uint8_t outer_kind;    /* enum gmt_kind of the outermost call; 0: it makes no event itself */
+	uint8_t waiting_count;
+	bool has_seen_event;   /* an inner call already recorded what the outermost call did */
+	bool is_oom;           /* a waiting event reports that memory ran out */
+	/* enum gmt_in_recorder. 0 if a signal handler may enter the recorder. Never 0 if is_ours. */
+	uint8_t busy;
+	uint8_t shut;         /* enum gmt_closed. 0 if a signal handler may enter the recorder. */
+	/* Calls since the last timed call (producer/overhead.h); 0: this call is timed */
+	uint32_t calls;
+	/* The recording that `ring` belongs to; a forked child has another recording */
+	uint32_t session;
+	/*
+	 * Stack pointer of the caller of the outermost call. A call that returned has left this place
+	 * (outer_call.h).
+	 */
+	uintptr_t outer_cfa;
+	/* The last stacks (producer/memory.h); NULL: not claimed yet */
+	struct gmt_capture_memory *memory;
+	struct gmt_ring *ring;
+	/* The thread's own counts, by its ring's slot; NULL: it counts in the shared block */
+	struct gmt_call_counts *call_counts;
+
+	/* `depth` at the fork that made this process inside a call; 0: all those calls have ended */
+	uint64_t parent_depth;
 	uint8_t parent_kind;   /* `outer_kind` at that fork */
-	bool is_on_recorder_stack; /* recorder_stack.h */
-	uint64_t timed_from;  /* the stamp at which the call began that is timed */
-	uint32_t apart;       /* depth of hooked calls of a signal handler that did enter while it was shut or busy */
-	bool is_ours;         /* the writer: its driver calls are not the program's */
-	bool is_no_guest;     /* found out in this event, by which it has no ring yet (process.h) */
-	uint8_t refused;      /* no ring could be had: events until the next try */
-	int kept_errno;       /* the host's, while the recorder runs */
-	uint32_t tid;         /* what the kernel calls it; 0: not asked */
-	uint64_t ring_began_ns; /* when it got its ring */
-	uint64_t waited_ns;     /* since then, for room in it */
-	uint64_t gave_up_at;    /* what was consumed of it, plus 1, when a wait was in vain; 0: none was */
-	/* Until the outermost call returns; each in one line of the cache. */
+	bool is_on_recorder_stack; /* see recorder_stack.h */
+	uint64_t timed_from;  /* stamp at which the timed call began */
+	/* Depth of hooked calls of a signal handler that ran while `shut` or `busy` was set. */
+	uint32_t apart;
+	/* A thread of the recorder (writer, sampler): its driver calls are not the program's */
+	bool is_ours;
+	/*
+	 * This event already checked that the process is no guest (process.h); the thread has no ring
+	 * yet
+	 */
+	bool is_no_guest;
+	uint8_t refused;      /* no ring was available: number of events until the next try */
+	int kept_errno;       /* the host's errno while the recorder runs */
+	uint32_t tid;         /* the kernel's thread id; 0: not asked yet */
+	uint64_t ring_began_ns; /* when the thread got its ring */
+	uint64_t waited_ns;     /* time spent waiting for room in the ring since then */
+	/* `consumed` of the ring plus 1 when the last wait failed; 0: no wait failed */
+	uint64_t gave_up_at;
+	/* Events that wait until the outermost call returns. Each takes one cache line. */
 	_Alignas(64) struct gmt_ring_event waiting[GMT_THREAD_WAITING];
 };
 
-/* Initial-exec: a preload has static TLS, so a look at it is one load and never allocates. */
+/*
+ * Initial-exec: a preloaded library has static TLS, so an access is one load and never allocates.
+ */
 extern GMT_HIDDEN __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initial-exec")));
 
 /*
- * What the kernel calls the calling thread: asked once. Not for a guest (process.h), which has its parent's state; the child of a
- * fork begins with none.
+ * Returns the kernel's id of the calling thread. Asks the kernel only once per thread. Do not call
+ * it in a guest (process.h): a guest uses its parent's state. The child of a fork starts with no
+ * id.
  */
 static inline uint32_t gmt_thread_tid(void)
 {

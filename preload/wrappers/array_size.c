@@ -5,7 +5,7 @@
 
 enum {
 	LAYERED = 0x01, CUBEMAP = 0x04,             /* CUDA_ARRAY3D_...: the depth counts layers */
-	MAPPED_LATER = 0x40 | 0x80,                 /* CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_DEFERRED_MAPPING */
+	MAPPED_LATER = 0x40 | 0x80, /* CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_DEFERRED_MAPPING */
 };
 
 static const struct element {
@@ -29,7 +29,7 @@ static uint64_t at_least_one(uint64_t count)
 	return count ? count : 1;
 }
 
-/* How many squares of that side cover the extent. */
+/* Returns how many squares of this side cover the extent. */
 static uint64_t squares(uint64_t extent, unsigned side)
 {
 	return extent / side + (extent % side != 0);
@@ -55,7 +55,7 @@ uint64_t gmt_array_bytes(const struct gmt_array_shape *shape)
 	return multiply(bytes, (uint64_t)element->bytes * (element->channels == CHANNELS ? shape->channels : 1));
 }
 
-/* Until the largest extent is 1. */
+/* Returns the number of levels until the largest extent is 1. */
 static unsigned most_levels(const struct gmt_array_shape *shape)
 {
 	uint64_t largest = shape->width | shape->height | (shape->flags & (LAYERED | CUBEMAP) ? 0 : shape->depth);

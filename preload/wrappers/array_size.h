@@ -3,26 +3,29 @@
 #define GMT_WRAPPERS_ARRAY_SIZE_H
 
 /*
- * Bytes of arrays, as their shapes say: a device may pad them. Products that do not fit are UINT64_MAX, the
- * bytes of an unknown format 0. Pure functions.
+ * Computes the bytes of arrays from their shapes. A device may pad arrays. The result is UINT64_MAX
+ * if a product overflows, and 0 for an unknown format. Pure functions.
  */
 
 #include <stdint.h>
 
 struct gmt_array_shape {
-	uint64_t width, height, depth; /* in elements; height and depth 0 are 1 */
+	uint64_t width, height, depth; /* in elements; a height or depth of 0 counts as 1 */
 	unsigned channels;
 	unsigned format; /* CUarray_format */
 	unsigned flags;  /* CUDA_ARRAY3D_... */
 };
 
-/* 0 for an array that gets its memory later, by a mapping. */
+/* Returns the bytes of an array. Returns 0 if the array gets its memory later, by a mapping. */
 uint64_t gmt_array_bytes(const struct gmt_array_shape *shape);
 
-/* Likewise, with all its levels, of which there are no more than its extents allow. */
+/*
+ * Same as above, for a mipmapped array with all its levels. Uses at most as many levels as its
+ * extents allow.
+ */
 uint64_t gmt_mipmap_bytes(const struct gmt_array_shape *shape, unsigned levels);
 
-/* Of elements with so many bits, as the runtime describes them. */
+/* Returns the bytes of an array whose elements have `bits` bits, as the runtime describes them. */
 uint64_t gmt_channel_bytes(uint64_t bits, uint64_t width, uint64_t height, uint64_t depth);
 
 #endif

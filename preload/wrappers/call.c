@@ -12,7 +12,10 @@
 #include "writer/session.h"
 #include "interpose/driver.h"
 
-/* Frees do not say of which device and context: the block knows. Nor does what is bound: the memory knows. */
+/*
+ * A free does not need a device and context: they are known from the block. A binding does not need
+ * them either: they are known from the bound memory.
+ */
 static inline bool needs_place(unsigned kind)
 {
 	enum {
@@ -25,11 +28,17 @@ static inline bool needs_place(unsigned kind)
 
 _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
 
-/* Built where it waits: to be copied right after it was written would cost more than all the rest of this. */
+/*
+ * Builds the event in the waiting slot. Copying an event right after writing it would cost more
+ * than the rest of this function.
+ */
 static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result, unsigned kind, unsigned layer,
 	const struct gmt_call_facts *facts, struct gmt_driver_place place)
 {
-	/* One by one: a whole that is assigned would first be gathered, as it might overlap what it is made of. */
+	/*
+	 * Assigns each member separately. For the assignment of a whole structure, the compiler would
+	 * first build a temporary, because source and target might overlap.
+	 */
 	event->stamp = stamp;
 	event->address = facts->address;
 	event->size_bytes = facts->size_bytes;
@@ -46,7 +55,7 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 	event->context = place.context;
 }
 
-/* Where it happened, as far as the facts say it; else where the driver does. */
+/* Returns where the call happened: from the facts if they say it, else from the driver. */
 static inline struct gmt_driver_place place_of(const struct gmt_call_facts *facts, unsigned side,
 	struct gmt_driver_place driver_says)
 {
@@ -59,8 +68,8 @@ static inline struct gmt_driver_place place_of(const struct gmt_call_facts *fact
 }
 
 /*
- * While what waits is being changed. A signal handler that calls a hooked function then is told from the calls
- * inside the interrupted one by this (gmt_call_begin).
+ * Marks the thread while its waiting events change. With this mark, gmt_call_begin distinguishes
+ * the hooked call of a signal handler from a call nested in the interrupted call.
  */
 static void shut(struct gmt_thread_state *thread)
 {
@@ -74,17 +83,23 @@ static void open_again(struct gmt_thread_state *thread)
 	thread->shut = 0;
 }
 
-/* Forgets the events that wait. */
+/* Forgets the waiting events. */
 static void drop_waiting(struct gmt_thread_state *thread)
 {
 	thread->waiting_count = 0;
 	thread->has_seen_event = thread->is_oom = false;
 }
 
-/* A call that a signal handler makes: it is passed on, and nothing of the thread is touched. */
+/*
+ * Counts a call that a signal handler makes. The wrapper passes the call on and leaves the other
+ * thread state unchanged.
+ */
 static void set_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
 {
-	/* Of a runtime's function, what the driver did inside is not counted once more. */
+	/*
+	 * Counts only the handler's outermost call. A driver call inside a runtime function is not
+	 * counted again.
+	 */
 	if (kind && !thread->apart && !thread->is_ours)
 		gmt_session_count_loss(GMT_LOSS_REENTERED);
 	thread->apart++;
@@ -93,7 +108,10 @@ static void set_apart(struct gmt_thread_state *thread, enum gmt_hook hook, enum 
 
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind)
 {
-	/* What a handler interrupted when it forked has returned. What still waits is the parent's. */
+	/*
+	 * The code that a handler interrupted when it forked has returned. Events that still wait are
+	 * the parent's.
+	 */
 	if (thread->busy == GMT_IN_RECORDER_FORKED && !thread->shut) {
 		drop_waiting(thread);
 		thread->busy = 0;
@@ -113,7 +131,7 @@ enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uint
 	switch (gmt_outer_call_look(thread, cfa, caller)) {
 	case GMT_OUTER_CALL_GONE:
 		gmt_outer_call_forget(thread);
-		/* As the caller had it. */
+		/* Restores the caller's value. */
 		thread->shut = GMT_CLOSED_BEGIN;
 		return GMT_CALL_COUNTS;
 	case GMT_OUTER_CALL_INTERRUPTED:
@@ -126,7 +144,10 @@ enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uint
 	return GMT_CALL_INSIDE;
 }
 
-/* In the order of the stamps, as a free of a call is stamped before what happens in it. */
+/*
+ * Sorts the waiting events by stamp: a free is stamped before the events that happen inside its
+ * call.
+ */
 __attribute__((noinline)) static void sort_waiting(struct gmt_thread_state *thread)
 {
 	for (unsigned i = 1; i < thread->waiting_count; i++)
@@ -138,7 +159,7 @@ __attribute__((noinline)) static void sort_waiting(struct gmt_thread_state *thre
 		}
 }
 
-/* Records what waits. True when a refusal for lack of memory was among it. */
+/* Records the waiting events. Returns true if one of them reports that memory ran out. */
 __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 {
 	bool is_oom = thread->is_oom;
@@ -152,7 +173,7 @@ __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 	return is_oom;
 }
 
-/* The same, where one event waits, as nearly always. */
+/* Same as above, if exactly one event waits. This is nearly always so. */
 static inline void flush_one(struct gmt_thread_state *thread)
 {
 	struct gmt_ring_event *event = &thread->waiting[0], *place;
@@ -170,7 +191,10 @@ static inline void flush_one(struct gmt_thread_state *thread)
 	place = gmt_event_place(thread);
 	if (__builtin_expect(place != NULL, 1)) {
 		*place = *event;
-		/* Not before: what was stored in parts and is loaded as a whole right behind that waits. */
+		/*
+		 * Sets the stacks after the copy. Loading the whole event right after storing a part of it
+		 * would stall.
+		 */
 		place->stack = stacks.stack;
 		place->frames = stacks.frames;
 		gmt_event_publish(thread);
@@ -182,14 +206,16 @@ static inline void flush_one(struct gmt_thread_state *thread)
 	gmt_event_leave(thread);
 }
 
-/* One call that does very much: what waits gets the stack of here. */
+/*
+ * Records the waiting events early, if one call makes very many. They get the stack of this point.
+ */
 __attribute__((noinline)) static void make_room(struct gmt_thread_state *thread)
 {
 	if (flush(thread))
 		gmt_oom_wait();
 }
 
-/* Room for one more event, which waits from now on. */
+/* Returns room for one more event, which then waits until the outermost call ends. */
 static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 {
 	if (__builtin_expect(thread->waiting_count == GMT_THREAD_WAITING, 0))
@@ -197,12 +223,15 @@ static struct gmt_ring_event *wait_for_end(struct gmt_thread_state *thread)
 
 	struct gmt_ring_event *event = &thread->waiting[thread->waiting_count++];
 
-	/* Of a place in thread-local memory the compiler works out the address again for each word. */
+	/*
+	 * Keeps the address in a register. Otherwise the compiler computes the address of thread-local
+	 * memory again for each word.
+	 */
 	__asm__("" : "+r"(event));
 	return event;
 }
 
-/* Asked before the stack is taken: other threads go on allocating. */
+/* Asks the driver before the stack is taken, because other threads continue to allocate. */
 __attribute__((noinline)) static void ask_what_is_left(struct gmt_thread_state *thread, const struct gmt_ring_event *refused)
 {
 	struct gmt_ring_event driver_says;
@@ -216,16 +245,19 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	const struct gmt_call_facts *facts)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	/* One that there is, as wrappers name them. */
+	/* The space is always valid, because wrappers name it. */
 	const struct gmt_space_traits *space = &gmt_spaces[facts->space];
 	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
-	/* Zero bytes were asked for and given, or nothing was freed. */
+	/* The program requested and got zero bytes, or nothing was freed. */
 	if (!kind || (!facts->address && kind != GMT_KIND_ALLOC_FAILED))
 		return;
 	shut(thread);
-	/* A driver that refused the call for another reason may not have looked at the stream, which is anything then. */
+	/*
+	 * If the driver refused the call for another reason, it may not have checked the stream. The
+	 * stream may then be invalid.
+	 */
 	if (needs_place(kind))
 		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : facts->stream);
 	event = wait_for_end(thread);
@@ -248,12 +280,18 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 		return;
 	}
 	add(stamp, 0, facts->kind, facts);
-	/* With its backend cudaMallocAsync, PyTorch tells of no blocks: these are its own. */
+	/*
+	 * With its backend cudaMallocAsync, PyTorch does not report its blocks. Its blocks are these
+	 * pool blocks.
+	 */
 	if (__builtin_expect(facts->space == GMT_SPACE_POOL, 0) && facts->kind == GMT_KIND_ALLOC && facts->address)
 		gmt_optimizer_see_block();
 }
 
-/* What gmt_call_add_alloc and gmt_call_add_free are for: that nothing has to be found out of them is what they save. */
+/*
+ * Adds an event for gmt_call_add_alloc or gmt_call_add_free. They are fast because nothing has to
+ * be looked up.
+ */
 static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
 	const struct gmt_call_facts *facts, struct gmt_driver_place place)
 {
@@ -295,7 +333,10 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 		gmt_call_end_outermost(thread);
 		return;
 	}
-	/* The parent records the call, unless the fork came right before the driver: nobody knows, so it counts here. */
+	/*
+	 * The parent records the call, unless the fork came right before the driver's call. This
+	 * process does not know, so it counts the call as lost.
+	 */
 	drop_waiting(thread);
 	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;
 	if (!thread->parent_depth && thread->parent_kind)
@@ -306,7 +347,8 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 bool gmt_call_after_fork(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	uint64_t depth = thread->depth + thread->parent_depth; /* of a child that forks in the same call, too */
+	/* Includes the parent's calls, for a child that forks again in the same call */
+	uint64_t depth = thread->depth + thread->parent_depth;
 
 	if (!(thread->busy & GMT_IN_RECORDER_RECORDING) && !thread->shut) {
 		uint8_t kind = thread->parent_depth ? thread->parent_kind : thread->outer_kind;
@@ -316,7 +358,10 @@ bool gmt_call_after_fork(void)
 		thread->parent_kind = kind;
 		return false;
 	}
-	/* A call that begins is this process's own: the driver is called later. All else is of a call that the parent made. */
+	/*
+	 * A call that just begins belongs to this process, because the driver is called later.
+	 * Everything else belongs to a call that the parent made.
+	 */
 	if (thread->busy || thread->shut != GMT_CLOSED_BEGIN)
 		thread->busy |= GMT_IN_RECORDER_FORKED;
 	else

@@ -3,16 +3,18 @@
 #define GMT_WRAPPERS_CALL_H
 
 /*
- * What a wrapper does around the real function. In the flow: wrapper -> call -> capture -> ring.
+ * The work of a wrapper around the original function. Flow: wrapper -> call -> capture -> ring.
  *
- * The driver is the truth and the runtime gives names: the outermost of nested driver calls is an event,
- * and its api is the outermost hooked function of the thread (cudaMalloc, for the cuMemAlloc_v2 inside
- * it). A runtime function inside which no driver call was seen is an event itself. Events wait in the
- * thread until the outermost function returns, and share the stack of its caller.
+ * The driver's calls are the facts, and the runtime's calls give the names. The outermost of nested
+ * driver calls makes an event. The event's api is the outermost hooked function of the thread:
+ * cudaMalloc, for the cuMemAlloc_v2 inside it. A runtime function without a visible driver call
+ * makes an event itself. Events wait in the thread until the outermost function returns. They share
+ * the stack of its caller.
  *
- * What ends something is stamped before the real call, all else after it (producer/clock.h). Nothing is
- * recorded of a call that failed, but that it failed, for the kinds that say so (format/kinds.def). errno is the
- * real function's afterwards.
+ * If a call ends something, its stamp is taken before the original call. All other calls are
+ * stamped after it (producer/clock.h). A failed call is recorded only as a failure, and only for
+ * the kinds that have a failure kind (format/kinds.def). The caller gets the errno of the original
+ * function.
  *
  *	struct gmt_call call = gmt_call_begin(GMT_HOOK_..., GMT_CALL_DRIVER, GMT_KIND_...);
  *	result = real(...);
@@ -36,57 +38,66 @@
 enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 
 /*
- * What a call of that role adds to gmt_thread_state::depth. In one word, as each call looks at both halves: two would be put
- * together by the compiler anyway, and read as one behind the store of a half, which the processor waits for.
+ * The amount that a call of this role adds to gmt_thread_state::depth. Each call reads both halves,
+ * so they share one word. The compiler would merge the loads of two words anyway. A merged load
+ * right after a store to one half would stall the processor.
  */
 #define GMT_CALL_DRIVER_SHIFT 32
 #define GMT_CALL_DEPTH_OF(role) ((role) == GMT_CALL_DRIVER ? ((uint64_t)1 << GMT_CALL_DRIVER_SHIFT) + 1 : 1)
 
-/* How a call stands to those around it. */
+/* The relation of a call to the calls around it. */
 enum gmt_call_standing {
-	GMT_CALL_INSIDE, /* of one of its role, which counts */
+	GMT_CALL_INSIDE, /* inside a call of the same role that counts */
 	GMT_CALL_COUNTS,
-	GMT_CALL_REENTRANT,  /* made by a signal handler that interrupted the recorder, or by the recorder itself: nothing is touched */
+	/*
+	 * Made by the recorder itself, or by a signal handler that interrupted it. Thread state other
+	 * than `apart` stays unchanged.
+	 */
+	GMT_CALL_REENTRANT,
 };
 
 /*
- * One call of a wrapped function. Wrappers hand its address to nothing that is not inlined, but with what is rare: so it
- * lies in registers.
+ * One call of a wrapped function. Hot wrappers pass its address only to inlined functions, so the
+ * compiler keeps it in registers. Rare paths may pass it on.
  */
 struct gmt_call {
-	uint64_t stamp; /* before the call, of kinds that want it */
+	uint64_t stamp; /* the stamp before the call, for kinds that need it */
 	enum gmt_call_role role;
 	enum gmt_call_standing standing;
 };
 
-/* What a wrapper knows when the real function has returned. */
+/* The facts that a wrapper knows when the original function has returned. */
 struct gmt_call_facts {
-	uint8_t kind;  /* enum gmt_kind, of a success */
+	uint8_t kind;  /* enum gmt_kind of a successful call */
 	uint8_t space; /* enum gmt_space */
 	int device_plus_1; /* 0: the device of the stream, or of the current context; -1: the host */
 	uint64_t address; /* or handle; 0: nothing was allocated or freed */
 	uint64_t size_bytes;
 	uint64_t stream;
 	uint64_t object;
-	uint16_t context; /* 0: the stream's, or the current one */
+	uint16_t context; /* 0: the stream's context, or the current context */
 };
 
 /*
- * Where the thread is busy or shut. True for a call that a signal handler makes: the call is passed on, and counted as lost
- * if it may be an event. False if nothing is interrupted: the recorder was left by a jump or a fork, and is in order again.
- * `cfa` and `caller` are the wrapper's (outer_call.h).
+ * Examines a call that begins while the thread is `busy` or `shut`. Returns true if a signal
+ * handler makes the call. The wrapper then only passes the call on. The call counts as lost if it
+ * may be an event. Returns false if nothing is interrupted: a jump or a fork left the recorder, and
+ * its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
  */
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook, enum gmt_kind kind);
 
 /*
- * Where a call begins inside others, and is one that the driver does not make for itself, as it seems. Returns how it stands:
- * GMT_CALL_INSIDE as it seemed; GMT_CALL_COUNTS if the outer calls were left by a jump, and the thread is in none; GMT_CALL_REENTRANT
- * if a signal handler makes it, which is counted as for gmt_call_is_reentrant.
+ * Examines a call that seems to begin inside other calls, if it has the role of an outer call or is
+ * not deeper on the stack than the outermost call.
+ *
+ * Returns GMT_CALL_INSIDE if the outer calls are still on the stack. Returns GMT_CALL_COUNTS if a
+ * jump left the outer calls, so that the thread is in no call. Returns GMT_CALL_REENTRANT if a
+ * signal handler makes it, and counts it as gmt_call_is_reentrant does.
  */
 enum gmt_call_standing gmt_call_look_again(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller, enum gmt_hook hook,
 	enum gmt_kind kind);
 
-/* Always inlined: what a wrapper is known to be leaves little of it. */
+/* Always inlined: a wrapper's arguments are constants, so little code remains. */
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook, enum gmt_call_role role,
 	enum gmt_kind kind)
 {
@@ -107,7 +118,9 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	uint64_t around = thread->depth, of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
 	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
 
-	/* A call that lies inside another one is deeper on the stack, and rarely of the same role. */
+	/*
+	 * A nested call is normally deeper on the stack and of the other role. Checks all other cases.
+	 */
 	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
 		enum gmt_call_standing found = gmt_call_look_again(thread, cfa, __builtin_return_address(0), hook, kind);
 
@@ -122,14 +135,17 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 
 	if (!around) {
 		thread->outer_cfa = cfa;
-		/* One store: nothing waits yet. */
+		/* The compiler merges these into one store. No event waits yet. */
 		thread->outermost = (uint16_t)hook;
 		thread->outer_kind = (uint8_t)kind;
 		thread->waiting_count = 0;
 		thread->before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
 		call.standing = GMT_CALL_COUNTS;
 	} else if (!of_its_role) {
-		/* What the runtime ends, it ends by the driver: the first event inside has its stamp. */
+		/*
+		 * A runtime function ends things through the driver. So the first event inside takes the
+		 * runtime call's stamp.
+		 */
 		if (is_stamped)
 			call.stamp = thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
 		call.standing = GMT_CALL_COUNTS;
@@ -140,51 +156,53 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	return call;
 }
 
-/* Whether this call is an event, now that the real function has returned. */
+/* Returns whether this call is an event. Call it after the original function has returned. */
 __attribute__((always_inline)) static inline bool gmt_call_is_event(const struct gmt_call *call)
 {
 	return call->standing == GMT_CALL_COUNTS && (call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
 }
 
-/* For gmt_call_add, of a call that was stamped so. */
+/* Does gmt_call_add for a call with this stamp. */
 void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_facts *facts);
 
 /*
- * The same of calls that succeeded, of memory that is a device's and of the layer cuda, where no more is to be said: most are
- * that, and nothing of it has to lie in memory.
+ * Same as above, for successful calls on memory of a device in layer cuda, without further facts.
+ * Most calls are like this, and their facts stay in registers.
  */
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space);
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space);
 
-/* Adds the event of a call that returned `result` (0 is success). May be done several times. */
+/* Adds an event of a call that returned `result` (0 is success). May be called several times. */
 __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_call *call, uint32_t result,
 	const struct gmt_call_facts *facts)
 {
 	gmt_call_add_stamped(call->stamp, result, facts);
 }
 
-/* For gmt_call_end: records what waits, and opens the thread again. */
+/* For gmt_call_end: records the waiting events and opens the thread again. */
 void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
 /*
- * For gmt_call_end: a call ends that adds `own` to the depth, and the thread does not know it. It began before a fork and ends
- * in the child, or gmt_call_look_again took it for one that was left.
+ * For gmt_call_end: ends a call that adds `own` to the depth and that the thread does not know.
+ * Either it began before a fork and ends in the child, or gmt_call_look_again believed that it was
+ * left.
  */
 void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own);
 
 /*
- * In the child of a fork, on the thread that forked. Returns whether a signal handler forked while it interrupted the
- * recorder: then the interrupted code goes on when the handler returns, and still uses what it used.
+ * Call it in the child of a fork, on the thread that forked. Returns whether a signal handler
+ * forked while it interrupted the recorder. Then the interrupted code continues when the handler
+ * returns, and still uses its data.
  */
 bool gmt_call_after_fork(void);
 
-/* Leaves the wrapper; the outermost one records what waits. */
+/* Leaves the wrapper. The outermost wrapper records the waiting events. */
 __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_call *call)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (__builtin_expect(call->standing == GMT_CALL_REENTRANT, 0)) {
-		/* A jump or a fork meanwhile has set it to 0. */
+		/* `apart` is 0 already if a jump or a fork came in between. */
 		thread->apart -= thread->apart != 0;
 		return;
 	}

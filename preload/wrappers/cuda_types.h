@@ -3,10 +3,10 @@
 #define GMT_WRAPPERS_CUDA_TYPES_H
 
 /*
- * Types of the driver that a toolkit's older cuda.h lacks, so that the recorder is the same whatever
- * headers it is built with, from CUDA 11.8 on. To be included after <cuda.h>. Where a wrapper passes a
- * pointer on, the type has no members; where it reads some, these stand at the driver's offsets (a
- * test compares them with a newer cuda.h).
+ * Driver types that the cuda.h of an older toolkit lacks. With them, the recorder is the same
+ * whatever headers it is built with, from CUDA 11.8 on. Include this file after <cuda.h>. If a
+ * wrapper only passes a pointer on, the type has no members. If it reads members, they have the
+ * driver's offsets. A test compares them with a newer cuda.h.
  */
 
 #if CUDA_VERSION < 12000
@@ -61,7 +61,7 @@ typedef struct CUctxCreateParams_st CUctxCreateParams;
 #endif
 
 #if CUDA_VERSION < 13000
-#define CU_MEM_ALLOCATION_TYPE_MANAGED 2 /* of CUmemAllocationType */
+#define CU_MEM_ALLOCATION_TYPE_MANAGED 2 /* a value of CUmemAllocationType */
 #endif
 
 #if CUDA_VERSION < 13030

@@ -3,8 +3,9 @@
 #define GMT_WRAPPERS_DESCRIBE_H
 
 /*
- * What rows of hooks.def ask about the arguments of a call: sizes of arrays, places of memory, whether a
- * stream is captured. Included by wrapper.h, which has CUDA's headers. No state, no memory.
+ * Functions that rows of hooks.def use to examine the arguments of a call: sizes of arrays, places
+ * of memory, whether a stream is being captured. wrapper.h includes this file after CUDA's headers.
+ * No state, no memory.
  */
 
 #include <stdatomic.h>
@@ -16,13 +17,21 @@
 #include "interpose/driver.h"
 #include "format/format.h"
 
-/* Captures that go on in the process; streams are asked only while there are any. */
+/*
+ * Number of stream captures that run in the process. Streams are queried only while it is above 0.
+ */
 extern _Atomic int gmt_captures;
 
-/* A graph somewhere has a memory node: from now on graphs are read when they become executable. */
+/*
+ * Notes that some graph has a memory node. From now on, graphs are read when they become
+ * executable.
+ */
 void gmt_graphs_see_node(void);
 
-/* The stream of a call that failed is not looked at: it may be anything. */
+/*
+ * Returns `captured` if the stream is being captured, else `otherwise`. Does not look at the stream
+ * of a failed call, which may be invalid.
+ */
 static inline uint8_t gmt_captured(bool failed, uint64_t stream, enum gmt_kind captured, enum gmt_kind otherwise)
 {
 	if (failed || atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 || !gmt_driver_is_capturing(stream))
@@ -56,7 +65,10 @@ static inline int gmt_address_device_plus_1(uint64_t address)
 	return device >= 0 ? device + 1 : 0;
 }
 
-/* Where memory lies: ids of places other than devices mean nothing here. */
+/*
+ * Returns the device where memory lies, plus 1. Returns 0 for other places: their ids are not
+ * device numbers.
+ */
 static inline int gmt_location_device_plus_1(const CUmemLocation *location)
 {
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? location->id + 1 : 0;
@@ -67,13 +79,13 @@ static inline uint8_t gmt_location_space(const CUmemLocation *location)
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE ? GMT_SPACE_VMM : GMT_SPACE_VMM_HOST;
 }
 
-/* The value of a pool's release threshold; 0 for its other attributes. */
+/* Returns the value of a pool's release threshold. Returns 0 for other attributes of the pool. */
 static inline uint64_t gmt_pool_threshold(CUmemPool_attribute attribute, const void *value)
 {
 	return attribute == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD ? *(const uint64_t *)value : 0;
 }
 
-/* An array's description, of either kind, for array_size.h. */
+/* Convert an array description of either kind for array_size.h. */
 #define FLAT(shape) (&(struct gmt_array_shape){ .width = (shape)->Width, .height = (shape)->Height, \
 	.channels = (shape)->NumChannels, .format = (unsigned)(shape)->Format })
 #define DEEP(shape) (&(struct gmt_array_shape){ .width = (shape)->Width, .height = (shape)->Height, \

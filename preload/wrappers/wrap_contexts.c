@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrappers of contexts, code and limits: what the driver takes for itself. How much that is nobody
- * says; it is measured around the call. The end of a context ends what was allocated in it, which the
- * reader works out: here it only gets its number.
+ * The wrappers of contexts, code and limits: memory that the driver takes for itself. The driver
+ * does not report its size, so the recorder measures it around the call. The end of a context also
+ * ends all allocations in it. The reader works that out: the event only carries the context's
+ * number.
  */
 #include "wrappers/wrapper.h"
 
 #include "driver/measure.h"
 #include "driver/contexts.h"
 
-/* A context was made, or a primary one seen for the first time. */
+/* Records a new context, or a primary context that is seen for the first time. */
 static void add_context(const struct gmt_call *call, CUresult result, uint64_t handle, CUdevice device,
 	const struct gmt_measure *measure)
 {
@@ -29,7 +30,10 @@ static void end_context(const struct gmt_call *call, CUresult result, uint64_t h
 			.kind = GMT_KIND_FREE, .space = GMT_SPACE_CONTEXT, .address = handle, .context = number });
 }
 
-/* What was made just now is none of those that are known: one of that handle ended where nobody saw it. */
+/*
+ * Returns the handle of a context that was just made. A known context with the same handle has
+ * ended unseen, so it is removed first.
+ */
 static uint64_t new_handle(CUresult result, const CUcontext *context)
 {
 	if (result)
@@ -44,7 +48,7 @@ static uint64_t new_handle(CUresult result, const CUcontext *context)
 		struct gmt_measure measure; \
 		gmt_measure_begin_context(&measure, device); \
 		CUresult result = real arguments; \
-		call.stamp = gmt_clock_stamp(); /* what is measured comes after it */ \
+		call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
 		add_context(&call, result, new_handle(result, context), device, &measure); \
 		gmt_call_end(&call); \
 		return result; \
@@ -58,7 +62,7 @@ CREATE_CONTEXT(cuCtxCreate_v3,
 CREATE_CONTEXT(cuCtxCreate_v4, (CUcontext *context, CUctxCreateParams *about, unsigned flags, CUdevice device),
 	(context, about, flags, device))
 
-/* Runtimes and libraries retain again and again; only the first call makes something. */
+/* Runtimes and libraries retain the context repeatedly. Only the first call makes a context. */
 BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice device))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuDevicePrimaryCtxRetain, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
 	struct gmt_measure measure = { .device = GMT_DEVICE_UNKNOWN };
@@ -75,7 +79,7 @@ BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext *context, CUdevice devi
 	return result;
 }
 
-/* The number is taken away before the call, after which the handle may mean another context. */
+/* Removes the number before the call. After the call, the handle may belong to another context. */
 #define DESTROY_CONTEXT(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUcontext context)) \
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
@@ -115,7 +119,10 @@ BEGIN_WRAPPER(CUDA, cuCtxDetach, (CUcontext context))
 	return result;
 }
 
-/* A primary context ends with its last reference, which only the driver counts. */
+/*
+ * Records the end of a primary context. It ends with its last reference, which only the driver
+ * counts.
+ */
 static void end_primary(const struct gmt_call *call, CUresult result, CUdevice device, bool is_reset)
 {
 	uint64_t handle = gmt_contexts_primary(device);
@@ -142,7 +149,7 @@ END_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
 END_PRIMARY(cuDevicePrimaryCtxReset, true)
 END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
 
-/* A green context retains the primary one, of which nobody may have heard yet. */
+/* Records the primary context that a green context retains. The recorder may not know it yet. */
 static void see_primary(const struct gmt_call *call, CUdevice device)
 {
 	uint64_t handle = gmt_contexts_primary(device) ? 0 : gmt_driver_primary(device);
@@ -159,7 +166,10 @@ static void see_primary(const struct gmt_call *call, CUdevice device)
 			.device_plus_1 = device + 1 });
 }
 
-/* A green context shares the primary one's memory: nothing ends with it, unless it was the last to retain that one. */
+/*
+ * A green context shares the primary context's memory. Its end frees nothing, unless it was the
+ * last to retain the primary context.
+ */
 BEGIN_WRAPPER(CUDA, cuGreenCtxCreate, (CUgreenCtx *context, CUdevResourceDesc resources, CUdevice device, unsigned flags))
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
 	struct gmt_measure measure;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrappers of graphs that hold memory. A graph's memory nodes are read when it becomes executable; a
- * launch is an event only of a graph that has some, so that programs without them pay a comparison. What
- * a launch does to memory the reader works out.
+ * The wrappers of graphs that hold memory. The recorder reads a graph's memory nodes when the graph
+ * becomes executable. A launch is an event only if the graph has such nodes, so other programs only
+ * pay for a comparison. The reader works out what a launch does to memory.
  */
 #include "wrappers/wrapper.h"
 
@@ -12,16 +12,22 @@
 
 #include "producer/mark.h"
 
-/* Captures that go on; a stream that is asked costs a call, so none is while this is 0. */
+/*
+ * Number of running stream captures. A query of a stream costs a call, so no stream is queried
+ * while this is 0.
+ */
 _Atomic int gmt_captures;
 
 enum { SET_SIZE = 4096, DEPTH_MAX = 16 };
 
-/* Executable graphs with memory nodes, by open addressing; 0 is free, 1 was taken out. */
+/*
+ * Executable graphs with memory nodes, in a hash set with open addressing. 0: a free slot; 1: a
+ * removed entry.
+ */
 static _Atomic uint64_t with_nodes[SET_SIZE];
 static _Atomic uint32_t with_nodes_count;
 static _Atomic bool set_is_full; /* then every launch is an event */
-static _Atomic bool nodes_were_seen; /* without, no graph needs to be read */
+static _Atomic bool nodes_were_seen; /* if false, no graph needs to be read */
 
 static uint32_t place_of(uint64_t exec)
 {
@@ -75,7 +81,7 @@ static void set_remove(uint64_t exec)
 	}
 }
 
-/* What reading a graph needs to know. */
+/* The state of reading one graph. */
 struct reader {
 	const struct gmt_driver_graph_functions *functions;
 	const struct gmt_call *call;
@@ -134,7 +140,7 @@ static void read_graph(struct reader *reader, CUgraph graph, int depth)
 	munmap(nodes, bytes);
 }
 
-/* The graph is executable now: `exec`, made with these flags. */
+/* Records that the graph is executable as `exec`, instantiated with these flags. */
 static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph graph, uint64_t flags)
 {
 	struct reader reader = { gmt_driver_graph_functions(), call, exec, false };
@@ -149,7 +155,8 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 	if (reader.found)
 		set_add(exec);
 	else
-		set_remove(exec); /* of another graph, which ended with its context */
+		/* The set may hold an older graph with this handle, which ended with its context */
+		set_remove(exec);
 	errno = kept_errno;
 }
 
@@ -191,7 +198,10 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
 LAUNCH(cuGraphLaunch, N(stream))
 LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
 
-/* Nothing comes to life; the sampler sees what the device's graphs hold from now on. */
+/*
+ * An upload allocates no block, so it makes no event. The call is counted, so the sampler measures
+ * the memory of the device's graphs again.
+ */
 #define UPLOAD(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
 		struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
@@ -218,7 +228,7 @@ BEGIN_WRAPPER(CUDA, cuGraphExecDestroy, (CUgraphExec exec))
 	return result;
 }
 
-/* A node that was put into a graph by hand. */
+/* Records a memory node that the program added to a graph explicitly. */
 static void add_made_node(const struct gmt_call *call, CUresult result, const CUgraphNodeParams *about)
 {
 	if (result || (about->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && about->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
@@ -287,7 +297,7 @@ CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS, (stream, graph, d
 CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
 CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data), 1)
 
-/* A capture that was spoilt ends with an error: the stream does not capture any more. */
+/* An invalidated capture ends with an error. Its stream no longer captures. */
 #define END_CAPTURE(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph *graph)) \
 		bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrappers that make and end memory pools: which device a pool is on is said only here. */
+/*
+ * The wrappers that create and destroy memory pools. Only these calls say which device a pool is
+ * on.
+ */
 #include "wrappers/wrapper.h"
 
 static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool *pool, int device_plus_1,
@@ -39,7 +42,10 @@ BEGIN_WRAPPER(CUDA, cuMemPoolImportFromShareableHandle,
 	return result;
 }
 
-/* Pools that are there from the beginning: a device's is known by itself, and that of another place only from here. */
+/*
+ * Pools that exist from the beginning. A device's pool is already known. The pool of another place
+ * becomes known only here.
+ */
 #define GETS_POOL(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)) \
 		CUresult result = real(pool, location, type); \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The wrappers of questions to the driver: what it answers the program is worth knowing too. */
+/*
+ * The wrappers of queries to the driver. The recorder also records the answers that the program
+ * gets.
+ */
 #include "wrappers/wrapper.h"
 
 #include <stdatomic.h>
@@ -8,10 +11,13 @@
 #include "writer/session.h"
 #include "interpose/driver.h"
 
-/* Who asks in a loop and gets the same answer is heard once in this time. */
+/* a repeated query with the same answer is recorded once in this time */
 enum { AGAIN_NS = 100000000 };
 
-/* Not a lock: two threads at a time are both heard, or neither, of what was said just before. */
+/*
+ * Returns whether the answer differs from the last one, or the last one is old. Not a lock: if two
+ * threads come at the same time, both answers or neither may be recorded.
+ */
 static bool is_new(int device, uint64_t free_bytes, uint64_t total_bytes)
 {
 	static _Atomic uint64_t last_bytes, last_ns;
@@ -38,7 +44,7 @@ static void see_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t total
 	};
 	struct gmt_driver_place place;
 
-	/* No recording begins because of a question. */
+	/* A query does not begin a recording. */
 	if (!gmt_session_is_on())
 		return;
 	place = gmt_driver_place(0);

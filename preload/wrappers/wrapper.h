@@ -3,11 +3,14 @@
 #define GMT_WRAPPERS_WRAPPER_H
 
 /*
- * What the files with wrappers share: CUDA's headers, and how a wrapper begins. For wrappers.c and
- * wrap_*.c alone. A row whose parameters differ from NVIDIA's prototype does not compile.
+ * Shared by the files with wrappers: CUDA's headers, and the beginning of a wrapper. Only for
+ * wrappers.c and wrap_*.c. A row whose parameters differ from NVIDIA's prototype does not compile.
  */
 
-/* Old forms and forms for per-thread streams are functions of their own: the header declares all. */
+/*
+ * Old forms, and forms for per-thread streams, are separate functions. With this macro, the header
+ * declares all of them.
+ */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -22,27 +25,28 @@
 #define RESULT_CUDA CUresult
 #define RESULT_CUDART cudaError_t
 
-/* What a caller is told where no real function can be found: as before cuInit, never an abort. */
+/* The result if no original function is found: the same as before cuInit, never an abort. */
 #define MISSING_CUDA CUDA_ERROR_NOT_INITIALIZED
 #define MISSING_CUDART cudaErrorInitializationError
 
-/* Whether the library's calls are events, or only name them. */
+/* Whether calls of the library are events, or only name events. */
 #define ROLE_CUDA GMT_CALL_DRIVER
 #define ROLE_CUDART GMT_CALL_RUNTIME
 
-/* Which of the two ways to the real function is the shorter one. */
+/* The shorter of the two ways to the original function. */
 #define REAL_CUDA gmt_original
 #define REAL_CUDART gmt_original_for
 
-/* A pointer or number as what events hold. */
+/* Converts a pointer or number to the type that events hold. */
 #define N(value) ((uint64_t)(uintptr_t)(value))
 
-/* Likewise, of the stream of a function for which none means the thread's own. */
+/* Same as N, for the stream of a function that takes a null stream as the thread's own stream. */
 #define OWN(stream) N((stream) ? (stream) : CU_STREAM_PER_THREAD)
 
 /*
- * The wrapper has a private name, for interpose/, and the exported name as its alias. Function pointers
- * are loaded from a table, so the call is indirect; no compiler can mistake it for recursion.
+ * Begins a wrapper. It has a private name for interpose/, and the exported name is its alias.
+ * Function pointers are loaded from a table, so the call is indirect. The compiler cannot mistake
+ * it for recursion.
  */
 #define BEGIN_WRAPPER(library, symbol, parameters) \
 	RESULT_##library gmt_wrap_##symbol parameters; \

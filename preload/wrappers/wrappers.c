@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The typed wrappers of the rows of hooks.def that say all there is to know of a function. */
+/* The typed wrappers of those rows of hooks.def that describe a function completely. */
 #include "wrappers/wrapper.h"
 
-/* A row may correct what is said of all rows. */
+/* A row may override members that the macro sets for all rows. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
-/* Whether a row's events, of which it says more or does not, are such as gmt_call_add_alloc and gmt_call_add_free are for. */
+/*
+ * Whether gmt_call_add_alloc and gmt_call_add_free can record a row's events: the row has no
+ * further facts.
+ */
 #define SAYS_MORE(...) (0 __VA_OPT__(+ 1))
 #define IS_PLAIN(space, ...) (!SAYS_MORE(__VA_ARGS__) && \
 	(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
