@@ -12,8 +12,8 @@
  * - interpret_graphs.c: launches of graphs.
  * - interpret_heaps.c: the program's own pools.
  *
- * Every function returns false only when out of memory, or when an owner's callback returned false.
- * No threads, no I/O.
+ * The owner is the code that runs an interpreter. Every function returns false only when out of
+ * memory, or when an owner's callback returned false. No threads, no I/O.
  */
 
 #include "containers/intern.h"

@@ -102,8 +102,8 @@ bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size
 bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint64_t end, uint32_t *ret_ended);
 
 /*
- * Returns the key of an offset in a multicast object. Offsets on one device must differ by at least
- * 64 KiB.
+ * Returns the key of an offset in a multicast object. Offsets on one device differ by at least 64
+ * KiB.
  */
 uint64_t gmt_physical_multicast_key(uint32_t multicast, int16_t device, uint64_t offset);
 

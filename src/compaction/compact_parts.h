@@ -3,7 +3,8 @@
 #define GMT_COMPACTION_COMPACT_PARTS_H
 
 /*
- * Internal declarations that the compact*.c files share.
+ * Internal declarations that the compact*.c files share. The "head" is the part of the output from
+ * the survivors to the `fold` row.
  *
  * - compact.c: the control flow.
  * - compact_interpret.c: interprets events and keeps the survivors.

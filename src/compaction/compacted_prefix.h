@@ -43,8 +43,8 @@ bool gmt_compacted_takes(uint32_t kind);
 bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows, uint32_t count);
 
 /*
- * Returns whether the outcome of a survivor's refusal is still open, so that later events decide
- * it. The thread and the stamp identify the refusal.
+ * Returns whether the outcome of a refusal among the survivors is still open, so that later events
+ * decide it. The thread and the stamp identify the refusal.
  */
 bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t thread, uint64_t stamp);
 

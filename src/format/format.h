@@ -10,8 +10,8 @@
  * A file is gzip. It contains a file header and blocks. A block is a table: rows of one record
  * kind, stored column by column.
  *
- *   file    magic[8] major:u16 minor:u16 features:u32 crc:u32      crc of the 16 bytes before it
- *   block   kind:u32 rows:u32 size_bytes:u32 crc:u32 payload       crc of the 12 bytes, then payload
+ *   file    magic[8] major:u16 minor:u16 features:u32 crc:u32     crc of the 16 bytes before it
+ *   block   kind:u32 rows:u32 size_bytes:u32 crc:u32 payload      crc of the 12 bytes, then payload
  *   payload for each column: length:varint, bytes
  *
  * All integers are little endian; crc is the CRC-32 of zlib.

@@ -21,8 +21,8 @@ struct gmt_window {
 
 /*
  * Returns whether `text` is one of `values`. `values` is "TEXT", or alternatives separated by '|'.
- * An alternative is a word, a range of numbers "1..512", a range with a unit "1s..60s", a range of
- * sizes "1MiB..1TiB", or "SIZE" for any size.
+ * An alternative is a word, or a range of numbers "1..512", "1s..60s" or sizes "1MiB..1TiB". "SIZE"
+ * is any size.
  */
 bool gmt_option_value_is_allowed(const char *values, const char *text);
 

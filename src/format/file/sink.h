@@ -30,11 +30,11 @@ struct gmt_sink;
 enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, struct gmt_error *error);
 
 /*
- * Sets `wait`. The sink calls it if the file accepts no bytes now but may accept them later (no
- * space, no quota, an error of the device or the network). The argument is the errno value. The
- * sink keeps the bytes. If `wait` returns true, the sink tries them again. If it returns false, the
- * sink fails. When the file accepts bytes again, the sink calls `wait` with 0 and ignores the
- * result.
+ * Sets `wait`. The sink calls it if the file accepts no bytes now but may accept them later. Causes
+ * are missing space, a quota, or an error of the device or network. The argument is the errno
+ * value. The sink keeps the bytes. If `wait` returns true, the sink tries them again. If it returns
+ * false, the sink fails. When the file accepts bytes again, the sink calls `wait` with 0 and
+ * ignores the result.
  */
 void gmt_sink_on_stall(struct gmt_sink *sink, bool (*wait)(void *context, int error_number), void *context);
 
