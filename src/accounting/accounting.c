@@ -12,7 +12,7 @@ static bool get_account(struct gmt_accounting *accounting, uint8_t layer, int16_
 {
 	uint64_t id, key = account_key(layer, device);
 
-	/* Most events are of the account of the one before. */
+	/* Most events use the same account as the event before. */
 	if (accounting->last_account_key_plus_1 == key + 1) {
 		*ret_account = accounting->last_account;
 		return true;
@@ -62,7 +62,7 @@ struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accoun
 		&accounting->spaces.items[id] : NULL;
 }
 
-/* Which map knows the numbers of a layer's blocks. Only CUDA's family has handles. */
+/* Returns which map holds the keys of a layer's blocks. Only the CUDA family has handles. */
 static unsigned keyspace_index(uint8_t layer, uint8_t space)
 {
 	enum gmt_family family = gmt_layer_family(layer);
@@ -120,8 +120,10 @@ static struct gmt_account_heap *heap_of(struct gmt_accounting *accounting, const
 }
 
 /*
- * Called before a site changes. A peak saves nothing; instead a site that is about to change for the
- * first time after it keeps what it held. Who has not changed since the peak still holds it.
+ * Saves what a site held at the last peak. Call it before a site changes.
+ *
+ * A new peak itself saves nothing. A site saves its amount when it is about to change for the first
+ * time after the peak. A site that has not changed since the peak still holds that amount.
  */
 static void save_before_change(struct gmt_account_site *site, const struct gmt_account *account,
 	const struct gmt_account_heap *heap)
@@ -227,7 +229,7 @@ static void book_free(struct gmt_accounting *accounting, struct gmt_account_site
 	account->live_blocks--;
 }
 
-/* Takes the block of a slot out of the table, to books->ended. */
+/* Removes a slot's block from the table and stores it in accounting->ended. */
 static void close_block(struct gmt_accounting *accounting, struct gmt_map *blocks, struct gmt_map_slot *slot)
 {
 	uint64_t index = slot->value_plus_1 - 1;
@@ -248,7 +250,10 @@ static struct gmt_account_block *find_block(struct gmt_accounting *accounting, c
 	return gmt_map_find(blocks, address, &index) ? &accounting->block_table.items[index] : NULL;
 }
 
-/* Whether an older block at this address takes the allocation as one more reference. */
+/*
+ * Adds a reference to the older block at this address, if its space counts references. Returns
+ * whether it did.
+ */
 static bool add_reference(struct gmt_accounting *accounting, struct gmt_account_block *older, uint32_t site_id)
 {
 	uint32_t space = accounting->sites.items[site_id].space;
@@ -283,7 +288,7 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, u
 	if (slot->value_plus_1) {
 		if (add_reference(accounting, &accounting->block_table.items[slot->value_plus_1 - 1], site_id))
 			return true;
-		/* A free of the older block was missed, so it counts as an end, not as a free that happened. */
+		/* The free of the older block was missed. The block ends, but no free is counted. */
 		close_block(accounting, blocks, slot);
 		accounting->anomalies.missed_frees++;
 		slot = gmt_map_slot(blocks, address);
@@ -325,7 +330,7 @@ uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, u
 	assert(layer < GMT_ACCOUNTING_LAYERS);
 	accounting->has_ended = false;
 	if (!slot || !slot->value_plus_1) {
-		/* Every allocator takes a free of nothing and does nothing. */
+		/* Every allocator accepts a free of NULL and does nothing. */
 		accounting->anomalies.unknown_frees += address != 0;
 		return UINT32_MAX;
 	}
@@ -373,10 +378,13 @@ bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_
 		return false;
 
 	struct gmt_account *account = &accounting->accounts.items[id];
-	/* A recorder that cannot know the totals leaves them zero. */
+	/* A recorder that cannot read the totals leaves them zero. */
 	if (!allocated_bytes && !reserved_bytes && !account->has_totals)
 		return true;
-	/* Wrapping on purpose: a total from a damaged writer must not be undefined behaviour. */
+	/*
+	 * The unsigned subtraction may wrap. A total from a damaged file must not cause undefined
+	 * behaviour.
+	 */
 	int64_t unseen_bytes = (int64_t)(allocated_bytes - account->live_bytes);
 	account->told_disagreements += unseen_bytes != account->unseen_bytes;
 	account->unseen_bytes = unseen_bytes;
@@ -414,7 +422,7 @@ static uint8_t layer_of(const struct gmt_accounting *accounting, const struct gm
 	return accounting->accounts.items[accounting->sites.items[block->site].account].layer;
 }
 
-/* *cursor counts the slots of all maps, one map behind the other. */
+/* *cursor counts the slots of all maps, one map after the other. */
 bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer, size_t *cursor,
 	struct gmt_account_place *ret_place)
 {

@@ -3,20 +3,22 @@
 #define GMT_ACCOUNTING_ACCOUNTING_H
 
 /*
- * The books: which blocks live, and what each site, space and device of each layer holds, held at
- * most and has had. In the flow: replay -> books -> analysis; the recorder's writer may keep them
- * too. Calls must come in the order of the events. No threads, no I/O; memory from base/ only.
+ * The accounting: which blocks are live, and what each site, space and device of each layer holds
+ * now, held at most, and has ever allocated. In the flow: replay -> accounting -> analysis. The
+ * recorder's writer may keep an accounting too. Calls must come in the order of the events. The
+ * code uses no threads and no I/O. It takes its memory from base/ only.
  *
- * A block is known by what its number is an address or handle of: the layer's family and the space's
- * realm (format/layers.def, spaces.def). One of a space that counts references lives until it was freed as
- * often as it was allocated.
+ * A key identifies a block. The key consists of the layer's family, the space's realm
+ * (format/layers.def, spaces.def), and the block's address or handle. A block in a
+ * reference-counted space lives until it was freed as often as it was allocated.
  *
- * An account is one layer on one device (or the host); its peak is what reports call the peak. A
- * site's `peak_bytes` is what the site held at that moment, kept exactly and at no cost per peak:
- * see gmt_account_site_peak. Host memory (spaces of the host's side) is under device GMT_DEVICE_HOST.
+ * An account is one layer on one device (or on the host). Reports call the account's peak "the
+ * peak". A site's `peak_bytes` is what the site held at that moment. It is exact, and a new peak
+ * costs nothing extra per site: see gmt_account_site_peak. Host memory (spaces on the host side) is
+ * under device GMT_DEVICE_HOST.
  *
- * Numbers that no real machine can reach (GMT_ACCOUNTING_MAX_BYTES) are refused and counted, so that sums
- * cannot overflow.
+ * Sizes that no real machine can reach (GMT_ACCOUNTING_MAX_BYTES) are rejected and counted, so that
+ * sums cannot overflow.
  */
 
 #include <stdbool.h>
@@ -29,52 +31,54 @@
 #define GMT_ACCOUNTING_MAX_BYTES ((uint64_t)1 << 62)
 
 enum {
-	GMT_ACCOUNTING_LAYERS = 8, /* layer numbers are below this */
-	GMT_ACCOUNTING_ALL_OF_CUDA = 255, /* instead of a layer: all of CUDA's family */
+	GMT_ACCOUNTING_LAYERS = 8, /* all layer numbers are below this value */
+	/* in place of a layer number: every layer of the CUDA family */
+	GMT_ACCOUNTING_ALL_OF_CUDA = 255,
 	GMT_ACCOUNTING_KEYSPACES = GMT_REALM_COUNT + GMT_FAMILY_COUNT - 1,
 };
 
 struct gmt_account_block {
 	uint64_t size_bytes;
-	uint64_t stamp; /* of its allocation */
-	uint64_t sequence; /* blocks that had begun by then, with this one */
+	uint64_t stamp; /* stamp of the allocation */
+	uint64_t sequence; /* number of blocks that had begun by then, including this block */
 	uint32_t site;
-	uint32_t references; /* of an unused entry: the next unused one, plus 1 */
-	uint16_t context;    /* number of the CUDA context that it ends with; 0: it does not */
-	uint32_t tag;        /* the owner's, see gmt_account_tag; 0 at first */
+	uint32_t references; /* in an unused entry: index of the next unused entry, plus 1 */
+	uint16_t context;    /* CUDA context whose end also ends this block; 0: no such context */
+	uint32_t tag;        /* set by the owner, see gmt_account_tag; initially 0 */
 };
 
-/* What one layer holds on one device. */
+/* Totals of one layer on one device. */
 struct gmt_account {
 	uint64_t live_bytes;
 	uint64_t live_blocks;
 	uint64_t peak_bytes;
-	uint64_t peak_blocks; /* live at that moment */
-	uint64_t peak_stamp;  /* when it was first reached; meaningful when epoch != 0 */
+	uint64_t peak_blocks; /* live blocks at the moment of the peak */
+	uint64_t peak_stamp;  /* when the peak was first reached; valid if epoch != 0 */
 	uint64_t alloc_count;
 	uint64_t free_count;
-	uint64_t total_bytes; /* of all allocations ever; stops at INT64_MAX */
+	uint64_t total_bytes; /* sum over all allocations; saturates at INT64_MAX */
 	uint64_t refused_count;
-	uint64_t epoch;       /* peaks so far: each allocation above all before is one */
-	/* What PyTorch says of itself; has_totals: it did. */
+	/* number of peaks so far: an allocation above all earlier totals is a peak */
+	uint64_t epoch;
+	/* Totals that PyTorch itself reports. They are valid if has_totals is true. */
 	uint64_t told_allocated_bytes;
 	uint64_t told_allocated_peak_bytes;
 	uint64_t told_reserved_bytes;
 	uint64_t told_reserved_peak_bytes;
-	int64_t unseen_bytes;          /* told less our own sum, at the last event */
+	int64_t unseen_bytes;          /* PyTorch's total minus our own sum, at the last event */
 	uint64_t told_disagreements;   /* how often that difference changed */
 	bool has_totals;
 	uint8_t layer;
 	int16_t device;
 };
 
-/* What an account holds in one space. */
+/* Totals of one account in one space. */
 struct gmt_account_space {
 	uint32_t account;
 	uint32_t space;
 	uint64_t live_bytes;
 	uint64_t live_blocks;
-	uint64_t peak_bytes; /* this space's own */
+	uint64_t peak_bytes; /* peak of this space, independent of the account's peak */
 	uint64_t peak_stamp;
 };
 
@@ -88,31 +92,38 @@ struct gmt_account_site {
 	uint64_t alloc_count;
 	uint64_t free_count;
 	uint64_t refused_count;
-	/* What it held at the account's peak number `saved_epoch`, if it changed since. */
+	/* What the site held at the account's peak number `saved_epoch`, if the site changed since. */
 	uint64_t saved_epoch;
 	uint64_t saved_bytes;
 	uint64_t saved_blocks;
-	/* Likewise of its heap. */
+	/*
+	 * What the site held at its heap's peak number `heap_saved_epoch`, if the site changed since.
+	 */
 	uint64_t heap_saved_epoch;
 	uint64_t heap_saved_bytes;
 	uint64_t heap_saved_blocks;
-	uint32_t heap_plus_1; /* the heap that its blocks are in; 0: none */
+	uint32_t heap_plus_1; /* index of the heap that contains its blocks, plus 1; 0: no heap */
 };
 
-/* What the blocks in a heap of the program's hold: a part of its account that has a peak of its own. */
+/*
+ * Totals of the blocks in one heap of the program. A heap is a part of its account and has its own
+ * peak.
+ */
 struct gmt_account_heap {
 	uint64_t live_bytes;
 	uint64_t live_blocks;
 	uint64_t peak_bytes;
-	uint64_t peak_blocks; /* live at that moment */
+	uint64_t peak_blocks; /* live blocks at the moment of the peak */
 	uint64_t peak_stamp;
 	uint64_t alloc_count;
 	uint64_t free_count;
-	uint64_t total_bytes; /* of all allocations ever; stops at INT64_MAX */
-	uint64_t epoch;       /* as an account's */
+	uint64_t total_bytes; /* sum over all allocations; saturates at INT64_MAX */
+	uint64_t epoch;       /* number of peaks so far, as in struct gmt_account */
 };
 
-/* Events that do not fit what came before: lost events, or a recording that began late. */
+/*
+ * Counts events that do not fit the earlier events: events were lost, or the recording began late.
+ */
 struct gmt_accounting_anomalies {
 #define GMT_ANOMALY(name, meaning) uint64_t name;
 #include "accounting/anomalies.def"
@@ -120,13 +131,15 @@ struct gmt_accounting_anomalies {
 };
 
 struct gmt_accounting {
-	struct gmt_map blocks[GMT_ACCOUNTING_KEYSPACES]; /* address to index in block_table */
-	uint64_t began; /* blocks, ever */
+	/* maps an address to an index in block_table */
+	struct gmt_map blocks[GMT_ACCOUNTING_KEYSPACES];
+	uint64_t began; /* number of blocks that ever began */
 	GMT_VEC(struct gmt_account_block) block_table;
 	uint32_t first_free_plus_1;
-	uint32_t made_plus_1; /* the block that the last gmt_accounting_alloc made; 0: none */
+	/* index of the block that the last gmt_accounting_alloc made, plus 1; 0: it made no block */
+	uint32_t made_plus_1;
 	struct gmt_map account_ids;
-	uint32_t last_account; /* that was looked for, by its key */
+	uint32_t last_account; /* cache of the last account lookup: its index, and its key plus 1 */
 	uint64_t last_account_key_plus_1;
 	struct gmt_map space_ids;
 	GMT_VEC(struct gmt_account) accounts;
@@ -134,68 +147,82 @@ struct gmt_accounting {
 	GMT_VEC(struct gmt_account_site) sites;
 	GMT_VEC(struct gmt_account_heap) heaps;
 	struct gmt_accounting_anomalies anomalies;
-	/* The block that the last gmt_accounting_alloc or gmt_accounting_free ended, when has_ended. */
+	/*
+	 * The block that the last gmt_accounting_alloc or gmt_accounting_free ended, if has_ended is
+	 * true.
+	 */
 	struct gmt_account_block ended;
 	bool has_ended;
 };
 
 /*
- * A new site, whose blocks are all of one layer, device and space; ids count from 0. Blocks of host
- * spaces go to the host, whatever `device` says. False when out of memory.
+ * Adds a site. All blocks of a site have the same layer, device and space. Site ids count from 0.
+ * Blocks in host spaces always belong to the host, whatever `device` says. Returns false when out
+ * of memory.
  */
 bool gmt_accounting_add_site(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space,
 	uint32_t *ret_site);
 
-/* A new heap; ids count from 0. False when out of memory. */
+/* Adds a heap. Heap ids count from 0. Returns false when out of memory. */
 bool gmt_accounting_add_heap(struct gmt_accounting *accounting, uint32_t *ret_heap);
 
-/* The blocks of a site that has had none yet will be in this heap. */
+/* Assigns a site to a heap. The site must not have had a block yet. */
 void gmt_accounting_put_in_heap(struct gmt_accounting *accounting, uint32_t site, uint32_t heap);
 
 /*
- * A block comes to life. When its address is already alive, the event that freed the older block was
- * missed: that one is closed first, and counted; in a space that counts references, the older block has
- * one more instead. False when out of memory, nothing changed.
+ * Adds a block. If a block is already live at this address, its free was missed: the older block is
+ * ended first, and counted as a missed free. In a reference-counted space, the older block gets one
+ * more reference instead. Returns false when out of memory; then nothing has changed.
  */
 bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site, uint64_t address, uint64_t size_bytes,
 	uint64_t stamp);
 
-/* The block that the last gmt_accounting_alloc made, which made one, ends with that context. */
+/*
+ * Binds the block that the last gmt_accounting_alloc made to a context: the block ends with that
+ * context. The last call must have made a block.
+ */
 void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context);
 
-/* Lets the block at `address`, if it lives, have the owner's number. */
+/* Sets the owner's tag of the block at `address`, if that block is live. */
 void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address, uint32_t tag);
 
 /*
- * The block at `address` ends, or loses a reference (has_ended says). `size_bytes` is what the event
- * said, 0 when it did not; a difference to the block is counted. Returns the site of the block;
- * UINT32_MAX, counted, when there is none.
+ * Ends the block at `address`, or removes one of its references (has_ended says which).
+ * `size_bytes` is the size that the event states, 0 if it states no size. A difference from the
+ * block's size is counted. Returns the block's site. If no block is live there, counts an unknown
+ * free and returns UINT32_MAX.
  */
 uint32_t gmt_accounting_free(struct gmt_accounting *accounting, uint8_t layer, uint8_t space, uint64_t address,
 	uint64_t size_bytes);
 
-/* The live block at `address`; NULL when there is none. Valid until the next call. */
+/* Returns the live block at `address`, or NULL. The pointer is valid until the next call. */
 const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
 	uint64_t address);
 
-/* A sum of sizes that no recording can make wrap. */
+/*
+ * Adds two sizes from a recording. Saturates at UINT64_MAX, so that no recording can make the sum
+ * wrap.
+ */
 static inline uint64_t gmt_account_sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* A sum of bytes that stays one; both are at most INT64_MAX, so that nothing wraps. */
+/*
+ * Adds two byte counts and saturates at INT64_MAX. Both must be at most INT64_MAX, so that the
+ * addition cannot wrap.
+ */
 static inline uint64_t gmt_account_sum_bytes(uint64_t sum, uint64_t bytes)
 {
 	return sum + bytes > INT64_MAX ? INT64_MAX : sum + bytes;
 }
 
-/* A request at `site` was refused. */
+/* Counts a refused request of `site`. */
 void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site);
 
 /*
- * PyTorch's own totals, as it reported them with the event that was just booked on its `device`.
- * False when out of memory.
+ * Stores PyTorch's own totals, as PyTorch reported them with the last event on `device`. Returns
+ * false when out of memory.
  */
 bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint64_t allocated_bytes,
 	uint64_t reserved_bytes);
@@ -205,33 +232,42 @@ struct gmt_account_amount {
 	uint64_t blocks;
 };
 
-/* What the site held when its account last reached a new peak. Over an account they sum to the peak. */
+/*
+ * Returns what the site held when its account last reached a new peak. The sum over all sites of an
+ * account is the account's peak.
+ */
 struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting, uint32_t site);
 
-/* Likewise, when its heap last reached a new peak; nothing for a site without one. */
+/*
+ * Returns what the site held when its heap last reached a new peak. Returns zeros for a site
+ * without a heap.
+ */
 struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting, uint32_t site);
 
-/* The account of a layer on a device; NULL when it had no event. */
+/* Returns the account of a layer on a device, or NULL if that account had no event. */
 const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting, uint8_t layer,
 	int16_t device);
 
-/* The account of a layer (below GMT_ACCOUNTING_LAYERS) on a device, and its space; made where there is none. NULL: out of memory. */
+/*
+ * Return the account of a layer on a device, and its part in one space. They create what does not
+ * exist yet. `layer` must be below GMT_ACCOUNTING_LAYERS. They return NULL when out of memory.
+ */
 struct gmt_account *gmt_accounting_get_account(struct gmt_accounting *accounting, uint8_t layer, int16_t device);
 struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accounting, uint8_t layer, int16_t device, uint8_t space);
 
-/* A live block and where it is. */
+/* A live block and its address. */
 struct gmt_account_place {
 	uint64_t address;
 	struct gmt_account_block block;
 };
 
-/* How many blocks live, in all layers. */
+/* Returns the number of live blocks in all layers. */
 size_t gmt_account_block_count(const struct gmt_accounting *accounting);
 
 /*
- * The live blocks of a layer, one at each call and in no order. *cursor is 0 at first; nothing may be
- * booked in between. False when there are no more. `layer` may
- * be GMT_ACCOUNTING_ALL_OF_CUDA.
+ * Returns the next live block of a layer, in no particular order. Set *cursor to 0 before the first
+ * call. The accounting must not change between the calls. Returns false after the last block.
+ * `layer` may be GMT_ACCOUNTING_ALL_OF_CUDA.
  */
 bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer, size_t *cursor,
 	struct gmt_account_place *ret_place);

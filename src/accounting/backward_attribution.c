@@ -17,7 +17,7 @@ static bool ends_with(struct gmt_slice text, const char *end)
 	return text.length >= length && memcmp(text.text + text.length - length, end, length) == 0;
 }
 
-/* The whole name, or the last part of a qualified one. */
+/* Returns whether `name` is the whole text, or the last part of a qualified name. */
 static bool is_name(struct gmt_slice text, const char *name)
 {
 	size_t length = strlen(name);

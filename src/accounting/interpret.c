@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "accounting/interpret.h"
 
-/* Calls a function of the owner, where it has it. */
+/* Calls a callback of the owner, if the owner has set it. */
 #define TELL(interpreter, function, ...) \
 	(!(interpreter)->owner.function || (interpreter)->owner.function((interpreter)->owner.user, __VA_ARGS__))
 
-/* What ended may be something else than the event names: memory whose last mapping has gone, say. */
+/*
+ * Reports the ended block. It may differ from what the event names, e.g. memory whose last mapping
+ * has gone.
+ */
 static bool tell_ended(const struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t address)
 {
 	const struct gmt_accounting *accounting = interpreter->accounting;
@@ -31,7 +34,7 @@ bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter, const str
 	uint32_t *ret_site)
 {
 	int16_t device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
-	/* A heap is in one layer, space and device. */
+	/* A heap has one layer, space and device, so place and row are enough for a key. */
 	uint64_t key = (uint64_t)event->place << 32 | (row_plus_1 ? row_plus_1 : (uint64_t)event->layer << 24 |
 		(uint64_t)event->space << 16 | (uint16_t)device);
 	struct gmt_map *ids = row_plus_1 ? &interpreter->pool_site_ids : &interpreter->site_ids;
@@ -55,7 +58,10 @@ static bool play_totals(struct gmt_event_interpreter *interpreter, const struct 
 	return gmt_account_totals(interpreter->accounting, event->layer, device, event->allocated_bytes, event->reserved_bytes);
 }
 
-/* Memory that another process opened to this one does; what comes from its pool does not. */
+/*
+ * Memory that another process exported and this process opened ends with the context. Memory from
+ * that process's pool (`object` is set) does not.
+ */
 static bool ends_with_context(const struct gmt_interpret_event *event)
 {
 	enum gmt_life life = gmt_space_life(event->space);
@@ -112,7 +118,9 @@ static bool play_free(struct gmt_event_interpreter *interpreter, const struct gm
 
 	if (is_cuda && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
 		return gmt_interpret_release_memory(interpreter, event);
-	/* A library outlives contexts, and the memory that it took in one of them does not. */
+	/*
+	 * A library outlives contexts, but the memory that it took in a context ends with that context.
+	 */
 	if (is_cuda && event->space == GMT_SPACE_MODULE &&
 		!gmt_accounting_find(accounting, event->layer, event->space, event->address))
 		return true;
@@ -120,7 +128,7 @@ static bool play_free(struct gmt_event_interpreter *interpreter, const struct gm
 		return false;
 	if (is_cuda && event->space == GMT_SPACE_CONTEXT)
 		return gmt_interpret_end_context(interpreter, event);
-	/* A free need not say of which device: the block knows. */
+	/* The event of a free may lack the device. The block has it. */
 	return play_totals(interpreter, event, site == UINT32_MAX ? event->device :
 		accounting->accounts.items[accounting->sites.items[site].account].device);
 }

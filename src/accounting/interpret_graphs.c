@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory nodes of graphs. A node's block has its address from the beginning, and no memory until the
- * graph is launched. What a node of the same graph frees has gone when the launch is over, and is never
- * a block here; the rest lives until a free, another graph, or the next launch of a graph that was made
- * to free it.
+ * Memory nodes of graphs. A node's block has a fixed address, but it has memory only after a launch
+ * of the graph. If another node of the same graph frees it, the memory is gone when the launch
+ * ends. Such memory is never a block here. Other node memory lives until a free, or until another
+ * graph frees it. A graph that was instantiated to free it at launch also ends it at its next
+ * launch.
  */
 #include <stddef.h>
 
 #include "base/budget.h"
 #include "accounting/interpret.h"
 
-enum { FEW_NODES = 16 }; /* graphs of so many need no map */
-enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 }; /* blocks of so many are no longer in the caches */
+enum { FEW_NODES = 16 }; /* a graph with at most this many nodes needs no map */
+/* above this number of nodes, their blocks no longer fit in the CPU caches */
+enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 };
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
 bool gmt_interpret_instantiate(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
@@ -49,7 +51,7 @@ static struct gmt_interpret_node *find_alloc(struct gmt_interpret_graph *graph, 
 	return NULL;
 }
 
-/* Adds the last nodes, from number `first` on, to the map of those that allocate. */
+/* Adds the nodes from index `first` on to the map of allocation nodes. */
 static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
 {
 	uint64_t index;
@@ -62,7 +64,10 @@ static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
 	return true;
 }
 
-/* A node of a graph that is not executable yet: who made it is remembered for the one that will be. */
+/*
+ * Remembers which call made a node of a graph that is not executable yet. The executable graph's
+ * node takes its place and tag from there.
+ */
 static bool note_maker(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
@@ -141,7 +146,7 @@ bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter, const struc
 	if (!gmt_map_find(&interpreter->graph_ids, event->address, &index))
 		return true;
 	graph = &interpreter->graphs.items[index];
-	/* A file of N bytes can launch N nodes N times. */
+	/* The budget limits the work: a file of N bytes can launch N nodes N times. */
 	if (!gmt_budget_spend(graph->nodes.count * (graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
 			GMT_BUDGET_LAUNCHES))
 		return true;

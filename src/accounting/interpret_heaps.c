@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's own pools (layer custom). Heaps may lie in each other, so that one address is a block of
- * several: each heap has a table of its own, and the books know its blocks by numbers.
+ * The program's own pools (layer custom). Heaps may lie inside each other, so one address can be a
+ * block of several heaps. Therefore each heap has its own table, and the accounting identifies the
+ * blocks by numbers.
  */
 #include <string.h>
 
 #include "base/budget.h"
 #include "accounting/interpret.h"
 
-enum { POOLS_A_UNIT = 8 }; /* that are looked at in the time of a unit */
+enum { POOLS_A_UNIT = 8 }; /* pools that the search examines in the time of one budget unit */
 
-/* What tells rows apart; the name follows. */
+/* The key of a row. Only the used part of the name belongs to the key. */
 struct row_key {
 	int32_t device;
 	char name[256];
@@ -59,7 +60,7 @@ static void set_size(const struct gmt_event_interpreter *interpreter, struct gmt
 
 	row->unsized_heaps -= !pool->size_bytes;
 	row->size_bytes -= pool->size_bytes;
-	/* What no machine can have is as good as not said. */
+	/* A size that no machine can have counts as not stated. */
 	pool->size_bytes = size_bytes > GMT_ACCOUNTING_MAX_BYTES - row->size_bytes ? 0 : size_bytes;
 	row->unsized_heaps += !pool->size_bytes;
 	row->size_bytes += pool->size_bytes;
@@ -77,7 +78,10 @@ static void begin(const struct gmt_event_interpreter *interpreter, struct gmt_in
 	row->unsized_heaps++;
 }
 
-/* The heap of that number, which lives from its first event on; NULL: out of memory. */
+/*
+ * Returns the heap with that number. A heap lives from its first event on. Returns NULL when out of
+ * memory.
+ */
 static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint64_t number)
 {
 	struct gmt_interpret_pool *pool;
@@ -100,8 +104,8 @@ static struct gmt_interpret_pool *get(struct gmt_event_interpreter *interpreter,
 }
 
 /*
- * The heap that has a block at `address`: `number`, or where an event names none, the youngest one. NULL:
- * there is none.
+ * Returns the heap that has a block at `address`: heap `number`, or, if the event names no heap
+ * (0), the youngest one that has. Returns NULL if there is no such heap.
  */
 static struct gmt_interpret_pool *find_holder(struct gmt_event_interpreter *interpreter, uint64_t number, uint64_t address,
 	uint64_t *ret_block)
@@ -114,11 +118,14 @@ static struct gmt_interpret_pool *find_holder(struct gmt_event_interpreter *inte
 			return NULL;
 		return &interpreter->pools.items[index];
 	}
-	/* NVTX frees by address alone. */
+	/* An NVTX free names only the address. */
 	if (gmt_map_find(&interpreter->pool_of_address, address, &index) &&
 		gmt_map_find(&interpreter->pools.items[index].blocks, address, ret_block))
 		return &interpreter->pools.items[index];
-	/* A file can have many pools, and free many blocks of none of them. */
+	/*
+	 * The budget limits the search: a file can have many pools, and free many addresses that are in
+	 * no pool.
+	 */
 	if (!gmt_budget_spend(interpreter->pools.count / POOLS_A_UNIT, GMT_BUDGET_POOLS))
 		return NULL;
 	for (size_t i = interpreter->pools.count; i-- > 0;)
@@ -146,7 +153,9 @@ static bool begin_block(struct gmt_event_interpreter *interpreter, const struct 
 
 	if (!pool)
 		return false;
-	/* One that is there already lost its free: the books see that by the number. */
+	/*
+	 * If the block is already there, its free was lost. The accounting detects that by the number.
+	 */
 	if (!gmt_map_find(&pool->blocks, event->address, &block)) {
 		block = ++interpreter->last_pool_block;
 		if (!gmt_map_put(&pool->blocks, event->address, block))
@@ -165,7 +174,10 @@ static bool end_block(struct gmt_event_interpreter *interpreter, const struct gm
 	uint32_t site;
 
 	if (!pool) {
-		/* What names no heap may be of none: a label on the driver's own memory. */
+		/*
+		 * A free that names no heap may belong to no heap, e.g. to a label on the driver's own
+		 * memory. Do not count it.
+		 */
 		interpreter->accounting->anomalies.unknown_frees += event->address != 0 && number != 0;
 		return true;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that has handles instead of addresses, and what ends with a context. A piece of physical memory
- * is one block of the books, under its number (accounting/physical.h).
+ * Memory that has handles instead of addresses, and blocks that end with a context. In the
+ * accounting, a piece of physical memory is one block under its number (accounting/physical.h).
  */
 #include <stddef.h>
 
@@ -9,7 +9,7 @@
 #include "containers/vec.h"
 #include "accounting/interpret.h"
 
-enum { BLOCKS_A_UNIT = 4 }; /* that are looked at in the time of a unit */
+enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of one budget unit */
 
 static bool book_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
@@ -33,19 +33,21 @@ static bool end_block(struct gmt_event_interpreter *interpreter, const struct gm
 	return gmt_interpret_free(interpreter, event, about->layer, about->space, gmt_physical_number(memory), 0, &site);
 }
 
-/* An imported handle does not say what it is of. */
+/*
+ * Returns whether the memory may be a multicast object. An imported handle does not state its type.
+ */
 static bool can_be_multicast(const struct gmt_physical_memory *memory)
 {
 	return memory->space == GMT_SPACE_MULTICAST || memory->space == GMT_SPACE_VMM_IMPORTED;
 }
 
-/* Memory that has ended, and the mappings that it still has to let go of: places in [key, end). */
+/* Ended memory, and the range of keys [key, end) of the mappings that it must still release. */
 struct ending {
 	uint64_t key, end;
 	uint32_t memory;
 };
 
-/* Books the end of the memory; a multicast object lets go of what is bound to it afterwards. */
+/* Accounts for the end of the memory. A multicast object releases its bound memory afterwards. */
 static bool begin_ending(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory,
 	struct ending *ret_ending)
 {
@@ -63,7 +65,10 @@ static void finish_ending(struct gmt_event_interpreter *interpreter, const struc
 		gmt_physical_give_back(&interpreter->physical, ending->memory);
 }
 
-/* A file can bind objects to each other in a chain of any length, so this keeps a list instead of calling itself. */
+/*
+ * Ends memory and everything that only it kept alive. A file can bind objects to each other in a
+ * chain of any length, so this uses a list instead of recursion.
+ */
 static bool end_chain(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, const struct ending *first)
 {
 	GMT_VEC(struct ending) chain = { 0 };
@@ -88,7 +93,7 @@ static bool end_chain(struct gmt_event_interpreter *interpreter, const struct gm
 	return done;
 }
 
-/* Nothing keeps the memory alive, unless there is none of it. */
+/* Ends memory that nothing keeps alive any more. `memory` may be GMT_PHYSICAL_NONE. */
 static bool end_memory(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
 	struct ending ending;
@@ -110,7 +115,9 @@ bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter, cons
 	};
 	uint32_t memory = gmt_physical_find(&interpreter->physical, event->address);
 
-	/* What this process made, or imported before, is not imported a second time. */
+	/*
+	 * If this process made the memory, or imported it before, another import only adds a reference.
+	 */
 	if (event->space == GMT_SPACE_VMM_IMPORTED && memory != GMT_PHYSICAL_NONE)
 		return gmt_physical_retain(&interpreter->physical, memory, event->address);
 	memory = gmt_physical_create(&interpreter->physical, event->address, &about);
@@ -135,7 +142,7 @@ bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter, const struc
 	return gmt_physical_retain(&interpreter->physical, memory, event->address);
 }
 
-/* An imported handle does not say how large it is; its first mapping does. */
+/* Takes the size from a mapping: an imported handle does not state its size. */
 static bool learn_size(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event, uint32_t memory)
 {
 	struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
@@ -197,17 +204,17 @@ bool gmt_interpret_bind(struct gmt_event_interpreter *interpreter, const struct 
 	uint32_t memory = event->kind == GMT_KIND_BIND ? gmt_physical_find(physical, event->object) :
 		gmt_physical_find_mapped(physical, event->object);
 
-	/* Memory of cuMemAlloc can be bound by its address too: it has no references to count. */
+	/* Memory from cuMemAlloc can be bound by its address too. It has no references to count. */
 	if (multicast == GMT_PHYSICAL_NONE || memory == GMT_PHYSICAL_NONE) {
 		physical->unknown_handles += event->kind == GMT_KIND_BIND;
 		return true;
 	}
-	/* No driver does this, and objects that hold each other would never end. */
+	/* No driver does this. Objects that hold each other would never end. */
 	if (!can_be_multicast(&physical->memory.items[multicast]) ||
 		physical->memory.items[memory].space == GMT_SPACE_MULTICAST || memory == multicast)
 		return true;
 
-	/* The older forms of the functions do not name the device. */
+	/* The older versions of these functions do not name the device. */
 	int16_t device = event->device >= 0 ? event->device : physical->memory.items[memory].device;
 	return gmt_physical_map(physical, gmt_physical_multicast_key(multicast, device, event->offset),
 		event->size_bytes >> 16, memory);
@@ -231,7 +238,7 @@ bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter, const st
 	const struct gmt_account_block *older;
 	uint32_t site;
 
-	/* `address` is the limit, plus 1; each context has its own. */
+	/* `address` is the limit plus 1. Each context has its own limits. */
 	block.address = (uint64_t)event->context << 32 | (uint32_t)event->address;
 	older = gmt_accounting_find(accounting, event->layer, event->space, block.address);
 	if (older) {
@@ -242,7 +249,7 @@ bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter, const st
 	return gmt_interpret_alloc(interpreter, &block);
 }
 
-/* What a context takes along is collected first: ending a block moves others in the table. */
+/* Collects the context's blocks first, because ending a block moves other blocks in the table. */
 bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event)
 {
 	uint16_t context = event->context;
@@ -251,7 +258,7 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const 
 	struct gmt_account_place place;
 	bool done = true;
 
-	/* All blocks are looked at, and a file can end many contexts. */
+	/* The search examines all blocks, and a file can end many contexts. */
 	if (!gmt_budget_spend(gmt_account_block_count(accounting) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
 		return true;
 	for (size_t cursor = 0; context && gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
@@ -268,7 +275,7 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter, const 
 		const struct gmt_account_site *site = &accounting->sites.items[places.items[i].block.site];
 		uint32_t of;
 
-		/* All that was counted goes at once. */
+		/* Remove all references at once. */
 		for (uint32_t left = places.items[i].block.references; left && done; left--)
 			done = gmt_interpret_free(interpreter, event, accounting->accounts.items[site->account].layer,
 				(uint8_t)accounting->spaces.items[site->space].space, places.items[i].address, 0, &of);

@@ -35,7 +35,10 @@ static struct gmt_oom_outcomes_chain *get_chain(struct gmt_oom_outcomes *oom_out
 	return gmt_vec_push(&oom_outcomes->chains);
 }
 
-/* PyTorch asks, gives up the cached blocks that would do, asks, gives up all cached blocks, and asks. */
+/*
+ * Adds a refusal by the driver. PyTorch requests memory, frees suitable cached blocks, requests
+ * again, frees all cached blocks, and requests a third time.
+ */
 static bool refused_by_driver(struct gmt_oom_outcomes *oom_outcomes, const struct gmt_oom_outcomes_event *event, uint64_t refusal)
 {
 	struct gmt_oom_outcomes_chain *chain = get_chain(oom_outcomes, event->thread);
@@ -63,7 +66,7 @@ static void refused_by_torch(struct gmt_oom_outcomes *oom_outcomes, const struct
 
 	if (!chain || !chain->count || chain->device != event->device)
 		return;
-	/* Of memory that is mapped bit by bit, a request is for one bit. */
+	/* If memory is mapped in pieces (not space DEVICE), each driver request is for one piece. */
 	if (!chain->retried && (chain->space != GMT_SPACE_DEVICE || event->size_bytes <= chain->size_bytes)) {
 		for (unsigned i = 0; i < chain->count; i++)
 			oom_outcomes->became(oom_outcomes->user, chain->refusals[i], GMT_OOM_OUTCOME_PART, 0);

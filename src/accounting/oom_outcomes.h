@@ -3,9 +3,12 @@
 #define GMT_ACCOUNTING_OOM_OUTCOMES_H
 
 /*
- * What became of each request that was refused for lack of memory. In the flow: events in order of time -> fates ->
- * analysis/oom/ooms.h, which has the rules, and folding (compact.h), which counts them. No threads, no I/O. Memory follows how
- * many threads met refusals. Zero-initialise, set `became` and `user`, end with gmt_oom_outcomes_fini.
+ * Determines the outcome of each request that was refused for lack of memory. In the flow: events
+ * in order of time -> out-of-memory outcomes -> analysis/oom/ooms.h, which documents the rules, and
+ * compaction (compact.h), which counts the outcomes.
+ *
+ * No threads, no I/O. The memory use grows with the number of threads that met refusals.
+ * Zero-initialise, set `became` and `user`, and end with gmt_oom_outcomes_fini.
  */
 
 #include <stdbool.h>
@@ -15,52 +18,60 @@
 #include "containers/vec.h"
 
 enum gmt_oom_outcome {
-	GMT_OOM_OUTCOME_FAILED, /* reached the program */
+	GMT_OOM_OUTCOME_FAILED, /* the refusal reached the program as an error */
 	GMT_OOM_OUTCOME_RETRY,  /* PyTorch's next try succeeded */
-	GMT_OOM_OUTCOME_PART,   /* one of the refusals before the one that stands for them, or behind the first of a retry */
+	/* an earlier refusal that a later one represents, or a later refusal of a retry */
+	GMT_OOM_OUTCOME_PART,
 };
 
-/* CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation. */
+/*
+ * CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation, and the number of tries that PyTorch
+ * makes.
+ */
 enum { GMT_OOM_OUTCOME_RESULT = 2, GMT_OOM_OUTCOME_TRIES = 3 };
 
-/* What of an event is looked at. */
+/* The fields of an event that the outcomes depend on. */
 struct gmt_oom_outcomes_event {
 	uint64_t address, size_bytes;
-	uint32_t thread; /* id */
+	uint32_t thread; /* thread id */
 	int16_t device;
 	uint8_t layer, space;
 };
 
-/* Refusals of one thread, by the driver, for one size on one device, whose fate is open. */
+/* Driver refusals of one thread, for one size on one device, whose outcome is still open. */
 struct gmt_oom_outcomes_chain {
-	uint64_t refusals[GMT_OOM_OUTCOME_TRIES]; /* the last of them, oldest first */
-	unsigned count;         /* 0: none is open */
+	uint64_t refusals[GMT_OOM_OUTCOME_TRIES]; /* the last refusals, oldest first */
+	unsigned count;         /* 0: no refusal is open */
 	uint64_t size_bytes;
 	int16_t device;
 	uint8_t space;
-	bool retried;           /* then the driver gave that much: */
+	bool retried;           /* a later driver call returned a block of this size, at `address` */
 	uint64_t address;
 };
 
 struct gmt_oom_outcomes {
 	/*
-	 * A refusal, by the owner's number, became another than GMT_OOM_OUTCOME_FAILED, as which each begins. `parts`: refusals by the
-	 * driver that it stands for. Of PyTorch's own one, which stays what it is, only `parts` are told.
+	 * Reports that a refusal (the owner's number) has a new outcome. Each refusal starts as
+	 * GMT_OOM_OUTCOME_FAILED. `parts`: number of driver refusals that this refusal represents. A
+	 * refusal by PyTorch itself keeps its outcome, so the callback reports only `parts` for it.
 	 */
 	void (*became)(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsigned parts);
 	void *user;
-	struct gmt_map threads; /* id to index in chains */
+	struct gmt_map threads; /* maps a thread id to an index in chains */
 	GMT_VEC(struct gmt_oom_outcomes_chain) chains;
-	size_t open; /* chains */
+	size_t open; /* number of open chains */
 };
 
-/* Whether a request that was refused (kind alloc_failed) was so for lack of memory. PyTorch reports no others, and no codes. */
+/*
+ * Returns whether a refused request (kind alloc_failed) was refused for lack of memory. PyTorch
+ * reports no other refusals, and no error codes.
+ */
 bool gmt_oom_outcomes_is_one(uint8_t layer, uint32_t result);
 
-/* One more refusal, with a number of the owner's. False: out of memory. */
+/* Adds a refusal. `refusal` is the owner's number. Returns false when out of memory. */
 bool gmt_oom_outcomes_refused(struct gmt_oom_outcomes *oom_outcomes, const struct gmt_oom_outcomes_event *event, uint64_t refusal);
 
-/* An allocation. */
+/* Processes a successful allocation. */
 void gmt_oom_outcomes_given(struct gmt_oom_outcomes *oom_outcomes, const struct gmt_oom_outcomes_event *event);
 
 void gmt_oom_outcomes_fini(struct gmt_oom_outcomes *oom_outcomes);

@@ -61,7 +61,11 @@ bool gmt_physical_retain(struct gmt_physical *physical, uint32_t index, uint64_t
 	return true;
 }
 
-/* The handle of memory that only mappings keep still means it: it may be imported or retained again. */
+/*
+ * Forgets the handle of memory that has neither references nor mappings, and returns whether it
+ * did. While mappings keep the memory alive, its handle stays valid: the program may import or
+ * retain it again.
+ */
 static bool forget_if_dead(struct gmt_physical *physical, uint32_t index)
 {
 	const struct gmt_physical_memory *memory = &physical->memory.items[index];
@@ -88,7 +92,10 @@ uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle)
 	return forget_if_dead(physical, index) ? index : GMT_PHYSICAL_NONE;
 }
 
-/* Takes one mapping out; the memory that it kept alive alone, or GMT_PHYSICAL_NONE. */
+/*
+ * Removes one mapping. Returns the memory if only this mapping kept it alive, else
+ * GMT_PHYSICAL_NONE.
+ */
 static uint32_t unmap_one(struct gmt_physical *physical, uint64_t key, uint64_t *ret_size_bytes)
 {
 	struct gmt_physical_mapping *mapping;
@@ -114,7 +121,7 @@ bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size
 
 	if (!size_bytes || !gmt_vec_reserve(&physical->mappings, 1) || index >= UINT32_MAX - 1)
 		return size_bytes == 0;
-	/* An unmap was missed: what lay here is not mapped any more. */
+	/* If a mapping is still here, its unmap was missed. That mapping has ended. */
 	unmap_one(physical, key, &older_bytes);
 	if (physical->free_mapping_plus_1)
 		index = physical->free_mapping_plus_1 - 1;
@@ -134,7 +141,7 @@ bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint6
 {
 	uint64_t size_bytes, index;
 
-	/* Mappings that are unmapped together lie side by side; a gap is the exception. */
+	/* Mappings that are unmapped together usually lie next to each other. A gap is rare. */
 	if (*key < end && !gmt_map_find(&physical->mapped, *key, &index) &&
 		!gmt_intervals_next(&physical->ranges, *key, key))
 		return false;
@@ -145,7 +152,7 @@ bool gmt_physical_unmap_next(struct gmt_physical *physical, uint64_t *key, uint6
 	return true;
 }
 
-/* The highest bits, which no address of a device has, keep the two kinds of keys apart. */
+/* The highest bits keep multicast keys apart from addresses: no device address uses these bits. */
 uint64_t gmt_physical_multicast_keys(uint32_t multicast, uint64_t *ret_end)
 {
 	uint64_t first = (uint64_t)1 << 63 | (uint64_t)(multicast & 0xffffff) << 39;

@@ -3,8 +3,8 @@
 #define GMT_ACCOUNTING_QUEUE_H
 
 /*
- * A queue by stamp, then order: what comes first leaves first. In the flow: fold. A binary heap, so that
- * each push and each pop is short. Zero-initialise to make one. One thread.
+ * A priority queue, ordered by stamp, then by `order`. Compaction uses it. It is a binary heap: a
+ * push and a pop take logarithmic time. Zero-initialise before use. Not thread-safe.
  */
 
 #include <stdbool.h>
@@ -14,18 +14,18 @@
 
 struct gmt_queue_entry {
 	uint64_t stamp;
-	uint64_t order; /* among equal stamps */
-	uint32_t item;  /* the owner's */
+	uint64_t order; /* order among equal stamps */
+	uint32_t item;  /* the owner's value */
 };
 
 struct gmt_queue {
 	GMT_VEC(struct gmt_queue_entry) entries;
 };
 
-/* False when out of memory. */
+/* Adds an entry. Returns false when out of memory. */
 bool gmt_queue_push(struct gmt_queue *queue, struct gmt_queue_entry entry);
 
-/* Takes the first one out; false when there is none. */
+/* Removes the first entry. Returns false if the queue is empty. */
 bool gmt_queue_pop(struct gmt_queue *queue, struct gmt_queue_entry *ret_entry);
 
 void gmt_queue_fini(struct gmt_queue *queue);

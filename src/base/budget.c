@@ -2,9 +2,12 @@
 #include "base/budget.h"
 
 /*
- * Measured: a block that a launch allocates and frees takes 100 to 200 ns, so the work of a small recording ends after
- * a second or two. `report --json` of docs/examples/train.py writes 1.7 bytes for each byte of the recording, uncompressed, and
- * 14 KB for each site. That of 4 million events from 64 sites (tests/unit/make_snapshot) writes 0.4 MB for 112 MB.
+ * Measured: a block that a launch allocates and frees takes 100 to 200 ns. So the work for a small
+ * recording ends after one or two seconds.
+ *
+ * `report --json` of docs/examples/train.py writes 1.7 bytes per byte of the uncompressed
+ * recording, and 14 KB per site. For 4 million events from 64 sites (tests/unit/make_snapshot) it
+ * writes 0.4 MB for 112 MB.
  */
 enum { WORK_UNITS = 6 << 20, WORK_UNITS_A_BYTE = 2, OUTPUT_BYTES = 40 << 20, OUTPUT_BYTES_A_BYTE = 16 };
 

@@ -3,15 +3,18 @@
 #define GMT_BASE_BUDGET_H
 
 /*
- * A limit on the work and the output that one recording may cause. Both follow the recording's inflated size.
+ * Limits the work and the output that one recording may cause. Both limits grow with the
+ * recording's inflated size.
  *
- * Most loops of the reader are as long as a part of the recording. They need no budget. A few loops are as long as the
- * product of two numbers of the recording: launches times nodes, stacks times frames. A small hostile file can make such
- * a product enormous. Those loops spend units here, and stop where none are left. One unit is about 100 ns of work, or
- * one byte of output.
+ * The length of most loops in the reader is a part of the recording. They need no budget. The
+ * length of a few loops is the product of two numbers in the recording: launches times nodes,
+ * stacks times frames. A small hostile file can make such a product enormous. Those loops spend
+ * units here, and stop when no units are left. One unit is about 100 ns of work, or one byte of
+ * output.
  *
- * The limit is the process's, like that of memory (base/pages.h). Nothing is limited before gmt_budget_begin, so the
- * recorder, which uses some of the same code, never meets a limit. One thread at a time.
+ * The limit applies to the whole process, like the memory limit (base/pages.h). Nothing is limited
+ * before gmt_budget_begin. So the recorder, which shares some of this code, never meets a limit.
+ * One thread at a time.
  */
 
 #include <stdbool.h>
@@ -27,25 +30,31 @@ enum gmt_budget_part {
 struct gmt_budget {
 	uint64_t work;     /* units left */
 	uint64_t output;   /* bytes left */
-	uint32_t left_out; /* a bit of each part that did not fit */
+	uint32_t left_out; /* one bit for each part that was left out */
 };
 
-/* What is left. Read it by the functions below. */
+/* What is left. Read it with the functions below. */
 extern struct gmt_budget gmt_budget;
 
-/* Sets how many times the usual work and output are allowed from the next gmt_budget_begin on; 0: no limit. Default: 1. */
+/*
+ * Sets how many times the usual work and output are allowed, from the next gmt_budget_begin on. 0:
+ * no limit. Default: 1.
+ */
 void gmt_budget_set_factor(uint64_t factor);
 
-/* Begins a recording: its budget is what each recording may use, whatever its size. What was left out stays noted. */
+/*
+ * Starts the budget of a recording with the fixed part that every recording gets, whatever its
+ * size. The record of left-out parts stays.
+ */
 void gmt_budget_begin(void);
 
-/* Adds the budget of so many inflated bytes. */
+/* Adds the budget for this number of inflated bytes. */
 void gmt_budget_add(uint64_t bytes);
 
-/* Notes that a part was left out. Returns false. */
+/* Records that a part was left out. Returns false. */
 bool gmt_budget_leave_out(enum gmt_budget_part part);
 
-/* Spends units of work. False: they are not left, and `part` is noted as left out. */
+/* Spends units of work. If too few are left, records `part` as left out and returns false. */
 static inline bool gmt_budget_spend(uint64_t units, enum gmt_budget_part part)
 {
 	if (units > gmt_budget.work)
@@ -54,7 +63,10 @@ static inline bool gmt_budget_spend(uint64_t units, enum gmt_budget_part part)
 	return true;
 }
 
-/* Spends bytes of output. False: they are not left, and the end of the output is noted as left out. */
+/*
+ * Spends bytes of output. If too few are left, records the end of the output as left out and
+ * returns false.
+ */
 static inline bool gmt_budget_write(uint64_t bytes)
 {
 	if (bytes > gmt_budget.output)
@@ -63,7 +75,10 @@ static inline bool gmt_budget_write(uint64_t bytes)
 	return true;
 }
 
-/* How many bytes of a text of `length` bytes to write: all, or where they are more than what is left, the first few. */
+/*
+ * Returns how many bytes of a text to write: all, or only the first few if the output budget is
+ * used up.
+ */
 static inline uint64_t gmt_budget_text(uint64_t length)
 {
 	enum { CUT_BYTES = 256 };
@@ -71,19 +86,22 @@ static inline uint64_t gmt_budget_text(uint64_t length)
 	return gmt_budget_write(length) || length <= CUT_BYTES ? length : CUT_BYTES;
 }
 
-/* Whether output was left out. Loops that only write may stop then. */
+/* Returns whether output was left out. Then loops that only write may stop. */
 static inline bool gmt_budget_is_written(void)
 {
 	return gmt_budget.left_out >> GMT_BUDGET_OUTPUT & 1;
 }
 
-/* Whether a part was left out that totals or verdicts depend on: all parts except the end of the output. */
+/*
+ * Returns whether a part was left out that totals or verdicts depend on: every part except the end
+ * of the output.
+ */
 static inline bool gmt_budget_has_cut(void)
 {
 	return gmt_budget.left_out & ~(UINT32_C(1) << GMT_BUDGET_OUTPUT);
 }
 
-/* "the end of the output"; for messages. */
+/* Returns the text of a part for messages, e.g. "the end of the output". */
 const char *gmt_budget_part_text(enum gmt_budget_part part);
 
 #endif

@@ -20,7 +20,7 @@ static void read_one(const char *path, char ret_identifier[GMT_IDENTIFIER_BYTES]
 
 void gmt_identifier_make(char ret_identifier[GMT_IDENTIFIER_BYTES])
 {
-	/* Each read gives another one. */
+	/* Each read of this file returns a new identifier. */
 	read_one("/proc/sys/kernel/random/uuid", ret_identifier);
 }
 

@@ -10,7 +10,7 @@
 #include "base/sanitizer.h"
 
 static uint64_t limit_bytes = UINT64_MAX;
-static _Atomic uint64_t used_bytes; /* counted while there is a limit */
+static _Atomic uint64_t used_bytes; /* counted only while there is a limit */
 static _Atomic bool is_limit_met, has_refused;
 
 void gmt_pages_set_limit(uint64_t bytes)
@@ -28,7 +28,7 @@ bool gmt_pages_has_refused(void)
 	return atomic_load_explicit(&has_refused, memory_order_relaxed);
 }
 
-/* Counts a change of size before it happens; false when it may not. */
+/* Counts a change of size before it happens. Returns false if the limit does not allow it. */
 static bool count_change(size_t old_bytes, size_t new_bytes)
 {
 	uint64_t used;
@@ -49,11 +49,12 @@ static void *resize(void *block, size_t old_bytes, size_t new_bytes)
 {
 	char *grown;
 
-	/* What the kernel would refuse is refused here too, not reported. */
+	/* Refuse what the kernel would refuse, so that AddressSanitizer does not report it. */
 	if (new_bytes > PTRDIFF_MAX / 4)
 		return NULL;
 	if (!block)
-		return calloc(1, new_bytes ? new_bytes : 1); /* what is large is zeros already */
+		/* calloc does not clear large blocks again: they are already zero */
+		return calloc(1, new_bytes ? new_bytes : 1);
 	grown = realloc(block, new_bytes ? new_bytes : 1);
 	if (grown && new_bytes > old_bytes)
 		memset(grown + old_bytes, 0, new_bytes - old_bytes);
@@ -68,7 +69,7 @@ static void give_back(void *block, size_t bytes)
 
 #else
 
-enum { PAGE_BYTES = 4096 }; /* a multiple is enough: the kernel rounds up to its own page */
+enum { PAGE_BYTES = 4096 }; /* any page size works: the kernel rounds up to its own page */
 
 static size_t whole_pages(size_t bytes)
 {
@@ -77,7 +78,7 @@ static size_t whole_pages(size_t bytes)
 
 static void *resize(void *block, size_t old_bytes, size_t new_bytes);
 
-/* For sandboxes that do not know mremap. */
+/* For sandboxes that do not support mremap. */
 static void *moved(void *block, size_t old_bytes, size_t new_bytes)
 {
 	void *grown = resize(NULL, 0, new_bytes);

@@ -3,11 +3,12 @@
 #define GMT_BASE_PAGES_H
 
 /*
- * Memory for everything in src/: whole pages from the kernel, never malloc. The shim's writer uses
- * these rooms inside a host whose malloc may be traced, replaced or locked by a fork; the CLI gets
- * blocks that grow without a copy (mremap moves page tables, not bytes).
+ * Memory for everything in src/: whole pages from the kernel, never malloc. The recorder's writer
+ * runs inside a host process whose malloc may be traced, replaced, or locked by a fork. The command
+ * line program gets blocks that grow without a copy (mremap moves page tables, not bytes).
  *
- * Threads: any. Errors: NULL when the kernel or the limit refuses; the old block stays valid.
+ * Any thread may call these functions. They return NULL if the kernel or the limit refuses; then
+ * the old block stays valid.
  */
 
 #include <stdbool.h>
@@ -15,22 +16,25 @@
 #include <stdint.h>
 
 /*
- * Makes a block of `old_bytes` (0 and NULL: none yet) at least `new_bytes` long, zero beyond what it
- * held. Returns its address, which may have moved. Both sizes are rounded up to pages, so pass the
- * same `old_bytes` that was asked for.
+ * Resizes a block from `old_bytes` to at least `new_bytes`. For a new block, pass NULL and 0. The
+ * added bytes are zero. Returns the block's address, which may have changed. Both sizes are rounded
+ * up to whole pages, so pass as `old_bytes` the size that was requested before.
  */
 void *gmt_pages_grow(void *block, size_t old_bytes, size_t new_bytes);
 
-/* Gives a block back; `block` may be NULL. */
+/* Frees a block; `block` may be NULL. */
 void gmt_pages_free(void *block, size_t bytes);
 
-/* All blocks together may have so many bytes from now on; there is no limit at first, and none in a recorder. */
+/*
+ * Limits the sum of all blocks from now on. There is no limit at first, and never one in a
+ * recorder.
+ */
 void gmt_pages_set_limit(uint64_t bytes);
 
-/* Whether any block was refused so far, by that limit or by the kernel. */
+/* Returns whether the limit or the kernel has refused any block so far. */
 bool gmt_pages_has_refused(void);
 
-/* Whether that limit, not the kernel, has refused a block. */
+/* Returns whether the limit, not the kernel, has refused a block. */
 bool gmt_pages_is_limit_met(void);
 
 #endif

@@ -7,7 +7,9 @@
 #include "base/budget.h"
 #include "base/text.h"
 
-/* Characters that command a terminal or deceive a reader: whole, from first to last. */
+/*
+ * The complete list of characters that command a terminal or deceive a reader, from first to last.
+ */
 static const struct span {
 	uint32_t first, last;
 } hidden[] = {
@@ -18,16 +20,16 @@ static const struct span {
 	{ 0x061c, 0x061c },   /* Arabic letter mark */
 	{ 0x115f, 0x1160 },   /* fillers */
 	{ 0x180b, 0x180f },   /* Mongolian selectors */
-	{ 0x200b, 0x200f },   /* zero width, marks of direction */
-	{ 0x2028, 0x202e },   /* separators of lines and paragraphs, embeddings and overrides of direction */
-	{ 0x2060, 0x206f },   /* invisible operators, isolates of direction, deprecated ones */
+	{ 0x200b, 0x200f },   /* zero width characters, direction marks */
+	{ 0x2028, 0x202e },   /* line and paragraph separators, direction embeddings and overrides */
+	{ 0x2060, 0x206f },   /* invisible operators, direction isolates, deprecated characters */
 	{ 0x3164, 0x3164 },   /* filler */
-	{ 0xfe00, 0xfe0f },   /* selectors of variants */
+	{ 0xfe00, 0xfe0f },   /* variation selectors */
 	{ 0xfeff, 0xfeff },   /* byte order mark */
 	{ 0xffa0, 0xffa0 },   /* filler */
 	{ 0xfff0, 0xfffb },   /* annotations */
-	{ 0xfffe, 0xffff },   /* no characters */
-	{ 0xe0000, 0x10ffff }, /* tags and selectors; private planes */
+	{ 0xfffe, 0xffff },   /* noncharacters */
+	{ 0xe0000, 0x10ffff }, /* tags and selectors; private use planes */
 };
 
 uint32_t gmt_safe_character(const unsigned char *at, size_t length)
@@ -71,7 +73,7 @@ bool gmt_safe_is_command(const unsigned char *start, const unsigned char *at)
 	return before == start;
 }
 
-/* Nearly all text is ASCII, and goes out in long pieces. */
+/* Nearly all text is ASCII and is written in long pieces. */
 void gmt_safe_print(FILE *file, const char *text)
 {
 	const unsigned char *start = (const unsigned char *)text, *at = start, *end = at + gmt_budget_text(strlen(text));

@@ -3,12 +3,13 @@
 #define GMT_BASE_SAFE_H
 
 /*
- * Text of others, on its way to a person. Names of functions, files, threads, devices and heaps, arguments
- * and paths come from a file that anybody may have written, and a terminal takes some characters as commands.
- * All that is shown passes through here, in every room that writes.
+ * Makes foreign text safe to show. Names of functions, files, threads, devices and heaps, arguments
+ * and paths come from a file that anyone may have written. A terminal takes some characters as
+ * commands. All code that writes output passes such text through here.
  *
- * Not shown: control characters (C0, DEL, C1), what changes the direction of writing, breaks lines or cannot
- * be seen at all, and what is not UTF-8. No state, no allocation, no locale: any thread, also in the shim.
+ * Hidden are: control characters (C0, DEL, C1), characters that change the writing direction, break
+ * lines or are invisible, and bytes that are not UTF-8. No state, no allocation, no locale: any
+ * thread may use it, also in the recorder.
  */
 
 #include <stdbool.h>
@@ -17,24 +18,30 @@
 #include <stdio.h>
 
 /*
- * How many bytes at `at` are one character that can be shown as it is; 0: none, and *ret_skip bytes, at
- * least one, are to be left out together. At least one byte is there.
+ * Returns the length in bytes of the character at `at`, if it can be shown as it is. Returns 0 if
+ * not; then the caller must skip *ret_skip bytes (at least 1). `left` must be at least 1.
  */
 size_t gmt_safe_length(const unsigned char *at, size_t left, size_t *ret_skip);
 
 /*
- * Whether the character at `at`, in the NUL-ended text that begins at `start`, would make a line of a log a
- * command to GitHub's runner: it takes `::` behind blanks at the start of a line for one, and `##[` anywhere.
+ * Returns whether the character at `at` would turn a log line into a command for GitHub's runner.
+ * `start` is the beginning of the NUL-terminated text. The runner takes `::` after blanks at the
+ * start of a line as a command, and `##[` anywhere.
  */
 bool gmt_safe_is_command(const unsigned char *start, const unsigned char *at);
 
-/* Writes `text` with a '?' in place of each character that cannot be shown, or would make a command. */
+/*
+ * Writes `text`. A '?' replaces each character that cannot be shown, or that would make a command.
+ */
 void gmt_safe_print(FILE *file, const char *text);
 
-/* The same in place; the text may become shorter. */
+/* Same as gmt_safe_print, in place. The text may become shorter. */
 void gmt_safe_line(char *text);
 
-/* The number of the character at `at`, which gmt_text_utf8_length found to be `length` bytes long. */
+/*
+ * Returns the code point of the character at `at`. `length` is its length from
+ * gmt_text_utf8_length.
+ */
 uint32_t gmt_safe_character(const unsigned char *at, size_t length);
 
 #endif

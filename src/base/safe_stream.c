@@ -18,15 +18,15 @@ struct stream {
 	FILE *file;
 	int fd;
 	bool has_styles;
-	int why; /* errno of the first write that failed; 0: none */
-	/* The first bytes may be held: the begin of a character or of a style whose rest was not yet written. */
+	int why; /* errno of the first failed write; 0: no write failed */
+	/* Number of bytes held at the beginning of `bytes`: an incomplete character or style. */
 	size_t held;
 	unsigned char bytes[HELD_MOST + CHUNK_BYTES];
 };
 
 static struct stream *streams;
 
-/* What gmt_plain_style writes. */
+/* The styles that gmt_plain_style writes. */
 static const char *const styles[] = { "\033[0m", "\033[1m", "\033[2m", "\033[33m" };
 
 static bool write_all(int fd, const unsigned char *at, size_t left)
@@ -38,7 +38,10 @@ static bool write_all(int fd, const unsigned char *at, size_t left)
 			at += written;
 			left -= (size_t)written;
 		} else if (written < 0 && errno == EAGAIN) {
-			/* Whoever made the pipe reads it without waiting, or wants the program to write so. */
+			/*
+			 * The pipe is non-blocking because its creator set that mode. Wait until it accepts
+			 * bytes.
+			 */
 			if (poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1) < 0 && errno != EINTR)
 				return false;
 		} else if (!(written < 0 && errno == EINTR)) {
@@ -58,8 +61,9 @@ static bool are_plain(const unsigned char *at, size_t length)
 }
 
 /*
- * Nearly all text is plain: eight bytes are looked at together. A byte below 0x20 borrows from the high bit, 0x7f
- * carries into it, and larger ones have it. A carry from the byte before only makes the eight be looked at one by one.
+ * Nearly all text is plain, so this tests eight bytes at once. A byte below 0x20 borrows from the
+ * high bit, 0x7f carries into it, and larger bytes have it set. A carry from the previous byte can
+ * only cause a slower test of the eight bytes one by one.
  */
 static bool is_plain(const unsigned char *at, size_t length)
 {
@@ -75,7 +79,10 @@ static bool is_plain(const unsigned char *at, size_t length)
 	return are_plain(at, length);
 }
 
-/* The length of the style at `at`; 0: none. With *ret_may_be the rest of one may still come. */
+/*
+ * Returns the length of the style at `at`; 0: no style. *ret_may_be: the bytes may be the beginning
+ * of a style.
+ */
 static size_t style_length(const unsigned char *at, size_t left, bool *ret_may_be)
 {
 	*ret_may_be = false;
@@ -89,7 +96,7 @@ static size_t style_length(const unsigned char *at, size_t left, bool *ret_may_b
 	return 0;
 }
 
-/* Whether all that is there is the begin of one character of UTF-8. */
+/* Returns whether the bytes are the beginning of one UTF-8 character. */
 static bool is_begin(const unsigned char *at, size_t left)
 {
 	size_t length = *at >= 0xf0 && *at <= 0xf4 ? 4 : *at >= 0xe0 && *at <= 0xef ? 3 : *at >= 0xc2 && *at <= 0xdf ? 2 : 0;
@@ -101,8 +108,8 @@ static bool is_begin(const unsigned char *at, size_t left)
 }
 
 /*
- * Makes the first `length` bytes safe in place; the text may become shorter. Returns the new length. *ret_held
- * bytes behind it wait for what follows; none do at the end of the text.
+ * Makes the first `length` bytes safe in place. The text may become shorter. Returns the new
+ * length. The *ret_held bytes after it wait for more input; at the end of the text it is 0.
  */
 static size_t make_safe(struct stream *stream, size_t length, bool is_end, size_t *ret_held)
 {
@@ -164,7 +171,7 @@ static ssize_t on_write(void *cookie, const char *bytes, size_t length)
 {
 	for (size_t done = 0, part; done < length; done += part) {
 		part = length - done < CHUNK_BYTES ? length - done : CHUNK_BYTES;
-		/* 0 is how such a stream says that it failed. */
+		/* A cookie stream reports failure by returning 0. */
 		if (!put(cookie, bytes + done, part, false))
 			return 0;
 	}
@@ -220,7 +227,7 @@ bool gmt_safe_stream_install(void)
 
 	if (!out || !err)
 		return false;
-	/* A line of a message is one write, so that lines of several processes do not mix. */
+	/* Write each line of a message in one call, so that lines of several processes do not mix. */
 	setvbuf(err, NULL, _IOLBF, MESSAGE_BYTES);
 	stdout = out;
 	stderr = err;

@@ -3,9 +3,10 @@
 #define GMT_BASE_SANITIZER_H
 
 /*
- * Our memory is whole pages and pieces of them, in which AddressSanitizer would see no mistake. In a build
- * with it (-Db_sanitize=address), pages come from malloc, vectors are as long as asked for while they are
- * short, and what an arena has not handed out is poisoned.
+ * Support for AddressSanitizer. Our memory consists of whole pages and pieces of them, in which
+ * AddressSanitizer would detect no errors. In a build with it (-Db_sanitize=address), pages come
+ * from malloc. Short vectors have exactly the requested length. Memory that an arena has not handed
+ * out is poisoned.
  */
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -3,9 +3,9 @@
 #define GMT_BASE_STATUS_H
 
 /*
- * How functions fail. A fallible function returns enum gmt_status and, when it is not GMT_OK, has
- * filled the caller's struct gmt_error with one line for a person: what, where, and what to do.
- * Library code never prints and never exits.
+ * How functions report failure. A function that can fail returns enum gmt_status. If the result is
+ * not GMT_OK, it has filled the caller's struct gmt_error with one line for the user: what failed,
+ * where, and what to do. Library code never prints and never exits.
  */
 
 enum gmt_status {
@@ -17,14 +17,14 @@ enum gmt_status {
 
 struct gmt_error {
 	enum gmt_status status;
-	char text[1024]; /* one line without a newline; "" when there is nothing to say */
+	char text[1024]; /* one line without a newline; "" if there is no message */
 };
 
-/* Fills `error` (may be NULL) and returns `status`, so that failing is one statement. */
+/* Fills `error` (may be NULL) and returns `status`, so that a caller can fail in one statement. */
 enum gmt_status gmt_error_set(struct gmt_error *error, enum gmt_status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The exit code that documents `status` (architecture.md, "Errors and ownership"). */
+/* Returns the exit code for `status` (architecture.md, "Errors and ownership"). */
 int gmt_status_exit_code(enum gmt_status status);
 
 #endif

@@ -13,7 +13,7 @@ static unsigned smallest(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-/* Without the locale, which would be the program's. */
+/* Does not use the locale, which belongs to the program. */
 static char lower(char letter)
 {
 	return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
@@ -32,7 +32,7 @@ bool gmt_words_equal(const char *a, const char *b)
 	return strlen(a) == strlen(b) && begins_with(a, b);
 }
 
-/* How many letters to insert, take out or change to make one word the other. */
+/* Returns how many letters to insert, remove or change to turn one word into the other. */
 static unsigned distance_of(const char *from, const char *to)
 {
 	unsigned row[LONGEST + 1];
@@ -61,7 +61,7 @@ void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const cha
 		return;
 
 	unsigned distance = distance_of(typed, word);
-	/* Somebody who types the beginning of a word means it. */
+	/* A user who types the beginning of a word means that word. */
 	if (begins_with(word, typed))
 		distance = 1;
 	if (distance > 1 + strlen(word) / 3 || distance >= strlen(word))

@@ -5,16 +5,17 @@
 #include <stdbool.h>
 
 /*
- * "Did you mean": zero-initialise, then call once for each word that would have been right; `best`
- * is the nearest one so far. Words that are nothing like `typed` are not taken. Upper and lower case count as the same
- * letter. No state, no allocation: safe in any thread, also in the recorder.
+ * Finds the word for "did you mean". Zero-initialise the structure, then call gmt_suggest once for
+ * each valid word. `best` is the nearest word so far. Words that are not similar to `typed` are
+ * ignored. Upper and lower case are equal. No global state, no allocation: safe in any thread, also
+ * in the recorder.
  */
 struct gmt_suggestion {
-	const char *best; /* one of the words that were given; NULL: none is near */
+	const char *best; /* one of the words that were passed; NULL: no word is similar */
 	unsigned distance;
 };
 
-/* Whether two words differ by nothing or by upper and lower case only. */
+/* Returns whether two words are equal, apart from upper and lower case. */
 bool gmt_words_equal(const char *a, const char *b);
 
 void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const char *word);

@@ -70,7 +70,9 @@ struct gmt_text gmt_text_duration(uint64_t time_ns)
 	return text;
 }
 
-/* Reads leading digits; the first character behind them, or NULL when there is none or too many. */
+/*
+ * Reads leading digits. Returns the address after them, or NULL if there are no digits or too many.
+ */
 static const char *parse_digits(const char *text, uint64_t *ret_value)
 {
 	uint64_t value = 0;
@@ -132,7 +134,7 @@ size_t gmt_text_utf8_length(const unsigned char *at, size_t left)
 	for (size_t i = 1; i < length; i++)
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
-	/* Overlong forms, surrogates, beyond the last character. */
+	/* Overlong forms, surrogates, and values above the last code point are invalid. */
 	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] >= 0xa0) ||
 		(*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90))
 		return 0;

@@ -3,8 +3,8 @@
 #define GMT_BASE_TEXT_H
 
 /*
- * Numbers to text for people and back. No state, no allocation, no locale: safe in any thread, also
- * in the shim (snprintf of integers neither locks nor allocates).
+ * Converts numbers to text for users, and back. No state, no allocation, no locale: safe in any
+ * thread, also in the recorder (snprintf of integers neither locks nor allocates).
  */
 
 #include <stdbool.h>
@@ -15,25 +15,32 @@ struct gmt_text {
 	char text[32];
 };
 
-/* IEC units with three significant digits, exact below 1 KiB: "0 B", "512 B", "1.50 KiB", "79.6 GiB". */
+/*
+ * Formats a size in IEC units with three significant digits, exact below 1 KiB: "0 B", "512 B",
+ * "1.50 KiB", "79.6 GiB".
+ */
 struct gmt_text gmt_text_size(uint64_t bytes);
 
-/* "1,234,567" */
+/* Formats a count: "1,234,567". */
 struct gmt_text gmt_text_count(uint64_t count);
 
-/* "812 ns", "3.42 ms", "12.3 s", "4 min 05 s", "2 h 03 min" */
+/* Formats a duration: "812 ns", "3.42 ms", "12.3 s", "4 min 05 s", "2 h 03 min". */
 struct gmt_text gmt_text_duration(uint64_t time_ns);
 
 /*
- * Reads a whole number of bytes: digits, then nothing or K, M, G, T with or without B or iB, all
- * powers of 1024; a space may stand between. False when `text` is anything else or too large.
+ * Reads a whole number of bytes: digits, then optionally K, M, G, T, P or E, then optionally B or
+ * iB. All units are powers of 1024. One space may follow the digits. Returns false if `text` is
+ * anything else or too large.
  */
 bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes);
 
-/* Reads a whole unsigned decimal number and nothing else. */
+/* Reads a whole unsigned decimal number. Returns false if `text` contains anything else. */
 bool gmt_text_parse_u64(const char *text, uint64_t *ret_value);
 
-/* How many bytes at `at` are one character of valid UTF-8; 0: none. At least one byte is there. */
+/*
+ * Returns the length in bytes of the valid UTF-8 character at `at`; 0: invalid. `left` must be at
+ * least 1.
+ */
 size_t gmt_text_utf8_length(const unsigned char *at, size_t left);
 
 #endif

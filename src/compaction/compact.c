@@ -36,7 +36,7 @@ static bool pass(struct gmt_compactor *compactor, uint32_t kind, const void *row
 	return compactor->options.write(compactor->options.user, kind, rows, count);
 }
 
-/* --- definitions: they pass, and what events need of them stays ---------------------------------------- */
+/* --- definitions: they pass, and the compactor keeps what events need of them ---------------- */
 
 static bool know_threads(struct gmt_compactor *compactor, const struct gmt_thread *rows, uint32_t count)
 {
@@ -62,7 +62,7 @@ static bool know_names(struct gmt_compactor *compactor, const struct gmt_name *r
 	return true;
 }
 
-/* Which functions, places and stacks are of a backward call. */
+/* Notes which functions, frames and stacks belong to a backward call. */
 static bool know_calls(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
 {
 	uint64_t found;
@@ -93,9 +93,12 @@ static bool know_calls(struct gmt_compactor *compactor, uint32_t kind, const voi
 	return true;
 }
 
-/* --- events ------------------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
-/* A thread's clock never goes back: position orders within it (as reader/load/load.c has it). */
+/*
+ * A thread's clock never goes back, so the order in the file is the order within a thread (as in
+ * reader/load/load.c).
+ */
 static bool clamp(struct gmt_compactor *compactor, struct gmt_event *event)
 {
 	uint64_t last = 0;
@@ -128,7 +131,9 @@ static bool wait(struct gmt_compactor *compactor, const struct gmt_event *row)
 	return gmt_queue_push(&compactor->queue, entry);
 }
 
-/* Behind the cut: as they are, but for the totals, which are differences in a file. */
+/*
+ * Passes events after the cut. They stay unchanged, except that a file holds differences of totals.
+ */
 static bool pass_events(struct gmt_compactor *compactor, const struct gmt_event *rows, uint32_t count)
 {
 	while (count) {
@@ -151,7 +156,10 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 		return pass_events(compactor, rows, count);
 	for (uint32_t i = 0; i < count; i++) {
 		compactor->seen_events++;
-		/* Of layers and kinds that this version does not know nothing can be summed up. */
+		/*
+		 * The compactor cannot summarize events of layers and kinds that this version does not
+		 * know.
+		 */
 		if (gmt_layer_name(rows[i].layer) && rows[i].layer < GMT_ACCOUNTING_LAYERS && gmt_kind_name(rows[i].kind) &&
 			!wait(compactor, &rows[i]))
 			return false;
@@ -159,7 +167,7 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 	return true;
 }
 
-/* --- all rows ----------------------------------------------------------------------------------------- */
+/* --- all rows -------------------------------------------------------------------------------- */
 
 static bool take_past(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
 {
@@ -225,7 +233,7 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 				return false;
 		return true;
 	case GMT_RECORD_END:
-		/* It is the last: what waits must be in front of it. */
+		/* This row must be the last in the output, so it waits until all other rows are written. */
 		compactor->end = *(const struct gmt_end *)rows;
 		compactor->has_end = true;
 		return true;
@@ -245,14 +253,17 @@ void gmt_compact_finish(struct gmt_compactor *compactor)
 	compactor->finishing = true;
 }
 
-/* --- work --------------------------------------------------------------------------------------------- */
+/* --- work ------------------------------------------------------------------------------------ */
 
 static bool is_folded(const struct gmt_compactor *compactor)
 {
 	return compactor->queue.entries.count && compactor->queue.entries.items[0].stamp <= compactor->options.cut_stamp;
 }
 
-/* The cut comes in front of the next event, where that takes the place of a block whose free is still to come. */
+/*
+ * Moves the cut before the next event, if that event takes the address of a block whose free is
+ * still to come.
+ */
 static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 {
 	uint64_t sure_stamp = compactor->options.sure_stamp, past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
@@ -263,7 +274,7 @@ static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 		compactor->options.cut_stamp = next->stamp - 1;
 }
 
-/* Plays the first event that waits. */
+/* Interprets the first waiting event. */
 static bool play_one(struct gmt_compactor *compactor)
 {
 	struct gmt_queue_entry entry;
@@ -276,7 +287,7 @@ static bool play_one(struct gmt_compactor *compactor)
 	return gmt_compact_interpret(compactor, &event);
 }
 
-/* Plays while more events wait than `most`; true in *ret_more when there is more to do now. */
+/* Interprets events while more than `most` wait. *ret_more: more work can be done now. */
 static bool play_some(struct gmt_compactor *compactor, size_t most, uint32_t max_rows, bool *ret_more)
 {
 	uint32_t done = 0;
@@ -297,7 +308,10 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 {
 	bool drains = compactor->restores || compactor->finishing;
 
-	/* Sites keep their order, where the survivors have all waited. */
+	/*
+	 * Creates the prefix's sites before any survivor is interpreted, so that sites keep their
+	 * order.
+	 */
 	if (compactor->restores && !compactor->accounting.sites.count && !gmt_compact_prepare(compactor))
 		return false;
 	if (compactor->finishing && !compactor->restores && !compactor->has_spared && !gmt_compact_spare_end(compactor))
@@ -308,7 +322,7 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 		compactor->restores = false;
 		return gmt_compact_restore(compactor);
 	}
-	/* More wait than may, and all of them are behind the cut; or there is no more. */
+	/* More events wait than allowed and all of them are after the cut, or the input has ended. */
 	if (compactor->finishing || compactor->queue.entries.count > compactor->options.max_waiting) {
 		compactor->state = GMT_COMPACT_HEADING;
 		*ret_more = true;
@@ -317,7 +331,7 @@ static bool read_on(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 	return true;
 }
 
-/* What waited behind the cut. */
+/* Passes the waiting events, which are after the cut. */
 static bool pass_waiting(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	struct gmt_queue_entry entry;

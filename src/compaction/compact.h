@@ -3,28 +3,37 @@
 #define GMT_COMPACTION_COMPACT_H
 
 /*
- * Makes a recording small: what happened up to a moment (the cut) is summed up, what lives at the cut and all
- * behind it stays as it is. In the flow: decoded rows -> fold -> rows -> encode; used by the recorder (in
- * its modes `window` and `aggregate`) and by `gpumemtrace fold`. docs/folding.md says what is kept.
+ * Compacts a recording. The compactor summarizes everything up to a moment, the cut. It keeps the
+ * blocks that are live at the cut, and all events after the cut, unchanged. In the flow: decoded
+ * rows -> compactor -> rows -> encode. The recorder (in its modes `window` and `aggregate`) and
+ * `gpumemtrace fold` use it. docs/folding.md documents what is kept.
  *
- *	gmt_compact_open(&options, &fold, &error)
- *	for each block of the input, in the file's order:
- *		gmt_compact_rows(fold, kind, rows, count)
- *		while (gmt_compact_work(fold, SLICE)) ...        go on in slices, or do something else in between
- *	gmt_compact_finish(fold)
- *	while (gmt_compact_work(fold, SLICE)) ...
- *	if (!gmt_compact_failed(fold)) the output is whole
- *	gmt_compact_close(fold)
+ * 	gmt_compact_open(&options, &fold, &error)
+ * 	for each block of the input, in the file's order:
+ * 		gmt_compact_rows(fold, kind, rows, count)
+ * 		while (gmt_compact_work(fold, SLICE)) ...        go on, or do other work in between
+ * 	gmt_compact_finish(fold)
+ * 	while (gmt_compact_work(fold, SLICE)) ...
+ * 	if (!gmt_compact_failed(fold)) the output is complete
+ * 	gmt_compact_close(fold)
  *
- * The input may be a folded recording itself. Ids (of stacks, frames, codes, names, threads, functions) are
- * the same in the output, so that who wrote the input can go on writing behind the output. In it stand, in
- * this order: definitions as they come; the events of what lives at the cut ("survivors", with their own
- * stamps, threads and stacks); the past_* rows; one `fold` row; what came behind the cut. An event in the
- * file behind the `fold` row is behind the cut, whatever its stamp says. Rows `sync` and `end` count the events
- * that were recorded, folded ones included, and pass unchanged.
+ * The input may itself be a compacted recording. Ids (of stacks, frames, codes, names, threads,
+ * functions) are the same in the output. So the writer of the input can continue to write after the
+ * end of the output. The output contains, in this order:
  *
- * Memory comes from base/ and follows what lives, how many sites there are, and max_waiting. No threads, no
- * I/O but the caller's `write`. One thread at a time.
+ * - the definitions, as they come;
+ * - the events of the blocks that are live at the cut ("survivors"), with their own stamps, threads
+ *   and stacks;
+ * - the past_* rows;
+ * - one `fold` row;
+ * - the rows after the cut.
+ *
+ * An event after the `fold` row in the file is after the cut, whatever its stamp is. Rows `sync`
+ * and `end` count all recorded events, including compacted ones, and pass unchanged.
+ *
+ * The memory comes from base/. Its size depends on the live blocks, the number of sites, and
+ * max_waiting. The compactor starts no threads. It does no I/O except through the caller's `write`.
+ * Only one thread at a time may use it.
  */
 
 #include <stdbool.h>
@@ -38,89 +47,119 @@
 struct gmt_compactor;
 
 /*
- * Takes `count` rows of a kind for the output, as gmt_encode_rows takes them (events hold differences of
- * totals). They, and what they point to, are good until it returns. False: the output cannot be written; the
- * fold has failed then.
+ * Takes `count` rows of a kind for the output, in the form that gmt_encode_rows takes (events hold
+ * differences of totals). The rows, and the memory that they point to, are valid until the function
+ * returns. Returns false if it cannot write the output; then the compaction has failed.
  */
 typedef bool gmt_compact_write(void *user, uint32_t kind, const void *rows, uint32_t count);
 
 struct gmt_compact_options {
-	uint64_t cut_stamp;    /* events up to and with this stamp are folded; UINT64_MAX: all */
+	/* compact the events up to and including this stamp; UINT64_MAX: all events */
+	uint64_t cut_stamp;
 	/*
-	 * Of an input that goes on: an allocation stamped behind this, where a block still lives, shows that the free of that block
-	 * is still to come. It and what is newer is not folded then, so that the free finds its block. 0: it is taken for missed.
+	 * For an input that is still being recorded. The compactor may see an allocation with a later
+	 * stamp than this, at the address of a block that still lives. Then the free of that block is
+	 * still to come. In this case the compactor cuts before that allocation, so that the free finds
+	 * its block. 0: the compactor assumes that the free was missed.
 	 */
 	uint64_t sure_stamp;
 	/*
-	 * So many events at most stay behind the last step or phase that was marked, or behind the end of the program's work: what
-	 * lived then is what a verdict needs. Only of an input that ends; where there are more, they are folded too. 0: none.
+	 * Only for a complete input. The compactor keeps up to this many events after the last marked
+	 * step or phase, or after the program's teardown mark. The verdict needs the blocks that lived
+	 * at that moment. If there are more events, the compactor compacts them too. 0: it keeps no
+	 * such events.
 	 */
 	uint32_t most_end_events;
-	/* Marks that are no rows of the input: what the caller told from its events. Good until gmt_compact_open returns. */
+	/*
+	 * Marks that are not rows of the input: the caller derived them from the events. They must stay
+	 * valid until gmt_compact_open returns.
+	 */
 	const struct gmt_mark *marks;
 	size_t mark_count;
-	const char *why;       /* for the `fold` row, e.g. "mode=window"; good until gmt_compact_close */
-	uint32_t max_sites;    /* more of them are put together in sites without a stack; 0: no limit */
-	uint32_t max_waiting;  /* events that may wait to be put in order; 0: 262,144 (128 bytes each) */
+	/* text for the `fold` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
+	const char *why;
+	uint32_t max_sites;    /* merge further sites into sites without a stack; 0: no limit */
+	uint32_t max_waiting;  /* how many events may wait to be sorted; 0: 262,144 (128 bytes each) */
 	gmt_compact_write *write;
 	void *user;
 };
 
-/* Fails only for lack of memory. The caller ends *ret_fold with gmt_compact_close. */
+/*
+ * Creates a compactor. Fails only when out of memory. The caller ends *ret_fold with
+ * gmt_compact_close.
+ */
 enum gmt_status gmt_compact_open(const struct gmt_compact_options *options, struct gmt_compactor **ret_fold,
 	struct gmt_error *error);
 
 /*
- * The next block of the input: `rows` are as gmt_decode_rows makes them (events hold absolute totals), good
- * until this returns. Kinds that nobody knows are left out. Cheap: copies what it must; the work is done in
- * gmt_compact_work, which must have answered false before. False when the fold has failed.
+ * Takes the next block of the input. `rows` have the form that gmt_decode_rows produces (events
+ * hold absolute totals), and must stay valid until this returns. Rows of unknown kinds are dropped.
+ * The call is cheap: it copies only what it must. gmt_compact_work does the work, and must have
+ * returned false before the next call. Returns false if the compaction has failed.
  */
 bool gmt_compact_rows(struct gmt_compactor *fold, uint32_t kind, const void *rows, uint32_t count);
 
-/* There are no more rows. */
+/* Marks the end of the input. */
 void gmt_compact_finish(struct gmt_compactor *fold);
 
 /*
- * Does about `max_rows` rows' worth of what is to be done (an event is played, or a row is written): 10,000
- * take a few milliseconds. True while there is more. Once it has failed there is no more.
+ * Does a part of the waiting work, about `max_rows` rows (a row is an interpreted event, or a
+ * written row). 10,000 rows take a few milliseconds. Returns true while there is more work. Returns
+ * false after a failure.
  */
 bool gmt_compact_work(struct gmt_compactor *fold, uint32_t max_rows);
 
-/* Whether memory ran out, or `write` answered false: the output is worth nothing. */
+/*
+ * Returns whether the compaction failed: memory ran out, or `write` returned false. Then the output
+ * is useless.
+ */
 bool gmt_compact_failed(const struct gmt_compactor *fold);
 
-/* Events that are in totals only, those of folds before included; 0 until the `fold` row is written. */
+/*
+ * Returns the number of events that remain only in totals, including those of earlier compactions.
+ * Returns 0 until the `fold` row is written.
+ */
 uint64_t gmt_compact_compacted_events(const struct gmt_compactor *fold);
 
-/* `fold` may be NULL. */
+/* Ends a compactor. `fold` may be NULL. */
 void gmt_compact_close(struct gmt_compactor *fold);
 
-/* Where to cut, so that the last events, nanoseconds or steps stay. Looks at all rows once, in any order. */
+/*
+ * Chooses the cut so that the last events, nanoseconds or steps are kept. The plan reads all rows
+ * once, in any order.
+ */
 struct gmt_compact_keep {
-	uint64_t events;  /* the last ones by their stamps, at most 4,194,304; 0: none */
-	uint64_t time_ns; /* 0: none */
-	uint64_t steps;   /* whole steps, at most 65,536; 0: none */
+	uint64_t events;  /* number of last events by stamp, at most 4,194,304; 0: no such limit */
+	uint64_t time_ns; /* 0: no such limit */
+	uint64_t steps;   /* number of whole steps, at most 65,536; 0: no such limit */
 };
 
 struct gmt_compact_plan {
 	struct gmt_compact_keep keep;
-	uint64_t last_stamp;  /* largest of events */
+	uint64_t last_stamp;  /* largest stamp of all events */
 	uint64_t first_clock_stamp, first_clock_ns, last_clock_stamp, last_clock_ns;
 	struct gmt_queue newest; /* stamps of the last keep.events + 1 events */
-	uint64_t *steps;      /* stamps of the last keep.steps + 1 ends of steps, a ring */
-	uint64_t step_count;  /* ever */
-	uint64_t step_object; /* whose marks count: the program's (0), else the first optimizer's */
+	uint64_t *steps;      /* ring: stamps of the last keep.steps + 1 ends of steps */
+	uint64_t step_count;  /* number of steps ever seen */
+	/* object whose marks count: the program's (0), else the first optimizer's */
+	uint64_t step_object;
 	bool program_steps;
-	bool failed;          /* out of memory: the plan answers 0, nothing is folded */
+	bool failed;          /* out of memory: the plan returns 0, so nothing is compacted */
 };
 
-/* `ret_plan` is the caller's; end it with gmt_compact_plan_fini. With nothing to keep all is to be folded. */
+/*
+ * Starts a plan. The caller owns `ret_plan` and ends it with gmt_compact_plan_fini. If `keep` names
+ * nothing to keep, the plan compacts everything.
+ */
 void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_compact_keep *keep);
 
-/* Rows of a kind, as they come; looks at clocks, marks and events. */
+/* Takes rows of one kind, in the order of the input. The plan uses clocks, marks and events. */
 void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const void *rows, uint32_t count);
 
-/* The cut: all that was asked for lies behind it. 0: nothing is to be folded; UINT64_MAX: all. */
+/*
+ * Returns the cut. Everything that `keep` asks for lies after it. 0: compact nothing; UINT64_MAX:
+ * compact everything.
+ */
 uint64_t gmt_compact_plan_cut(const struct gmt_compact_plan *plan);
 
 void gmt_compact_plan_fini(struct gmt_compact_plan *plan);

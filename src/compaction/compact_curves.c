@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a fold keeps of growth: for each counter of steps what each site held at the ends of some steps, the least that it
- * held at those between, and how much ended that was old. The samples are evenly spaced. When there are too many of them,
- * each second one is put together with the next. So the reader judges growth as it judges that of a whole recording.
+ * What a compaction keeps for the analysis of growth. For each step counter it keeps, per site:
+ * what the site held at the ends of some steps (the samples), the minimum between samples, and the
+ * bytes of old blocks that ended.
+ *
+ * The samples are evenly spaced. If there are too many, every second sample is merged into the
+ * next. So the reader judges growth by the same rules as for a whole recording.
  */
 #include <stddef.h>
 #include <string.h>
@@ -10,16 +13,17 @@
 #include "compaction/compact_parts.h"
 
 enum {
-	MOST_SAMPLES = 256,   /* of a counter; the reader looks at no more */
-	LEAST_SAMPLES = 16,   /* fewer say too little */
-	MANY_ROWS = 32768,    /* of all counters that are followed; where there are more, there are fewer samples, ... */
-	MOST_ROWS = 131072,   /* ... and here a curve is given up */
+	MOST_SAMPLES = 256,   /* samples of one counter; the reader examines no more */
+	LEAST_SAMPLES = 16,   /* with fewer samples, growth cannot be judged */
+	/* rows of all followed counters; above this number, samples are thinned out, ... */
+	MANY_ROWS = 32768,
+	MOST_ROWS = 131072,   /* ... and above this number, the curve is dropped */
 };
 
 static struct gmt_compact_curve_site *site_of(struct gmt_compact_curve *curve, uint32_t site)
 {
 	if (site >= curve->sites.count) {
-		/* What is new is zero. */
+		/* New entries are zero. */
 		if (!gmt_vec_reserve(&curve->sites, site + 1 - curve->sites.count))
 			return NULL;
 		curve->sites.count = site + 1;
@@ -57,20 +61,20 @@ bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t 
 	return true;
 }
 
-/* --- putting samples together -------------------------------------------------------------------------- */
+/* --- merging samples ------------------------------------------------------------------------- */
 
-/* A site while samples of an interval are put together. */
+/* A site while the samples of an interval are merged. */
 struct merged {
 	struct gmt_past_curve row;
-	uint64_t before_bytes; /* what it held when the interval began */
+	uint64_t before_bytes; /* what the site held at the beginning of the interval */
 	bool is_in;
 };
 
 struct merger {
 	struct gmt_compact_curve *curve;
-	GMT_VEC(struct merged) sites; /* by site */
+	GMT_VEC(struct merged) sites; /* indexed by site */
 	GMT_VEC(uint32_t) in;
-	size_t kept; /* rows of the curve that are made */
+	size_t kept; /* number of the curve's rows that are complete */
 };
 
 static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
@@ -84,7 +88,7 @@ static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
 			return false;
 		*slot = row->site - 1;
 		*merged = (struct merged){ .row = *row, .before_bytes = merged->row.live_bytes, .is_in = true };
-		/* At the sample that is left out it held what it had held before. */
+		/* At the dropped sample the site held the same as before. */
 		if (row->step && row->step % merger->curve->stride == 0 && merged->before_bytes < merged->row.low_bytes)
 			merged->row.low_bytes = merged->before_bytes;
 		return true;
@@ -96,7 +100,7 @@ static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
 	return true;
 }
 
-/* The rows of an interval that ends with a sample that stays. */
+/* Writes the rows of an interval whose last sample is kept. */
 static void keep_interval(struct merger *merger, uint64_t step)
 {
 	for (size_t i = 0; i < merger->in.count; i++) {
@@ -109,7 +113,7 @@ static void keep_interval(struct merger *merger, uint64_t step)
 	merger->in.count = 0;
 }
 
-/* The last interval's sample is still to come: its rows are open again. */
+/* Reopens the rows of the last interval: its sample is still to come. */
 static bool open_interval(struct merger *merger)
 {
 	struct gmt_compact_curve *curve = merger->curve;
@@ -131,7 +135,7 @@ static bool open_interval(struct merger *merger)
 	return true;
 }
 
-/* Rows stand for twice as many marks from now on. Right behind a sample. */
+/* Doubles the number of marks that a row represents. Called directly after a sample. */
 static bool thin(struct gmt_compact_curve *curve)
 {
 	struct merger merger = { .curve = curve };
@@ -141,7 +145,7 @@ static bool thin(struct gmt_compact_curve *curve)
 	if (done)
 		merger.sites.count = curve->sites.count;
 	for (size_t i = 0; done && i < curve->rows.count; i++) {
-		/* What is kept was read: kept <= i. */
+		/* Writing at `kept` is safe, because kept <= i: that row was already read. */
 		struct gmt_past_curve row = curve->rows.items[i];
 		uint64_t ends = (row.step + stride - 1) / stride * stride;
 
@@ -150,7 +154,7 @@ static bool thin(struct gmt_compact_curve *curve)
 		step = ends;
 		done = merge_row(&merger, &row);
 	}
-	/* Where the last sample stays, so do its rows. */
+	/* If the last sample is kept, its rows are kept too. */
 	if (step < curve->marks)
 		keep_interval(&merger, step);
 	curve->rows.count = merger.kept;
@@ -161,7 +165,7 @@ static bool thin(struct gmt_compact_curve *curve)
 	return done;
 }
 
-/* --- marks --------------------------------------------------------------------------------------------- */
+/* --- marks ----------------------------------------------------------------------------------- */
 
 static bool add_row(struct gmt_compact_curve *curve, uint32_t site, uint64_t live_bytes)
 {
@@ -183,7 +187,7 @@ static bool add_row(struct gmt_compact_curve *curve, uint32_t site, uint64_t liv
 	return true;
 }
 
-/* Each has its part. */
+/* Compares with an equal share of the limit: each followed curve may use the same part. */
 static bool has_more(const struct gmt_compactor *compactor, const struct gmt_compact_curve *curve, size_t rows)
 {
 	return curve->rows.count * compactor->followed_count > rows;
@@ -217,7 +221,10 @@ static void give_up(struct gmt_compactor *compactor, struct gmt_compact_curve *c
 	gmt_vec_fini(&curve->rows);
 }
 
-/* Another one comes in place of the one that marked longest ago, which may be over: optimizers are made anew. */
+/*
+ * Follows a new series. If the limit is reached, it replaces the series whose last mark is oldest.
+ * That series is probably over: programs recreate optimizers.
+ */
 bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
 {
 	struct gmt_compact_curve *curve = &compactor->series.items[series].curve;
@@ -232,7 +239,7 @@ bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
 	}
 	compactor->followed[compactor->followed_count++] = series;
 	*curve = (struct gmt_compact_curve){ .is_followed = true, .is_known = true, .stride = 1 };
-	/* What lives by now is new to it. */
+	/* For the new curve, everything that is live now is new. */
 	for (uint32_t site = 0; site < compactor->accounting.sites.count; site++)
 		if (!touch(curve, site, 0))
 			return false;
@@ -244,7 +251,10 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 	struct gmt_compact_curve *curve = &series->curve;
 
 	if (!curve->is_followed) {
-		/* It had been taken for over. */
+		/*
+		 * The compactor had stopped following this series because it seemed to be over. So the
+		 * curve has a gap.
+		 */
 		give_up(compactor, curve);
 		return true;
 	}
@@ -275,7 +285,7 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 	return true;
 }
 
-/* --- writing, and a past that the input has ------------------------------------------------------------- */
+/* --- writing, and the prefix of a compacted input -------------------------------------------- */
 
 bool gmt_compact_write_counters(struct gmt_compactor *compactor)
 {
@@ -299,7 +309,7 @@ static bool write_rows(struct gmt_compactor *compactor, struct gmt_past_curve *r
 	return !count || compactor->options.write(compactor->options.user, GMT_RECORD_PAST_CURVE, rows, count);
 }
 
-/* The rows of one counter; behind them those that are open. */
+/* Writes the rows of one counter, then its open rows. */
 static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compact_curve *curve, uint32_t number)
 {
 	struct gmt_past_curve rows[GMT_COMPACT_WRITE_ROWS];
@@ -334,7 +344,7 @@ bool gmt_compact_write_curves(struct gmt_compactor *compactor, bool *ret_done)
 {
 	uint32_t number = 0;
 
-	/* One counter at a time; list_cursor has how many are written. */
+	/* Writes one counter per call. list_cursor is the number of series that are done. */
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		const struct gmt_compact_curve *curve = &compactor->series.items[i].curve;
 
@@ -363,7 +373,7 @@ static struct gmt_compact_curve *find_curve(struct gmt_compactor *compactor, con
 	return NULL;
 }
 
-/* A row of the input's past. What does not fit makes the curve worth nothing. */
+/* Takes a row of the input's prefix. An inconsistent row makes the whole curve unusable. */
 static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *curve, const struct gmt_past_curve *row)
 {
 	uint64_t last_step = curve->rows.count ? curve->rows.items[curve->rows.count - 1].step : 0;
@@ -401,7 +411,7 @@ static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *
 bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor)
 {
 	const struct gmt_compacted *compacted = &compactor->compacted;
-	GMT_VEC(uint32_t) series = { 0 }; /* by counter, from 1 */
+	GMT_VEC(uint32_t) series = { 0 }; /* by row of past_counter: its series, plus 1 */
 	bool done = gmt_vec_reserve(&series, compacted->counters.count + 1), fits = true;
 
 	compactor->followed_count = 0;

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a fold of all there is ends. What lived at the end of the last step, and what was freed behind it, says whether a
- * line leaks. So the cut is there, and the events behind it stay, where they are few enough.
+ * Chooses the cut when the whole recording is compacted. To decide whether a line leaks, the
+ * verdict needs the blocks at the end of the last step, and the frees after it. So the cut is
+ * there, and the events after it are kept if there are few enough.
  */
 #include "compaction/compact_parts.h"
 
-/* Marks of one counter, those that are passed and those that wait. */
+/* Marks of one counter: processed marks and waiting marks. */
 struct counter {
-	struct gmt_mark mark; /* one of them */
+	struct gmt_mark mark; /* one of these marks */
 	uint64_t first_stamp, last_stamp, marks;
 };
 
 struct end {
 	GMT_VEC(struct counter) counters;
-	uint64_t phase_stamp;    /* of the last end of a phase of the program's; 0: there is none */
-	uint64_t teardown_stamp; /* of the first mark of teardown; UINT64_MAX: there is none */
+	/* stamp of the last end of a program phase; 0: there is no such phase */
+	uint64_t phase_stamp;
+	/* stamp of the first teardown mark; UINT64_MAX: there is no such mark */
+	uint64_t teardown_stamp;
 };
 
 static bool note_step(struct end *end, const struct gmt_mark *mark)
@@ -31,7 +34,7 @@ static bool note_step(struct end *end, const struct gmt_mark *mark)
 		counter->last_stamp = mark->stamp > counter->last_stamp ? mark->stamp : counter->last_stamp;
 		return true;
 	}
-	/* A fold follows no more. */
+	/* A compaction follows no more counters than this. */
 	if (end->counters.count >= 2 * GMT_COMPACT_SERIES)
 		return true;
 	slot = gmt_vec_push(&end->counters);
@@ -72,7 +75,10 @@ static bool note_all(const struct gmt_compactor *compactor, struct end *end)
 	return true;
 }
 
-/* Whether this moment lies behind the cut, or the cut can be there and leave few enough events. */
+/*
+ * Returns whether this moment is after the cut, or can become the cut with few enough events after
+ * it.
+ */
 static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
 {
 	uint64_t past_stamp = compactor->compacted.has_fold ? compactor->compacted.fold.stamp : 0;
@@ -88,9 +94,15 @@ static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
 }
 
 /*
- * The earliest last step of those counters that the reader may take for the program's: marks of the program's own before
- * optimizers', none that was over before another one began, and those that count about as often as any. Calls of modules
- * are a counter of their own. 0: none may stay.
+ * Returns the earliest last step of the counters that the reader may take as the program's steps.
+ * The rules:
+ *
+ * - The program's own marks take precedence over optimizers' marks.
+ * - A counter that ended before another one began does not count.
+ * - A counter must have at least half as many marks as the counter with the most marks.
+ * - Module calls are a separate counter.
+ *
+ * Returns 0 if no such step can become the cut.
  */
 static uint64_t last_step(const struct gmt_compactor *compactor, const struct end *end)
 {

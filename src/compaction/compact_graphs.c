@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What survives of graphs, of the program's heaps, and of things without memory. */
+/* Survivors of graphs, of the program's heaps, and of objects without memory. */
 #include <stddef.h>
 
 #include "compaction/compact_parts.h"
@@ -51,7 +51,7 @@ static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_even
 	return slot;
 }
 
-/* Replaces what `map` has for `key`. */
+/* Replaces the survivor that `map` has for `key`. */
 static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key, const struct gmt_event *event,
 	uint32_t place)
 {
@@ -96,14 +96,14 @@ static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *ev
 	return true;
 }
 
-/* --- things without memory, heaps --------------------------------------------------------------------- */
+/* --- objects without memory, heaps ----------------------------------------------------------- */
 
 static uint64_t thing_key(const struct gmt_event *event)
 {
 	return event->address ^ (uint64_t)event->space << 56;
 }
 
-/* A heap lives from its first event on, whether or not that made it. */
+/* A heap lives from its first event on, whether or not that event created it. */
 static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
 {
 	uint64_t number = event->object, index, before;
@@ -147,7 +147,7 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 	return gmt_compact_after_memory(compactor, event, before);
 }
 
-/* --- for the head ------------------------------------------------------------------------------------- */
+/* --- for the head ---------------------------------------------------------------------------- */
 
 static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1, uint64_t rank)
 {
@@ -165,7 +165,7 @@ static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map,
 	return true;
 }
 
-/* A heap's size is the one that it has now. */
+/* The survivor of a heap takes the heap's current size. */
 static bool list_heaps(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->heap_events.capacity; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Plays what is folded, and keeps the events of what lives. */
+/* Interprets the events that are compacted, and keeps the events of what is live. */
 #include <stddef.h>
 #include <string.h>
 
@@ -77,11 +77,11 @@ struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, i
 		!gmt_map_put(&compactor->device_ids, (uint16_t)device, compactor->devices.count))
 		return NULL;
 	row = gmt_vec_push(&compactor->devices);
-	row->device = device; /* the rest is zero: none was taken out */
+	row->device = device; /* The other fields are zero: the device has no history. */
 	return row;
 }
 
-/* --- what the player tells --------------------------------------------------------------------------- */
+/* --- callbacks of the event interpreter ------------------------------------------------------ */
 
 static bool made_site(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
@@ -121,7 +121,10 @@ static const struct gmt_account *account_of(const struct gmt_compactor *compacto
 	return &compactor->accounting.accounts.items[row->account];
 }
 
-/* Whether the ledger counts a block: device memory that this process, or the driver for it, has. */
+/*
+ * Returns whether the ledger counts a block: device memory of this process, or of the driver for
+ * this process.
+ */
 static bool counts(const struct gmt_account *account, uint32_t space)
 {
 	return account->device >= 0 && account->layer != GMT_LAYER_TORCH && account->layer != GMT_LAYER_VIEW &&
@@ -139,7 +142,10 @@ static void hold_peak(struct gmt_compactor *compactor, struct gmt_compact_device
 	device->held_reserved_bytes = torch && torch->has_totals ? torch->told_reserved_bytes : 0;
 }
 
-/* As analysis/ledger/ledger_watch.c has it: PyTorch gets a segment before it says what it is for. */
+/*
+ * Updates the bytes of a device and its peak, as analysis/ledger/ledger_watch.c does. PyTorch gets
+ * a segment before it reports the allocation in it, so its totals at the peak may be updated later.
+ */
 static bool hold(struct gmt_compactor *compactor, uint32_t site, uint64_t more_bytes, uint64_t less_bytes)
 {
 	uint32_t space;
@@ -182,7 +188,7 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 	if (!hold(compactor, site, event->size_bytes, 0) || !gmt_compact_see_peak(compactor, row->account) ||
 		!gmt_compact_touch(compactor, site, row->live_bytes - event->size_bytes, NULL))
 		return false;
-	/* Those of handles survive with all that keeps them. */
+	/* Blocks of handles survive together with all events that keep them alive. */
 	if (is_handle(event->layer, event->space))
 		return true;
 	index = gmt_compact_survive(compactor, compactor->current, event->tag);
@@ -272,9 +278,9 @@ void gmt_compact_interpret_init(struct gmt_compactor *compactor)
 	};
 }
 
-/* --- events ------------------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
-/* As reader/load/backward_stacks.h has it. */
+/* Attributes an event to a backward call, as reader/load/backward_stacks.h does. */
 static bool adopt(struct gmt_compactor *compactor, struct gmt_event *event)
 {
 	uint64_t found;
@@ -293,8 +299,8 @@ static bool adopt(struct gmt_compactor *compactor, struct gmt_event *event)
 }
 
 /*
- * A free that was published late, of a block whose place has been taken since: the older one was closed when
- * that happened, as if its free had been missed.
+ * Returns whether the event is a late free: the thread published it after another block took the
+ * address. The older block was ended at that moment, as if its free had been missed.
  */
 static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event *event)
 {
@@ -317,7 +323,7 @@ bool gmt_compact_takes_place(const struct gmt_compactor *compactor, const struct
 		gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
 }
 
-/* Sites beyond the limit have no stack. */
+/* Returns the place of an event. Sites beyond the limit have no stack. */
 static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t *ret_place)
 {
 	uint32_t places = (uint32_t)compactor->places.count;
@@ -366,7 +372,7 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 	return gmt_interpret(&compactor->interpreter, &played) && gmt_compact_after(compactor, event, &before);
 }
 
-/* --- a past that the input has ------------------------------------------------------------------------- */
+/* --- the prefix of a compacted input --------------------------------------------------------- */
 
 static bool past_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
 {
@@ -433,7 +439,7 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 		if (!gmt_backward_attribution_note(&compactor->backward_attribution, (uint32_t)compactor->compacted.calls.items[i],
 			(uint32_t)compactor->compacted.calls.items[i + 1], true))
 			return false;
-	/* Zeroed. */
+	/* The reserved entries are zero. */
 	if (!gmt_vec_reserve(&compactor->past_sites, compactor->compacted.sites.count))
 		return false;
 	compactor->past_sites.count = compactor->compacted.sites.count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What survives of handles and mappings: the events that, played again, make the same state. References that
- * were given back again go in pairs.
+ * Survivors of handles and mappings: the events that recreate the same state when they are
+ * interpreted again. A reference that was added and removed again is dropped as a pair.
  */
 #include <stddef.h>
 
@@ -12,7 +12,7 @@ static bool is_handle(const struct gmt_event *event)
 	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA && gmt_space_realm(event->space) == GMT_REALM_HANDLE;
 }
 
-/* What of interpret_memory.c says which memory an event means. */
+/* Returns the memory that an event refers to, by the same rules as interpret_memory.c. */
 static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
@@ -45,7 +45,10 @@ void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event 
 	ret_before->memory = memory_of(compactor, event);
 	if (ret_before->memory != GMT_PHYSICAL_NONE)
 		ret_before->size_bytes = compactor->interpreter.physical.memory.items[ret_before->memory].size_bytes;
-	/* Who made a node is who made it in the graph that this executable one is of. */
+	/*
+	 * The maker of a node is the call that added it to the graph from which this executable graph
+	 * was made.
+	 */
 	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) && event->object &&
 		gmt_map_find(&compactor->interpreter.node_makers, event->address, &maker))
 		ret_before->place = (uint32_t)(maker >> 32);
@@ -89,7 +92,7 @@ static void forget_memory(struct gmt_compactor *compactor, uint32_t memory)
 	*entry = (struct gmt_compact_memory){ 0 };
 }
 
-/* Puts an event on top of those of the memory. */
+/* Adds an event to the front of the memory's list. */
 static bool append(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event, uint32_t place)
 {
 	uint32_t index = gmt_compact_survive(compactor, event, place);
@@ -103,8 +106,8 @@ static bool append(struct gmt_compactor *compactor, uint32_t memory, const struc
 }
 
 /*
- * A reference comes or goes. One that goes takes the one with it that came last, and one that comes the one
- * that went last, where they are of the same handle: mappings kept the memory in between.
+ * Adds or removes a reference. A removal cancels the last addition of the same handle. An addition
+ * cancels the last removal of the same handle: mappings kept the memory alive in between.
  */
 static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event, uint32_t place)
 {
@@ -116,7 +119,7 @@ static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct
 		return false;
 	last_plus_1 = entry->last_plus_1;
 	last = last_plus_1 ? &compactor->survivors.items[last_plus_1 - 1] : NULL;
-	/* What made the memory stays. */
+	/* The event that created the memory is kept. */
 	if (!last || !last->next_plus_1 || last->address != event->address ||
 		(last->kind == GMT_KIND_FREE) == (event->kind == GMT_KIND_FREE))
 		return append(compactor, memory, event, place);
@@ -125,7 +128,7 @@ static bool refer(struct gmt_compactor *compactor, uint32_t memory, const struct
 	return true;
 }
 
-/* Remembers what made the mapping at this key. */
+/* Stores the event that made the mapping at this key. */
 static bool tie(struct gmt_compactor *compactor, uint64_t key, const struct gmt_event *event, uint32_t place)
 {
 	uint64_t index;
@@ -164,7 +167,7 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 
 	switch (event->kind) {
 	case GMT_KIND_ALLOC:
-		/* Imported once more, or made. */
+		/* The memory was imported again; otherwise it is new. */
 		if (memory != GMT_PHYSICAL_NONE && event->space == GMT_SPACE_VMM_IMPORTED)
 			return refer(compactor, memory, event, before->place);
 		memory = gmt_physical_find(physical, event->address);
@@ -198,7 +201,7 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 	return true;
 }
 
-/* --- for the head ------------------------------------------------------------------------------------- */
+/* --- for the head ---------------------------------------------------------------------------- */
 
 bool gmt_compact_list(struct gmt_compactor *compactor, uint32_t survivor_plus_1, uint64_t rank)
 {
@@ -210,7 +213,10 @@ bool gmt_compact_list(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
 	});
 }
 
-/* The mapping that said how large imported memory is, and its end where it has gone. */
+/*
+ * Queues the mapping that stated the size of imported memory. If that mapping has ended, also
+ * queues an unmap.
+ */
 static bool list_learned(struct gmt_compactor *compactor, uint32_t learned_plus_1)
 {
 	const struct gmt_compact_survivor *map = &compactor->survivors.items[learned_plus_1 - 1];
@@ -231,14 +237,17 @@ static bool list_learned(struct gmt_compactor *compactor, uint32_t learned_plus_
 	return index && gmt_compact_list(compactor, index, 5);
 }
 
-/* The first moment at which a mapping that survives keeps this memory. */
+/* Notes the first stamp at which a surviving mapping keeps this memory alive. */
 static void see_use(struct gmt_compactor *compactor, uint32_t memory, uint64_t stamp)
 {
 	if (memory < compactor->memories.count && stamp < compactor->memories.items[memory].first_use)
 		compactor->memories.items[memory].first_use = stamp;
 }
 
-/* Memory that was found by where it was mapped: where that mapping has gone, its handle says it as well. */
+/*
+ * The bind names its memory by the address of a mapping. If that mapping has ended, the handle
+ * names the memory instead.
+ */
 static void name_by_handle(struct gmt_compactor *compactor, struct gmt_compact_survivor *bind, uint32_t memory)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
@@ -275,8 +284,9 @@ static bool list_mappings(struct gmt_compactor *compactor)
 }
 
 /*
- * What kept memory alive when its reference went may have gone since: the reference goes once one of the
- * mappings that are left is there. No later: the handle may mean other memory by then.
+ * Delays the removal of references. The mapping that kept the memory alive at that moment may have
+ * ended since. So the reference is removed as soon as one of the remaining mappings exists. It is
+ * not removed later, because the handle may refer to other memory by then.
  */
 static void delay_releases(struct gmt_compactor *compactor, const struct gmt_compact_memory *entry)
 {
@@ -288,7 +298,7 @@ static void delay_releases(struct gmt_compactor *compactor, const struct gmt_com
 	}
 }
 
-/* Turns a list around. Returns its first entry now, plus 1. */
+/* Reverses a list. Returns its new first entry, plus 1. */
 static uint32_t turn(const struct gmt_compactor *compactor, uint32_t last_plus_1)
 {
 	uint32_t first_plus_1 = 0, next_plus_1;
@@ -301,7 +311,10 @@ static uint32_t turn(const struct gmt_compactor *compactor, uint32_t last_plus_1
 	return first_plus_1;
 }
 
-/* In the order in which they happened. The list is as it was afterwards. */
+/*
+ * Queues the references in the order in which they happened. The list itself is unchanged
+ * afterwards.
+ */
 static bool list_references(struct gmt_compactor *compactor, const struct gmt_compact_memory *entry)
 {
 	uint32_t first_plus_1 = turn(compactor, entry->last_plus_1);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fold keeps of moments: ends of steps and phases. Samples and refusals are in compact_samples.c. */
+/*
+ * What a compaction keeps of moments: ends of steps and phases. Samples and refusals are in
+ * compact_samples.c.
+ */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/budget.h"
 #include "compaction/compact_parts.h"
 
-/* --- steps -------------------------------------------------------------------------------------------- */
+/* --- steps ----------------------------------------------------------------------------------- */
 
 bool gmt_compact_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b)
 {
 	if (a->source != b->source)
 		return false;
-	/* An optimizer may step in any thread; a program's counters are told apart by thread and name. */
+	/* An optimizer may step in any thread. A program's counters differ by thread and name. */
 	return a->source == GMT_MARK_SOURCE_OPTIMIZER ? a->object == b->object : a->thread == b->thread && a->name == b->name;
 }
 
@@ -35,7 +38,7 @@ static struct gmt_compact_series *find_series(struct gmt_compactor *compactor, c
 	return NULL;
 }
 
-/* Room for a peak of each account; those that are new had their peak in the steps that run. */
+/* Adds a peak for each new account. A new account reached its peak in the current steps. */
 static bool make_room(struct gmt_compactor *compactor, struct gmt_compact_series *series)
 {
 	while (series->peaks.count < compactor->accounting.accounts.count) {
@@ -77,7 +80,7 @@ bool gmt_compact_see_peak(struct gmt_compactor *compactor, uint32_t account)
 	return true;
 }
 
-/* Behind the rows of one mark. */
+/* Returns the index after the rows of one mark. */
 static size_t group_end(const struct gmt_compact_series *series, size_t first)
 {
 	size_t end = first + 1;
@@ -87,7 +90,7 @@ static size_t group_end(const struct gmt_compact_series *series, size_t first)
 	return end;
 }
 
-/* Puts neighbours together: rows stand for twice as many marks from now on. */
+/* Merges neighbouring groups: from now on, a row represents twice as many marks. */
 static void thin_steps(struct gmt_compact_series *series)
 {
 	struct gmt_past_step *rows = series->rows.items;
@@ -101,14 +104,14 @@ static void thin_steps(struct gmt_compact_series *series)
 		for (size_t i = from; i < end; i++) {
 			struct gmt_past_step row = rows[i];
 
-			/* Accounts stand in the same order in each group; later groups have more of them. */
+			/* Accounts have the same order in each group. Later groups may have more accounts. */
 			size_t before = first + (i - from);
 			if (before < from && rows[before].layer == row.layer && rows[before].device == row.device &&
 				rows[before].peak_bytes > row.peak_bytes)
 				row.peak_bytes = rows[before].peak_bytes;
 			if (from == second)
 				row.steps += rows[first].steps;
-			/* What stood here was read: kept <= first. */
+			/* Overwriting is safe, because kept <= first: that row was already read. */
 			rows[kept + (i - from)] = row;
 		}
 		kept += end - from;
@@ -181,7 +184,7 @@ bool gmt_compact_end_steps(struct gmt_compactor *compactor)
 	return true;
 }
 
-/* --- other marks -------------------------------------------------------------------------------------- */
+/* --- other marks ----------------------------------------------------------------------------- */
 
 static bool is_pair(const struct gmt_mark *begin, const struct gmt_mark *end)
 {
@@ -192,7 +195,7 @@ static bool is_pair(const struct gmt_mark *begin, const struct gmt_mark *end)
 	return begin->kind == GMT_MARK_KIND_PUSH && begin->thread == end->thread;
 }
 
-/* Takes the older half of phases that have ended, and of points, out. */
+/* Removes ended phases and points from the older half of the marks. */
 static void thin_marks(struct gmt_compactor *compactor)
 {
 	struct gmt_mark *marks = compactor->kept_marks.items;
@@ -211,7 +214,7 @@ static void thin_marks(struct gmt_compactor *compactor)
 		if (!ends && marks[i].kind != GMT_MARK_KIND_POINT)
 			marks[kept++] = marks[i];
 	}
-	/* Phases that never end: the newest of them say enough. */
+	/* Of phases that never end, the newest are enough. */
 	if (kept > half / 2) {
 		memmove(marks, marks + (kept - half / 2), half / 2 * sizeof(*marks));
 		kept = half / 2;
@@ -220,7 +223,10 @@ static void thin_marks(struct gmt_compactor *compactor)
 	compactor->kept_marks.count -= half - kept;
 }
 
-/* Those of the last time replace all before. Of very many, those that come last are left out. */
+/*
+ * Keeps the marks of the last examination: they replace all earlier ones. If there are too many,
+ * the last ones are dropped.
+ */
 static bool keep_role(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
 	size_t count = compactor->kept_roles.count;
@@ -256,7 +262,10 @@ static bool keep_mark(struct gmt_compactor *compactor, const struct gmt_mark *ma
 	return slot;
 }
 
-/* The name of a heap counts wherever it stands in the file; the first one does. */
+/*
+ * Stores the name of a heap. It applies wherever it is in the file. If a heap has several names,
+ * the first one applies.
+ */
 static bool name_heap(struct gmt_compactor *compactor, const struct gmt_mark *row)
 {
 	struct gmt_mark *slot;
@@ -306,7 +315,7 @@ bool gmt_compact_pass_moments(struct gmt_compactor *compactor, uint64_t stamp)
 	return gmt_compact_pass_answers(compactor, stamp);
 }
 
-/* --- a past that the input has: it says better what the survivors' marks and ooms seemed to say ----------- */
+/* --- the prefix of a compacted input: it is more exact than the survivors' marks and ooms ---- */
 
 bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor)
 {
@@ -325,7 +334,10 @@ bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor)
 		struct gmt_compact_series *series;
 		struct gmt_past_step *slot;
 
-		/* No fold writes more: a file that has more was not written by one. */
+		/*
+		 * A compaction writes at most this many series, so a file with more was not written by a
+		 * compaction.
+		 */
 		if (compactor->series.count >= GMT_COMPACT_SERIES && !find_series(compactor, &mark))
 			continue;
 		series = get_series(compactor, &mark);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What became of refused requests that are folded: counted by site, so that nobody takes a refusal for a retry. */
+/*
+ * Outcomes of refused requests that are compacted. They are counted by site, so that the report can
+ * tell failures from retries.
+ */
 #include <stddef.h>
 
 #include "compaction/compact_parts.h"
 
-/* Chains name refusals by their place in open_refusals. */
+/* Changes the outcome of a refusal. `refusal` is its index in open_refusals. */
 static void became(void *user, uint64_t refusal, enum gmt_oom_outcome fate, unsigned parts)
 {
 	struct gmt_compactor *compactor = user;
@@ -29,7 +32,7 @@ static struct gmt_oom_outcomes_event of(const struct gmt_event *event)
 	};
 }
 
-/* No chain means any of them any more once none is open. */
+/* When no chain is open, no chain refers to open_refusals any more. */
 static void forget_closed(struct gmt_compactor *compactor)
 {
 	if (!compactor->oom_outcomes.open)
@@ -44,7 +47,10 @@ bool gmt_compact_see_refused(struct gmt_compactor *compactor, uint32_t site)
 
 	if (!gmt_oom_outcomes_is_one(event->layer, event->result))
 		return true;
-	/* Of what was folded before, the counts come with the past, and the open ones begin anew. */
+	/*
+	 * In a compacted input, the prefix holds the counts of earlier refusals. Only the open refusals
+	 * start again here.
+	 */
 	if (compactor->restores && !gmt_compacted_is_open(&compactor->compacted, event->thread, event->stamp))
 		return true;
 	forget_closed(compactor);
@@ -72,7 +78,10 @@ static bool is_kept(const struct gmt_compactor *compactor, const struct gmt_comp
 	return false;
 }
 
-/* What comes behind the cut says what became of these; they are in the file as events. */
+/*
+ * Leaves refusals open: events after the cut decide their outcome. The file contains these refusals
+ * as events.
+ */
 static bool leave_open(struct gmt_compactor *compactor, const struct gmt_oom_outcomes_chain *chain)
 {
 	for (unsigned i = 0; i < chain->count; i++) {
@@ -94,7 +103,7 @@ bool gmt_compact_close_oom_outcomes(struct gmt_compactor *compactor)
 	for (size_t i = 0; i < compactor->oom_outcomes.chains.count; i++) {
 		const struct gmt_oom_outcomes_chain *chain = &compactor->oom_outcomes.chains.items[i];
 
-		/* It has got what it asked for, and only the block in it is behind the cut. */
+		/* The driver has granted the memory. Only PyTorch's block inside it is after the cut. */
 		if (chain->count && chain->retried) {
 			for (unsigned j = 0; j < chain->count; j++)
 				became(compactor, chain->refusals[j], j ? GMT_OOM_OUTCOME_PART : GMT_OOM_OUTCOME_RETRY, 0);

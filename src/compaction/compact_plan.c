@@ -18,7 +18,10 @@ void gmt_compact_plan_init(struct gmt_compact_plan *ret_plan, const struct gmt_c
 	}
 }
 
-/* Ticks of so many nanoseconds, as the clocks have gone; a tick is one when they do not say. */
+/*
+ * Converts nanoseconds to ticks at the rate of the clock rows. Without clock rows, a tick counts as
+ * a nanosecond.
+ */
 static uint64_t ticks_of(const struct gmt_compact_plan *plan, uint64_t time_ns)
 {
 	uint64_t ticks = plan->last_clock_stamp - plan->first_clock_stamp, ns = plan->last_clock_ns - plan->first_clock_ns;
@@ -55,7 +58,10 @@ static void see_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clo
 	}
 }
 
-/* The program's own marks count, where it sets any; else those of the optimizer that stepped first. */
+/*
+ * Uses the program's own marks if there are any, else the marks of the optimizer that stepped
+ * first.
+ */
 static void see_mark(struct gmt_compact_plan *plan, const struct gmt_mark *mark)
 {
 	bool is_own = mark->source == GMT_MARK_SOURCE_PROGRAM;
@@ -87,7 +93,7 @@ void gmt_compact_plan_rows(struct gmt_compact_plan *plan, uint32_t kind, const v
 	}
 }
 
-/* The event before those that stay; 0: there are no more. */
+/* Returns the stamp of the event before the kept ones; 0: there is no such event. */
 static uint64_t cut_by_events(const struct gmt_compact_plan *plan)
 {
 	return plan->newest.entries.count > plan->keep.events ? plan->newest.entries.items[0].stamp : 0;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fold keeps of samples and refusals: the answers that the ledger explains moments with. */
+/*
+ * What a compaction keeps of samples and refusals: the answers by which the ledger explains
+ * moments.
+ */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/budget.h"
 #include "compaction/compact_parts.h"
 
-/* As gmt_ledger_sums has it. */
+/* Same sum as in gmt_ledger_sums. */
 static uint64_t steady_of(const struct gmt_compact_device *device)
 {
 	uint64_t sum = 0;
@@ -46,13 +49,16 @@ bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_s
 	};
 	struct gmt_sample *slot;
 
-	/* Behind the cut it stays a sample; the cut may still come earlier. */
+	/*
+	 * Samples after the cut stay samples. Keep later samples, because the cut may still move to an
+	 * earlier moment.
+	 */
 	if (row->stamp <= compactor->options.cut_stamp && !wait_answer(compactor, &answer))
 		return false;
 	if (row->stamp <= compactor->options.cut_stamp && !compactor->options.most_end_events &&
 		(!compactor->options.sure_stamp || row->stamp <= compactor->options.sure_stamp))
 		return true;
-	/* The end that stays has few. */
+	/* The kept end contains few samples, so the newest ones are enough. */
 	if (compactor->options.cut_stamp == UINT64_MAX && compactor->late_samples.count >= 2 * GMT_COMPACT_ANSWERS) {
 		memmove(compactor->late_samples.items, compactor->late_samples.items + GMT_COMPACT_ANSWERS, GMT_COMPACT_ANSWERS * sizeof(*row));
 		compactor->late_samples.count = GMT_COMPACT_ANSWERS;
@@ -89,13 +95,16 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* As analysis/ledger has it: 0 the same, 1 other blocks in what is reserved, 3 nothing that says what there was. */
+/*
+ * Returns how well an answer matches a moment, as in analysis/ledger. 0: the same bytes. 1: other
+ * blocks within the reserved memory. 3: no information about that moment.
+ */
 static int cache_misfit(uint64_t then_bytes, uint64_t now_bytes, bool known, uint64_t reserved_bytes)
 {
 	return then_bytes == now_bytes ? 0 : known && reserved_bytes >= now_bytes ? 1 : 3;
 }
 
-/* Marks the answer that the ledger would take for the device's peak, for one part. */
+/* Marks the answer that the ledger would use for the device's peak, for one part. */
 static void spare(const struct gmt_compactor *compactor, const struct gmt_compact_device *device, uint64_t peak_stamp,
 	unsigned part, uint8_t *spared)
 {
@@ -132,7 +141,7 @@ static void spare(const struct gmt_compactor *compactor, const struct gmt_compac
 		spared[best] = 1;
 }
 
-/* Every second answer goes, but for the newest and those that the peaks are explained with. */
+/* Drops every second answer, except the newest ones and those that explain the peaks. */
 static void thin_answers(struct gmt_compactor *compactor)
 {
 	uint8_t spared[GMT_COMPACT_ANSWERS] = { 0 };
@@ -164,7 +173,7 @@ bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_p
 	return slot;
 }
 
-/* The next entry whose stamp is before `stamp`. */
+/* Removes the next entry whose stamp is less than `stamp`. */
 static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue_entry *ret_entry)
 {
 	return queue->entries.count && queue->entries.items[0].stamp < stamp && gmt_queue_pop(queue, ret_entry);
@@ -178,7 +187,7 @@ static void forget_passed(struct gmt_compactor *compactor, uint32_t place)
 		GMT_COMPACT_GIVE_PLACE(&compactor->unused_answers, place);
 }
 
-/* As ledger_watch has it: what was asked, or complete, before this moment. */
+/* Processes questions and answers before this moment, as ledger_watch does. */
 bool gmt_compact_pass_answers(struct gmt_compactor *compactor, uint64_t stamp)
 {
 	struct gmt_queue_entry entry;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fold keeps of clocks, notes, losses, pools and counts of calls. */
+/* What a compaction keeps of clocks, notes, losses, pools and call counts. */
 #include <string.h>
 
 #include "compaction/compact_parts.h"
@@ -23,7 +23,7 @@ bool gmt_compact_take_clock(struct gmt_compactor *compactor, const struct gmt_cl
 	return slot;
 }
 
-/* The last count of a thread and reason; all notes, once each. */
+/* Keeps the last count of each thread and reason, and each note once. */
 static bool keep_text(struct gmt_compactor *compactor, bool is_drop, struct gmt_slice text, uint32_t thread, uint64_t count)
 {
 	uint32_t length = text.length < sizeof(compactor->notes.items->text) ? text.length :
@@ -37,7 +37,7 @@ static bool keep_text(struct gmt_compactor *compactor, bool is_drop, struct gmt_
 			return true;
 		}
 	}
-	/* Losses of threads that are one too many count as those of no thread. */
+	/* If there are too many threads, the losses of further threads count as those of no thread. */
 	if (is_drop && compactor->drops.count >= GMT_COMPACT_TEXTS && thread) {
 		for (size_t i = 0; i < compactor->drops.count; i++)
 			if (!compactor->drops.items[i].thread && compactor->drops.items[i].length == length &&

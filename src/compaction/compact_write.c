@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the head of a folded recording: what survives, the past, and what waited behind the cut. */
+/*
+ * Writes the head of a compacted recording: the survivors, the past_* rows, and the moments that
+ * waited after the cut.
+ */
 #include <stddef.h>
 #include <string.h>
 
@@ -19,7 +22,7 @@ bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event 
 	return write(compactor, GMT_RECORD_EVENT, rows, count);
 }
 
-/* Many rows of one kind, in blocks. */
+/* Writes many rows of one kind, in blocks. */
 static bool write_all(struct gmt_compactor *compactor, uint32_t kind, const void *rows, size_t count)
 {
 	size_t row_bytes = gmt_record_info(kind)->row_bytes;
@@ -31,7 +34,7 @@ static bool write_all(struct gmt_compactor *compactor, uint32_t kind, const void
 	return true;
 }
 
-/* --- survivors ---------------------------------------------------------------------------------------- */
+/* --- survivors ------------------------------------------------------------------------------- */
 
 static bool list_refusals(struct gmt_compactor *compactor)
 {
@@ -55,7 +58,7 @@ bool gmt_compact_begin_head(struct gmt_compactor *compactor)
 		gmt_compact_list_graphs(compactor) && list_refusals(compactor) && gmt_compact_close_oom_outcomes(compactor);
 }
 
-/* Blocks that live, a few at a time. */
+/* Queues live blocks, a limited number per call. */
 static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
 {
 	static const uint8_t layers[] = { GMT_ACCOUNTING_ALL_OF_CUDA, GMT_LAYER_TORCH, GMT_LAYER_CUSTOM };
@@ -87,7 +90,10 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 	return true;
 }
 
-/* For whom an event of autograd's thread worked; that it was for nobody is said, too. */
+/*
+ * Returns the backward call that an event of autograd's thread worked for. UINT32_MAX says that
+ * there was no such call.
+ */
 static uint32_t caller_of(const struct gmt_compactor *compactor, const struct gmt_compact_place *place, uint32_t thread)
 {
 	if (place->caller || (!place->stack && !place->frames) || !gmt_backward_attribution_has(&compactor->backward_attribution, thread))
@@ -130,7 +136,7 @@ static bool write_survivors(struct gmt_compactor *compactor, uint32_t max_rows, 
 	return true;
 }
 
-/* --- moments ------------------------------------------------------------------------------------------ */
+/* --- moments --------------------------------------------------------------------------------- */
 
 static bool write_step_marks(struct gmt_compactor *compactor, const struct gmt_compact_series *series)
 {
@@ -162,7 +168,7 @@ static bool write_marks(struct gmt_compactor *compactor)
 		write_all(compactor, GMT_RECORD_MARK, compactor->kept_roles.items, compactor->kept_roles.count);
 }
 
-/* Of refusals that are kept. */
+/* Writes the oom rows of the kept refusals. */
 static bool write_ooms(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->ooms.count; i++) {
@@ -215,7 +221,7 @@ static bool write_moments(struct gmt_compactor *compactor)
 		write_all(compactor, GMT_RECORD_POOL, compactor->pools.items, compactor->pools.count);
 }
 
-/* --- the past ----------------------------------------------------------------------------------------- */
+/* --- past_* rows ----------------------------------------------------------------------------- */
 
 static bool write_accounts(struct gmt_compactor *compactor)
 {
@@ -264,7 +270,7 @@ static bool write_spaces(struct gmt_compactor *compactor)
 	return true;
 }
 
-/* Maps texts of names, by where they lie, to ids of names that have them. */
+/* Maps the address of each name's text to the id of that name. */
 static bool list_names(const struct gmt_compactor *compactor, struct gmt_map *ret_ids)
 {
 	for (size_t i = 0; i < compactor->name_texts.capacity; i++) {
@@ -280,7 +286,7 @@ static bool list_names(const struct gmt_compactor *compactor, struct gmt_map *re
 	return true;
 }
 
-/* The id of a name that a heap has; 0: none. */
+/* Returns the id of a heap's name; 0: the heap has no name. */
 static uint32_t name_id(const struct gmt_map *ids, const char *name)
 {
 	uint64_t id;
@@ -391,7 +397,9 @@ static bool write_fold(struct gmt_compactor *compactor)
 	return write(compactor, GMT_RECORD_FOLD, &row, 1);
 }
 
-/* Marks, samples and refusals that came while it still read in front of the cut. */
+/*
+ * Writes marks, samples and refusals that arrived before the cut was reached, but belong after it.
+ */
 static bool write_late(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->ooms.count; i++)
@@ -408,7 +416,7 @@ static bool write_late(struct gmt_compactor *compactor)
 	return true;
 }
 
-/* In the order in which they stand in the file. */
+/* The parts in the order of the file. */
 enum part { LIST, SURVIVORS, MOMENTS, ACCOUNTS, SITES, STEPS, CURVES, FOLD };
 
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)

@@ -47,7 +47,7 @@ bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t threa
 
 bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows, uint32_t count)
 {
-	/* There is one past in a file. */
+	/* A file has only one prefix. */
 	if (compacted->has_fold || !count)
 		return true;
 	switch (kind) {
@@ -73,7 +73,7 @@ bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const voi
 	return true;
 }
 
-/* What cannot be is as nothing: sums of it must not wrap. */
+/* Limits an impossible size, so that sums cannot wrap. */
 static uint64_t sane(uint64_t bytes)
 {
 	return bytes > GMT_ACCOUNTING_MAX_BYTES ? GMT_ACCOUNTING_MAX_BYTES : bytes;
@@ -89,7 +89,7 @@ static bool is_known(uint8_t layer, uint8_t space)
 	return layer < GMT_ACCOUNTING_LAYERS && gmt_layer_name(layer) && gmt_space_name(space);
 }
 
-/* The past begins anew: the survivors have counted what the rows count again. */
+/* Clears the totals: the survivors counted events that the past_* rows count again. */
 static void clear_books(struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++) {
@@ -189,8 +189,9 @@ static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt
 }
 
 /*
- * A peak is the sum of what its sites held then, whatever else the file says of it (count_peak_misfits). A site has no more
- * than its peak still takes.
+ * Adds what a site held at the peak. A peak is the sum over its sites, even if the file states
+ * another peak (count_peak_misfits). When the peak saturates, the site gets only what the peak
+ * still takes.
  */
 static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site_bytes, uint64_t *site_blocks,
 	struct gmt_account_amount held)
@@ -218,7 +219,10 @@ static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site
 		(struct gmt_account_amount){ row->heap_peak_bytes, row->heap_peak_blocks });
 }
 
-/* Places that the fold told apart may be one to the player: their rows are added. */
+/*
+ * Two places of the compaction may be one place for the interpreter's owner. Then their rows are
+ * added.
+ */
 static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row, uint32_t heap_plus_1,
 	const struct gmt_compacted_names *names)
 {
@@ -257,7 +261,10 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
 	return true;
 }
 
-/* Accounts and heaps of which the file says another peak, or none. `heaps` has the player's by row. */
+/*
+ * Counts accounts and heaps whose peak in the file differs or is missing. `heaps` maps a row to the
+ * interpreter's heap.
+ */
 static uint64_t count_peak_misfits(const struct gmt_compacted *compacted, const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
 	uint64_t misfits = 0, said = 0, held = 0;
@@ -282,7 +289,10 @@ static uint64_t count_peak_misfits(const struct gmt_compacted *compacted, const 
 	return misfits + (held != said);
 }
 
-/* The heap that a site's blocks are in, from 1; 0: none. `heaps` has the player's by row. */
+/*
+ * Returns the heap of a site's blocks, plus 1; 0: no heap. `heaps` maps a row to the interpreter's
+ * heap.
+ */
 static uint32_t heap_of(const struct gmt_compacted *compacted, const struct gmt_past_site *row, const uint32_t *heaps)
 {
 	return row->heap && row->heap <= compacted->heaps.count ? heaps[row->heap - 1] + 1 : 0;

@@ -3,10 +3,13 @@
 #define GMT_COMPACTION_COMPACTED_PREFIX_H
 
 /*
- * The past_* rows of a folded recording, and the books set by them. In the flow: rows in front of the `fold`
- * row -> past -> the books of a player that has played the survivors, so that all totals and peaks
- * are those of the whole recording; used by the replay and when a folded recording is folded again.
- * No threads, no I/O. Zero-initialise to make one.
+ * The past_* rows of a compacted recording, and the restoration of the accounting from them. In the
+ * flow: rows before the `fold` row -> compacted prefix -> accounting. The event interpreter must
+ * have interpreted the survivors before. Afterwards all totals and peaks are those of the whole
+ * recording. The replay uses this, and so does the compactor when its input is a compacted
+ * recording.
+ *
+ * No threads, no I/O. Zero-initialise before use.
  */
 
 #include <stdbool.h>
@@ -25,7 +28,7 @@ struct gmt_compacted {
 	GMT_VEC(struct gmt_past_answer) answers;
 	GMT_VEC(struct gmt_past_counter) counters;
 	GMT_VEC(struct gmt_past_curve) curves;
-	GMT_VEC(uint64_t) calls, open_ooms; /* of the fold row */
+	GMT_VEC(uint64_t) calls, open_ooms; /* copies of the lists in the `fold` row */
 	struct gmt_compact_row {
 		uint64_t stamp, events, survivors, merged_sites, oom_retries;
 		struct gmt_accounting_anomalies anomalies;
@@ -33,34 +36,42 @@ struct gmt_compacted {
 	bool has_fold;
 };
 
-/* Whether rows of this kind belong in here: those of past_* and `fold`. */
+/* Returns whether rows of this kind belong to the prefix: past_* and `fold`. */
 bool gmt_compacted_takes(uint32_t kind);
 
-/* Keeps rows of such a kind, but for the text of `fold`. False when out of memory. */
+/* Copies rows of such a kind, except the text of `fold`. Returns false when out of memory. */
 bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows, uint32_t count);
 
-/* Whether a refusal among the survivors, by its thread and stamp, is one of which what follows tells what became of it. */
+/*
+ * Returns whether the outcome of a refusal among the survivors is still open, so that later events
+ * decide it. The thread and the stamp identify the refusal.
+ */
 bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t thread, uint64_t stamp);
 
-/* How past rows get the numbers that the player's owner uses. */
+/* Callbacks that translate past_* rows to the numbers of the interpreter's owner. */
 struct gmt_compacted_names {
-	/* The place of a site's stacks. False when out of memory. */
+	/* Returns the place of a site's stacks. Returns false when out of memory. */
 	bool (*place)(void *user, const struct gmt_past_site *site, uint32_t *ret_place);
-	/* The text of a name; "" for 0. */
+	/* Returns the text of a name; "" for 0. */
 	const char *(*name)(void *user, uint32_t name);
-	/* The site is set: who asked first. False ends it. */
+	/* Receives a restored site, e.g. to store which thread asked first. Returns false to stop. */
 	bool (*set_site)(void *user, const struct gmt_past_site *row, uint32_t site);
 	void *user;
 };
 
-/* Makes accounts, spaces, heaps and sites that the past has, in its order, before anything is played. False when out of memory. */
+/*
+ * Creates the accounts, spaces, heaps and sites of the prefix, in its order. Call it before any
+ * event is interpreted. Returns false when out of memory.
+ */
 bool gmt_compacted_prepare(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names);
 
 /*
- * Sets the books once the survivors are played: what they hold stays, counts and peaks are the past's. What
- * does not fit together (a damaged file) is counted in *ret_misfits: accounts whose live bytes differ, and
- * accounts and heaps whose peak is not what their sites held then, which is then taken for it. False when out
- * of memory.
+ * Restores the accounting after the survivors were interpreted. Live blocks stay as they are.
+ * Counts and peaks come from the prefix.
+ *
+ * *ret_misfits counts inconsistencies (a damaged file). These are accounts whose live bytes differ,
+ * and accounts and heaps whose peak is not the sum of what their sites held. In the latter case
+ * that sum becomes the peak. Returns false when out of memory.
  */
 bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted, struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
 	uint64_t *ret_misfits);

@@ -12,7 +12,7 @@ enum { CHUNK_BYTES = GMT_WITH_ASAN ? 4 << 10 : 256 << 10, ALIGNMENT = 16 };
 
 struct gmt_arena_chunk {
 	struct gmt_arena_chunk *older;
-	size_t size_bytes; /* with this header */
+	size_t size_bytes; /* including this header */
 };
 
 static size_t aligned(size_t bytes)
@@ -25,7 +25,7 @@ void *gmt_arena_alloc(struct gmt_arena *arena, size_t bytes)
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 
-	/* For AddressSanitizer, a gap behind each piece. */
+	/* With AddressSanitizer, leave a gap after each piece. */
 	size_t need = aligned(bytes ? bytes : 1) + (GMT_WITH_ASAN ? ALIGNMENT : 0);
 
 	if (!arena->newest || arena->newest->size_bytes - arena->used_bytes < need) {

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* More than the height of any tree whose nodes 32 bits can number: 1.44 times 32. */
+/* Exceeds the height of any tree with 2^32 nodes: 1.44 times 32. */
 enum { MAX_HEIGHT = 48 };
 
 static struct gmt_interval *node_of(const struct gmt_intervals *intervals, uint32_t node)
@@ -21,7 +21,7 @@ static uint64_t furthest_of(const struct gmt_intervals *intervals, uint32_t node
 	return node ? node_of(intervals, node)->furthest_end : 0;
 }
 
-/* Sets what a node knows of those below it. */
+/* Sets a node's height and furthest end from its children. */
 static void update(const struct gmt_intervals *intervals, uint32_t node)
 {
 	struct gmt_interval *at = node_of(intervals, node);
@@ -34,7 +34,7 @@ static void update(const struct gmt_intervals *intervals, uint32_t node)
 		at->furthest_end = right_end;
 }
 
-/* Lifts the left child above its parent, and returns it. */
+/* Rotates the left child above its parent. Returns the child. */
 static uint32_t rotate_right(const struct gmt_intervals *intervals, uint32_t node)
 {
 	struct gmt_interval *at = node_of(intervals, node);
@@ -59,7 +59,7 @@ static uint32_t rotate_left(const struct gmt_intervals *intervals, uint32_t node
 	return top;
 }
 
-/* Updates a node below which one was added or removed. Returns the node that stands in its place now. */
+/* Rebalances a node after a change below it. Returns the node that is now in its place. */
 static uint32_t balance(const struct gmt_intervals *intervals, uint32_t node)
 {
 	struct gmt_interval *at = node_of(intervals, node);
@@ -83,13 +83,13 @@ static uint32_t balance(const struct gmt_intervals *intervals, uint32_t node)
 	return node;
 }
 
-/* The links from the root to a place in the tree. The last one is the place. */
+/* The links from the root to a place in the tree. The last link is the place. */
 struct path {
 	uint32_t *links[MAX_HEIGHT];
 	unsigned count;
 };
 
-/* Follows the tree to where `first` is, or belongs. */
+/* Finds the path to the node that begins at `first`, or to the place where it belongs. */
 static void find_path(struct gmt_intervals *intervals, uint64_t first, struct path *path)
 {
 	uint32_t *link = &intervals->root;
@@ -103,7 +103,7 @@ static void find_path(struct gmt_intervals *intervals, uint64_t first, struct pa
 	}
 }
 
-/* Balances the nodes of the path from its end up to the root. */
+/* Rebalances the nodes of the path, from its end up to the root. */
 static void balance_path(const struct gmt_intervals *intervals, struct path *path)
 {
 	while (path->count--)
@@ -116,7 +116,7 @@ bool gmt_intervals_put(struct gmt_intervals *intervals, uint64_t first, uint64_t
 	struct path path = { .count = 0 };
 	uint32_t *place, node;
 
-	/* Nodes may move only before the path has their addresses. */
+	/* Reserve first: the nodes may move, and the path holds their addresses. */
 	if (!gmt_vec_reserve(&intervals->nodes, 1) || intervals->nodes.count >= UINT32_MAX - 1)
 		return false;
 	find_path(intervals, first, &path);
@@ -149,7 +149,7 @@ void gmt_intervals_remove(struct gmt_intervals *intervals, uint64_t first)
 
 	struct gmt_interval *at = node_of(intervals, node);
 	if (at->left && at->right) {
-		/* The next range takes its place: the first one on the right. */
+		/* The next range replaces it: the leftmost node of its right subtree. */
 		uint32_t *link = &at->right;
 
 		path.links[path.count++] = link;
@@ -176,14 +176,15 @@ void gmt_intervals_remove(struct gmt_intervals *intervals, uint64_t first)
 
 bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address, uint64_t *ret_first)
 {
-	uint32_t behind[MAX_HEIGHT]; /* nodes that begin at or before the address, whose left side is still to be seen */
+	/* nodes that begin at or before the address, with unvisited left subtrees */
+	uint32_t behind[MAX_HEIGHT];
 	unsigned count = 0;
 	uint32_t node = intervals->root;
 
 	for (;;) {
 		const struct gmt_interval *at;
 
-		/* Ranges further to the right begin later: they are seen first. */
+		/* Visit the right side first: its ranges begin later. */
 		while (node && furthest_of(intervals, node) > address) {
 			at = node_of(intervals, node);
 			if (at->first <= address) {

@@ -47,7 +47,7 @@ static bool grow(struct gmt_map *map)
 
 struct gmt_map_slot *gmt_map_slot_with_room(struct gmt_map *map, uint64_t key)
 {
-	/* At most half full: a search then looks at one or two slots. */
+	/* The table is at most half full, so a search examines one or two slots. */
 	if (map->count * 2 >= map->capacity && !grow(map))
 		return NULL;
 	return gmt_map_slot(map, key);
@@ -66,7 +66,10 @@ void gmt_map_remove_slot(struct gmt_map *map, struct gmt_map_slot *slot)
 {
 	size_t hole = (size_t)(slot - map->slots), mask = map->capacity - 1;
 
-	/* Pull back every follower that would no longer be found from its home across the hole. */
+	/*
+	 * Moves back every following entry that a search from its home slot could no longer reach
+	 * across the hole.
+	 */
 	for (size_t at = (hole + 1) & mask; map->slots[at].value_plus_1; at = (at + 1) & mask) {
 		size_t home = gmt_hash_u64(map->slots[at].key) & mask;
 

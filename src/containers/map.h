@@ -3,10 +3,9 @@
 #define GMT_CONTAINERS_MAP_H
 
 /*
- * A hash table from a 64-bit key to a 64-bit value: addresses to blocks, ids to places. Open
- * addressing with deletion that leaves no marks, so that a table that sees a hundred million
- * allocations and frees stays as fast as its live entries allow. Zero-initialise to make one.
- * One thread at a time.
+ * A hash table from a 64-bit key to a 64-bit value: addresses to blocks, ids to places. It uses
+ * open addressing. Deletion leaves no tombstones. So after a hundred million allocations and frees,
+ * the speed depends only on the live entries. Zero-initialise before use. One thread at a time.
  */
 
 #include <stdbool.h>
@@ -32,7 +31,10 @@ static inline uint64_t gmt_hash_u64(uint64_t value)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The slot that holds `key`, or the free one where it belongs; NULL in a table that never held anything. */
+/*
+ * Returns the slot that holds `key`, or the free slot where `key` belongs. Returns NULL for a table
+ * that never held an entry.
+ */
 static inline struct gmt_map_slot *gmt_map_slot(const struct gmt_map *map, uint64_t key)
 {
 	size_t at;
@@ -45,7 +47,7 @@ static inline struct gmt_map_slot *gmt_map_slot(const struct gmt_map *map, uint6
 	return &map->slots[at];
 }
 
-/* Finds the value of `key`; false when there is none. */
+/* Finds the value of `key`. Returns false if the table does not contain `key`. */
 static inline bool gmt_map_find(const struct gmt_map *map, uint64_t key, uint64_t *ret_value)
 {
 	const struct gmt_map_slot *slot = gmt_map_slot(map, key);
@@ -56,12 +58,16 @@ static inline bool gmt_map_find(const struct gmt_map *map, uint64_t key, uint64_
 	return true;
 }
 
-/* Sets `key` to `value` (below UINT64_MAX), replacing what was there; false when out of memory. */
+/*
+ * Sets `key` to `value` (below UINT64_MAX) and replaces an older value. Returns false when out of
+ * memory.
+ */
 bool gmt_map_put(struct gmt_map *map, uint64_t key, uint64_t value);
 
 /*
- * The slot that holds `key`, or the free one where it belongs, in a table that has room for one more; NULL when out of
- * memory. What goes there is put by gmt_map_fill, before anything else changes.
+ * Returns the slot that holds `key`, or the free slot where `key` belongs, after it made room for
+ * one more entry. Returns NULL when out of memory. The caller fills the slot with gmt_map_fill,
+ * before any other change of the table.
  */
 struct gmt_map_slot *gmt_map_slot_with_room(struct gmt_map *map, uint64_t key);
 
@@ -71,15 +77,15 @@ static inline void gmt_map_fill(struct gmt_map *map, struct gmt_map_slot *slot, 
 	*slot = (struct gmt_map_slot){ .key = key, .value_plus_1 = value + 1 };
 }
 
-/* Takes `key` out; false when it was not there. `ret_value` may be NULL. */
+/* Removes `key`. Returns false if the table does not contain it. `ret_value` may be NULL. */
 bool gmt_map_remove(struct gmt_map *map, uint64_t key, uint64_t *ret_value);
 
-/* Takes out what is in a slot that gmt_map_slot found; other slots change. */
+/* Removes the entry in a slot that gmt_map_slot found. Other entries may move. */
 void gmt_map_remove_slot(struct gmt_map *map, struct gmt_map_slot *slot);
 
 void gmt_map_fini(struct gmt_map *map);
 
-/* Hash of `length` bytes. Same on every machine and run. */
+/* Returns the hash of `length` bytes. It is the same on every machine and in every run. */
 uint64_t gmt_hash_bytes(const void *bytes, size_t length);
 
 #endif

@@ -8,13 +8,16 @@
 /* One page of memory. */
 enum { PAGE_ENTRIES = 256, PAGE_BYTES = PAGE_ENTRIES * sizeof(struct gmt_ordered_entry) };
 
-/* Where a key lies is anybody's guess: no branch asks. */
+/* Selects without a branch: the position of a key is not predictable. */
 static size_t upper_if(bool is_above, size_t half)
 {
 	return half & (0 - (size_t)is_above);
 }
 
-/* Index of the page that `key` lies in or would go to; 0 also when it is below all of them. */
+/*
+ * Returns the index of the page that contains `key` or would contain it. Returns 0 if `key` is
+ * below all pages.
+ */
 static size_t find_page(const struct gmt_ordered *ordered, uint64_t key)
 {
 	const struct gmt_ordered_page *pages = ordered->pages.items;
@@ -27,7 +30,7 @@ static size_t find_page(const struct gmt_ordered *ordered, uint64_t key)
 	return at;
 }
 
-/* Index of the first entry of the page with a key above `key`. */
+/* Returns the index of the page's first entry with a larger key. */
 static size_t find_above(const struct gmt_ordered_page *page, uint64_t key)
 {
 	const struct gmt_ordered_entry *entries = page->entries;
@@ -40,7 +43,7 @@ static size_t find_above(const struct gmt_ordered_page *page, uint64_t key)
 	return at + (page->count && entries[at].key <= key);
 }
 
-/* Puts a new page behind `index`, or first when there is none yet. */
+/* Inserts a new page at `index`. */
 static struct gmt_ordered_page *insert_page(struct gmt_ordered *ordered, size_t index)
 {
 	struct gmt_ordered_entry *entries;
@@ -55,7 +58,7 @@ static struct gmt_ordered_page *insert_page(struct gmt_ordered *ordered, size_t 
 	return at;
 }
 
-/* Halves a full page; keys that only rise leave theirs nearly full. */
+/* Splits a full page in half. If keys only increase, the lower page stays nearly full. */
 static bool split(struct gmt_ordered *ordered, size_t index, uint64_t key)
 {
 	struct gmt_ordered_page *upper = insert_page(ordered, index + 1);

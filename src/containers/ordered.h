@@ -3,9 +3,9 @@
 #define GMT_CONTAINERS_ORDERED_H
 
 /*
- * A map from 64-bit keys to 64-bit values that knows their order: which range does an address lie in?
- * Sorted pages of entries, so that a million entries cost a search in two short arrays and one move
- * within a page. Zero-initialise to make one. One thread at a time.
+ * An ordered map from 64-bit keys to 64-bit values. It answers: which range does an address lie in?
+ * The entries are in sorted pages. With a million entries, a call costs a search in two short
+ * arrays and one move within a page. Zero-initialise before use. One thread at a time.
  */
 
 #include <stdbool.h>
@@ -25,17 +25,23 @@ struct gmt_ordered_page {
 };
 
 struct gmt_ordered {
-	GMT_VEC(struct gmt_ordered_page) pages; /* none is empty */
+	GMT_VEC(struct gmt_ordered_page) pages; /* no page is empty */
 	size_t count;
 };
 
-/* Sets `key` to `value`, replacing what was there; false when out of memory, nothing changed. */
+/*
+ * Sets `key` to `value` and replaces an older value. Returns false when out of memory; then nothing
+ * has changed.
+ */
 bool gmt_ordered_put(struct gmt_ordered *ordered, uint64_t key, uint64_t value);
 
-/* Takes `key` out; false when it was not there. */
+/* Removes `key`. Returns false if the map does not contain it. */
 bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key);
 
-/* The entry with the largest key that is not above `key`; NULL when there is none. Good until a change. */
+/*
+ * Returns the entry with the largest key that is at most `key`, or NULL. Valid until the map
+ * changes.
+ */
 const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered, uint64_t key);
 
 void gmt_ordered_fini(struct gmt_ordered *ordered);

@@ -13,7 +13,7 @@ bool gmt_vec_reserve_bytes(void **items, size_t *capacity, size_t count, size_t 
 	if (extra > SIZE_MAX / 4 / item_bytes - count)
 		return false;
 
-	/* At least a page, then doubled: pushing n items costs O(n). */
+	/* The capacity is at least a page, then doubles: pushing n items costs O(n). */
 	size_t want = count + extra > *capacity * 2 ? count + extra : *capacity * 2;
 	size_t page_items = 4096 / item_bytes;
 	if (want < page_items)

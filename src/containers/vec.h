@@ -3,8 +3,8 @@
 #define GMT_CONTAINERS_VEC_H
 
 /*
- * A growing array of any type: struct { GMT_VEC(struct gmt_frame) frames; }. Zero-initialise to make
- * one, gmt_vec_fini to give the memory back. Addresses of items move when it grows. One thread.
+ * A growing array of any type: struct { GMT_VEC(struct gmt_frame) frames; }. Zero-initialise before
+ * use; gmt_vec_fini frees the memory. Addresses of items change when the array grows. One thread.
  */
 
 #include <stdbool.h>
@@ -17,20 +17,23 @@
 		size_t capacity; \
 	}
 
-/* Room for `extra` more items; false, and nothing changed, when out of memory. */
+/* Makes room for `extra` more items. Yields false when out of memory; then nothing has changed. */
 #define gmt_vec_reserve(vec, extra) \
 	((size_t)(extra) <= (vec)->capacity - (vec)->count || \
 		gmt_vec_reserve_bytes((void **)&(vec)->items, &(vec)->capacity, (vec)->count, (extra), \
 			sizeof(*(vec)->items)))
 
 /*
- * Appends an item and yields its address, or NULL when out of memory. It is zero where the vector never
- * was longer; after `count` was set back it holds what was there.
+ * Appends an item and yields its address, or NULL when out of memory. The item is zero if the
+ * vector never was this long before. If `count` was reduced, the item holds its old content.
  */
 #define gmt_vec_push(vec) \
 	(gmt_vec_reserve((vec), 1) ? &(vec)->items[(vec)->count++] : NULL)
 
-/* The address of an item, or of what would be behind the last one; NULL where there never was any. */
+/*
+ * Yields the address of an item, or the address after the last item; NULL if the vector never held
+ * an item.
+ */
 #define gmt_vec_at(vec, index) ((vec)->items ? &(vec)->items[index] : NULL)
 
 #define gmt_vec_fini(vec) \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One array of columns per record ... */
+/* One array of columns for each record ... */
 #define GMT_RECORD(number, name, NAME, meaning) \
 	static const struct gmt_field_info name##_fields[] = {
 #define GMT_FIELD(record, field, kind, type, text) \

@@ -3,14 +3,15 @@
 #define GMT_FORMAT_FORMAT_H
 
 /*
- * The snapshot format in C: what records.def, layers.def, spaces.def and kinds.def declare, and the
- * frame around it. docs/snapshot-format.md says the same in words, for readers in other languages.
+ * The snapshot format in C: the declarations of records.def, layers.def, spaces.def and kinds.def,
+ * and the frame of a block. docs/snapshot-format.md describes the same in words, for readers in
+ * other languages.
  *
- * A file is gzip; inside stand a file header and blocks. A block is a table: rows of one record
+ * A file is gzip. It contains a file header and blocks. A block is a table: rows of one record
  * kind, stored column by column.
  *
- *   file    magic[8] major:u16 minor:u16 features:u32 crc:u32      crc of the 16 bytes before it
- *   block   kind:u32 rows:u32 size_bytes:u32 crc:u32 payload       crc of the 12 bytes, then payload
+ *   file    magic[8] major:u16 minor:u16 features:u32 crc:u32     crc of the 16 bytes before it
+ *   block   kind:u32 rows:u32 size_bytes:u32 crc:u32 payload      crc of the 12 bytes, then payload
  *   payload for each column: length:varint, bytes
  *
  * All integers are little endian; crc is the CRC-32 of zlib.
@@ -23,17 +24,17 @@
 #define GMT_FORMAT_MAGIC "GMTRACE\n"
 
 enum {
-	GMT_FORMAT_MAJOR = 1, /* readers refuse a larger one */
-	GMT_FORMAT_MINOR = 3, /* a larger one only adds */
+	GMT_FORMAT_MAJOR = 1, /* readers refuse a larger version */
+	GMT_FORMAT_MINOR = 3, /* a larger version only adds fields and records */
 	GMT_FILE_HEADER_BYTES = 20,
 	GMT_BLOCK_HEADER_BYTES = 16,
-	GMT_BLOCK_MAX_BYTES = 64 << 20, /* payload; readers refuse more */
-	GMT_BLOCK_MAX_ROWS = 1 << 20, /* and never more than the payload has bytes */
-	/* Feature flags: a reader refuses a file with a bit that it does not know. */
+	GMT_BLOCK_MAX_BYTES = 64 << 20, /* of the payload; readers refuse more */
+	GMT_BLOCK_MAX_ROWS = 1 << 20, /* a block never has more rows than its payload has bytes */
+	/* Feature flags: a reader refuses a file with a bit that the reader does not know. */
 	GMT_FEATURES_KNOWN = 0,
 };
 
-/* Borrowed bytes, not ended by a NUL. */
+/* Borrowed bytes without a terminating NUL. */
 struct gmt_slice {
 	const char *text;
 	uint32_t length;
@@ -63,11 +64,11 @@ enum gmt_record_kind {
 #undef GMT_RECORD_END
 };
 
-/* Why there is nothing behind the last frame of a stack: `truncated` of `stack` and `frames`. */
+/* Why a stack has no frame after its last one: the field `truncated` of `stack` and `frames`. */
 enum gmt_stack_end {
-	GMT_STACK_WHOLE,   /* it is the thread's outermost */
-	GMT_STACK_CUT,     /* there are more than were asked for */
-	GMT_STACK_STOPPED, /* who called it is not known */
+	GMT_STACK_WHOLE,   /* the last frame is the thread's outermost frame */
+	GMT_STACK_CUT,     /* the stack has more frames than the depth limit */
+	GMT_STACK_STOPPED, /* the caller of the last frame is not known */
 };
 
 enum gmt_layer {
@@ -101,10 +102,10 @@ enum gmt_mark_source {
 };
 
 enum {
-	GMT_SPACE_COUNT = 23, /* above the largest number */
-	GMT_KIND_COUNT = 21,  /* likewise */
+	GMT_SPACE_COUNT = 23, /* greater than the largest space number */
+	GMT_KIND_COUNT = 21,  /* greater than the largest kind number */
 	GMT_DEVICE_HOST = -1,    /* host memory belongs to no device */
-	GMT_DEVICE_UNKNOWN = -2, /* the event does not say; a free finds it in the block */
+	GMT_DEVICE_UNKNOWN = -2, /* the event does not state the device; for a free, the block has it */
 };
 
 enum gmt_sample_part {
@@ -115,7 +116,7 @@ enum gmt_sample_part {
 
 enum gmt_side { GMT_SIDE_DEVICE, GMT_SIDE_HOST };
 
-/* What the `address` of an event is; numbers of two realms do not meet. */
+/* Meaning of an event's `address`. Equal numbers in two realms are two different things. */
 enum gmt_realm {
 	GMT_REALM_ADDRESS,
 	GMT_REALM_HANDLE,
@@ -128,27 +129,30 @@ enum gmt_realm {
 	GMT_REALM_COUNT
 };
 
-/* Whose addresses an address is one of. */
+/* The address space that a layer's addresses belong to. */
 enum gmt_family { GMT_FAMILY_CUDA, GMT_FAMILY_TORCH, GMT_FAMILY_CUSTOM, GMT_FAMILY_COUNT };
 
-/* What ends a block besides its free. */
+/* What ends a block in addition to its free. */
 enum gmt_life { GMT_LIFE_PROCESS, GMT_LIFE_CONTEXT, GMT_LIFE_COUNTED };
 
 enum gmt_stamp_when { GMT_STAMP_AFTER, GMT_STAMP_BEFORE };
 
-/* Names for reports; NULL for a number that this version does not know. */
+/* Return the names for reports; NULL for a number that this version does not know. */
 const char *gmt_layer_name(unsigned layer);
 const char *gmt_space_name(unsigned space);
 const char *gmt_kind_name(unsigned kind);
 const char *gmt_mark_kind_name(unsigned kind);
 const char *gmt_mark_source_name(unsigned source);
-/* By space; number 0, which is none, tells of unknown ones. */
+/* Indexed by space. Entry 0 is no space: it holds the traits of unknown spaces. */
 struct gmt_space_traits {
 	uint8_t side, layer, realm, life;
 };
 extern const struct gmt_space_traits gmt_spaces[GMT_SPACE_COUNT];
 
-/* Unknown spaces count as the device's, have addresses and last as long as the process. */
+/*
+ * Returns the traits of a space. Unknown spaces count as device memory, have addresses, and last as
+ * long as the process.
+ */
 static inline const struct gmt_space_traits *gmt_space_traits(unsigned space)
 {
 	return &gmt_spaces[space < GMT_SPACE_COUNT && gmt_spaces[space].layer ? space : 0];
@@ -175,11 +179,11 @@ static inline enum gmt_life gmt_space_life(unsigned space)
 }
 
 /*
- * Whether a layer's blocks are memory that the program got, and can leak: not what the driver takes for
- * itself, nor second sights of what is counted elsewhere.
+ * Returns whether a layer's blocks are memory that the program obtained and can leak. This excludes
+ * the driver's own memory and views of memory that is counted elsewhere.
  */
 bool gmt_layer_is_got(unsigned layer);
-/* Unknown layers have the driver's addresses. */
+/* Returns the family of a layer. Unknown layers have addresses of the CUDA driver. */
 static inline enum gmt_family gmt_layer_family(unsigned layer)
 {
 	switch (layer) {
@@ -192,7 +196,10 @@ static inline enum gmt_family gmt_layer_family(unsigned layer)
 	return GMT_FAMILY_CUDA;
 }
 
-/* A bit of each kind that is stamped before the call: once an event, so it is no look at a table. */
+/*
+ * One bit for each kind that is stamped before the call. A bit mask avoids a table lookup, because
+ * the test runs once per event.
+ */
 enum {
 	GMT_KINDS_STAMPED_BEFORE = 0
 #define GMT_KIND(number, NAME, name, when, if_refused, meaning) | GMT_STAMP_##when << number
@@ -205,10 +212,13 @@ static inline enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
 	return kind < GMT_KIND_COUNT ? (enum gmt_stamp_when)(GMT_KINDS_STAMPED_BEFORE >> kind & 1) : GMT_STAMP_AFTER;
 }
 
-/* What a refused call of that kind is recorded as; 0: nothing is. */
+/*
+ * Returns the kind under which a refused call of this kind is recorded; 0: such a call is not
+ * recorded.
+ */
 unsigned gmt_kind_failure(unsigned kind);
 
-/* How one column lies in its structure. */
+/* The layout of one column in its structure. */
 struct gmt_field_info {
 	const char *name;
 	char encoding; /* 'U' 'I' 'D' 'S' 'L', see records.def */
@@ -217,7 +227,10 @@ struct gmt_field_info {
 	const char *meaning;
 };
 
-/* The number in a cell of a column that is one ('U' 'I' 'D'); a negative one modulo 2^64. Here, because it runs once a cell. */
+/*
+ * Returns the number in a cell of a numeric column ('U' 'I' 'D'); a negative number modulo 2^64.
+ * The function is inline because it runs once per cell.
+ */
 static inline uint64_t gmt_field_number(const struct gmt_field_info *field, const void *cell)
 {
 	bool is_signed = field->encoding == 'I';
@@ -245,11 +258,14 @@ struct gmt_record_info {
 
 enum { GMT_RECORD_MAX_FIELDS = 24 };
 
-/* The record of that number; NULL when this version does not know it. All that it knows are below gmt_record_end. */
+/*
+ * Return the record with that number, or NULL if this version does not know it, and the number
+ * after the largest known one.
+ */
 const struct gmt_record_info *gmt_record_info(uint32_t number);
 uint32_t gmt_record_end(void);
 
-/* Its field of that name; NULL when it has none. */
+/* Returns the record's field with that name, or NULL. */
 const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What somebody meant who gave an option a value that it does not take. */
+/* Suggests which value a user meant who gave an option a value that it does not take. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,10 @@ static bool is_digit(char letter)
 	return letter >= '0' && letter <= '9';
 }
 
-/* Copies `text` without its spaces; false when it is too long to be a mistyped value, or two numbers. */
+/*
+ * Copies `text` without spaces. Returns false if it is too long for a mistyped value, or if it is
+ * two numbers.
+ */
 static bool copy_without_spaces(const char *text, char ret_word[WORD_BYTES])
 {
 	size_t length = 0;
@@ -35,7 +38,10 @@ static bool copy_without_spaces(const char *text, char ret_word[WORD_BYTES])
 	return length > 0;
 }
 
-/* The next alternative of `values`, as far as there is room; NULL behind the last one. */
+/*
+ * Copies the next alternative of `values`, truncated if necessary. Returns the address of the one
+ * after it, or NULL after the last.
+ */
 static const char *next_alternative(const char *values, char ret_word[WORD_BYTES])
 {
 	size_t length = strcspn(values, "|");
@@ -44,7 +50,9 @@ static const char *next_alternative(const char *values, char ret_word[WORD_BYTES
 	return values[length] ? values + length + 1 : NULL;
 }
 
-/* What a word means with which other programs turn something on or off; NULL for all other words. */
+/*
+ * Returns "on" or "off" for words that other programs use for a switch; NULL for all other words.
+ */
 static const char *switch_meant_by(const char *word)
 {
 	static const char *const words[][2] = {
@@ -64,7 +72,7 @@ static bool keep_if_allowed(const char *values, const char *word, char ret_value
 	return gmt_option_value_is_allowed(values, word) && snprintf(ret_value, WORD_BYTES, "%s", word) < WORD_BYTES;
 }
 
-/* The nearest of the alternatives that are words. */
+/* Finds the most similar alternative that is a word. */
 static bool find_word(const char *values, const char *word, char ret_value[WORD_BYTES])
 {
 	struct gmt_suggestion suggestion = { 0 };
@@ -73,7 +81,7 @@ static bool find_word(const char *values, const char *word, char ret_value[WORD_
 	unsigned nearest = 0;
 	bool found = false;
 
-	/* "on" is two letters from "off": the nearest word would be the opposite. */
+	/* "on" and "off" differ by two letters, so the most similar word could be the opposite. */
 	if (meant)
 		return keep_if_allowed(values, meant, ret_value) ||
 			keep_if_allowed(values, strcmp(meant, "on") == 0 ? "auto" : "none", ret_value);
@@ -92,13 +100,13 @@ static bool find_word(const char *values, const char *word, char ret_value[WORD_
 	return found;
 }
 
-/* The unit behind the first number of a range or of a value. */
+/* Returns the unit after the first number of a range or a value. */
 static const char *unit_of(const char *text)
 {
 	return text + strspn(text, "0123456789");
 }
 
-/* Whether an alternative is a range of sizes, or any size. */
+/* Returns whether an alternative is a range of sizes, or any size. */
 static bool is_size(const char *alternative)
 {
 	const char *unit = unit_of(alternative);
@@ -106,7 +114,7 @@ static bool is_size(const char *alternative)
 	return strcmp(alternative, "SIZE") == 0 || (*unit && strchr("KMGTPE", *unit) && strstr(unit, ".."));
 }
 
-/* A number whose unit is missing, misspelled or in the wrong case. */
+/* Corrects a number whose unit is missing, misspelled or in the wrong case. */
 static bool find_unit(const char *values, const char *example, const char *word, char ret_value[WORD_BYTES])
 {
 	static const char *const sizes[] = { "KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "K", "M", "G", "T" };
@@ -143,7 +151,10 @@ static bool find_unit(const char *values, const char *example, const char *word,
 	return false;
 }
 
-/* Whether a number of `values` can have a unit: without it, the number means something else. */
+/*
+ * Returns whether a number of `values` can have a unit. Without it, the number would mean something
+ * else.
+ */
 static bool has_units(const char *values)
 {
 	char range[WORD_BYTES];
@@ -156,11 +167,11 @@ static bool has_units(const char *values)
 	return false;
 }
 
-/* What follows the value is too much: "12x". */
+/* Corrects a value with extra characters at its end: "12x". */
 static bool find_beginning(const char *values, const char *word, char ret_value[WORD_BYTES])
 {
 	char part[WORD_BYTES];
-	/* A number is not cut in the middle. */
+	/* Do not cut a number in the middle. */
 	int least = (int)(unit_of(word) - word) + has_units(values);
 
 	for (int length = (int)strlen(word) - 1; length > 0 && length >= least; length--) {
@@ -171,7 +182,10 @@ static bool find_beginning(const char *values, const char *word, char ret_value[
 	return false;
 }
 
-/* Whether all of `word` is a number in the form of this range, of sizes or of one unit; *ret_number in the range's terms. */
+/*
+ * Returns whether the whole `word` is a number in the form of this range (a size, or a number with
+ * the same unit). *ret_number is in the range's unit.
+ */
 static bool read_like(const char *range, const char *word, uint64_t *ret_number)
 {
 	char digits[WORD_BYTES];
@@ -181,13 +195,13 @@ static bool read_like(const char *range, const char *word, uint64_t *ret_number)
 	snprintf(digits, sizeof(digits), "%.*s", (int)(unit_of(word) - word), word);
 	if (!*digits || strcmp(unit_of(range), unit_of(word)) != 0)
 		return false;
-	/* More than 64 bits. */
+	/* The number has more than 64 bits. */
 	if (!gmt_text_parse_u64(digits, ret_number))
 		*ret_number = UINT64_MAX;
 	return true;
 }
 
-/* A number outside the range: the end of the range that it is beyond. */
+/* For a number outside the range, names the limit that it exceeds. */
 static bool find_bound(const char *values, const char *word, char ret_hint[GMT_OPTION_HINT_BYTES])
 {
 	char range[WORD_BYTES];

@@ -8,7 +8,10 @@
 
 enum { PART_BYTES = 32 };
 
-/* A number and the unit behind it, "" for none. False when it does not begin with a number. */
+/*
+ * Splits a number and its unit; "" if there is no unit. Returns false if `text` has no valid number
+ * at its beginning.
+ */
 static bool split(const char *text, uint64_t *ret_number, const char **ret_unit)
 {
 	char digits[PART_BYTES];

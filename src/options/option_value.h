@@ -3,8 +3,8 @@
 #define GMT_OPTIONS_OPTION_VALUE_H
 
 /*
- * The values of the recorder's options (recorder_options.def), as recorder and command line both read
- * them. No state, no memory; any thread.
+ * Parses the values of the recorder's options (recorder_options.def). The recorder and the command
+ * line program share this code. No state, no allocation; any thread.
  */
 
 #include <stdbool.h>
@@ -20,24 +20,25 @@ struct gmt_window {
 };
 
 /*
- * Whether `text` is one of `values`: "TEXT", or alternatives with '|' between them, each a word, a range
- * of numbers "1..512", of numbers with a unit behind them "1s..60s", or of sizes "1MiB..1TiB", or "SIZE" for
- * any size.
+ * Returns whether `text` is one of `values`. `values` is "TEXT", or alternatives separated by '|'.
+ * An alternative is a word, or a range of numbers "1..512", "1s..60s" or sizes "1MiB..1TiB". "SIZE"
+ * is any size.
  */
 bool gmt_option_value_is_allowed(const char *values, const char *text);
 
-/* "100000", "30s", "10steps"; false for all else. */
+/* Parses a window: "100000", "30s" or "10steps". Returns false for any other text. */
 bool gmt_option_value_window(const char *text, struct gmt_window *ret_window);
 
-/* A size (base/text.h), or "none", which is UINT64_MAX; false for all else. */
+/* Parses a size (base/text.h), or "none", which is UINT64_MAX. Returns false for any other text. */
 bool gmt_option_value_size(const char *text, uint64_t *ret_bytes);
 
 enum { GMT_OPTION_HINT_BYTES = 64 };
 
 /*
- * Writes what the user probably meant by `text`, which is not allowed, as words that can follow a message: "did you mean 12?",
- * "the largest is 512". `example` is an allowed value, such as the default: a number without a unit gets the unit of
- * `example`. Returns false, and writes "", where no allowed value is near.
+ * Writes what the user probably meant by `text`, which is not an allowed value. The hint can follow
+ * a message: "did you mean 12?", "the largest is 512". `example` is an allowed value, such as the
+ * default. A number without a unit gets the unit of `example`. Returns false, and writes "", if no
+ * allowed value is similar.
  */
 bool gmt_option_value_hint(const char *values, const char *example, const char *text, char ret_hint[GMT_OPTION_HINT_BYTES]);
 

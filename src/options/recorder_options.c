@@ -14,7 +14,7 @@ static const struct gmt_recorder_option_row rows[GMT_RECORDER_OPTION_COUNT] = {
 #undef GMT_OPTION
 };
 
-/* What one reading of a text needs. */
+/* The arguments of one call of gmt_recorder_options_read. */
 struct reader {
 	struct gmt_recorder_settings *settings;
 	void (*complain)(void *context, const struct gmt_option_complaint *complaint);
@@ -44,7 +44,7 @@ static void keep(struct gmt_recorder_settings *settings, enum gmt_recorder_optio
 		snprintf(settings->values[option], GMT_RECORDER_VALUE_BYTES, "%s", value);
 }
 
-/* The option of this name; GMT_RECORDER_OPTION_COUNT: there is none. */
+/* Returns the option with this name; GMT_RECORDER_OPTION_COUNT if there is no such option. */
 static enum gmt_recorder_option option_named(const char *key, size_t length)
 {
 	size_t option = 0;
@@ -75,7 +75,9 @@ const char *gmt_recorder_options_next(const char *text, char *ret_item, size_t i
 	return at + (*at == ':');
 }
 
-/* The address behind the token at `at`, which is a percent sign; NULL: the recorder knows no such token. */
+/*
+ * Returns the address after the token at `at`, which is a percent sign; NULL for an unknown token.
+ */
 static const char *skip_token(const char *at)
 {
 	if (at[1] == 'q' && at[2] == '{')
@@ -125,7 +127,10 @@ static void complain_value(const struct reader *reader, enum gmt_recorder_option
 	refuse(reader, line, in_force);
 }
 
-/* The beginning of another option inside a value: somebody wrote another sign than a colon between them. */
+/*
+ * Finds the beginning of another option inside a value: the user separated options by another
+ * character than a colon. Returns that character, or 0.
+ */
 static char wrong_separator(const char *value)
 {
 	for (const char *at = value; (at = strpbrk(at, ",; ")); at++) {
@@ -220,7 +225,7 @@ static const char *setting_of(const struct reader *reader, enum gmt_recorder_opt
 	return gmt_recorder_setting(reader->settings, option);
 }
 
-/* One option takes away what another one asks for. */
+/* Reports options that make another given option useless. */
 static void check_together(const struct reader *reader)
 {
 	const struct gmt_recorder_settings *settings = reader->settings;

@@ -3,16 +3,20 @@
 #define GMT_SYSTEM_FILE_LOCK_H
 
 /*
- * Says that whoever made a file is still there. The lock is of the opening, not of the process: it is held until
- * the last descriptor of it is closed, by the end of the process whatever its kind. No memory; any thread.
+ * A lock that shows that the creator of a file still exists. The lock belongs to the open file
+ * description, not to the process. It is held until the last descriptor of it is closed, at the
+ * latest when the process ends in any way. Allocates no memory; any thread.
  */
 
 #include <stdbool.h>
 
-/* Locks the file of `fd`, open for writing, without waiting. False when another opening has it, or none can be had. */
+/*
+ * Locks the file of `fd`, open for writing, without waiting. Returns false if another open file
+ * description holds the lock, or if the file cannot be locked.
+ */
 bool gmt_file_lock(int fd);
 
-/* Whether another opening than that of `fd` has it. */
+/* Returns whether another open file description than that of `fd` holds the lock. */
 bool gmt_file_is_locked(int fd);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIELDS_BEHIND_STATE = 19 }; /* the start is field 22, the state field 3 */
+enum { FIELDS_BEHIND_STATE = 19 }; /* the start time is field 22, the state is field 3 */
 
 uint64_t gmt_process_start_ticks(pid_t pid)
 {
@@ -21,7 +21,7 @@ uint64_t gmt_process_start_ticks(pid_t pid)
 		close(fd);
 	text[length > 0 ? length : 0] = 0;
 
-	/* The name, in parentheses, may contain anything. */
+	/* The name is in parentheses and may contain any character. */
 	const char *at = strrchr(text, ')');
 	if (!at || at[1] != ' ' || at[2] == 'Z' || at[2] == 'X')
 		return 0;

@@ -2,14 +2,18 @@
 #ifndef GMT_SYSTEM_PROCESS_START_H
 #define GMT_SYSTEM_PROCESS_START_H
 
-/* When a process began: with its number, which one it is, for numbers are given again. */
+/*
+ * The start time of a process. A pid and a start time together identify a process, because the
+ * kernel reuses pids.
+ */
 
 #include <stdint.h>
 #include <sys/types.h>
 
 /*
- * Clock ticks since boot, as /proc/PID/stat says it; 0 when it cannot be known, there is no such process, or nothing
- * is left of it but its exit code. No memory; any thread.
+ * Returns the start time in clock ticks since boot, from /proc/PID/stat. Returns 0 if it is
+ * unknown, if there is no such process, or if only its exit code is left. Allocates no memory; any
+ * thread.
  */
 uint64_t gmt_process_start_ticks(pid_t pid);
 

@@ -6,7 +6,7 @@
 
 static const char suffix[] = ".gmt.gz";
 
-/* Whether `path` ends with `end` and has a name in front of it. */
+/* Returns whether `path` ends with `end` and has a name before it. */
 static bool ends_with(const char *path, size_t length, const char *end)
 {
 	size_t end_length = strlen(end);

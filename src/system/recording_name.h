@@ -3,8 +3,9 @@
 #define GMT_SYSTEM_RECORDING_NAME_H
 
 /*
- * Names of recordings. A number goes in front of the suffix, so that `*.gmt.gz` finds every recording of a folder:
- * train.gmt.gz, train.1.gmt.gz, train.2.gmt.gz. No state; any thread, also in the shim.
+ * Names of recordings. A number precedes the suffix, so that `*.gmt.gz` matches every recording of
+ * a folder: train.gmt.gz, train.1.gmt.gz, train.2.gmt.gz. No state; any thread, also in the
+ * recorder.
  */
 
 #include <stdbool.h>
@@ -15,12 +16,15 @@
 const char *gmt_recording_name_suffix(const char *path);
 
 /*
- * Puts `number` in front of the suffix of `path`: 2 makes "train.2.gmt.gz" of "train.gmt.gz". `bytes` is the size of
- * the array. False: the name does not fit, and is unchanged.
+ * Inserts `number` before the suffix of `path`: 2 turns "train.gmt.gz" into "train.2.gmt.gz".
+ * `bytes` is the size of the array. Returns false if the name does not fit; then it is unchanged.
  */
 bool gmt_recording_name_number(char *path, size_t bytes, uint32_t number);
 
-/* Whether the name ends as those of recordings do: ".gmt.gz", or ".gmt.gz.1" as older recorders numbered them. */
+/*
+ * Returns whether the name ends like a recording's name: ".gmt.gz", or ".gmt.gz.1" as older
+ * recorders numbered them.
+ */
 bool gmt_recording_name_is_one(const char *path);
 
 #endif

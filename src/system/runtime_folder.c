@@ -25,7 +25,7 @@ bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make
 		length = snprintf(ret_path, path_bytes, "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
 	if (length < 0 || (size_t)length >= path_bytes)
 		return false;
-	/* Whatever the umask is. */
+	/* mkdir applies the umask, so set the mode explicitly. */
 	if (make && !mkdir(ret_path, 0700))
 		chmod(ret_path, 0700);
 	return gmt_runtime_is_own(ret_path);

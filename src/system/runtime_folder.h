@@ -3,28 +3,32 @@
 #define GMT_SYSTEM_RUNTIME_FOLDER_H
 
 /*
- * Where recorders that run and those who ask them find each other: $XDG_RUNTIME_DIR/gpumemtrace, else
- * /dev/shm/gpumemtrace-<user id>. Both are the user's alone: a folder of another owner, a link, or one that
- * others may enter is as good as none, because what lies in it could be somebody else's.
+ * The folder where the command line program finds running recorders: $XDG_RUNTIME_DIR/gpumemtrace,
+ * else /dev/shm/gpumemtrace-<user id>. Both folders must be private to the user. A folder of
+ * another owner, a link, or a folder that other users may enter is not used, because its content
+ * could be someone else's.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The places, in the order in which they are tried. */
+/* The folders in the order in which they are tried. */
 enum gmt_runtime_place { GMT_RUNTIME_XDG, GMT_RUNTIME_SHM, GMT_RUNTIME_PLACES };
 
-/* A file <run>.failed in there says why a process of that `gpumemtrace run` recorded nothing. */
+/*
+ * A file <run>.failed in the folder states why a process of that `gpumemtrace run` recorded
+ * nothing.
+ */
 #define GMT_RUNTIME_FAILED_SUFFIX ".failed"
 
 /*
- * Writes the path of a place to ret_path; `make`: makes the folder when it is not there. `xdg` is the value
- * of XDG_RUNTIME_DIR, NULL when there is none. False when the place is not there, or not the user's alone.
- * No memory; any thread.
+ * Writes the path of a folder to ret_path. If `make` is true, creates a missing folder. `xdg` is
+ * the value of XDG_RUNTIME_DIR, or NULL if it is not set. Returns false if the folder does not
+ * exist, or is not private to the user. Allocates no memory; any thread.
  */
 bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make, char *ret_path, size_t path_bytes);
 
-/* Whether `path` is a folder, no link, of this user, that nobody else may enter. */
+/* Returns whether `path` is a folder of this user, not a link, that no other user may enter. */
 bool gmt_runtime_is_own(const char *path);
 
 #endif

@@ -18,7 +18,7 @@ bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct 
 		.rows = gmt_get_u32(header + 4),
 		.size_bytes = gmt_get_u32(header + 8),
 	};
-	/* Each row has at least one byte: so a few bytes cannot ask for a million rows of memory. */
+	/* Each row has at least one byte, so a small block cannot request memory for a million rows. */
 	return ret_block->size_bytes <= GMT_BLOCK_MAX_BYTES && ret_block->rows <= GMT_BLOCK_MAX_ROWS &&
 		ret_block->rows && ret_block->rows <= ret_block->size_bytes;
 }

@@ -2,7 +2,7 @@
 #ifndef GMT_FORMAT_ENCODING_BLOCK_H
 #define GMT_FORMAT_ENCODING_BLOCK_H
 
-/* A block's frame: what stands in front of its rows, and whether they are whole. No state. */
+/* The frame of a block: its header, and whether the block is complete. No state. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,29 +11,32 @@
 #include "format/format.h"
 
 struct gmt_block {
-	uint32_t kind;       /* record number; may be one that this version does not know */
+	uint32_t kind;       /* record number; this version may not know it */
 	uint32_t rows;
-	uint32_t size_bytes; /* of the payload */
+	uint32_t size_bytes; /* size of the payload */
 	const uint8_t *payload;
 };
 
-/* Reads a block's header; payload is left NULL. False when its sizes are impossible. */
+/* Reads a block's header and sets payload to NULL. Returns false if its sizes are impossible. */
 bool gmt_block_read_header(const uint8_t header[GMT_BLOCK_HEADER_BYTES], struct gmt_block *ret_block);
 
-/* CRC-32 of what has `crc` (0: nothing) and of these bytes behind it (inflate.h has some). */
+/*
+ * Returns the CRC-32 of the data with checksum `crc` (0: no data) followed by these bytes.
+ * inflate.h has such functions.
+ */
 typedef uint32_t gmt_checksum_function(uint32_t crc, const void *bytes, size_t size);
 
-/* Whether the payload is what the header's checksum says. */
+/* Returns whether the payload matches the header's checksum. */
 bool gmt_block_is_whole(const uint8_t header[GMT_BLOCK_HEADER_BYTES], const struct gmt_block *block,
 	gmt_checksum_function *checksum);
 
 /*
- * Both, for a block that lies in memory, of which `bytes` are there. Returns how long it is, or 0 when it is
- * not whole.
+ * Reads the header and checks the payload of a block in memory, of which `bytes` bytes are
+ * available. Returns the length of the block, or 0 if it is incomplete or damaged.
  */
 size_t gmt_block_read(const uint8_t *at, size_t bytes, struct gmt_block *ret_block);
 
-/* The header that stands in front of a block in the file. */
+/* Makes the header that precedes a block in the file. */
 void gmt_block_make_header(const struct gmt_block *block, uint8_t ret_header[GMT_BLOCK_HEADER_BYTES]);
 
 #endif

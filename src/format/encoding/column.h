@@ -3,8 +3,9 @@
 #define GMT_FORMAT_ENCODING_COLUMN_H
 
 /*
- * One column of numbers of a block, without decoding the rest: who wants few of a file's rows sees that a block has
- * none of them for a tenth of the work. In the flow: source -> column. No memory; one thread.
+ * Reads one numeric column of a block and does not decode the others. A reader that wants few of a
+ * file's rows finds out for a tenth of the work that a block has no such rows. In the flow: source
+ * -> column. Allocates no memory. One thread.
  */
 
 #include <stdbool.h>
@@ -20,13 +21,16 @@ struct gmt_column {
 };
 
 /*
- * The column of field number `field` of a block of this record. False when the block lacks it, is not whole there, or
- * the field is no number.
+ * Opens the column of field number `field` in a block of this record. Returns false if the block
+ * lacks the column, if the payload is damaged there, or if the field is not numeric.
  */
 bool gmt_column_open(struct gmt_column *ret_column, const struct gmt_block *block, const struct gmt_record_info *record,
 	uint32_t field);
 
-/* The next row's value, a negative one modulo 2^64; false when it cannot be decoded. */
+/*
+ * Returns the next row's value, a negative value modulo 2^64. Returns false if it cannot be
+ * decoded.
+ */
 static inline bool gmt_column_next(struct gmt_column *column, uint64_t *ret_value)
 {
 	uint64_t value;

@@ -4,7 +4,10 @@
 #include "format/encoding/decode_numbers.h"
 #include "format/encoding/event_totals.h"
 
-/* Of one byte each, which any cell can hold; of differences, whose sums have 64 bits. */
+/*
+ * Decodes numbers of one byte each. Any cell can hold them, except sums of differences, which need
+ * 64 bits.
+ */
 static void get_short(const struct gmt_cursor *column, uint32_t count, char encoding, uint64_t *to)
 {
 	uint64_t before = 0;
@@ -59,7 +62,10 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 	uint32_t count = columns->count;
 	uint64_t *to = columns->values.items + (size_t)number * count;
 
-	/* The differences of a 'D' that is the same in all rows are not, unless it is 0. */
+	/*
+	 * If a 'D' column has the same difference in all rows, its values differ, unless the difference
+	 * is 0.
+	 */
 	if (gmt_numbers_are_one(&column, count, field->encoding == 'D' ? 1 : 0x80)) {
 		columns->same[number] = field->encoding == 'U' ? *column.at : gmt_unzigzag(*column.at);
 		return true;

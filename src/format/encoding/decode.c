@@ -36,8 +36,8 @@ static bool get_slice(struct gmt_cursor *cursor, struct gmt_slice *ret_slice)
 }
 
 /*
- * Items go to decoder->items, which may move while it grows: the row keeps the index of its first
- * item until all are read (fix_lists).
+ * Appends the items to decoder->items, which may move while it grows. So the row holds the index of
+ * its first item until all lists are read (fix_lists).
  */
 static bool get_list(struct gmt_decoder *decoder, struct gmt_cursor *cursor, struct gmt_list *ret_list)
 {
@@ -111,14 +111,17 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
 			if (!get_list(decoder, &column, (struct gmt_list *)cell))
 				return false;
 	} else {
-		/* Rows have zero before they are decoded. */
+		/* Rows are zeroed before they are decoded. */
 		return gmt_numbers_are_one(&column, count, 1) || (get_numbers_of(&column, cell, record->row_bytes, count, field) &&
 			column.at == column.end);
 	}
 	return column.at == column.end;
 }
 
-/* Texts of columns from `first` on, which the file does not have, are empty: no reader must tell that from none. */
+/*
+ * Sets the texts of the columns from `first` on, which the file does not have, to "". So readers
+ * need not distinguish an empty text from a missing one.
+ */
 static void make_texts(struct gmt_decoder *decoder, const struct gmt_record_info *record, uint32_t first, uint32_t count)
 {
 	for (uint32_t f = first; f < record->field_count; f++) {

@@ -3,9 +3,10 @@
 #define GMT_FORMAT_ENCODING_DECODE_H
 
 /*
- * Blocks to rows. In the flow: source -> decode -> load, but for its events (columns.h). The block's checksum was already
- * checked by the source, so a failure here means a writer with other rules; it is reported, never trusted.
- * One decoder per file, one thread.
+ * Decodes blocks to rows. In the flow: source -> decode -> load. Events use columns.h instead. The
+ * source has already checked the block's checksum. So a failure here means that the writer used
+ * other rules. The decoder reports it and trusts no part of the block. One decoder per file, one
+ * thread.
  */
 
 #include <stdint.h>
@@ -16,14 +17,14 @@
 #include "format/encoding/block.h"
 
 struct gmt_decoder {
-	GMT_VEC(uint64_t) rows;  /* as words, so that rows are aligned */
-	GMT_VEC(uint64_t) items; /* of lists */
+	GMT_VEC(uint64_t) rows;  /* stored as words, so that rows are aligned */
+	GMT_VEC(uint64_t) items; /* items of lists */
 };
 
 /*
  * Decodes a block of a kind that gmt_record_info knows. *ret_rows is an array of block->rows
- * structures of that kind, good until the next call; its strings lie in the block's payload, its
- * lists in the decoder. Columns that the block lacks are zero. Events come with absolute totals.
+ * structures of that kind, valid until the next call. Its strings point into the block's payload,
+ * its lists into the decoder. Columns that the block lacks are zero. Events have absolute totals.
  */
 enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_block *block,
 	const void **ret_rows, struct gmt_error *error);

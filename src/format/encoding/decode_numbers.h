@@ -3,8 +3,9 @@
 #define GMT_FORMAT_ENCODING_DECODE_NUMBERS_H
 
 /*
- * A payload's columns, and the numbers of one, for whatever they are decoded into. Part of format/encoding/decode.c, columns.c and
- * column.c. Loops over numbers are compiled once for each encoding and size: a file is millions of these.
+ * Splits a payload into columns, and decodes the numbers of a column. Part of
+ * format/encoding/decode.c, columns.c and column.c. The compiler makes one loop for each encoding
+ * and size, because a file has millions of numbers.
  */
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct gmt_cursor {
 	const uint8_t *end;
 };
 
-/* Cuts the next column off a payload; false when it is not whole. */
+/* Cuts the next column off a payload. Returns false if the column is incomplete. */
 static inline bool gmt_column_cut(struct gmt_cursor *payload, struct gmt_cursor *ret_column)
 {
 	uint64_t length;
@@ -32,14 +33,14 @@ static inline bool gmt_column_cut(struct gmt_cursor *payload, struct gmt_cursor 
 	return true;
 }
 
-/* What is said of a column that is not whole, or breaks the rules. */
+/* Sets the error for a column that is incomplete or breaks the rules. */
 static inline enum gmt_status gmt_column_refuse(const struct gmt_record_info *record, uint32_t field, struct gmt_error *error)
 {
 	return gmt_error_set(error, GMT_DAMAGED, "column `%s` of a `%s` block cannot be decoded", record->fields[field].name,
 		record->name);
 }
 
-/* Whether a cell of this size can hold `value`: a number that is cut would be a wrong one. */
+/* Returns whether a cell of this size can hold `value`. A truncated number would be wrong. */
 static inline bool gmt_number_fits(uint32_t size_bytes, bool is_signed, uint64_t value)
 {
 	unsigned bits = size_bytes * 8;
@@ -52,7 +53,7 @@ static inline bool gmt_number_fits(uint32_t size_bytes, bool is_signed, uint64_t
 	return value >> bits == 0;
 }
 
-/* As it is written. Nearly all numbers of a file have one byte. */
+/* Reads a number in its stored form. Nearly all numbers of a file have one byte. */
 static inline bool gmt_number_get(struct gmt_cursor *cursor, uint64_t *ret_value)
 {
 	if (cursor->at < cursor->end && *cursor->at < 0x80) {
@@ -63,8 +64,9 @@ static inline bool gmt_number_get(struct gmt_cursor *cursor, uint64_t *ret_value
 }
 
 /*
- * As it is meant, a negative one modulo 2^64: false when there is none, or no cell of this size can hold it. `*before`, 0 at
- * first, is for the encoding 'D'.
+ * Reads a number and returns its value, a negative value modulo 2^64. Returns false if there is no
+ * number, or if a cell of this size cannot hold it. `*before` is for the encoding 'D' and must be 0
+ * at first.
  */
 static inline __attribute__((always_inline)) bool gmt_number_next(struct gmt_cursor *column, char encoding,
 	uint32_t size_bytes, uint64_t *before, uint64_t *ret_value)
@@ -81,7 +83,10 @@ static inline __attribute__((always_inline)) bool gmt_number_next(struct gmt_cur
 	return gmt_number_fits(size_bytes, encoding == 'I', value);
 }
 
-/* Whether `count` (not 0) numbers have one byte each: in as many bytes they have no other choice but to be damaged. */
+/*
+ * Returns whether each of `count` (not 0) numbers has one byte. If the column has that many bytes,
+ * every other case is damage.
+ */
 static inline bool gmt_numbers_are_short(const struct gmt_cursor *column, uint32_t count)
 {
 	uint8_t bits = 0;
@@ -93,7 +98,9 @@ static inline bool gmt_numbers_are_short(const struct gmt_cursor *column, uint32
 	return bits < 0x80;
 }
 
-/* Whether `count` (not 0) numbers are the same byte, below `limit` (at most 0x80). */
+/*
+ * Returns whether all `count` (not 0) numbers are the same byte, less than `limit` (at most 0x80).
+ */
 static inline bool gmt_numbers_are_one(const struct gmt_cursor *column, uint32_t count, uint8_t limit)
 {
 	return (size_t)(column->end - column->at) == count && *column->at < limit &&

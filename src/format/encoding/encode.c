@@ -17,7 +17,7 @@ void gmt_encode_file_header(uint8_t ret_bytes[GMT_FILE_HEADER_BYTES])
 	gmt_put_u32(ret_bytes + 16, (uint32_t)crc32(0, ret_bytes, 16));
 }
 
-/* The most bytes that one row of a column of slices or lists can take. */
+/* Returns the maximum size of one row of a slice or list column. */
 static size_t cell_max_bytes(const struct gmt_field_info *field, const char *cell)
 {
 	if (field->encoding == 'S')
@@ -45,7 +45,10 @@ static uint8_t *put_list(uint8_t *to, const struct gmt_list *list)
 	return to;
 }
 
-/* Here each time with a size and an encoding that the compiler knows: a cell is then some eight instructions. */
+/*
+ * The compiler inlines this with a constant size and encoding, so a cell takes about eight
+ * instructions.
+ */
 static inline __attribute__((always_inline)) uint8_t *put_known_numbers(uint8_t *to, const char *cell, size_t row_bytes,
 	uint32_t count, uint16_t size_bytes, char encoding)
 {
@@ -67,7 +70,7 @@ static inline __attribute__((always_inline)) uint8_t *put_known_numbers(uint8_t 
 
 static uint8_t *put_numbers(uint8_t *to, const struct gmt_field_info *field, const char *cell, size_t row_bytes, uint32_t count)
 {
-	/* The sizes that fields have are few; all would be correct. */
+	/* Only the sizes that fields really have get their own case. Other sizes would work too. */
 #define CASES(bytes) \
 	case (bytes) << 8 | 'U': return put_known_numbers(to, cell, row_bytes, count, bytes, 'U'); \
 	case (bytes) << 8 | 'I': return put_known_numbers(to, cell, row_bytes, count, bytes, 'I'); \
@@ -83,7 +86,7 @@ static uint8_t *put_numbers(uint8_t *to, const struct gmt_field_info *field, con
 #undef CASES
 }
 
-/* Fills encoder->column; false when out of memory. */
+/* Fills encoder->column. Returns false when out of memory. */
 static bool encode_column(struct gmt_encoder *encoder, const struct gmt_record_info *record,
 	const struct gmt_field_info *field, const char *rows, uint32_t count)
 {
@@ -122,7 +125,9 @@ static bool append_column(struct gmt_encoder *encoder)
 	return true;
 }
 
-/* Only folded recordings have the last column of events: a column that a block lacks is zero. */
+/*
+ * Only compacted recordings use the last column of events. Readers read a missing column as zeros.
+ */
 static uint32_t used_fields(const struct gmt_record_info *record, const char *rows, uint32_t count)
 {
 	const struct gmt_field_info *last = &record->fields[record->field_count - 1];

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-/* Wrapping arithmetic throughout: a damaged size must not be undefined behaviour. */
+/* All arithmetic is unsigned and may wrap: a damaged size must not cause undefined behaviour. */
 struct prediction {
 	uint64_t allocated_bytes;
 	uint64_t reserved_bytes;
@@ -61,7 +61,7 @@ void gmt_event_totals_in_columns(struct gmt_columns *columns)
 
 	if (!layer->step && *layer->values != GMT_LAYER_TORCH)
 		return;
-	/* They change from row to row though the differences do not. */
+	/* The totals change from row to row even if the differences do not. */
 	allocated_bytes = gmt_columns_spread(columns, GMT_COLUMN_event_allocated_bytes);
 	reserved_bytes = gmt_columns_spread(columns, GMT_COLUMN_event_reserved_bytes);
 	for (uint32_t i = 0; i < columns->count; i++) {

@@ -3,12 +3,13 @@
 #define GMT_FORMAT_ENCODING_EVENT_TOTALS_H
 
 /*
- * PyTorch reports its totals with every block. They are almost always the totals of the row before,
- * plus or minus this block, so the file holds only the difference to that prediction: nearly always
- * zero, which costs nothing after compression. Both directions work on one event block.
+ * Stores PyTorch's totals as differences. PyTorch reports its totals with every block. They are
+ * almost always the totals of the previous row plus or minus this block. So the file holds only the
+ * difference to that prediction. It is nearly always zero, which costs nothing after compression.
+ * Both directions work on one event block.
  *
- * Prediction: allocated = allocated of the last torch row before in this block (0 in the first)
- * + size_bytes for an alloc, - size_bytes for a free; reserved = reserved of that row.
+ * The prediction: allocated = allocated of the previous torch row in this block (0 for the first) +
+ * size_bytes for an alloc, - size_bytes for a free. reserved = reserved of that row.
  */
 
 #include <stdint.h>
@@ -16,13 +17,13 @@
 #include "format/encoding/columns.h"
 #include "format/format.h"
 
-/* Absolute totals in `rows` become differences, before encoding. */
+/* Replaces absolute totals in `rows` by differences, before encoding. */
 void gmt_event_totals_to_differences(struct gmt_event *rows, uint32_t count);
 
-/* Differences become absolute totals, after decoding. */
+/* Replaces differences by absolute totals, after decoding. */
 void gmt_event_totals_from_differences(struct gmt_event *rows, uint32_t count);
 
-/* Likewise, of an event block that was decoded to columns. */
+/* Replaces differences by absolute totals in an event block that was decoded to columns. */
 void gmt_event_totals_in_columns(struct gmt_columns *columns);
 
 #endif

@@ -3,10 +3,13 @@
 #define GMT_FORMAT_ENCODING_INFLATE_H
 
 /*
- * A gzip member to bytes, and the checksum of those. In the flow: file -> inflate -> source. There are two ways: zlib, which
- * is linked in and always there, and Intel's ISA-L, which is faster, where the machine has it. They give the same of
- * a whole member, and all that is before the damage of a damaged one; before it says so, ISA-L may make some bytes more that
- * mean nothing, which a block's checksum finds. One thread for each state.
+ * Decompresses a gzip member and computes checksums. In the flow: file -> inflate -> source. There
+ * are two implementations. zlib is linked in and always available. Intel's ISA-L is faster and is
+ * used where the machine has it.
+ *
+ * Both produce the same bytes from a complete member, and the same bytes before the damage in a
+ * damaged member. ISA-L may produce some more, meaningless bytes before it reports the damage. A
+ * block's checksum detects them. One thread per state.
  */
 
 #include <stddef.h>
@@ -15,7 +18,10 @@
 #include "containers/arena.h"
 #include "format/encoding/block.h"
 
-/* What goes in and what comes out; moved on by what was taken and made. The memory is the caller's. */
+/*
+ * Input and output. A call advances both by what it consumed and produced. The caller owns the
+ * memory.
+ */
 struct gmt_inflate_bytes {
 	const uint8_t *in;
 	size_t in_bytes;
@@ -24,16 +30,23 @@ struct gmt_inflate_bytes {
 };
 
 enum gmt_inflate_answer {
-	GMT_INFLATE_MORE,    /* `out` is full; or `in` is used up, and nothing comes without more of it */
-	GMT_INFLATE_ENDED,   /* the member, and its checksum is right; `in` stands behind it */
-	GMT_INFLATE_DAMAGED, /* all before it was made, for there is room left in `out`; the answer until the next member begins */
+	/* `out` is full, or `in` is used up and no output comes without more input */
+	GMT_INFLATE_MORE,
+	GMT_INFLATE_ENDED,   /* the member has ended with a correct checksum; `in` points after it */
+	/*
+	 * the member is damaged. All output before the damage was produced, because `out` has room
+	 * left. Further calls return the same until `begin`.
+	 */
+	GMT_INFLATE_DAMAGED,
 };
 
 struct gmt_inflater {
 	const char *name;
-	/* A state in memory of the arena, which lives as long; NULL when out of memory. */
+	/*
+	 * Returns a state in the arena's memory, valid as long as the arena; NULL when out of memory.
+	 */
 	void *(*open)(struct gmt_arena *memory);
-	/* Before each member, the first too. */
+	/* Call it before each member, including the first. */
 	void (*begin)(void *state);
 	enum gmt_inflate_answer (*run)(void *state, struct gmt_inflate_bytes *bytes);
 	gmt_checksum_function *checksum;
@@ -41,7 +54,10 @@ struct gmt_inflater {
 
 extern const struct gmt_inflater gmt_inflater_zlib;
 
-/* NULL where it was not built in, or this machine has no such library. Any thread. */
+/*
+ * Returns NULL if ISA-L was not built in, or if this machine has no such library. Any thread may
+ * call it.
+ */
 const struct gmt_inflater *gmt_inflater_isal(void);
 
 #endif

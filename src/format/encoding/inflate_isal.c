@@ -11,8 +11,9 @@
 #include <string.h>
 
 /*
- * Opened when it is needed, not linked to: so a reader that was copied to another machine runs there too, and verbs
- * that read nothing do not load it. The number says that its structures are those of the headers.
+ * The library is loaded with dlopen when it is needed. So a reader that was copied to another
+ * machine runs there too, and commands that read nothing do not load it. The number in the name
+ * guarantees that the structures match the headers.
  */
 #define LIBRARY "libisal.so.2"
 
@@ -23,7 +24,7 @@ static struct {
 	__typeof__(crc32_gzip_refl) *checksum;
 } library;
 
-/* The parts of a member's header, RFC 1952, in their order. */
+/* The parts of a member's header in their order (RFC 1952). */
 enum part { FIXED, EXTRA_SIZE, EXTRA, NAME, COMMENT, CHECKSUM, NONE_LEFT };
 enum { FIXED_BYTES = 10, METHOD_DEFLATE = 8 };
 enum { HAS_CHECKSUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, FLAGS_UNKNOWN = 0xe0 };
@@ -31,13 +32,13 @@ enum { HAS_CHECKSUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16, FLAGS_UN
 struct isal {
 	struct inflate_state inflate;
 	enum part part;
-	uint32_t part_at; /* bytes of it seen */
-	uint8_t before;   /* the byte before, of the fixed part */
+	uint32_t part_at; /* bytes of this part read so far */
+	uint8_t before;   /* the previous byte of the fixed part */
 	uint8_t flags;
 	uint32_t extra_bytes;
-	uint32_t header_crc; /* of what is before its checksum */
+	uint32_t header_crc; /* CRC of the header bytes before the header's checksum */
 	uint32_t header_wanted;
-	bool is_damaged;  /* what was made before may still be in `inflate` */
+	bool is_damaged;  /* output from before the damage may still be in `inflate` */
 };
 
 static void *open_isal(struct gmt_arena *memory)
@@ -54,7 +55,10 @@ static void begin_isal(void *state)
 	struct isal *isal = state;
 
 	library.reset(&isal->inflate);
-	/* It looks at the member's end, and the header is read here (read_header_byte): its own way takes flags that there are none of. */
+	/*
+	 * With this flag ISA-L checks the member's trailer, but does not parse the header.
+	 * read_header_byte parses it, because ISA-L's own parser accepts reserved flags.
+	 */
 	isal->inflate.crc_flag = ISAL_GZIP_NO_HDR_VER;
 	isal->part = FIXED;
 	isal->part_at = 0;
@@ -65,7 +69,7 @@ static void begin_isal(void *state)
 	isal->is_damaged = false;
 }
 
-/* The next part that this header has. */
+/* Moves to the next part that this header has. */
 static void end_part(struct isal *isal)
 {
 	static const uint8_t flags[] = { [EXTRA_SIZE] = HAS_EXTRA, [EXTRA] = HAS_EXTRA, [NAME] = HAS_NAME,
@@ -77,7 +81,10 @@ static void end_part(struct isal *isal)
 	while (isal->part < NONE_LEFT && (!(isal->flags & flags[isal->part]) || (isal->part == EXTRA && !isal->extra_bytes)));
 }
 
-/* Two bytes are looked at together, as zlib does: one that stands alone at the end of a file is one that was cut. */
+/*
+ * Checks bytes in pairs, as zlib does. So a single byte at the end of a file counts as truncated,
+ * not as damaged.
+ */
 static bool is_good_fixed(struct isal *isal, uint8_t byte)
 {
 	uint8_t before = isal->before;
@@ -91,7 +98,7 @@ static bool is_good_fixed(struct isal *isal, uint8_t byte)
 	return before == METHOD_DEFLATE && !(byte & FLAGS_UNKNOWN);
 }
 
-/* One byte of the header; false when no gzip file has it there. */
+/* Processes one byte of the header. Returns false if a gzip file cannot have this byte here. */
 static bool read_header_byte(struct isal *isal, uint8_t byte)
 {
 	bool is_good = true, is_last = false;
@@ -125,7 +132,7 @@ static bool read_header_byte(struct isal *isal, uint8_t byte)
 	return is_good;
 }
 
-/* What was made before the damage and had no room. */
+/* Copies the output that was produced before the damage but did not fit. */
 static void take_made(struct inflate_state *inflate, struct gmt_inflate_bytes *bytes)
 {
 	size_t made = inflate->tmp_out_valid - inflate->tmp_out_processed;
@@ -138,17 +145,20 @@ static void take_made(struct inflate_state *inflate, struct gmt_inflate_bytes *b
 	bytes->out_bytes -= made;
 }
 
-/* Whether the member ended. */
+/* Decompresses. Returns whether the member has ended. */
 static bool inflate_more(struct isal *isal, struct gmt_inflate_bytes *bytes)
 {
 	struct inflate_state *inflate = &isal->inflate;
 
-	inflate->next_in = (uint8_t *)(uintptr_t)bytes->in; /* it is only read */
+	inflate->next_in = (uint8_t *)(uintptr_t)bytes->in; /* ISA-L only reads the input */
 	inflate->avail_in = (uint32_t)bytes->in_bytes;
 	inflate->next_out = bytes->out;
 	inflate->avail_out = (uint32_t)bytes->out_bytes;
 	isal->is_damaged = library.inflate(inflate) < 0;
-	/* It comes back before it has used up one of the two only at the end, and from some streams that it does not refuse. */
+	/*
+	 * ISA-L stops with both input and output left only at the end of a member, and for some damaged
+	 * streams that it does not report.
+	 */
 	if (inflate->block_state != ISAL_BLOCK_FINISH && inflate->avail_in && inflate->avail_out)
 		isal->is_damaged = true;
 	*bytes = (struct gmt_inflate_bytes){ inflate->next_in, inflate->avail_in, inflate->next_out, inflate->avail_out };

@@ -6,7 +6,7 @@
 
 enum { WINDOW_BITS = 15, GZIP_ONLY = 16 };
 
-/* Nothing is to be closed: all that zlib has is of the arena. */
+/* No close function is needed: all of zlib's memory is in the arena. */
 static void *open_zlib(struct gmt_arena *memory)
 {
 	z_stream *stream = gmt_arena_alloc(memory, sizeof(*stream));
@@ -27,7 +27,7 @@ static enum gmt_inflate_answer run_zlib(void *state, struct gmt_inflate_bytes *b
 	z_stream *stream = state;
 	int answer;
 
-	stream->next_in = (Bytef *)(uintptr_t)bytes->in; /* it is only read */
+	stream->next_in = (Bytef *)(uintptr_t)bytes->in; /* zlib only reads the input */
 	stream->avail_in = (uInt)bytes->in_bytes;
 	stream->next_out = bytes->out;
 	stream->avail_out = (uInt)bytes->out_bytes;
@@ -35,7 +35,7 @@ static enum gmt_inflate_answer run_zlib(void *state, struct gmt_inflate_bytes *b
 	*bytes = (struct gmt_inflate_bytes){ stream->next_in, stream->avail_in, stream->next_out, stream->avail_out };
 	if (answer == Z_STREAM_END)
 		return GMT_INFLATE_ENDED;
-	/* Without room it says so again, when there is some. */
+	/* If `out` is full, zlib reports the error again when there is room. */
 	return answer == Z_OK || answer == Z_BUF_ERROR || !stream->avail_out ? GMT_INFLATE_MORE : GMT_INFLATE_DAMAGED;
 }
 

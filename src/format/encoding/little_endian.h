@@ -2,7 +2,7 @@
 #ifndef GMT_FORMAT_ENCODING_LITTLE_ENDIAN_H
 #define GMT_FORMAT_ENCODING_LITTLE_ENDIAN_H
 
-/* Numbers as a file has them, wherever they lie. */
+/* Read and write little-endian numbers at any alignment. */
 
 #include <endian.h>
 #include <stdint.h>

@@ -7,9 +7,9 @@
 struct z_stream_s;
 
 /*
- * Gives a zlib stream its memory from an arena, which must outlive it: zlib must not use the host's
- * malloc (base/pages.h). It allocates when it is set up only, so nothing is lost by freeing all of it
- * together. Before deflateInit2 or inflateInit2.
+ * Makes a zlib stream take its memory from an arena, which must outlive the stream. zlib must not
+ * use the host's malloc (base/pages.h). zlib allocates only at setup, so it is enough to free all
+ * of its memory together. Call this before deflateInit2 or inflateInit2.
  */
 void gmt_zlib_use_arena(struct z_stream_s *stream, struct gmt_arena *arena);
 

@@ -5,10 +5,12 @@
 
 #include "format/encoding/little_endian.h"
 
-/* Of the field: its name, and how many bytes follow. */
+/* Sizes in the extra field: its name and length, and the bytes after them. */
 enum { NAME_BYTES = 4, FIELD_BYTES = GMT_MEMBER_EXTRA_BYTES - NAME_BYTES, WORDS = 8 };
 
-/* A gzip header, as zlib writes it on Unix with an extra field and nothing else. What it says of speed is not looked at. */
+/*
+ * A gzip header as zlib writes it on Unix with only an extra field. Readers ignore its speed byte.
+ */
 static const uint8_t fixed[GMT_MEMBER_FIXED_BYTES] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3 };
 enum { SPEED = 8 };
 

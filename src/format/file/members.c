@@ -9,7 +9,10 @@
 
 enum {
 	LOOK_BYTES = 1 << 16,
-	/* The last member is looked for so far from the end: recorders begin one every mebibyte or so. */
+	/*
+	 * The search for the last header goes this far back: recorders begin a member about every
+	 * mebibyte.
+	 */
 	FARTHEST_BYTES = 16 << 20,
 };
 
@@ -30,8 +33,9 @@ static bool read_at(int fd, uint64_t at, uint8_t *to, size_t length)
 }
 
 /*
- * Whether at `at` a header begins that describes the member right before it: then it is `ret_member`. A file may have been put
- * together anew, and what stood before a member is another one then: its trailer tells.
+ * Returns whether a header at `at` describes the member right before it, and sets `ret_member`. A
+ * file may have been assembled from parts, so that the previous member is not the described one.
+ * Its trailer shows that.
  */
 static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 {
@@ -49,7 +53,7 @@ static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 	return true;
 }
 
-/* The last header in the file that describes a member. */
+/* Finds the last header in the file that describes a member. */
 static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member)
 {
 	uint64_t least = file_bytes > FARTHEST_BYTES ? file_bytes - FARTHEST_BYTES : 0;
@@ -59,7 +63,10 @@ static bool find_last(int fd, uint64_t file_bytes, struct gmt_member *ret_member
 		uint64_t begin = end - least > LOOK_BYTES ? end - LOOK_BYTES : least;
 		size_t length = (size_t)(end - begin);
 
-		/* One more, so that no header's first two bytes lie in two pieces. */
+		/*
+		 * Reads one more byte, so that the first two bytes of a header are never split between two
+		 * pieces.
+		 */
 		length += end < file_bytes;
 		if (!read_at(fd, begin, bytes, length))
 			return false;

@@ -3,9 +3,9 @@
 #define GMT_FORMAT_FILE_MEMBERS_H
 
 /*
- * The members of a gzip file and what they say they have (member.h), found without decompressing any: from the last
- * description backwards, each says where the one before it is. In the flow: file -> members -> source, which leaves out
- * what is not wanted. One thread.
+ * Finds the members of a gzip file and their descriptions (member.h) without decompression. It
+ * starts at the last description and goes backwards: each description states where its member
+ * begins. In the flow: file -> members -> source, which skips unwanted members. One thread.
  */
 
 #include <stdbool.h>
@@ -15,20 +15,25 @@
 #include "format/file/member.h"
 
 struct gmt_member {
-	uint64_t begin, end; /* in the file */
+	uint64_t begin, end; /* offsets in the file */
 	struct gmt_member_about about;
-	bool is_left_out; /* set by who wants none of it */
+	bool is_left_out; /* set by the caller if it wants no row of this member */
 };
 
-/* Those that are described, in the order of the file, one right behind the other. What lies before and behind must be read. */
-struct gmt_members { /* a GMT_VEC */
+/*
+ * The described members, in the order of the file, without gaps. The reader must read everything
+ * before and after them.
+ */
+struct gmt_members { /* layout of a GMT_VEC */
 	struct gmt_member *items;
 	size_t count, capacity;
 };
 
 /*
- * Of the first `file_bytes` of a file that is open for reading, whose position stays. None where nothing is described, or
- * it cannot be read. False when out of memory. `ret_members` (zeroed) is the caller's; end it with gmt_members_fini.
+ * Finds the members in the first `file_bytes` of a file that is open for reading. The file position
+ * does not change. Returns no members if nothing is described, or if the file cannot be read.
+ * Returns false when out of memory. The caller owns `ret_members` (zeroed) and ends it with
+ * gmt_members_fini.
  */
 bool gmt_members_find(int fd, uint64_t file_bytes, struct gmt_members *ret_members);
 

@@ -19,15 +19,15 @@ enum { OUT_BYTES = 64 << 10 };
 
 struct gmt_sink {
 	int fd;
-	struct gmt_file_identity file; /* what `fd` means */
-	bool has_name; /* at first: a file in memory has none */
+	struct gmt_file_identity file; /* the file that `fd` refers to */
+	bool has_name; /* whether the file had a name at first: a file in memory has no name */
 	bool failed;
 	bool (*wait)(void *context, int error_number);
 	void *wait_context;
 	uint64_t pushed_bytes;
-	uint64_t written_bytes; /* of the file */
-	uint64_t member_begin;  /* of these, before the member that is being written */
-	gz_header header;       /* of that member, where the one before it is described */
+	uint64_t written_bytes; /* size of the file */
+	uint64_t member_begin;  /* file offset of the current member */
+	gz_header header;       /* header of the current member, if it describes the previous member */
 	uint8_t extra[GMT_MEMBER_EXTRA_BYTES];
 	z_stream stream;
 	struct gmt_arena zlib_memory;
@@ -61,7 +61,7 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
 	}
 	sink->has_name = has_name(fd);
 	gmt_zlib_use_arena(&sink->stream, &sink->zlib_memory);
-	/* 15 bits of window, + 16: a gzip header. */
+	/* 15 bits of window, + 16 for a gzip header. */
 	if (deflateInit2(&sink->stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
 		free_sink(sink);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -72,7 +72,7 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink, str
 	return GMT_OK;
 }
 
-/* Why nothing more must be written to the file, NULL when there is no reason. */
+/* Returns the reason why the sink must not write to the file any more, or NULL. */
 static const char *spoiled(const struct gmt_sink *sink)
 {
 	struct stat about;
@@ -89,7 +89,7 @@ static const char *spoiled(const struct gmt_sink *sink)
 static bool may_pass(int error_number)
 {
 	switch (error_number) {
-	case EBADF: /* whatever is done about it, this descriptor will not come back */
+	case EBADF: /* waiting does not bring this descriptor back */
 	case EFAULT:
 	case EFBIG:
 	case EINVAL:
@@ -136,7 +136,7 @@ static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 	return GMT_OK;
 }
 
-/* Runs deflate until it has no more to say for this flush mode. */
+/* Runs deflate until it has no more output for this flush mode. */
 static enum gmt_status deflate_all(struct gmt_sink *sink, int flush, struct gmt_error *error)
 {
 	for (;;) {
@@ -198,7 +198,7 @@ uint64_t gmt_sink_member_bytes(const struct gmt_sink *sink)
 
 bool gmt_sink_tail(const struct gmt_sink *sink, uint8_t ret_tail[GMT_SINK_TAIL_BYTES])
 {
-	/* A last block that has nothing; then, by RFC 1952, the checksum and the length. */
+	/* An empty last block, then the checksum and the length (RFC 1952). */
 	gmt_put_u16(ret_tail, 3);
 	gmt_put_u32(ret_tail + 2, (uint32_t)sink->stream.adler);
 	gmt_put_u32(ret_tail + 6, (uint32_t)sink->stream.total_in);
@@ -226,7 +226,7 @@ enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_memb
 		.length = (uint32_t)sink->stream.total_in,
 	};
 
-	/* The output stays where it is. */
+	/* The output buffer does not change. */
 	deflateReset(&sink->stream);
 	sink->member_begin = sink->written_bytes;
 	if (about)
@@ -244,7 +244,7 @@ bool gmt_sink_move(struct gmt_sink *sink, int fd, uint64_t written_bytes)
 		return false;
 	sink->fd = fd;
 	sink->file = file;
-	/* May lie before the file's beginning for a moment: only differences count. */
+	/* The result may wrap for a moment. Only differences matter. */
 	sink->member_begin += written_bytes - sink->written_bytes;
 	sink->written_bytes = written_bytes;
 	return true;
