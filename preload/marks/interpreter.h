@@ -157,8 +157,9 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused));
 /*
  * Runs `work` with the GIL on a new thread, which then ends. Call it from a Python thread.
  *
- * The calling thread waits for `work` if it may: at most 20 ms. If the calling thread itself holds
- * the GIL, it waits only until the new thread waits for the GIL.
+ * The calling thread waits for `work` if it may: at most 20 ms, or 1 s while the new thread creates
+ * its Python state. If the calling thread itself holds the GIL, it waits only until the new thread
+ * waits for the GIL.
  *
  * The interpreter does not end before the new thread has ended. The main thread waits for it,
  * without the GIL, before its next line of Python or, at the latest, before the atexit callbacks.

@@ -22,7 +22,7 @@ struct gmt_tensor_holder {
 	enum gmt_tensor_holder_kind kind;
 	/* Owned by the caller; zero at first. */
 	unsigned number; /* of a model whose tensors were named, from 1; 0: no such model */
-	bool has_prefix; /* the tensor names contain the number */
+	bool has_prefix; /* the names of its tensors begin with the model */
 };
 
 /*
