@@ -163,9 +163,9 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_resume, (void))
  *
  *	pool->heap = gpumemtrace_heap("activations", pool->memory, pool->size_bytes);
  *	...
- *	gpumemtrace_suballoc(pool->heap, block, size_bytes, stream);     when the pool has found a block
+ *	gpumemtrace_suballoc(pool->heap, block, size_bytes, stream);   after the pool has found a block
  *	...
- *	gpumemtrace_subfree(pool->heap, block);                          before the pool takes it back
+ *	gpumemtrace_subfree(pool->heap, block);                        before the pool takes it back
  *
  * Each block gets the stack of its gpumemtrace_suballoc call. Reports show the heap and its blocks
  * next to the memory that CUDA handed out, and never add the two. Only this order is required: call

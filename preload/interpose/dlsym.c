@@ -96,8 +96,8 @@ static void *ask(void *next, void *handle, const struct gmt_dlsym_request *reque
 }
 
 /*
- * Returns what to hand out for `found`, the caller's original function of `hook`. Returns NULL if
- * the next dlsym is to answer.
+ * Returns the function to hand out for `found`, the caller's original function of `hook`. Returns
+ * NULL if the next dlsym is to answer.
  */
 static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 {

@@ -46,21 +46,17 @@ struct gmt_driver_place gmt_driver_place(uint64_t stream);
 /* Returns the handle of this thread's current context, or 0. */
 uint64_t gmt_driver_context(void);
 
-/* Returns whether calls on `stream` create graph nodes; false if the driver does not say. */
+/* Returns whether calls on `stream` create graph nodes; false if the query fails. */
 bool gmt_driver_is_capturing(uint64_t stream);
 
 /* Returns whether the primary context of a device exists. */
 bool gmt_driver_primary_is_active(int device);
 
-/*
- * Returns the handle of an existing primary context; 0 if it does not exist or the driver does not
- * say.
- */
+/* Returns the handle of an existing primary context; 0 if it does not exist or the query fails. */
 uint64_t gmt_driver_primary(int device);
 
 /*
- * Returns the handle of the context that stands for a green context in calls; 0 if the driver does
- * not say.
+ * Returns the handle of the context that represents a green context in calls; 0 if the query fails.
  */
 uint64_t gmt_driver_green_view(uint64_t green);
 
@@ -70,21 +66,21 @@ uint64_t gmt_driver_green_view(uint64_t green);
 int gmt_driver_device_of_handle(uint64_t handle);
 
 /*
- * Returns the ordinal of the device with the memory at `address`; GMT_DEVICE_UNKNOWN if the driver
- * does not say.
+ * Returns the ordinal of the device with the memory at `address`; GMT_DEVICE_UNKNOWN if the query
+ * fails.
  */
 int gmt_driver_device_of(uint64_t address);
 
-/* Returns the handle of a device's default memory pool; 0 if the driver does not say. */
+/* Returns the handle of a device's default memory pool; 0 if the query fails. */
 uint64_t gmt_driver_default_pool(int device);
 
-/* Returns the size in bytes of the block that contains `address`; 0 if the driver does not say. */
+/* Returns the size in bytes of the block that contains `address`; 0 if the query fails. */
 uint64_t gmt_driver_range_bytes(uint64_t address);
 
 struct gmt_driver_device_info {
 	char name[128];
 	char uuid[48]; /* GPU-... */
-	char pci_bus_id[24]; /* "" if the driver does not say */
+	char pci_bus_id[24]; /* "" if the query fails */
 	uint64_t total_bytes;
 };
 
@@ -117,8 +113,8 @@ struct gmt_driver_pool {
 };
 
 /*
- * Reads the attributes of a pool. The pool must exist during the call. Returns false if the driver
- * does not give all of them.
+ * Reads the attributes of a pool. The pool must exist during the call. Returns false if a query
+ * fails.
  */
 bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool);
 
@@ -129,8 +125,8 @@ bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool);
 bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes);
 
 /*
- * Returns the owner of the memory at `address`: a device's ordinal, GMT_DEVICE_HOST for any memory
- * that is not a device's, or GMT_DEVICE_UNKNOWN if the driver does not say.
+ * Returns the owner of the memory at `address`: a device's ordinal, or GMT_DEVICE_HOST for any
+ * memory that is not a device's. Returns GMT_DEVICE_UNKNOWN if the query fails.
  */
 int16_t gmt_driver_holder_of(uint64_t address);
 
@@ -142,10 +138,10 @@ struct gmt_driver_graph_functions {
 /* Returns NULL if the driver lacks one of them. */
 const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void);
 
-/* Returns the number of devices; 0 if the driver does not say. */
+/* Returns the number of devices; 0 if the query fails. */
 unsigned gmt_driver_device_count(void);
 
-/* Fills in the driver's data of a device. Returns false if the driver does not give it. */
+/* Fills in the driver's data of a device. Returns false if a query fails. */
 bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret_info);
 
 #endif

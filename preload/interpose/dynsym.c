@@ -29,9 +29,9 @@ static _Atomic uint64_t seen_at;
 /* A symbol table, the pages of it that are written, and the protection of its memory. */
 struct table {
 	struct gmt_symbol_tables tables;
-	uintptr_t start; /* of the pages with the symbols that are written */
+	uintptr_t start; /* start of the pages with the symbols that are written */
 	uintptr_t end;
-	int protection;  /* of the segment that contains them */
+	int protection;  /* protection of the segment that contains them */
 };
 
 static bool is_in_self(uint64_t address)

@@ -5,12 +5,12 @@
 /*
  * Interposes look-ups that no preload can reach. A library opened with RTLD_DEEPBIND searches
  * itself and its dependencies before the global scope. So it finds libcuda's functions and the C
- * library's dlsym instead of ours. The loader finds them through the symbol tables of these
- * libraries in memory. The recorder changes the values of the hooked names in those tables to our
+ * library's dlsym, and not the recorder's. The loader finds them through the symbol tables of these
+ * libraries in memory. The recorder changes the values of the hooked names in those tables to its
  * wrappers. Every later look-up gets the wrappers, by any route. Existing bindings stay.
  *
- * Only the tables are written, and each value with a single store. If the memory cannot be made
- * writable, nothing changes. The option dynsym=off switches this off.
+ * The recorder writes only to the tables, and each value with a single store. If the memory cannot
+ * be made writable, nothing changes. The option dynsym=off switches this off.
  */
 
 #include <stdbool.h>

@@ -4,9 +4,9 @@
 
 /*
  * Libraries in dlmopen namespaces. No preload reaches them, and each namespace may have its own
- * driver. The optional audit library (audit/audit.c) reports what is loaded there and asks for our
- * wrappers. This file stores which driver belongs to which caller. Without the audit library, it
- * finds no namespace.
+ * driver. The optional audit library (audit/audit.c) reports the objects that are loaded there, and
+ * asks for our wrappers. This file stores which driver belongs to which caller. Without the audit
+ * library, it finds no namespace.
  *
  * Any thread. No function takes a lock or allocates memory, except gmt_namespaces_pin.
  */

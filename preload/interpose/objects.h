@@ -59,8 +59,8 @@ static inline const struct gmt_object *gmt_object_self(void)
 }
 
 /*
- * Sanitizer runtimes call dlsym during their own initialization, when none of their functions may
- * be called yet, for example strcmp. Code on that path compares text with these functions, which
+ * Sanitizer runtimes call dlsym during their own initialization. At that time, their functions must
+ * not be called, for example strcmp. Code on that path compares text with these functions, which
  * make no calls.
  */
 #define GMT_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns")))

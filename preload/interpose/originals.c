@@ -18,9 +18,9 @@
 #include "runtime/hot_data.h"
 
 /*
- * The next definition of each name after this library in the global scope, when the process starts:
- * from other preloads, and from libraries to which the program was linked. Found once, in the
- * constructor, because the look-up takes the loader's lock.
+ * The next definition of each name after this library in the global scope, when the process starts.
+ * It comes from another preload, or from a library to which the program was linked. Found once, in
+ * the constructor, because the look-up takes the loader's lock.
  */
 static void *next_at_start[GMT_HOOK_COUNT];
 

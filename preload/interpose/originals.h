@@ -37,7 +37,7 @@ bool gmt_original_is_ahead(enum gmt_hook hook, uint32_t order);
 void *gmt_original_behind(enum gmt_hook hook);
 
 /*
- * Returns the same function if the hook is a driver function but another preload exports it;
+ * Returns the same function if the hook is a driver function that another preload exports;
  * otherwise NULL.
  */
 void *gmt_original_interposer(enum gmt_hook hook);

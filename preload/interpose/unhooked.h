@@ -4,9 +4,9 @@
 
 /*
  * Functions that a program looked up and that seem to allocate or free memory
- * (allocation_like.def), but that are neither hooked nor left out on purpose (not_hooked.def). The
- * recording misses their effects, so the file lists their names. Any thread. No lock, no memory and
- * no C library call, so that dlsym may call it.
+ * (allocation_like.def), but have no hook. Functions that are left out on purpose (not_hooked.def)
+ * do not count. The recording misses their effects, so the file lists their names. Any thread. No
+ * lock, no memory and no C library call, so that dlsym may call it.
  */
 
 #include <stdbool.h>

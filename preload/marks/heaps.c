@@ -20,7 +20,7 @@ static struct heap {
 	_Atomic uint32_t number; /* 0: the entry is free or being filled */
 	_Atomic bool is_taken;
 	_Atomic bool is_told;    /* the recording contains the heap */
-	_Atomic int16_t device;  /* of the heap's memory; or GMT_DEVICE_HOST or NOT_ASKED */
+	_Atomic int16_t device;  /* device of the heap's memory; or GMT_DEVICE_HOST or NOT_ASKED */
 	uint8_t source;
 	uint16_t name_length;
 	uint32_t uses;           /* how often this table entry was used */

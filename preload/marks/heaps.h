@@ -5,12 +5,11 @@
 /*
  * Pools of the program's own (heaps), and the blocks that they hand out. In the flow:
  * gpumemtrace.h, NVTX -> heaps -> ring. A heap may exist before the recording starts. The recorder
- * records the heap before the first block of it that it sees. Blocks of heaps do not start a
- * recording.
+ * records the heap before the first of its blocks. Blocks of heaps do not start a recording.
  *
  * All functions: any thread, any time, no lock, no allocation. At most GMT_HEAPS_MAX heaps exist at
- * one time. Any further heap gets number 0: its blocks are not recorded, and a note in the
- * recording says so.
+ * one time. Any further heap gets number 0. Its blocks are not recorded, and the recording contains
+ * a note about this.
  */
 
 #include <stdbool.h>

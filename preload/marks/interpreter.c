@@ -37,7 +37,10 @@ struct gmt_interpreter gmt_interpreter;
 
 static _Atomic uint32_t stage; /* enum stage */
 static _Atomic bool is_guarded; /* the main thread was asked to wait, and has not begun to */
-/* no thread may enter any more; stored before `stage` is read, and read after `stage` is stored */
+/*
+ * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an entering
+ * thread stores `stage` and then reads it
+ */
 static _Atomic bool is_closed;
 static void (*work_beside)(void);
 

@@ -131,7 +131,7 @@ void *gmt_interpreter_result_of(void *object, const char *method);
 enum gmt_interpreter_state {
 	GMT_INTERPRETER_ABSENT, /* not there, or not yet */
 	GMT_INTERPRETER_FIT,
-	GMT_INTERPRETER_UNFIT,  /* the recorder cannot enter it; *ret_why says why */
+	GMT_INTERPRETER_UNFIT,  /* the recorder cannot enter it; *ret_why is the reason */
 };
 
 /*

@@ -318,7 +318,10 @@ static function *find_in_tool(const char *name, function *ours)
 	return found == ours ? NULL : found;
 }
 
-/* Returns the function pointer for a hook in this copy of NVTX, or NULL if it has none. */
+/*
+ * Returns the function pointer for a hook in this copy of NVTX, or NULL if the copy does not have
+ * it.
+ */
 static function **slot_of(const struct callbacks *callbacks, enum hook hook)
 {
 	function ***table = NULL;

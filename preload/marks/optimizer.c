@@ -40,7 +40,7 @@ static void give_up(const char *why)
 	atomic_store(&gmt_optimizer_is_settled, true);
 }
 
-/* A later import may bring what is missing. Doubles the distance to the next try. */
+/* A later import may bring the missing part. Doubles the distance to the next try. */
 static void try_later(void)
 {
 	atomic_store(&next_try, atomic_load(&blocks) * 2);

@@ -8,14 +8,14 @@ enum gmt_optimizer_hooking {
 	GMT_OPTIMIZER_HOOKED,      /* now, or before */
 	/* PyTorch's optimizers are not imported yet, or an optimizer is just calling its hooks */
 	GMT_OPTIMIZER_LATER,
-	GMT_OPTIMIZER_UNKNOWN,     /* this PyTorch has no such hooks; *ret_why says so */
+	GMT_OPTIMIZER_UNKNOWN,     /* this PyTorch lacks the hooks; *ret_why is the reason */
 	GMT_OPTIMIZER_INTERRUPTED, /* by the user: KeyboardInterrupt is set */
 };
 
 /*
  * Registers both hooks. Needs the GIL, in the main interpreter. Imports nothing. An exception that
- * is already set stays set; the function adds only the exception of GMT_OPTIMIZER_INTERRUPTED.
- * Idempotent.
+ * is already set stays set. The function itself sets only the exception of
+ * GMT_OPTIMIZER_INTERRUPTED. Idempotent.
  */
 enum gmt_optimizer_hooking gmt_optimizer_hook(const char **ret_why);
 

@@ -13,7 +13,7 @@ enum { KEPT = 64 };
 
 static struct known {
 	void *optimizer; /* its address; NULL: free */
-	void *reference; /* weak */
+	void *reference; /* a weak reference */
 	uint64_t number;
 	uint64_t steps;   /* how often the number was asked for */
 } known[KEPT];

@@ -42,8 +42,8 @@ struct start {
 };
 
 /*
- * The open phases of a thread. Phases that found no room are only counted. Those that began before
- * the recording (untold) lie below those that began in it (unkept).
+ * The open phases of a thread. Phases that found no room are only counted. The phases from before
+ * the recording (untold) are below the phases from the recording (unkept).
  */
 struct open {
 	uint16_t newest; /* index + 1 */

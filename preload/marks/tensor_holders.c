@@ -23,7 +23,7 @@ struct search {
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
-/* Protected by the GIL. The child of a fork keeps what its parent knew. */
+/* Protected by the GIL. The child of a fork keeps its parent's data. */
 static struct gmt_tensor_holder holders[MOST_HOLDERS];
 static size_t holder_count;
 static unsigned searches;
@@ -66,7 +66,7 @@ void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder)
 	return object;
 }
 
-/* Reuses the entry of a holder whose object is gone, if there is one. */
+/* If the object of a remembered holder is gone, reuses that entry. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 {
 	size_t place = holder_count;

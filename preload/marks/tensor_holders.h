@@ -18,10 +18,11 @@ enum gmt_tensor_holder_kind {
 };
 
 struct gmt_tensor_holder {
-	void *reference; /* weak */
+	void *reference; /* a weak reference */
 	enum gmt_tensor_holder_kind kind;
 	/* Owned by the caller; zero at first. */
-	unsigned number; /* of a model whose tensors were named, from 1; 0: no such model */
+	/* number of a model whose tensors were named, from 1; 0: not a model, or not yet named */
+	unsigned number;
 	bool has_prefix; /* the names of its tensors begin with the model */
 };
 

@@ -27,7 +27,7 @@ struct round {
 	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter */
 	void *distributed_type;               /* torch.distributed.tensor.DTensor; NULL: not imported */
 	void *true_object, *plain_type;       /* True, type */
-	/* address of memory -> what was last recorded for it; see gist_of */
+	/* address of memory -> last mark recorded for it; see gist_of */
 	struct gmt_map told;
 	/* address of a parameter or buffer -> offset of its name in `texts` */
 	struct gmt_map names;
@@ -40,7 +40,7 @@ struct round {
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
-/* Protected by the GIL. The child of a fork keeps what its parent knew. */
+/* Protected by the GIL. The child of a fork keeps its parent's data. */
 static unsigned models; /* number of models that have a number */
 
 /*
@@ -67,10 +67,7 @@ static uint64_t memory_of(const struct round *round, void *tensor)
 	return address;
 }
 
-/*
- * Returns a key for what is recorded for some memory: the holder, the kind and some bits of the
- * name.
- */
+/* Returns a key for the mark of some memory: the holder, the kind and some bits of the name. */
 static uint64_t gist_of(const struct round *round, enum gmt_mark_kind kind, const char *name)
 {
 	return (uint64_t)round->holder << 40 | (uint64_t)kind << 32 |
@@ -78,8 +75,9 @@ static uint64_t gist_of(const struct round *round, enum gmt_mark_kind kind, cons
 }
 
 /*
- * What is recorded for some memory stays. Exception: several tensors of one holder may share the
- * memory, for example one buffer for all gradients.
+ * Returns whether to record a mark for this memory. Only the first mark of some memory counts.
+ * Exception: several tensors of one holder may share the memory, for example one buffer for all
+ * gradients.
  */
 static bool is_news(const struct round *round, uint64_t address, uint64_t gist)
 {
@@ -263,7 +261,8 @@ static void prefix_of(const struct round *round, void *module, unsigned number, 
 }
 
 /*
- * Returns whether the module or a module inside it has a parameter. Losses and metrics have none.
+ * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
+ * parameters.
  */
 static bool is_model(const struct round *round, void *module, int depth)
 {

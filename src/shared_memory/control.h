@@ -11,9 +11,10 @@
  *
  * The recorder writes its state with plain stores. Readers make requests, one reader at a time:
  *
- *	reader    turn: IDLE -> CLAIMED (compare and exchange), fills in verb and argument, turn: ASKED
- *	recorder  sees ASKED within a quarter of a second, turn: AT_WORK, ..., fills in the answer, turn: ANSWERED
- *	reader    reads the answer, turn: IDLE
+ *	reader    turn: IDLE -> CLAIMED (compare and exchange); fills in verb and argument; turn: ASKED
+ *	recorder  sees ASKED within a quarter of a second; turn: AT_WORK; ...; fills in the answer;
+ *	          turn: ANSWERED
+ *	reader    reads the answer; turn: IDLE
  *
  * If a reader dies meanwhile, `asker` names a process that no longer exists. The next reader then
  * takes over its turn.
@@ -51,23 +52,23 @@ enum gmt_control_turn {
 struct gmt_control {
 	char magic[8];
 	uint32_t version;
-	uint32_t pid;               /* as the process sees it */
+	uint32_t pid;               /* process id, as the process sees it */
 	/* start of the process since boot, as in /proc/PID/stat; 0: unknown */
 	uint64_t start_ticks;
 	uint64_t start_time_ns;     /* start of the recording, Unix epoch */
-	char mode[16];              /* of the recording: full, window, aggregate */
+	char mode[16];              /* recording mode: full, window, aggregate */
 	char program[GMT_CONTROL_TEXT_BYTES];
-	char path[GMT_CONTROL_PATH_BYTES]; /* of the recording's file */
+	char path[GMT_CONTROL_PATH_BYTES]; /* path of the recording's file */
 	/*
 	 * The writer updates these once per round. Each value is correct by itself, but they are not
 	 * all from the same moment.
 	 */
 	_Atomic uint32_t state;     /* enum gmt_control_state */
-	_Atomic uint32_t threads;   /* that have made events so far */
-	_Atomic uint64_t events;    /* in the file */
-	_Atomic uint64_t dropped;   /* events that were lost */
+	_Atomic uint32_t threads;   /* number of threads that have made events so far */
+	_Atomic uint64_t events;    /* number of events in the file */
+	_Atomic uint64_t dropped;   /* number of events that were lost */
 	_Atomic uint64_t file_bytes;
-	_Atomic uint64_t snapshots; /* written so far */
+	_Atomic uint64_t snapshots; /* number of snapshots written so far */
 	_Atomic uint64_t told_ns;   /* time of the last update, CLOCK_MONOTONIC */
 	/* Requests and answers. */
 	_Atomic uint32_t turn;      /* enum gmt_control_turn */

@@ -20,7 +20,7 @@ enum gmt_depot_kind {
 
 /* A native stack. */
 struct gmt_depot_stack {
-	/* of the module map; equal addresses in another generation are another stack */
+	/* generation of the module map; equal addresses in another generation are another stack */
 	uint32_t generation;
 	uint32_t truncated;  /* enum gmt_stack_end */
 	uint64_t addresses[]; /* leaf first */
@@ -46,7 +46,7 @@ struct gmt_depot_code {
 
 /* The header of each entry in the arena, followed by the entry's bytes. 8-byte aligned. */
 struct gmt_depot_entry {
-	uint32_t length; /* of the bytes that follow, without padding */
+	uint32_t length; /* length of the bytes that follow, without padding */
 	uint8_t kind;
 	uint8_t reserved[3];
 	_Atomic uint32_t file_id; /* written only by the writer: the file's id; 0: not written yet */
@@ -58,7 +58,7 @@ struct gmt_depot_entry {
  * units of GMT_DEPOT_ID_BYTES. So no entry has id 0.
  */
 struct gmt_depot_head {
-	/* of the arena, including this head; entries below this limit may be incomplete */
+	/* used bytes of the arena, including this head; entries below this limit may be incomplete */
 	_Atomic uint64_t used_bytes;
 	uint64_t reserved[7];
 };

@@ -40,7 +40,7 @@ enum gmt_slot_state { GMT_SLOT_FREE, GMT_SLOT_OWNED, GMT_SLOT_LEFT };
 
 /* The process that owns the memory. */
 struct gmt_shared_recording_owner {
-	uint32_t pid;              /* as the process sees it */
+	uint32_t pid;              /* process id, as the process sees it */
 	/*
 	 * another file is just replacing the recording's file: file_inode does not show which file it
 	 * is
@@ -48,7 +48,7 @@ struct gmt_shared_recording_owner {
 	_Atomic uint32_t is_moving;
 	uint64_t pid_namespace;    /* inode of that namespace; 0: unknown */
 	uint64_t start_ticks;      /* start of the process: field 22 of /proc/PID/stat; 0: unknown */
-	char boot_id[GMT_IDENTIFIER_BYTES]; /* of the machine; "": unknown */
+	char boot_id[GMT_IDENTIFIER_BYTES]; /* identifies the machine's boot; "": unknown */
 	char host[256];
 	uint64_t file_device;      /* device and inode of the recording's file */
 	uint64_t file_inode;
@@ -58,7 +58,10 @@ struct gmt_shared_recording_owner {
 	uint64_t start_time_ns;
 	uint64_t start_stamp;
 	char recording[GMT_IDENTIFIER_BYTES]; /* random and unique for each recording; "": unknown */
-	/* random, of the `gpumemtrace run` that started the process; "": no such run */
+	/*
+	 * random id of the `gpumemtrace run` that started the process; "": not started by `gpumemtrace
+	 * run`
+	 */
 	char run[GMT_IDENTIFIER_BYTES];
 };
 
@@ -66,7 +69,7 @@ struct gmt_shared_recording_header {
 	char magic[8];             /* written last: the rest is complete */
 	uint32_t version;
 	uint32_t slots;            /* at most GMT_SHARED_RECORDING_RINGS */
-	uint64_t size_bytes;       /* of the file */
+	uint64_t size_bytes;       /* size of the file */
 	uint64_t preamble_offset, preamble_bytes;
 	uint64_t journal_offset, journal_bytes;
 	uint64_t depot_offset, depot_bytes;
@@ -84,7 +87,7 @@ struct gmt_shared_recording_header {
  * lacks it: the first records of process_metadata.h and all function names that events may use.
  */
 struct gmt_shared_recording_preamble {
-	_Atomic uint64_t used_bytes; /* of blocks[] */
+	_Atomic uint64_t used_bytes; /* bytes used in blocks[] */
 	uint8_t blocks[];
 };
 
@@ -99,7 +102,8 @@ struct gmt_shared_recording_preamble {
  */
 struct gmt_shared_recording_journal {
 	_Atomic uint64_t base_stamp;
-	_Atomic uint64_t used_bytes; /* of entries[]; one store makes all entries of a batch valid */
+	/* bytes used in entries[]; one store makes all entries of a batch valid */
+	_Atomic uint64_t used_bytes;
 	uint64_t reserved[6];
 	uint8_t entries[];
 };
@@ -134,7 +138,7 @@ enum { GMT_RING_MAGIC = 0x31474e52 }; /* "RNG1" in the file, little endian */
 struct gmt_ring {
 	_Atomic uint32_t magic;            /* set last: the ring is complete */
 	uint32_t capacity;                 /* in events; a power of two */
-	uint32_t thread;                   /* the file's id of the thread */
+	uint32_t thread;                   /* the file's id for the thread */
 	uint32_t tid;                      /* the kernel's thread id, for the report */
 	char thread_name[16];              /* at the thread's first event */
 	/* number of events ever pushed; written by the producer */

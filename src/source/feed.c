@@ -26,7 +26,7 @@ struct place {
 	GMT_VEC(uint8_t) payload;
 	struct gmt_columns columns;
 	struct gmt_block block;
-	bool is_decoded; /* to columns */
+	bool is_decoded; /* decoded to columns */
 	struct gmt_source_progress progress;
 	enum gmt_status status;
 	struct gmt_error error;
@@ -36,7 +36,7 @@ struct gmt_feed {
 	struct gmt_source *source;
 	struct gmt_decoder decoder; /* used by the caller's thread */
 	struct gmt_columns columns; /* used by the caller's thread, for events that are in no place */
-	size_t decoded_bytes;       /* size of the decoder's and columns' memory */
+	size_t decoded_bytes;       /* size of the memory that `decoder` and `columns` keep */
 	struct place places[PLACES]; /* block number n is at index n % PLACES */
 	pthread_t thread;
 	bool has_thread;
@@ -44,7 +44,7 @@ struct gmt_feed {
 	pthread_cond_t changed;
 	/* Protected by the lock. */
 	uint64_t made, taken; /* numbers of the next block to make and to take */
-	size_t ready_bytes;   /* of the blocks between `taken` and `made` */
+	size_t ready_bytes;   /* total size of the blocks between `taken` and `made` */
 	bool is_closing;
 };
 

@@ -132,7 +132,9 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, st
 	return true;
 }
 
-/* Finds out how far the rings were emptied into the journal, and what the journal defines. */
+/*
+ * Finds out how far the rings were emptied into the journal, and which records the journal defines.
+ */
 static void look_at_journal(struct gmt_recovery *recovery)
 {
 	struct gmt_pending_definitions_position position;

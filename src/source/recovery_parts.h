@@ -29,12 +29,12 @@ struct gmt_recovery_position {
 struct gmt_recovery {
 	struct gmt_shared_recording *shared_recording;
 
-	/* The content of the file, and of what was added to it. */
+	/* The content of the file, and of the blocks added to it. */
 	struct gmt_map ids; /* record kind << 32 | id -> the record is defined */
 	uint32_t last_ids[GMT_RECORD_UNHOOKED + 1]; /* by kind: the largest id */
-	uint64_t sync_stamp;  /* of the file's last sync record; 0: no sync record */
+	uint64_t sync_stamp;  /* stamp of the file's last sync record; 0: no sync record */
 	uint64_t blocks_since_sync;
-	uint64_t events;      /* as counted in sync and end records */
+	uint64_t events;      /* number of events, as counted in sync and end records */
 	uint64_t last_stamp;
 	bool has_process, has_end;
 
@@ -43,7 +43,7 @@ struct gmt_recovery {
 	size_t journal_bytes;
 	uint64_t base_stamp;
 	struct gmt_recovery_position positions[GMT_SHARED_RECORDING_RINGS];
-	GMT_VEC(struct gmt_api) apis; /* from the preamble */
+	GMT_VEC(struct gmt_api) apis; /* function names from the preamble */
 	struct gmt_map api_ids; /* id -> index in `apis` of the first row with that id */
 	bool apis_are_read;
 
@@ -70,7 +70,7 @@ struct gmt_recovery {
 	struct gmt_ring_event batch[GMT_RING_ROWS_MAX];
 };
 
-/* Returns whether the file, or what was added to it, has the record of that kind and id. */
+/* Returns whether the file, or a block added to it, has the record of that kind and id. */
 bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind, uint32_t id);
 
 /*
@@ -89,7 +89,7 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 /* Returns the record kind for a depot entry, or 0. */
 uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind);
 
-/* Reads the journal entry at *at and moves *at behind it. Returns false at the end. */
+/* Reads the journal entry at *at and moves *at to the next entry. Returns false at the end. */
 bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, struct gmt_pending_definitions_entry *ret_entry,
 	const uint8_t **ret_bytes);
 

@@ -33,7 +33,7 @@ struct gmt_source {
 	size_t next_member;
 	const struct gmt_inflater *inflater;
 	void *inflating;     /* the inflater's state, in the arena */
-	struct gmt_inflate_bytes bytes; /* of `in`, and of the requested output */
+	struct gmt_inflate_bytes bytes; /* `in` as input, and the caller's output buffer */
 	struct gmt_arena memory;
 	GMT_VEC(uint8_t) payload;
 	const char *path;    /* the copy at the end of this struct */
@@ -51,7 +51,8 @@ static void fail(struct gmt_source *source, const char *why)
 /* Reads more of the file. Returns false at its end or on an error. */
 static bool fill_input(struct gmt_source *source)
 {
-	uint64_t left = source->part_bytes - source->progress.read_bytes; /* only for a part */
+	/* of a part; unused for a whole file */
+	uint64_t left = source->part_bytes - source->progress.read_bytes;
 	ssize_t got;
 
 	do

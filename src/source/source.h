@@ -21,7 +21,7 @@ struct gmt_inflater;
 struct gmt_shared_recording;
 
 struct gmt_source_progress {
-	uint64_t read_bytes; /* of the compressed file */
+	uint64_t read_bytes; /* bytes read from the compressed file */
 	uint64_t file_bytes;
 };
 
@@ -66,8 +66,8 @@ enum gmt_status gmt_source_open_descriptor(int fd, const char *path, struct gmt_
 	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
- * Returns whether the file `fd` contains only what a recorder that was killed in its first moment
- * may have written: no bytes, or a part of the file header. Changes the position of `fd`.
+ * Returns whether the recorder that wrote the file `fd` was killed in its first moment. The file is
+ * then empty, or has only a part of the file header. Changes the position of `fd`.
  */
 bool gmt_source_is_hardly_begun(int fd);
 
