@@ -170,8 +170,8 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_resume, (void))
  * Each block gets the stack of its gpumemtrace_suballoc call. Reports show the heap and its blocks
  * next to the memory that CUDA handed out, and never add the two. Only this order is required: call
  * gpumemtrace_suballoc after the pool has taken the block. Call gpumemtrace_subfree before another
- * thread can get the same memory. Calls before the process's first CUDA allocation are not
- * recorded.
+ * thread can get the same memory. Blocks from before the process's first CUDA allocation are
+ * not recorded.
  */
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs call getenv before any constructor, in the resolvers of indirect functions, in signal
- * handlers, and between fork and exec. Therefore getenv itself makes no call before it knows the
- * next getenv. It also reads no data that needs relocation or initialization first. It costs a load
- * and a comparison.
+ * handlers, and between fork and exec. Therefore, except for NVTX_INJECTION64_PATH, the code up to
+ * the call of the next getenv calls no other library. It also reads no data that needs relocation
+ * or initialization first. It costs a load and a comparison.
  */
 #include "marks/environment.h"
 

@@ -5,9 +5,9 @@
  * calls cross a library boundary, so the recorder can replace them.
  *
  * c10::reportMemoryUsageToProfiler(void *ptr, int64_t alloc_size, size_t total_allocated,
- *                                  size_t total_reserved, c10::Device)      negative size: a free
- * c10::reportOutOfMemoryToProfiler(int64_t alloc_size, size_t total_allocated, size_t total_reserved,
- *                                  c10::Device)
+ *     size_t total_reserved, c10::Device)      negative size: a free
+ * c10::reportOutOfMemoryToProfiler(int64_t alloc_size, size_t total_allocated,
+ *     size_t total_reserved, c10::Device)
  *
  * The allocator holds its lock while it reports. So the stamps of one device's blocks have the
  * allocator's own order, and the peak of their sum is the allocator's own peak.
