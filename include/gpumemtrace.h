@@ -3,8 +3,9 @@
 #define GPUMEMTRACE_H
 
 /*
- * Marks for gpumemtrace, the memory profiler for CUDA: a program says where it is, and reports can tell
- * by that when memory came and went. And heaps: what its own memory pools hand out.
+ * Marks for gpumemtrace, the CUDA memory profiler. A program marks its steps and phases, so that
+ * reports can attribute memory to them. A program can also report the blocks that its own memory
+ * pools (heaps) hand out.
  *
  *	for (...) {
  *		gpumemtrace_phase_push("forward");
@@ -13,12 +14,14 @@
  *		gpumemtrace_step();
  *	}
  *
- * This header is all there is: nothing to link, and without the recorder (LD_PRELOAD=libgpumemtrace.so)
- * each call is a load and a comparison. For C99 and C++, GCC and Clang, Linux; elsewhere the calls do
- * nothing. In programs and shared libraries alike.
+ * The program needs only this header and links to nothing. Without the recorder
+ * (LD_PRELOAD=libgpumemtrace.so), each call costs a load and a comparison. The header works in C99
+ * and C++, with GCC and Clang on Linux, in programs and in shared libraries. Elsewhere the calls do
+ * nothing.
  *
- * Any thread may call any of these, at any time. Phases belong to the thread: they nest, and end in the
- * thread in which they began. Names are copied (to 255 bytes of UTF-8); NULL is no name.
+ * Any thread may call any function at any time. Each thread has its own phases. Phases nest, and
+ * the thread that begins a phase must end it. Names are copied, up to 255 bytes of UTF-8. NULL
+ * means "no name".
  */
 
 #include <stddef.h>
@@ -26,9 +29,10 @@
 #if defined(__linux__) && (defined(__GNUC__) || defined(__clang__))
 
 /*
- * The address of a function of the recorder, or NULL. A weak reference in C does not do: in a program
- * that is not position-independent, linkers settle it for ever as NULL. One that goes through the table
- * of global addresses is left to the loader.
+ * Stores the address of a recorder function in `function`, or NULL if the recorder is absent. A
+ * weak reference in C is not sufficient: in a program that is not position-independent, the linker
+ * fixes it to NULL. The loader resolves a reference through the global offset table (GOT) at run
+ * time.
  */
 #if defined(__x86_64__) && !defined(__ILP32__)
 #define GPUMEMTRACE_FIND(function, name) \
@@ -44,7 +48,10 @@
 #define GPUMEMTRACE_FIND(function, name) ((function) = 0)
 #endif
 
-/* The functions below bear other names in the object file, so that the recorder's are not theirs. */
+/*
+ * The functions below have other names in the object file, so that they do not clash with the
+ * recorder's functions.
+ */
 #if defined(__GNUC__) || defined(__clang__)
 #define GPUMEMTRACE_INLINE(result, name, parameters) \
 	static __inline__ result name parameters __asm__("gpumemtrace_h_" #name) __attribute__((unused)); \
@@ -57,7 +64,10 @@
 extern "C" {
 #endif
 
-/* A step ended: an iteration of training, a request served. Reports compare one step with the next. */
+/*
+ * Marks the end of a step, for example a training iteration or a served request. Reports compare
+ * each step with the next one.
+ */
 GPUMEMTRACE_INLINE(void, gpumemtrace_step, (void))
 {
 	void (*function)(void);
@@ -67,7 +77,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_step, (void))
 		function();
 }
 
-/* A phase begins in this thread, inside those that are open. */
+/* Begins a phase in the calling thread, inside the phases that are already open. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_phase_push, (const char *name))
 {
 	void (*function)(const char *);
@@ -77,7 +87,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_phase_push, (const char *name))
 		function(name);
 }
 
-/* The innermost open phase of this thread ends. */
+/* Ends the innermost open phase of the calling thread. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_phase_pop, (void))
 {
 	void (*function)(void);
@@ -87,7 +97,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_phase_pop, (void))
 		function();
 }
 
-/* A moment with a name. */
+/* Marks a moment with a name. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_mark, (const char *name))
 {
 	void (*function)(const char *);
@@ -97,7 +107,10 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_mark, (const char *name))
 		function(name);
 }
 
-/* 1 when the recorder is here and records what this process does with CUDA, from the first allocation on. */
+/*
+ * Returns 1 if the recorder is present and records this process's CUDA calls. Recording starts at
+ * the first allocation.
+ */
 GPUMEMTRACE_INLINE(int, gpumemtrace_is_recording, (void))
 {
 	int (*function)(void);
@@ -107,8 +120,9 @@ GPUMEMTRACE_INLINE(int, gpumemtrace_is_recording, (void))
 }
 
 /*
- * Writes what was recorded so far to a file beside the recording (name.snapshot-1.gmt.gz and so on), a whole
- * recording of its own, which says `name` (NULL: nothing). Returns at once; the recorder's thread does the work.
+ * Writes everything recorded so far to a file next to the recording (name.snapshot-1.gmt.gz and so
+ * on). The file is a complete recording that contains `name` (NULL: no name). Returns at once; the
+ * recorder's thread writes the file.
  */
 GPUMEMTRACE_INLINE(void, gpumemtrace_snapshot, (const char *name))
 {
@@ -120,8 +134,8 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_snapshot, (const char *name))
 }
 
 /*
- * From now on blocks are recorded without stacks, which is what costs; what lives, and how much, stays exact.
- * Holds for all threads, until gpumemtrace_resume.
+ * Stops recording stacks, which cause most of the cost. Live blocks and totals stay exact. Applies
+ * to all threads until gpumemtrace_resume.
  */
 GPUMEMTRACE_INLINE(void, gpumemtrace_pause, (void))
 {
@@ -132,7 +146,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_pause, (void))
 		function();
 }
 
-/* From now on they have stacks again. */
+/* Records stacks again. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_resume, (void))
 {
 	void (*function)(void);
@@ -143,27 +157,29 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_resume, (void))
 }
 
 /*
- * Heaps: pools of the program's own, which take memory from CUDA (or from malloc, or from another heap) and
- * hand it out in blocks. The recorder sees the first; this tells it the second:
+ * Heaps are the program's own memory pools. A heap takes memory from CUDA, from malloc or from
+ * another heap, and hands it out in blocks. The recorder sees the CUDA memory by itself. These
+ * functions report the blocks:
  *
  *	pool->heap = gpumemtrace_heap("activations", pool->memory, pool->size_bytes);
  *	...
- *	gpumemtrace_suballoc(pool->heap, block, size_bytes, stream);     when the pool has found a block
+ *	gpumemtrace_suballoc(pool->heap, block, size_bytes, stream);   after the pool has found a block
  *	...
- *	gpumemtrace_subfree(pool->heap, block);                          before the pool takes it back
+ *	gpumemtrace_subfree(pool->heap, block);                        before the pool takes it back
  *
- * Each block then has the stack of its gpumemtrace_suballoc, and reports show the heap with what it holds,
- * beside the memory that CUDA handed out, never added to it. A block's end is to be told before another
- * thread can get the same memory, its beginning after the pool took it: that is all the order there is to
- * keep. What happens before the process's first CUDA allocation is not recorded.
+ * Each block gets the stack of its gpumemtrace_suballoc call. Reports show the heap and its blocks
+ * next to the memory that CUDA handed out, and never add the two. Only this order is required: call
+ * gpumemtrace_suballoc after the pool has taken the block. Call gpumemtrace_subfree before another
+ * thread can get the same memory. Blocks from before the process's first CUDA allocation are
+ * not recorded.
  */
 
 /*
- * A heap begins. `address` and `size_bytes` say what memory it has; NULL and 0 where it has none yet, has
- * several pieces, or grows. Whose memory it is, a GPU's or the host's, is found from `address`, or else
- * from its first block. Heaps of one name on one device are one row of a report, so that arenas that come
- * and go are together. Returns a number for the calls below: 0 without the recorder, or when more than
- * 1,024 heaps are there at one time; 0 is ignored by all of them.
+ * Registers a heap. `address` and `size_bytes` describe its memory. Pass NULL and 0 if the heap has
+ * no memory yet, has several pieces, or grows. The recorder finds the device (a GPU or the host)
+ * from `address`, or otherwise from the first block. Heaps with the same name on one device share a
+ * row of a report, so that short-lived arenas are grouped. Returns a number for the calls below.
+ * Returns 0 without the recorder, or if 1,024 heaps already exist. All calls ignore heap 0.
  */
 GPUMEMTRACE_INLINE(unsigned, gpumemtrace_heap, (const char *name, const void *address, size_t size_bytes))
 {
@@ -173,7 +189,7 @@ GPUMEMTRACE_INLINE(unsigned, gpumemtrace_heap, (const char *name, const void *ad
 	return function ? function(name, address, size_bytes) : 0;
 }
 
-/* The heap has so much memory now. 0: it does not say. */
+/* Sets the heap's current memory size. 0: unknown. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_heap_resize, (unsigned heap, size_t size_bytes))
 {
 	void (*function)(unsigned, size_t);
@@ -183,7 +199,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_heap_resize, (unsigned heap, size_t size_by
 		function(heap, size_bytes);
 }
 
-/* All blocks of the heap end at once; the heap goes on. */
+/* Ends all blocks of the heap at once. The heap continues to exist. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_heap_reset, (unsigned heap))
 {
 	void (*function)(unsigned);
@@ -193,7 +209,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_heap_reset, (unsigned heap))
 		function(heap);
 }
 
-/* Likewise, and the heap ends too. Its number is not used any more. */
+/* Ends all blocks of the heap, and the heap itself. The number is not used again. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_heap_end, (unsigned heap))
 {
 	void (*function)(unsigned);
@@ -204,9 +220,9 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_heap_end, (unsigned heap))
 }
 
 /*
- * The heap has handed out a block, for work on `stream` (NULL: the default one, or none). An address that
- * the heap has handed out already and did not take back has been taken back: its subfree was missed. NULL is
- * ignored.
+ * Records that the heap has handed out a block for work on `stream`. NULL means the default stream
+ * or no stream. If the heap still has a live block at `address`, the recorder ends that block
+ * first: its subfree was missed. A NULL `address` is ignored.
  */
 GPUMEMTRACE_INLINE(void, gpumemtrace_suballoc,
 	(unsigned heap, const void *address, size_t size_bytes, const void *stream))
@@ -218,7 +234,7 @@ GPUMEMTRACE_INLINE(void, gpumemtrace_suballoc,
 		function(heap, address, size_bytes, stream);
 }
 
-/* The heap is about to take this block back. NULL is ignored. */
+/* Records that the heap is about to take this block back. A NULL `address` is ignored. */
 GPUMEMTRACE_INLINE(void, gpumemtrace_subfree, (unsigned heap, const void *address))
 {
 	void (*function)(unsigned, const void *);

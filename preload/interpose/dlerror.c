@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A name that only this library has must not be found, and what dlerror then says must be what it says
- * without us: under the name of the object that looked. The loader says that itself when it is asked
- * for a name that nobody has; the filter of dlsym (dlsym.c) asks for ours with a mark behind it, and here
- * the mark is taken away.
+ * A program must not find a name that only this library exports. dlerror must then return the same
+ * text as without us, with the name of the object that looked. The loader itself makes that text if
+ * it is asked for a name that does not exist. So the filter of dlsym (dlsym.c) asks for our name
+ * plus a mark. This file removes the mark from the text.
  */
 #include "interpose/dlerror.h"
 
@@ -14,13 +14,16 @@
 #include "interpose/dlsym.h"
 #include "interpose/libc.h"
 
-/* Takes the mark out of "OBJECT: undefined symbol: NAME" and "OBJECT: undefined symbol: NAME, version VERSION". */
+/*
+ * Removes the mark from "OBJECT: undefined symbol: NAME" and from "OBJECT: undefined symbol: NAME,
+ * version VERSION".
+ */
 static void mend(char *text)
 {
 	const char *absent = gmt_dlsym_absent_name();
 	char *name = absent[0] ? strstr(text, absent) : NULL;
 
-	/* The loader made the text for this thread alone, and frees it. */
+	/* The loader made the text for this thread only, and frees it. */
 	if (name) {
 		char *mark = name + strlen(absent) - 1;
 
@@ -29,12 +32,16 @@ static void mend(char *text)
 }
 
 /*
- * The loader has no call that sets an error. So the recorder looks up a name that nobody has, last of all its calls. The
- * loader keeps that error exactly as long as it would have kept the program's, and dlerror answers with the program's text.
+ * The loader has no call that sets an error. So the recorder ends its calls with a look-up of a
+ * name that does not exist. The loader keeps that error exactly as long as it would have kept the
+ * program's error, and dlerror returns the program's text for it.
  */
 static const char held_name[] = "an error from before";
 
-/* From the heap, as the loader's own texts are. Freed when the thread needs it for another; a thread's last one is left. */
+/*
+ * From the heap, like the loader's own texts. The thread frees it when it needs another one. The
+ * last text of a thread is never freed.
+ */
 static __thread char *held_text __attribute__((tls_model("initial-exec")));
 
 bool gmt_dlerror_hold(void)

@@ -18,7 +18,7 @@
 
 static void *program_handle;
 
-/* Long enough for every hooked name; a thread's own, for as long as one call of the next dlsym. */
+/* Long enough for every hooked name. Per thread; used until the next dlsym returns. */
 enum { ABSENT_BYTES = 128 };
 static __thread char absent_name[ABSENT_BYTES] __attribute__((tls_model("initial-exec")));
 
@@ -42,7 +42,10 @@ static struct gmt_dlsym_verdict pass_to(void *next)
 	return (struct gmt_dlsym_verdict){ next, 0 };
 }
 
-/* The driver's own libraries look their parts up by the names that we hook (WSL2's libcuda does). */
+/*
+ * Returns whether the caller is one of the driver's own libraries. They look up their parts by
+ * hooked names (libcuda on WSL2 does).
+ */
 static bool is_driver_part(const void *caller)
 {
 	static const char *const names[] = { "libcuda.so", "libcudadebugger.so", "libnvidia-", "libdxcore.so" };
@@ -62,8 +65,9 @@ static void *libc_for(int is_versioned)
 }
 
 /*
- * Who has taken dlsym over too, and comes after us, gets the program's look-ups as it would without us.
- * Its own go to the C library, where its "next" dlsym may be ours again (interpose/dynsym.h).
+ * Returns the next dlsym for a caller. If another preload after us replaces dlsym too, it gets the
+ * program's look-ups, as it would without us. The preload's own look-ups go to the C library: the
+ * "next" dlsym that it calls may be ours again (interpose/dynsym.h).
  */
 static void *next_for(const void *caller, int is_versioned)
 {
@@ -79,7 +83,7 @@ static void *next_for(const void *caller, int is_versioned)
 	return behind;
 }
 
-/* What `next` finds. */
+/* Looks the name up with `next`. */
 static void *ask(void *next, void *handle, const struct gmt_dlsym_request *request, int is_versioned)
 {
 	void *found = NULL;
@@ -91,7 +95,10 @@ static void *ask(void *next, void *handle, const struct gmt_dlsym_request *reque
 	return found;
 }
 
-/* `found` is the function of `hook` that the caller would have got; NULL: leave it to the next. */
+/*
+ * Returns the function to hand out for `found`, the caller's original function of `hook`. Returns
+ * NULL if the next dlsym is to answer.
+ */
 static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 {
 	struct gmt_object object;
@@ -103,7 +110,7 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 		if (!gmt_path_names(object.path, "libcuda.so"))
 			return NULL;
 		if (is_driver_part(caller))
-			return found; /* which its table may not say any more */
+			return found; /* the driver's table may already have our wrapper */
 		gmt_original_set(hook, found);
 		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
@@ -114,14 +121,14 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 	return NULL;
 }
 
-/* Whether a look-up in the global scope comes to us before it comes to anybody else. */
+/* Returns whether a look-up in the global scope finds our export first. */
 static bool meets_us(enum gmt_hook hook, void *handle, const void *caller)
 {
 	struct gmt_object object;
 
 	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle))
 		return !gmt_original_is_ahead(hook, 0);
-	/* What comes next is us for the program, and for the preloads before ours. */
+	/* For the program and for preloads before ours, RTLD_NEXT finds our export. */
 	return handle == RTLD_NEXT && gmt_object_of(caller, &object) && object.order < gmt_object_self()->order &&
 		!gmt_original_is_ahead(hook, object.order + 1);
 }
@@ -131,7 +138,10 @@ static bool is_in_global_scope(void *handle)
 	return handle == RTLD_DEFAULT || handle == RTLD_NEXT || (program_handle && handle == program_handle);
 }
 
-/* A name without a row that looks like an allocation call: worth a second look-up, which tells whose it is. */
+/*
+ * Handles a name that has no row in hooks.def but looks like an allocation call. A second look-up
+ * shows which library has it.
+ */
 static void see_unhooked(void *next, const struct gmt_dlsym_request *request, const void *caller, int is_versioned)
 {
 	void *handle = is_in_global_scope(request->handle) ? RTLD_NEXT : request->handle;
@@ -143,7 +153,7 @@ static void see_unhooked(void *next, const struct gmt_dlsym_request *request, co
 		gmt_unhooked_add(request->name, GMT_ROAD_DLSYM);
 }
 
-/* RTLD_DEFAULT means the caller's own libraries too, where it was loaded locally. */
+/* If the caller was loaded locally, RTLD_DEFAULT also searches the caller's own libraries. */
 static void *find_in_scope_of_caller(const char *name, const void *caller)
 {
 	struct gmt_object object;
@@ -151,7 +161,10 @@ static void *find_in_scope_of_caller(const char *name, const void *caller)
 	return gmt_object_of(caller, &object) ? gmt_symbol_in_scope_of(&object, name) : NULL;
 }
 
-/* The next one is asked for a name that nobody has, so that dlerror tells the caller's own story (dlerror.c). */
+/*
+ * Asks the next dlsym for a name that does not exist, so that dlerror has the right text for the
+ * caller (dlerror.c).
+ */
 static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *next)
 {
 	size_t length = strlen(request->name);
@@ -168,7 +181,7 @@ static struct gmt_dlsym_verdict absent(struct gmt_dlsym_request *request, void *
 struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller, int is_versioned)
 {
 	gmt_libc_init();
-	/* It comes back here where another preload's dlsym goes on to the next. */
+	/* Another preload's dlsym may call this one again with the marked name. */
 	if (request->name != absent_name)
 		absent_name[0] = 0;
 
@@ -180,15 +193,17 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 			see_unhooked(next, request, caller, is_versioned);
 		return pass_to(next);
 	}
-	/* Only for such names: other preloads look names up before anything of the process is ready. */
+	/*
+	 * Only for hooked names: other preloads look names up before the process is ready for anything.
+	 */
 	gmt_load();
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 		gmt_dynsym_take_driver();
 
 	/*
-	 * In the global scope our own export is the first that a look-up meets, also that of the program for
-	 * what comes after itself. Without another one behind it there is no CUDA here, and a program that
-	 * probes for it must be told so.
+	 * In the global scope, a look-up finds our own export first, even the program's look-up with
+	 * RTLD_NEXT. If no other library exports the name, there is no CUDA here. A program that tests
+	 * for CUDA must then get NULL.
 	 */
 	void *handle = request->handle, *found;
 
@@ -198,19 +213,30 @@ struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, con
 		found = gmt_dynsym_undo(ask(libc_for(is_versioned), RTLD_NEXT, request, is_versioned), request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
-		/* dlvsym by itself passes our exports over: they have no version. But it falls over an empty one. */
+		/*
+		 * dlvsym ignores our exports, because they have no version. But an empty version makes
+		 * glibc 2.36 crash.
+		 */
 		if (!found)
 			return is_versioned && request->version && request->version[0] ? pass_to(next) : absent(request, next);
-		/* An interposer's: it was put before all who look there, and reaches us by itself. */
+		/*
+		 * Another preload's function. The user put that preload before all callers that search the
+		 * global scope. It calls our wrapper by itself.
+		 */
 		if (found == gmt_original_interposer(hook))
 			return answer(found);
 	} else {
-		/* On NULL the next one is asked once more, so that dlerror has that. */
+		/*
+		 * If the result is NULL, the next dlsym is asked again, so that it sets the error for
+		 * dlerror.
+		 */
 		found = ask(next, handle, request, is_versioned);
-		/* It means its own, and was bound to ours, which comes first. */
+		/*
+		 * The other preload asked for its own function, and was bound to ours, which comes first.
+		 */
 		if (found == gmt_hooks[hook].wrapper && next != libc_for(is_versioned) && gmt_original_interposer(hook))
 			return answer(gmt_original_interposer(hook));
-		/* The driver's table has our wrapper: it means the driver's. */
+		/* If the driver's table has our wrapper, the caller means the driver's function. */
 		found = gmt_dynsym_undo(found, request->name);
 	}
 

@@ -3,15 +3,18 @@
 #define GMT_INTERPOSE_DLSYM_H
 
 /*
- * The route by dlsym and dlvsym: static runtimes, ctypes, numba, cuda-python, PyTorch's lazy driver
- * calls.
+ * Interposes dlsym and dlvsym. Static runtimes, ctypes, numba, cuda-python and PyTorch's lazy
+ * driver calls use this route.
  *
- * The exported functions are assembly (dlsym_x86_64.S, dlsym_aarch64.S): they ask the filter, and
- * unless that has an answer they jump, not call, to the next one, which must see the true caller's
- * return address to know what RTLD_NEXT and RTLD_DEFAULT mean.
+ * The exported functions are assembly (dlsym_x86_64.S, dlsym_aarch64.S). They call the filter. If
+ * the filter has no answer, they jump (not call) to the next dlsym. That function must see the true
+ * caller's return address, because RTLD_NEXT and RTLD_DEFAULT depend on it.
  */
 
-/* What was asked for, as the stub keeps it; a filter that passes may have changed it. */
+/*
+ * The arguments of the look-up, as the assembly keeps them. A filter that passes may have changed
+ * them.
+ */
 struct gmt_dlsym_request {
 	void *handle;
 	const char *name;
@@ -20,29 +23,31 @@ struct gmt_dlsym_request {
 
 /* Returned in two registers. */
 struct gmt_dlsym_verdict {
-	void *address; /* answered: what to return, also NULL. Else where to jump; NULL: return NULL */
+	/* if answered: the result, may be NULL. Otherwise the jump target; NULL: return NULL */
+	void *address;
 	long answered;
 };
 
-/* The exported functions by names that no other preload can take. */
+/* The exported functions under names that no other preload can replace. */
 extern char gmt_wrap_dlsym[], gmt_wrap_dlvsym[];
 char *gmt_wrap_dlerror(void);
 
-/* `is_versioned`: 1 for dlvsym, 0 for dlsym. */
+/* Decides a look-up. `is_versioned`: 1 for dlvsym, 0 for dlsym. */
 struct gmt_dlsym_verdict gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller, int is_versioned);
 
 /*
- * What is put behind a name that must not be found, and dlerror takes away again (dlerror.c). Without a
- * meaning in any name, and hardly to be seen where a caller has the C library's own dlerror.
+ * Appended to a name that must not be found; dlerror removes it again (dlerror.c). The character
+ * has no meaning in any name. It is hardly visible if a caller uses the C library's own dlerror.
  */
 #define GMT_ABSENT_MARK ' '
 
 /*
- * The name with its mark that this thread's last dlsym went on with, or "". Written on by the next dlsym.
+ * Returns the marked name that this thread's last dlsym passed on, or "". The next dlsym overwrites
+ * it.
  */
 const char *gmt_dlsym_absent_name(void);
 
-/* Remembers the handle that dlopen(NULL) gives. Called from the constructor. */
+/* Remembers the handle that dlopen(NULL) returns. Call from the constructor. */
 void gmt_dlsym_init(void);
 
 #endif

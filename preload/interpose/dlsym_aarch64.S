@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The same as dlsym_x86_64.S, for AArch64: verdict in x0 (address) and x1 (answered). */
+/* Same as dlsym_x86_64.S, for AArch64. The verdict is in x0 (address) and x1 (answered). */
 #if defined(__aarch64__)
 	.macro	look_up name, is_versioned
 	.globl	\name, gmt_wrap_\name
@@ -18,11 +18,11 @@ gmt_wrap_\name:
 	stp	x0, x1, [sp, #16]	/* handle and name, */
 	str	x2, [sp, #32]		/* version: together a struct gmt_dlsym_request */
 	add	x0, sp, #16
-	mov	x1, x30			/* return address: who asks */
+	mov	x1, x30			/* return address: the caller */
 	mov	w2, #\is_versioned
 	bl	gmt_dlsym_filter
 	cbnz	x1, 1f
-	cbz	x0, 1f			/* nowhere to go: NULL, which x0 is */
+	cbz	x0, 1f			/* no jump target: return NULL, which is in x0 */
 	mov	x16, x0
 	ldp	x0, x1, [sp, #16]
 	ldr	x2, [sp, #32]

@@ -3,8 +3,9 @@
  * void *dlsym(void *handle, const char *name)
  * void *dlvsym(void *handle, const char *name, const char *version)
  *
- * Ask the filter; without an answer jump where it says, with the stack as it came and the arguments
- * that it left, so that the next one sees our caller as its own.
+ * Calls the filter. If the filter has no answer, jumps to the function that it names. The stack is
+ * as at entry, and the arguments are those that the filter left. So the next function sees our
+ * caller as its own caller.
  */
 #if defined(__x86_64__)
 	.macro	look_up name, is_versioned
@@ -16,14 +17,14 @@
 gmt_wrap_\name:
 	.cfi_startproc
 	endbr64
-	pushq	%rdx			/* version; what dlsym's callers left there */
+	pushq	%rdx			/* version; for dlsym, whatever its caller left in rdx */
 	.cfi_adjust_cfa_offset 8
 	pushq	%rsi			/* name */
 	.cfi_adjust_cfa_offset 8
 	pushq	%rdi			/* handle: together a struct gmt_dlsym_request */
 	.cfi_adjust_cfa_offset 8
 	movq	%rsp, %rdi		/* the stack is aligned to 16 here */
-	movq	24(%rsp), %rsi		/* return address: who asks */
+	movq	24(%rsp), %rsi		/* return address: the caller */
 	movl	$\is_versioned, %edx
 	call	gmt_dlsym_filter
 	movq	%rdx, %rcx		/* rax: address, rcx: answered */
@@ -35,7 +36,7 @@ gmt_wrap_\name:
 	.cfi_adjust_cfa_offset -8
 	testq	%rcx, %rcx
 	jnz	1f
-	testq	%rax, %rax		/* nowhere to go: NULL, which rax is */
+	testq	%rax, %rax		/* no jump target: return NULL, which is in rax */
 	jz	1f
 	jmp	*%rax
 1:	ret

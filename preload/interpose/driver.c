@@ -15,7 +15,7 @@
 #include "interpose/originals.h"
 #include "format/format.h"
 
-/* The types of CUDA's headers in plain C: this file asks by pointer only. 0 is success. */
+/* CUDA's types in plain C: this file makes all its calls through pointers. 0 is success. */
 enum { CAPTURE_RELAXED = 2 }; /* CU_STREAM_CAPTURE_MODE_RELAXED */
 enum { DEVICE_ORDINAL = 9 }; /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
 
@@ -46,9 +46,9 @@ static struct {
 	struct gmt_driver_graph_functions graphs;
 } ask;
 
-/* Where the driver exports each hooked function; written once, before `state` says so. */
+/* The driver's exported address of each hooked function. Written once, before `state` becomes 2. */
 static void *exported[GMT_HOOK_COUNT];
-static _Atomic int state; /* 0 not seen, 1 being learnt, 2 learnt */
+static _Atomic int state; /* 0: not seen, 1: being learnt, 2: learnt */
 
 static void find_questions(void *handle)
 {
@@ -84,7 +84,7 @@ static void find_questions(void *handle)
 		{ &ask.graphs.get_free, "cuGraphMemFreeNodeGetParams" },
 		{ &ask.graphs.get_child, "cuGraphChildGraphNodeGetGraph" },
 		{ &ask.device_uuid, "cuDeviceGetUuid" },
-		/* Since 11.4; it names MIG instances as nvidia-smi does. */
+		/* Since CUDA 11.4. It gives MIG instances the same names as nvidia-smi. */
 		{ &ask.device_uuid, "cuDeviceGetUuid_v2" },
 	};
 
@@ -114,7 +114,9 @@ void gmt_driver_learn(const void *function)
 
 	bool is_held = gmt_dlerror_hold();
 
-	/* Never closed: the pointers below stay good when the program closes its own handle. */
+	/*
+	 * Never closed, so that the pointers below stay valid when the program closes its own handle.
+	 */
 	void *handle = is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
 
 	gmt_dlerror_release(is_held);
@@ -146,7 +148,7 @@ static void put_errno_back(const int *kept)
 	errno = *kept;
 }
 
-/* The driver makes system calls, and the program looks at errno as its own call left it. */
+/* The driver makes system calls, but the program must see errno as its own call left it. */
 #define KEEP_ERRNO const int kept_errno __attribute__((cleanup(put_errno_back))) = errno
 
 static bool is_learnt(void)
@@ -185,7 +187,7 @@ static int current_device(void)
 	return device;
 }
 
-/* A stream may belong to another device than the current one. */
+/* A stream may belong to another device than the current device. */
 static int device_of_stream(void *stream)
 {
 	void *of_stream = NULL, *current = NULL;
@@ -202,7 +204,7 @@ static int device_of_stream(void *stream)
 	return device;
 }
 
-/* Once the driver is learnt. */
+/* Call only after the driver is learnt. */
 static inline uint64_t current_context(void)
 {
 	void *context = NULL;
@@ -217,18 +219,18 @@ uint64_t gmt_driver_context(void)
 	return is_learnt() ? current_context() : 0;
 }
 
-/* Likewise. */
+/* Call only after the driver is learnt. */
 __attribute__((noinline)) static uint64_t context_of(uint64_t stream)
 {
 	void *context = NULL;
 
-	/* 1 and 2 stand for the two default streams, which are the current context's. */
+	/* 1 and 2 are the two default streams, which belong to the current context. */
 	if (stream > 2 && ask.stream_get_context && !ask.stream_get_context((void *)stream, &context))
 		return (uint64_t)context;
 	return current_context();
 }
 
-/* In a context that was not seen yet. */
+/* For a context that was not seen yet. */
 __attribute__((noinline)) static struct gmt_driver_place place_in(uint64_t context, uint64_t stream)
 {
 	struct gmt_driver_place place = {
@@ -304,7 +306,7 @@ int gmt_driver_device_of_handle(uint64_t handle)
 {
 	KEEP_ERRNO;
 	enum { LOCATION_DEVICE = 1 }; /* CU_MEM_LOCATION_TYPE_DEVICE */
-	/* CUmemAllocationProp, and room for what newer ones may have. */
+	/* CUmemAllocationProp, with room for the fields of newer versions. */
 	struct {
 		int type, handle_types, location_type, location_id;
 		uint64_t more[14];
@@ -356,7 +358,7 @@ int16_t gmt_driver_holder_of(uint64_t address)
 	if (!result && type != HOST)
 		result = ask.pointer_attribute(&device, DEVICE_ORDINAL, address);
 	ask.exchange_capture_mode(&mode);
-	/* It knows nothing of memory that it did not hand out. */
+	/* The driver does not know memory that it did not hand out. */
 	if (result == INVALID_VALUE || (!result && type == HOST))
 		return GMT_DEVICE_HOST;
 	return result || device < 0 || device > INT16_MAX ? GMT_DEVICE_UNKNOWN : (int16_t)device;
@@ -373,7 +375,7 @@ const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	KEEP_ERRNO;
-	int mode = CAPTURE_RELAXED; /* whatever the driver thinks of the question, no capture minds */
+	int mode = CAPTURE_RELAXED; /* in this mode, the query never invalidates a capture */
 	size_t free_bytes, total_bytes;
 	int device;
 
@@ -464,7 +466,7 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	unsigned char uuid[16];
 	size_t total_bytes;
 
-	/* A device number is its ordinal (cuDeviceGet gives back what it was asked). */
+	/* A device number is its ordinal (cuDeviceGet returns its argument). */
 	memset(ret_info, 0, sizeof(*ret_info));
 	if (!is_learnt() || !ask.device_name || !ask.device_memory)
 		return false;

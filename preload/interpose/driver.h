@@ -3,123 +3,145 @@
 #define GMT_INTERPOSE_DRIVER_H
 
 /*
- * The one libcuda of this process: where its functions are, and the few questions that the recorder
- * itself asks it. None of those questions invalidates a stream capture, none needs memory, none is
- * asked while the process exits, and errno is as before.
+ * The only libcuda of this process: the addresses of its functions, and the few queries that the
+ * recorder itself makes. No query invalidates a stream capture or needs memory. The recorder makes
+ * no query while the process exits. errno is kept.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /*
- * Learns the driver from the address of any function in it: pins the library, finds all hooked
- * functions and the ones below. Idempotent and cheap after the first time; never inside dlsym.
+ * Learns the driver from the address of any function in it: pins the library, and finds all hooked
+ * functions and the query functions below. Idempotent, and cheap after the first call. Never call
+ * inside dlsym.
  */
 void gmt_driver_learn(const void *function);
 
-/* In the child of a fork: who was learning is not there any more. */
+/*
+ * Call in the child of a fork: a thread that was learning the driver does not exist in the child.
+ */
 void gmt_driver_reset_locks(void);
 
-/* The name of the library's export at exactly this address; NULL: there is none. */
+/* Returns the name of the library's export at exactly this address, or NULL. */
 const char *gmt_driver_export_name(const void *function);
 
-/* Whether `function` is exactly where the driver exports something that has no row in hooks.def. */
+/*
+ * Returns whether `function` is the exact address of a driver export that has no row in hooks.def.
+ */
 bool gmt_driver_exports_unhooked(const void *function);
 
-/* The hook that the driver exports at this address, or GMT_HOOK_NONE. */
+/* Returns the hook that the driver exports at this address, or GMT_HOOK_NONE. */
 unsigned gmt_driver_hook_at(const void *function);
 
-/* Where a call happens. */
+/* The device and context of a call. */
 struct gmt_driver_place {
 	int16_t device;   /* ordinal, or GMT_DEVICE_UNKNOWN */
-	uint16_t context; /* its number (driver/contexts.h); 0 is not known */
+	uint16_t context; /* its number (driver/contexts.h); 0: unknown */
 };
 
-/* Of a call on `stream` (0: the default one) in this thread. */
+/* Returns the place of a call on `stream` (0: the default stream) in this thread. */
 struct gmt_driver_place gmt_driver_place(uint64_t stream);
 
-/* Handle of this thread's current context; 0 when it has none. */
+/* Returns the handle of this thread's current context, or 0. */
 uint64_t gmt_driver_context(void);
 
-/* Whether calls on `stream` make nodes of a graph; false when the driver does not say. */
+/* Returns whether calls on `stream` create graph nodes; false if the query fails. */
 bool gmt_driver_is_capturing(uint64_t stream);
 
-/* Whether the primary context of a device is there. */
+/* Returns whether the primary context of a device exists. */
 bool gmt_driver_primary_is_active(int device);
 
-/* Handle of a primary context that is there; 0 when it is not, or the driver does not say. */
+/* Returns the handle of an existing primary context; 0 if it does not exist or the query fails. */
 uint64_t gmt_driver_primary(int device);
 
-/* Handle of the context by which calls are made in a green context; 0 when the driver does not say. */
+/*
+ * Returns the handle of the context that represents a green context in calls; 0 if the query fails.
+ */
 uint64_t gmt_driver_green_view(uint64_t green);
 
-/* Ordinal of the device that has the memory behind a handle of cuMemCreate's kind; or GMT_DEVICE_UNKNOWN. */
+/*
+ * Returns the ordinal of the device with the memory of a cuMemCreate handle, or GMT_DEVICE_UNKNOWN.
+ */
 int gmt_driver_device_of_handle(uint64_t handle);
 
-/* Ordinal of the device that has the memory at `address`; GMT_DEVICE_UNKNOWN when the driver does not say. */
+/*
+ * Returns the ordinal of the device with the memory at `address`; GMT_DEVICE_UNKNOWN if the query
+ * fails.
+ */
 int gmt_driver_device_of(uint64_t address);
 
-/* Handle of a device's default memory pool; 0 when the driver does not say. */
+/* Returns the handle of a device's default memory pool; 0 if the query fails. */
 uint64_t gmt_driver_default_pool(int device);
 
-/* Bytes behind `address` in its block; 0 when the driver does not say. */
+/* Returns the size in bytes of the block that contains `address`; 0 if the query fails. */
 uint64_t gmt_driver_range_bytes(uint64_t address);
 
 struct gmt_driver_device_info {
 	char name[128];
 	char uuid[48]; /* GPU-... */
-	char pci_bus_id[24]; /* "" when the driver does not say */
+	char pci_bus_id[24]; /* "" if the query fails */
 	uint64_t total_bytes;
 };
 
 /*
- * What the driver says is free, and is there in all, on the device of this thread's current context. False,
- * and nothing set, when that is not `device`: another device would need a context of its own.
+ * Gets the free and total memory of `device`. Returns false, and sets nothing, if `device` is not
+ * the device of this thread's current context: a query of another device would need another
+ * context.
  */
 bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
-/* Likewise, of whichever device is the current one; its ordinal, or GMT_DEVICE_UNKNOWN. */
+/* Same as above, for the current device. Returns its ordinal, or GMT_DEVICE_UNKNOWN. */
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /*
- * For a thread of ours: no call of it ever spoils a capture of another. False: it must not ask the
- * driver anything of the following.
+ * For a thread of the recorder: from now on, its calls never invalidate another thread's stream
+ * capture. Returns false if the thread must not use the functions below.
  */
 bool gmt_driver_relax(void);
 
-/* Likewise, of the device of a context that does not end meanwhile; no context is this thread's afterwards. */
+/*
+ * Gets the free and total memory of the device of a context. The context must exist during the
+ * call. Afterwards this thread has no current context.
+ */
 bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
-/* What a memory pool says of itself. */
+/* The attributes of a memory pool. */
 struct gmt_driver_pool {
 	uint64_t reserved_bytes, used_bytes, reserved_high_bytes, used_high_bytes;
-	uint64_t threshold_bytes; /* what it may keep at a synchronization */
+	uint64_t threshold_bytes; /* memory that the pool may keep at a synchronization */
 };
 
-/* Of a pool that does not end meanwhile; false when the driver does not say all of it. */
+/*
+ * Reads the attributes of a pool. The pool must exist during the call. Returns false if a query
+ * fails.
+ */
 bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool);
 
-/* What a device holds for graphs' memory nodes, and how much of that they use. */
+/*
+ * Gets how much memory a device reserves for the memory nodes of graphs, and how much of it they
+ * use.
+ */
 bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes);
 
 /*
- * Whose memory lies at `address`: a device's ordinal, GMT_DEVICE_HOST for all that is not a device's, or
- * GMT_DEVICE_UNKNOWN when the driver does not say.
+ * Returns the owner of the memory at `address`: a device's ordinal, or GMT_DEVICE_HOST for any
+ * memory that is not a device's. Returns GMT_DEVICE_UNKNOWN if the query fails.
  */
 int16_t gmt_driver_holder_of(uint64_t address);
 
-/* Functions that tell what is in a graph, which have CUDA's types. */
+/* Driver functions that list the content of a graph. Their types are CUDA's. */
 struct gmt_driver_graph_functions {
 	void *get_nodes, *get_type, *get_alloc, *get_free, *get_child;
 };
 
-/* NULL when the driver has not all of them. */
+/* Returns NULL if the driver lacks one of them. */
 const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void);
 
-/* How many devices there are; 0 when the driver does not say. */
+/* Returns the number of devices; 0 if the query fails. */
 unsigned gmt_driver_device_count(void);
 
-/* Fills what the driver says of a device; false when it does not. */
+/* Fills in the driver's data of a device. Returns false if a query fails. */
 bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret_info);
 
 #endif

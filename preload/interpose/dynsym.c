@@ -15,22 +15,23 @@
 #include "interpose/symbols.h"
 
 /*
- * What the driver's table said before. Written before the table is: whoever finds a wrapper there finds
- * the function here. A driver that was unloaded and comes again is written over it.
+ * The previous values of the driver's table. Written before the table, so a thread that finds a
+ * wrapper in the table finds the function here. A driver that is unloaded and loaded again
+ * overwrites them.
  */
 static _Atomic(void *) original[GMT_HOOK_COUNT];
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
-static _Atomic bool is_refused; /* a table cannot be written to, of libc or the driver */
-/* The count of unloadings, and one, at which the driver was last looked for and found; 0: never. */
+static _Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
+/* The unload count plus one when the driver was last searched for and found; 0: never. */
 static _Atomic uint64_t seen_at;
 
-/* Several values of one table, and how its memory is protected. */
+/* A symbol table, the pages of it that are written, and the protection of its memory. */
 struct table {
 	struct gmt_symbol_tables tables;
-	uintptr_t start; /* of the pages with the symbols that are written */
+	uintptr_t start; /* start of the pages with the symbols that are written */
 	uintptr_t end;
-	int protection;  /* of the segment that they lie in */
+	int protection;  /* protection of the segment that contains them */
 };
 
 static bool is_in_self(uint64_t address)
@@ -38,7 +39,7 @@ static bool is_in_self(uint64_t address)
 	return address >= gmt_object_self()->start && address < gmt_object_self()->end;
 }
 
-/* The segment that the symbols lie in; false when there is none. */
+/* Finds the segment that contains the symbols. Returns false if there is none. */
 static bool find_protection(const struct dl_phdr_info *info, struct table *table)
 {
 	uint64_t symbols = (uint64_t)table->tables.symbols;
@@ -61,7 +62,7 @@ static bool is_plain_function(const ElfW(Sym) *entry)
 	return ELF64_ST_TYPE(entry->st_info) == STT_FUNC && entry->st_shndx != SHN_ABS;
 }
 
-/* Widens the range of pages by one symbol, unless it has its wrapper already. */
+/* Extends the page range by one symbol, unless the symbol already has its wrapper. */
 static int include(const ElfW(Sym) *entry, void *argument)
 {
 	struct table *table = argument;
@@ -81,8 +82,8 @@ static int include(const ElfW(Sym) *entry, void *argument)
 }
 
 /*
- * Code may lie on the same pages and run at this moment, so what could be executed still can. Symbols
- * that are written anyway need nothing.
+ * Makes the table writable. Code may be on the same pages and run now, so executable pages stay
+ * executable. A table that is already writable needs no change.
  */
 static bool open_table(const struct table *table)
 {
@@ -110,12 +111,15 @@ static void close_table(const struct table *table)
 
 static void write_value(const struct table *table, const ElfW(Sym) *entry, const void *function)
 {
-	/* The loader adds the base again, which wraps around. Who reads meanwhile sees one or the other. */
+	/*
+	 * The loader adds the base again, and the sum wraps around. A concurrent reader sees the old or
+	 * the new value.
+	 */
 	__atomic_store_n((ElfW(Addr) *)((uintptr_t)entry + offsetof(ElfW(Sym), st_value)),
 		(uint64_t)function - table->tables.base, __ATOMIC_RELEASE);
 }
 
-/* One hooked name while the driver's table is open. */
+/* One hooked name, while the driver's table is writable. */
 struct taking {
 	struct table *table;
 	unsigned hook;
@@ -126,7 +130,7 @@ static int take_function(const ElfW(Sym) *entry, void *argument)
 	const struct taking *taking = argument;
 	uint64_t found = taking->table->tables.base + entry->st_value;
 
-	/* It is there already when the parent of a fork was at it. */
+	/* The wrapper is already there if the parent of a fork was writing the table. */
 	if (!is_plain_function(entry) || is_in_self(found))
 		return 0;
 	/* Pairs with the acquire in gmt_dynsym_undo. */
@@ -160,7 +164,7 @@ static int look_for_driver(struct dl_phdr_info *info, size_t size, void *argumen
 		if (is_the_drivers(taking.hook))
 			gmt_symbol_visit(&table.tables, gmt_hooks[taking.hook].symbol, take_function, &taking);
 	close_table(&table);
-	return 1; /* the driver is one per process: a second one keeps its table */
+	return 1; /* a process has one driver: a second driver keeps its table */
 }
 
 static int look_at_count(struct dl_phdr_info *info, size_t size, void *argument)
@@ -187,7 +191,7 @@ void gmt_dynsym_take_driver(void)
 	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
-/* By names of our own: a preload before ours may have taken the exported ones. */
+/* Uses internal names, because a preload before ours may have replaced the exported names. */
 static const struct taken {
 	const char *name;
 	const void *function;
@@ -252,7 +256,10 @@ void *gmt_dynsym_undo(void *found, const char *symbol)
 		return found;
 
 	enum gmt_hook hook = gmt_hook_by_symbol(symbol);
-	/* Pairs with the release in take_function: who sees the wrapper in the table sees this. */
+	/*
+	 * Pairs with the release in take_function: a thread that sees the wrapper in the table sees
+	 * this value.
+	 */
 	void *real = atomic_load_explicit(&original[hook], memory_order_acquire);
 
 	return real ? real : found;

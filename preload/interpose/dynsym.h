@@ -3,37 +3,45 @@
 #define GMT_INTERPOSE_DYNSYM_H
 
 /*
- * The road that no preload reaches: a library opened with RTLD_DEEPBIND looks in itself and in what it
- * was linked to before it looks in the global scope, and so finds libcuda's functions and the C library's
- * dlsym instead of ours. What it finds them by are these libraries' symbol tables in memory; there the
- * values of the hooked names are changed to our wrappers. Whoever looks later is given these, by
- * whatever road; what is bound already stays.
+ * Interposes look-ups that no preload can reach. A library opened with RTLD_DEEPBIND searches
+ * itself and its dependencies before the global scope. So it finds libcuda's functions and the C
+ * library's dlsym, and not the recorder's. The loader finds them through the symbol tables of these
+ * libraries in memory. The recorder changes the values of the hooked names in those tables to its
+ * wrappers. Every later look-up gets the wrappers, by any route. Existing bindings stay.
  *
- * Only the tables are written, and each value at once; where memory cannot be made writable all stays
- * as it was. The option dynsym=off leaves them alone.
+ * The recorder writes only to the tables, and each value with a single store. If the memory cannot
+ * be made writable, nothing changes. The option dynsym=off switches this off.
  */
 
 #include <stdbool.h>
 
 #include "interpose/objects.h"
 
-/* Puts dlsym, dlvsym and dlerror into the C library's table. Once, from the constructor. */
+/*
+ * Writes our dlsym, dlvsym and dlerror into the C library's table. Call once, from the constructor.
+ */
 void gmt_dynsym_take_libc(void);
 
 /*
- * Puts the driver's hooked functions into its table and learns the real ones, if a driver is loaded that
- * was not seen yet. Idempotent, cheap when there is nothing to do; any thread; takes no lock of the loader's
- * that is held while constructors run.
+ * Writes our wrappers into the driver's table and learns the original functions, if a driver is
+ * loaded that was not seen yet. Idempotent, and cheap if there is nothing to do. Any thread. Takes
+ * no loader lock that is held while constructors run.
  */
 void gmt_dynsym_take_driver(void);
 
-/* Whether a table could not be written to, so that what libraries opened with RTLD_DEEPBIND do may not be seen. */
+/*
+ * Returns whether a table could not be written. The recorder may then miss calls of libraries
+ * opened with RTLD_DEEPBIND.
+ */
 bool gmt_dynsym_is_refused(void);
 
-/* The driver's own function where `found` is our wrapper for `symbol`; else `found` itself. */
+/*
+ * Returns the driver's own function if `found` is our wrapper for `symbol`; otherwise returns
+ * `found`.
+ */
 void *gmt_dynsym_undo(void *found, const char *symbol);
 
-/* In the child of a fork: who was at it is not there any more. */
+/* Call in the child of a fork: a thread that held a lock does not exist in the child. */
 void gmt_dynsym_reset_locks(void);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exports=off: a weak reference to a CUDA function in the program binds, without any look-up that we
- * could answer, to the export of ours that bears its name, and so deceives a program that takes it
- * for a sign of CUDA. With exports=off these names must be gone before the program is relocated,
- * which is before any constructor. What does run then is the resolver of an indirect function (the
- * loader relocates the program last), so that is where the names are struck out of this library's
- * symbol table. What dlsym and cuGetProcAddress hand out is hooked all the same.
+ * Implements the option exports=off. A weak reference to a CUDA function in the program binds to
+ * our export of that name, without any look-up that we could answer. This misleads a program that
+ * takes the binding as a sign of CUDA. With exports=off, our names must disappear before the
+ * program is relocated, and this is before any constructor. But the loader relocates the program
+ * last, and it runs the resolver of an indirect function (ifunc) earlier. So the resolver removes
+ * the names from this library's symbol table. The functions that dlsym and cuGetProcAddress return
+ * are still hooked.
  *
- * In a resolver no other library can be called, and nothing may be assumed to be initialised but the
- * stack that the kernel made: arguments, environment.
+ * A resolver must not call another library. Only the stack from the kernel is initialized: the
+ * arguments and the environment.
  */
 #include "interpose/exports.h"
 
@@ -24,7 +25,7 @@
 #include "runtime/early.h"
 #include "hooks/hooks.h"
 
-extern void *__libc_stack_end; /* the loader's: where argc lies */
+extern void *__libc_stack_end; /* a variable of the loader: the address of argc */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
@@ -65,10 +66,10 @@ GMT_EARLY static inline bool is_same(const char *a, const char *b)
 static const char item[] = "exports=off", other_item[] = "exports=on";
 static const char variable_prefix[] = "GPUMEMTRACE_OPTIONS=";
 
-/* Where the value of the variable begins in /proc/self/environ; -1: nowhere. */
+/* Returns the offset of the variable's value in /proc/self/environ, or -1. */
 GMT_EARLY static long find_value(int fd, char *buffer, size_t bytes)
 {
-	size_t matched = 0; /* beyond the prefix's length: this variable is another one */
+	size_t matched = 0; /* larger than the prefix's length: this is another variable */
 	long offset = 0, got;
 
 	while ((got = kernel(SYS_pread64, fd, (long)buffer, (long)bytes, offset)) > 0) {
@@ -110,13 +111,14 @@ GMT_EARLY static bool kernel_says_off(void)
 GMT_EARLY static bool wants_exports_off(void)
 {
 	/*
-	 * A program at a fixed address that uses __libc_stack_end (node, whatever else has V8 inside) has the
-	 * variable itself, and the loader fills it in only when it relocates the program, which is last.
+	 * A non-PIE program that uses __libc_stack_end (node and other programs with V8) has its own
+	 * copy of the variable. The loader fills in that copy only when it relocates the program, which
+	 * is last.
 	 */
 	if (!__libc_stack_end)
 		return kernel_says_off();
 
-	char **argument = (char **)__libc_stack_end + 1; /* behind argc */
+	char **argument = (char **)__libc_stack_end + 1; /* after argc */
 
 	while (*argument)
 		argument++;
@@ -140,7 +142,7 @@ GMT_EARLY static uintptr_t dynamic_address(long tag)
 	return 0;
 }
 
-/* The hash table says where the symbols end. */
+/* Gets the number of symbols from the hash table. */
 GMT_EARLY static size_t count_symbols(const uint32_t *hash)
 {
 	uint32_t buckets = hash[0], first = hash[1], bloom_words = hash[2], last = 0;
@@ -156,7 +158,7 @@ GMT_EARLY static size_t count_symbols(const uint32_t *hash)
 	return (size_t)last + 1;
 }
 
-/* PyTorch's reporters stay: nobody takes them for a sign of CUDA. */
+/* PyTorch's report functions stay: no program takes them as a sign of CUDA. */
 GMT_EARLY static bool is_cuda_name(const char *name)
 {
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
@@ -175,7 +177,7 @@ GMT_EARLY static void strike_out(void)
 		return;
 
 	size_t count = count_symbols(hash);
-	uintptr_t start = (uintptr_t)symbols & ~(uintptr_t)65535; /* the largest page there is */
+	uintptr_t start = (uintptr_t)symbols & ~(uintptr_t)65535; /* the largest possible page size */
 	uintptr_t base = (uintptr_t)&__ehdr_start;
 	size_t bytes = (uintptr_t)(symbols + count) - (start > base ? start : base);
 
@@ -184,7 +186,7 @@ GMT_EARLY static void strike_out(void)
 		return;
 	for (size_t i = 1; i < count; i++) {
 		if (symbols[i].st_shndx != SHN_UNDEF && is_cuda_name(names + symbols[i].st_name)) {
-			symbols[i].st_value = 0; /* as the loader tells "not defined here" */
+			symbols[i].st_value = 0; /* for the loader, this means "not defined here" */
 			symbols[i].st_shndx = SHN_UNDEF;
 		}
 	}

@@ -3,8 +3,8 @@
 #define GMT_INTERPOSE_EXPORTS_H
 
 /*
- * Does nothing when called. That it can be called makes the loader resolve it, and resolving it
- * strikes our CUDA names out where the option exports=off asks for that (exports.c).
+ * Does nothing when called. Because it can be called, the loader resolves it. The resolver removes
+ * our CUDA names from the symbol table if the option exports=off asks for that (exports.c).
  */
 void gmt_exports_decide(void);
 

@@ -8,7 +8,7 @@
 
 struct gmt_libc gmt_libc;
 
-/* Until glibc 2.33 they were in a library of their own. */
+/* Before glibc 2.34, these functions were in libdl. */
 static void *find(const char *name)
 {
 	void *found = gmt_symbol_in_library("libc.so.6", name);

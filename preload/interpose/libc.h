@@ -3,9 +3,10 @@
 #define GMT_INTERPOSE_LIBC_H
 
 /*
- * The C library's own dlsym, dlvsym and dlerror. All three names are taken over, so they are read from
- * its symbol table and not looked up by any of them. Another preload may have taken them over too;
- * where it comes after this library, the program's look-ups go on to it.
+ * The C library's own dlsym, dlvsym and dlerror. The recorder replaces all three names, so it
+ * cannot find the originals with them: it reads the C library's symbol table. Another preload may
+ * replace these names too. If it comes after this library, the program's look-ups go on to that
+ * preload.
  */
 
 typedef void *gmt_dlsym_function(void *handle, const char *name);
@@ -17,13 +18,16 @@ struct gmt_libc {
 	gmt_dlvsym_function *dlvsym;
 	gmt_dlerror_function *dlerror;
 	gmt_dlsym_function *dlsym_behind;   /* of the preload after ours, or NULL */
-	gmt_dlvsym_function *dlvsym_behind; /* likewise */
+	gmt_dlvsym_function *dlvsym_behind; /* of the preload after ours, or NULL */
 };
 
-/* Read only after gmt_libc_init. A function that was not found is NULL. */
+/* Read only after gmt_libc_init. NULL: the function was not found. */
 extern struct gmt_libc gmt_libc;
 
-/* Idempotent. From the constructor, or from the first look-up where that comes earlier: one thread. */
+/*
+ * Idempotent. Call from the constructor, or from the first look-up if that comes earlier: in one
+ * thread.
+ */
 void gmt_libc_init(void);
 
 #endif

@@ -10,9 +10,12 @@
 #include "interpose/symbols.h"
 #include "runtime/hot_data.h"
 
-enum { SPACES = 16, OBJECTS = 512, PATH_BYTES = 1024 }; /* glibc has room for 16 namespaces */
+enum { SPACES = 16, OBJECTS = 512, PATH_BYTES = 1024 }; /* glibc supports 16 namespaces */
 
-/* Written by the loader's thread alone; `end` last, and 0 while the entry is free. */
+/*
+ * Written only in the loader's callbacks, by one thread at a time. `end` is written last; it is 0
+ * while the entry is free.
+ */
 static struct object {
 	_Atomic uint64_t start;
 	_Atomic uint64_t end;
@@ -21,7 +24,7 @@ static struct object {
 
 static struct driver {
 	_Atomic(void *) real[GMT_HOOK_COUNT];
-	_Atomic uint64_t base; /* written last; 0: no driver was seen there */
+	_Atomic uint64_t base; /* written last; 0: no driver was seen in this namespace */
 	char path[PATH_BYTES];
 } drivers[SPACES];
 
@@ -33,7 +36,7 @@ void gmt_namespaces_open(void)
 	atomic_store_explicit(&is_open, true, memory_order_release);
 }
 
-/* The namespace of an address, or 0: ours. */
+/* Returns the namespace of an address; 0: ours. */
 static long space_of(const void *address)
 {
 	if (!atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire))
@@ -97,7 +100,7 @@ void gpumemtrace_audit_object(long space, uint64_t start, uint64_t end, int is_g
 		atomic_store_explicit(&object->end, end, memory_order_release);
 		return;
 	}
-	/* A caller that is not known would be given another namespace's driver. */
+	/* The table is full. An unknown caller would get another namespace's driver. */
 	if (!is_gone)
 		atomic_store(&is_full, true);
 }
@@ -108,7 +111,10 @@ static int take_first(const ElfW(Sym) *entry, void *argument)
 	return 1;
 }
 
-/* All at once: what a caller was not bound to, it may get by cuGetProcAddress. */
+/*
+ * Learns all functions at once: a caller may get functions by cuGetProcAddress to which it was not
+ * bound.
+ */
 static void learn(struct driver *driver, const struct gmt_audit_binding *binding)
 {
 	struct gmt_symbol_tables tables;

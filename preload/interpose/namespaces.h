@@ -3,11 +3,12 @@
 #define GMT_INTERPOSE_NAMESPACES_H
 
 /*
- * Libraries in namespaces of dlmopen: no preload reaches them, and each namespace may have a driver of its
- * own. The optional audit library (audit/audit.c) tells of what is loaded there and asks for our wrappers; here is
- * noted which driver belongs to which caller. Without the audit library nothing here is ever true.
+ * Libraries in dlmopen namespaces. No preload reaches them, and each namespace may have its own
+ * driver. The optional audit library (audit/audit.c) reports the objects that are loaded there, and
+ * asks for our wrappers. This file stores which driver belongs to which caller. Without the audit
+ * library, it finds no namespace.
  *
- * Any thread. Nothing here takes a lock or memory, but for gmt_namespaces_pin.
+ * Any thread. No function takes a lock or allocates memory, except gmt_namespaces_pin.
  */
 
 #include <stdatomic.h>
@@ -17,22 +18,31 @@
 #include "runtime/hidden.h"
 #include "hooks/hooks.h"
 
-/* Whether there is one with a driver; without the audit library there never is. */
+/* Whether another namespace has a driver. Always false without the audit library. */
 extern GMT_HIDDEN _Atomic bool gmt_namespaces_are_used;
 
-/* The real function of `hook` for a caller in another namespace; NULL for one in ours. */
+/*
+ * Returns the original function of `hook` for a caller in another namespace; NULL for a caller in
+ * ours.
+ */
 void *gmt_namespaces_real(enum gmt_hook hook, const void *caller);
 
-/* That of any namespace, for a call whose caller cannot be told; or NULL. */
+/*
+ * Returns the original function of `hook` in any other namespace, for a call with an unknown
+ * caller; or NULL.
+ */
 void *gmt_namespaces_any(enum gmt_hook hook);
 
-/* Whether an address lies in an object of another namespace. */
+/* Returns whether an address is in an object of another namespace. */
 bool gmt_namespaces_has(const void *address);
 
-/* A handle of the driver in another namespace that `function` is of, kept open for ever; or NULL. */
+/*
+ * Returns a handle of the driver in another namespace that contains `function`, or NULL. The handle
+ * stays open for ever.
+ */
 void *gmt_namespaces_pin(const void *function);
 
-/* From now on the wrappers may be given out: the constructor is through. */
+/* Allows the wrappers to be handed out: the constructor has finished. */
 void gmt_namespaces_open(void);
 
 #endif

@@ -13,7 +13,7 @@ enum { HOLD_WAIT_NS = 100000000 };
 struct gmt_object gmt_object_own;
 
 static atomic_flag visiting = ATOMIC_FLAG_INIT;
-/* A visit inside a visit, by a thread that is in one already, needs no second permission. */
+/* A thread that is already in a visit may visit again without taking the flag. */
 static __thread int visits __attribute__((tls_model("initial-exec")));
 
 void gmt_objects_hold(void)
@@ -39,9 +39,10 @@ static int take(const ElfW(Sym) *entry, void *argument)
 }
 
 /*
- * libc's own, whoever has taken its place: that of ThreadSanitizer's runtime, which looks names up while it
- * sets itself up, jumps to nowhere until that is done. The loader's list is read without its lock: libc
- * stands where it did when the program started.
+ * Finds libc's own function, even if another library replaces it. ThreadSanitizer's runtime
+ * replaces it and looks up names during its own initialization; until that is done, its version
+ * jumps to address 0. The loader's list is read without its lock: libc is where it was when the
+ * program started.
  */
 static iterate_function *find_iterate(void)
 {
@@ -108,7 +109,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	if (covers(info, search->address, &start, &end)) {
 		search->found->start = start;
 		search->found->end = end;
-		/* glibc lists the program first, under an empty name. */
+		/* glibc lists the program first, with an empty name. */
 		search->found->is_program = search->order == 0;
 		search->found->order = search->order;
 		strncpy(search->found->path, info->dlpi_name, GMT_OBJECT_PATH_BYTES - 1);

@@ -3,8 +3,8 @@
 #define GMT_INTERPOSE_OBJECTS_H
 
 /*
- * Which loaded object an address belongs to. Reads the loader's list under the loader's own short
- * lock, allocates nothing. Any thread; not for the hot path.
+ * Finds the loaded object of an address. Reads the loader's list under the loader's own short lock.
+ * Allocates nothing. Any thread; not for the hot path.
  */
 
 #include <stdbool.h>
@@ -17,52 +17,62 @@ enum { GMT_OBJECT_PATH_BYTES = 1024 };
 
 struct gmt_object {
 	uint64_t start;  /* lowest mapped address */
-	uint64_t end;    /* behind the highest */
-	bool is_program; /* the executable itself: its scope is the global one */
-	uint32_t order;  /* in the loader's list, which is the order of the global scope while a program starts */
-	char path[GMT_OBJECT_PATH_BYTES]; /* as the loader names it; "" for the program */
+	uint64_t end;    /* after the highest mapped address */
+	bool is_program; /* the executable itself: its scope is the global scope */
+	/*
+	 * position in the loader's list; while a program starts, this is the order of the global scope
+	 */
+	uint32_t order;
+	char path[GMT_OBJECT_PATH_BYTES]; /* the loader's name for it; "" for the program */
 };
 
 struct dl_phdr_info;
 
 /*
- * dl_iterate_phdr, by one of our threads at a time: it takes a lock of the loader that glibc does not
- * reset in the child of a fork, so a fork waits until nobody of us is in it (gmt_objects_hold).
+ * Calls dl_iterate_phdr, in one thread of the process at a time. It takes a loader lock that glibc
+ * does not reset in the child of a fork. Therefore a fork waits until no thread is in it
+ * (gmt_objects_hold).
  */
 void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument), void *argument);
 
-/* Keeps all visits out, or gives up after a bounded wait; and lets them in again. Around a fork. */
+/*
+ * Around a fork: gmt_objects_hold blocks all visits, or gives up after a bounded wait;
+ * gmt_objects_release allows them again.
+ */
 void gmt_objects_hold(void);
 void gmt_objects_release(void);
 
-/* False when no loaded object holds `address`. */
+/* Finds the object that contains `address`. Returns false if no loaded object contains it. */
 bool gmt_object_of(const void *address, struct gmt_object *ret_object);
 
-/* For gmt_object_self: this library, once it was looked for. */
+/* For gmt_object_self: this library, after the first search. */
 extern GMT_HIDDEN struct gmt_object gmt_object_own;
 void gmt_object_find_own(void);
 
-/* The address range of this library itself. First called from the constructor. */
+/* Returns the address range of this library itself. The first call comes from the constructor. */
 static inline const struct gmt_object *gmt_object_self(void)
 {
-	/* The constructor comes first, before there is a second thread. */
+	/* The constructor runs before there is a second thread. */
 	if (__builtin_expect(!gmt_object_own.end, 0))
 		gmt_object_find_own();
 	return &gmt_object_own;
 }
 
 /*
- * dlsym is called by the runtimes of sanitizers while they set themselves up, when no function of theirs may
- * be called yet, strcmp for one. What stands on that path compares text by these, which call nothing.
+ * Sanitizer runtimes call dlsym during their own initialization. At that time, their functions must
+ * not be called, for example strcmp. Code on that path compares text with these functions, which
+ * make no calls.
  */
 #define GMT_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns")))
 
 bool gmt_same_text(const char *a, const char *b);
 
-/* The last part of `path`. */
+/* Returns the last component of `path`. */
 const char *gmt_path_name(const char *path);
 
-/* Whether the last part of `path` begins with `prefix`: "libcuda.so", "libcudart.so". */
+/*
+ * Returns whether the last component of `path` begins with `prefix`: "libcuda.so", "libcudart.so".
+ */
 bool gmt_path_names(const char *path, const char *prefix);
 
 #endif

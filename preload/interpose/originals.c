@@ -18,25 +18,30 @@
 #include "runtime/hot_data.h"
 
 /*
- * What stands behind this library in the global scope when the process starts: interposers, and what
- * the program was linked to. Asked once, from the constructor, because asking takes the loader's lock.
+ * The next definition of each name after this library in the global scope, when the process starts.
+ * It comes from another preload, or from a library to which the program was linked. Found once, in
+ * the constructor, because the look-up takes the loader's lock.
  */
 static void *next_at_start[GMT_HOOK_COUNT];
 
-/* Whether that is a driver's function, but not in a driver: an interposer has it. */
+/*
+ * Whether that definition is a driver function outside of a driver: another preload interposes it.
+ */
 static bool is_interposed[GMT_HOOK_COUNT];
 
-/* The place of the first object before ours that has the name too, and one; 0: none has. */
+/*
+ * 1 + the position of the first object before ours that also exports the name; 0: no such object.
+ */
 static uint32_t ahead[GMT_HOOK_COUNT];
 
-/* Set by routes that see the function itself; for the driver that is final. */
+/* Set by routes that see the function itself. For the driver, this value is final. */
 static _Atomic(void *) known[GMT_HOOK_COUNT];
 
 _Atomic(void *) gmt_original_for_all[GMT_HOOK_COUNT];
 
 /*
- * Per hook, the calling objects seen. Written under `writing` (try-lock: who does not get it goes
- * without the cache), read without a lock: `version` is odd while an entry changes.
+ * Per hook, the known calling objects. A writer needs `writing`; a thread that does not get it
+ * continues without the cache. Readers take no lock: `version` is odd while an entry changes.
  */
 enum { CALLERS = 32 };
 
@@ -53,7 +58,10 @@ static _Atomic uint32_t next_victim[GMT_HOOK_COUNT];
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 GMT_HOT_DATA _Atomic uint32_t gmt_original_generation;
 
-/* Those of gmt_original_first_callers: taken one by one under `writing`, and not given back, as somebody may look at them. */
+/*
+ * Memory for gmt_original_first_callers. Entries are taken one by one under `writing`. They are
+ * never freed, because another thread may be reading them.
+ */
 enum { FIRST_CALLERS = 1024 };
 
 static struct gmt_original_caller first_callers[FIRST_CALLERS];
@@ -82,7 +90,10 @@ static int stop_at_first(const ElfW(Sym) *entry, void *argument)
 	return 1;
 }
 
-/* What look_around finds in the order of the loader's list: the program and preloads before ours, then the rest. */
+/*
+ * The state of gmt_original_look_around while it goes through the loader's list: first the program
+ * and the preloads before ours, then the rest.
+ */
 struct surroundings {
 	uint32_t order;
 	bool has_behind[GMT_HOOK_COUNT];
@@ -117,13 +128,16 @@ void gmt_original_look_around(void)
 
 	gmt_objects_visit(look_at, &around);
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		/* The loader takes a microsecond to say that there is none, in every process that was started. */
+		/*
+		 * The loader needs one microsecond to find that a name does not exist. Every process that
+		 * starts would pay that for each hook.
+		 */
 		void *next = around.has_behind[hook] ? gmt_original_dlsym(RTLD_NEXT, gmt_hooks[hook].symbol) : NULL;
 
 		next_at_start[hook] = next && is_ours(next) ? NULL : next;
 		is_interposed[hook] = gmt_hooks[hook].library == GMT_LIBRARY_CUDA && next_at_start[hook] &&
 			!is_in_driver(next_at_start[hook]);
-		/* Other constructors may have looked one up before. */
+		/* Other constructors may have looked up the function earlier. */
 		if (is_interposed[hook])
 			atomic_store_explicit(&gmt_original_for_all[hook], NULL, memory_order_relaxed);
 	}
@@ -146,7 +160,7 @@ void *gmt_original_interposer(enum gmt_hook hook)
 
 bool gmt_is_runtime(const char *path)
 {
-	/* Wheels that bring a copy rename it: libcudart-8b6a.so.12. */
+	/* Wheels that contain a copy rename it: libcudart-8b6a.so.12. */
 	return gmt_path_names(path, "libcudart.") || gmt_path_names(path, "libcudart-");
 }
 
@@ -178,10 +192,16 @@ int gmt_original_dlclose(void *handle)
 
 void gmt_original_set(enum gmt_hook hook, void *real)
 {
-	/* A driver that was not linked to prefer its own symbols hands out ours: that leads in a circle. */
+	/*
+	 * A driver that is not linked to prefer its own symbols returns our function. Storing it would
+	 * cause an endless recursion.
+	 */
 	if (is_ours(real) || gmt_namespaces_has(real))
 		return;
-	/* Pairs with the acquire in gmt_original_known: whoever sees the pointer sees the loaded driver. */
+	/*
+	 * Pairs with the acquire in gmt_original_known: a thread that sees the pointer sees the loaded
+	 * driver.
+	 */
 	atomic_store_explicit(&known[hook], real, memory_order_release);
 	if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !is_interposed[hook])
 		atomic_store_explicit(&gmt_original_for_all[hook], real, memory_order_release);
@@ -196,7 +216,7 @@ bool gmt_original_adopt(enum gmt_hook hook, void *real)
 {
 	void *expected = NULL;
 
-	/* A program that was linked to another runtime calls that one by the same wrapper. */
+	/* A program that was linked to another runtime calls that runtime through the same wrapper. */
 	if (next_at_start[hook] && next_at_start[hook] != real)
 		return is_ours(real);
 	return is_ours(real) || atomic_compare_exchange_strong(&known[hook], &expected, real) || expected == real;
@@ -212,7 +232,10 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 	uint32_t now = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 
 	for (struct caller *entry = callers[hook]; entry < callers[hook] + CALLERS; entry++) {
-		/* Pairs with the release stores in remember(): equal even versions enclose one entry. */
+		/*
+		 * Pairs with the release stores in remember(): two equal even versions enclose one
+		 * consistent entry.
+		 */
 		uint32_t version = atomic_load_explicit(&entry->version, memory_order_acquire);
 		uint64_t start = atomic_load_explicit(&entry->start, memory_order_relaxed);
 		uint64_t end = atomic_load_explicit(&entry->end, memory_order_relaxed);
@@ -228,7 +251,10 @@ static void *find_cached(enum gmt_hook hook, uint64_t address)
 	return NULL;
 }
 
-/* Under `writing`. Not for the driver's functions: which one a caller gets depends on more than on the objects that are there. */
+/*
+ * Call under `writing`. Not for driver functions: a caller's driver function depends on more than
+ * the loaded objects.
+ */
 static void show_first(enum gmt_hook hook, const struct gmt_object *object, uint32_t of, void *real)
 {
 	const struct gmt_original_caller *shown = atomic_load_explicit(&gmt_original_first_callers[hook], memory_order_relaxed);
@@ -265,7 +291,7 @@ static void remember(enum gmt_hook hook, const struct gmt_object *object, uint32
 	atomic_flag_clear_explicit(&writing, memory_order_release);
 }
 
-/* Whether both lie in libraries of one kind: two CUDA runtimes, say. */
+/* Returns whether both functions are in libraries of one kind, for example in two CUDA runtimes. */
 static bool are_rivals(const void *a, const void *b)
 {
 	struct gmt_object first, second;
@@ -276,9 +302,9 @@ static bool are_rivals(const void *a, const void *b)
 }
 
 /*
- * What the caller would have been bound to: an interposer behind us in the global scope first; but
- * when that is only another CUDA runtime, the caller's own, because symbol versions keep the two
- * apart in a way that RTLD_NEXT does not.
+ * Finds the function to which the caller would have been bound. A preload after us in the global
+ * scope comes first. But if that is only another CUDA runtime, the caller's own runtime is right.
+ * Symbol versions separate the two runtimes, and RTLD_NEXT ignores them.
  */
 static void *find_for(enum gmt_hook hook, const struct gmt_object *object)
 {
@@ -291,8 +317,8 @@ static void *find_for(enum gmt_hook hook, const struct gmt_object *object)
 }
 
 /*
- * The last resort: a call that was made by a jump (`return cudaMalloc(...)`, optimized) leaves its
- * caller's caller as the return address, whose scope need not have the function.
+ * The last resort. A tail call (an optimized `return cudaMalloc(...)`) leaves the return address of
+ * its caller's caller. The function may be missing in the scope of that object.
  */
 static void *find_anywhere(enum gmt_hook hook)
 {
@@ -307,8 +333,9 @@ static void *find_anywhere(enum gmt_hook hook)
 }
 
 /*
- * A driver's function that an interposer has too: it was put before the callers that were linked to the
- * driver, and before nobody else. The interposer itself, and who came by dlsym or cuGetProcAddress, want the driver.
+ * Finds a driver function that another preload also exports. The preload comes before only those
+ * callers that were linked to the driver. The preload itself wants the driver. So does a caller
+ * that came by dlsym or cuGetProcAddress.
  */
 static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object *object)
 {
@@ -325,7 +352,7 @@ static void *find_slowly_here(enum gmt_hook hook, const void *caller)
 	uint32_t of = atomic_load_explicit(&gmt_original_generation, memory_order_acquire);
 	struct gmt_object object;
 	bool has_object = gmt_object_of(caller, &object);
-	/* Code that no object holds was made at run time. */
+	/* Code outside of all objects was generated at run time. */
 	void *real = NULL;
 
 	if (has_object)
@@ -351,7 +378,7 @@ struct search {
 	void *real;
 };
 
-/* On a recorder stack: paths of objects are long. */
+/* Runs on a recorder stack, because the paths of objects are long. */
 static void search_work(void *argument)
 {
 	struct search *search = argument;
@@ -372,7 +399,7 @@ void *gmt_original_find(enum gmt_hook hook, const void *caller)
 {
 	void *real = NULL;
 
-	/* Every wrapper comes here first. */
+	/* The first call of every wrapper comes through here. */
 	gmt_load();
 	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
 		real = gmt_namespaces_real(hook, caller);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The route by cuGetProcAddress: how every CUDA runtime since 11.3 finds the driver. The driver is
- * always asked first; only a success is replaced, and only by the wrapper of exactly that function.
+ * Interposes cuGetProcAddress. Every CUDA runtime since 11.3 finds the driver this way. The driver
+ * is always asked first. Only a successful answer is replaced, and only by the wrapper of exactly
+ * that function.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,9 +17,10 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
 
 /*
- * The wrapper for what the driver answered. By address first, which is right for every version to
- * come; by name and version where the driver hands out something that it does not export. A newer
- * form of a hooked name, exported under a name without a row, is left alone.
+ * Returns the wrapper for the driver's answer. Searches by address first, which is right for every
+ * future version. Searches by name and version if the driver returns a function that it does not
+ * export. A newer form of a hooked name that the driver exports under a name without a row stays as
+ * it is.
  */
 static void *wrapper_for(const char *symbol, void *answered, int version, uint64_t flags)
 {
@@ -35,7 +37,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 	if (hook != GMT_HOOK_NONE)
 		return gmt_hooks[hook].wrapper;
 
-	/* A newer form of a name has a row under its old one. */
+	/* A newer form of a name has a row under its old name. */
 	if (gmt_unhooked_would_be(symbol)) {
 		const char *exported = gmt_driver_export_name(answered);
 
@@ -48,7 +50,7 @@ static void replace(const char *symbol, void **address, int version, uint64_t fl
 {
 	gmt_driver_learn(real);
 	gmt_lifecycle_reach_driver();
-	/* The driver may say success and give NULL: "exists, but not here". */
+	/* The driver may return success and NULL: "exists, but not here". */
 	if (symbol && address && *address)
 		*address = wrapper_for(symbol, *address, version, flags);
 }

@@ -6,11 +6,11 @@
 
 #include "interpose/dynsym.h"
 
-enum { MAX_DEPTH = 4 }; /* of libraries that were linked to libraries */
+enum { MAX_DEPTH = 4 }; /* of dependencies of dependencies */
 
 static const void *address_in(uint64_t base, uint64_t value)
 {
-	/* glibc has added the base to these entries already, except where the section is read-only. */
+	/* glibc has already added the base to these entries, unless the section is read-only. */
 	return (const void *)(value < base ? base + value : value);
 }
 
@@ -53,17 +53,20 @@ static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index
 
 	if (entry->st_shndx == SHN_UNDEF || !entry->st_value || !gmt_same_text(tables->names + entry->st_name, symbol))
 		return false;
-	/* A resolver is no function of that type; data is looked up by nobody here. */
+	/*
+	 * An IFUNC symbol is a resolver and not the function itself. A TLS symbol is data; data is
+	 * never looked up here.
+	 */
 	return ELF64_ST_TYPE(entry->st_info) != STT_GNU_IFUNC && ELF64_ST_TYPE(entry->st_info) != STT_TLS;
 }
 
-/* Where the parts of a GNU hash table are. */
+/* The parts of a GNU hash table. */
 struct gnu_hash {
-	const ElfW(Addr) *filter; /* a power of two of words: two bits for each symbol */
+	const ElfW(Addr) *filter; /* a power of two of words: two bits per symbol */
 	uint32_t filter_words;
 	uint32_t filter_shift;
 	uint32_t bucket_count;
-	uint32_t first; /* symbols before it are not in the table */
+	uint32_t first; /* symbols before this index are not in the table */
 	const uint32_t *buckets;
 	const uint32_t *chain;
 };
@@ -80,7 +83,7 @@ static struct gnu_hash open_gnu_hash(const uint32_t *hash)
 	return opened;
 }
 
-/* False: no symbol there has that hash. Most objects have none of the names that are looked for. */
+/* Returns false if no symbol has that hash. Most objects have none of the wanted names. */
 static bool may_have(const struct gnu_hash *hash, uint32_t wanted)
 {
 	enum { BITS = 8 * sizeof(ElfW(Addr)) };
@@ -153,13 +156,13 @@ static void *find_in(const struct gmt_symbol_tables *tables, const char *symbol)
 	return entry ? (void *)(tables->base + entry->st_value) : NULL;
 }
 
-/* The driver's own, where its table has a wrapper. */
+/* Returns the driver's own function if its table has a wrapper. */
 static void *find_real_in(const struct gmt_symbol_tables *tables, const char *symbol)
 {
 	return gmt_dynsym_undo(find_in(tables, symbol), symbol);
 }
 
-/* The hash tables have no references, only definitions; what they do say is where the symbols end. */
+/* The hash tables contain only definitions, no references. But they show where the symbols end. */
 static uint32_t count_symbols(const struct gmt_symbol_tables *tables)
 {
 	uint32_t last = 0;
@@ -171,7 +174,7 @@ static uint32_t count_symbols(const struct gmt_symbol_tables *tables)
 
 	for (uint32_t i = 0; i < hash.bucket_count; i++)
 		last = hash.buckets[i] > last ? hash.buckets[i] : last;
-	/* Without any definition, `first` is where they would begin. */
+	/* Without any definition, `first` is the index where definitions would begin. */
 	if (last < hash.first)
 		return hash.first;
 	while (!(hash.chain[last - hash.first] & 1))
@@ -225,10 +228,10 @@ void *gmt_symbol_in(const char *const *prefixes, const char *symbol)
 	return search.found;
 }
 
-/* One object: that in this range, or that with this name. */
+/* A search for the object in this address range, or for the object with this name. */
 struct search_object {
 	uint64_t start;
-	uint64_t end; /* 0: by name */
+	uint64_t end; /* 0: search by name */
 	const char *name;
 	struct gmt_symbol_tables tables;
 	bool found;

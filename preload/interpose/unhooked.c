@@ -19,7 +19,7 @@ static const char *const left_out[] = {
 };
 
 static struct {
-	_Atomic bool is_there; /* release after the rest is written */
+	_Atomic bool is_there; /* stored with release after the other fields */
 	enum gmt_road road;
 	char name[GMT_UNHOOKED_NAME_BYTES];
 } seen[GMT_UNHOOKED_MAX];
@@ -31,7 +31,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Whether nothing but what tells the forms of a name apart is left: _v2, _ptsz, _v2_ptsz. */
+/* Returns whether the rest of a name is only a suffix of its form: _v2, _ptsz, _v2_ptsz. */
 GMT_NO_CALLS static bool is_form(const char *rest)
 {
 	if (rest[0] == '_' && rest[1] == 'v' && is_digit(rest[2]))
@@ -40,7 +40,7 @@ GMT_NO_CALLS static bool is_form(const char *rest)
 	return !*rest || gmt_same_text(rest, "_ptsz") || gmt_same_text(rest, "_ptds");
 }
 
-/* How many characters the two begin with alike, where that is all of `beginning`; else 0. */
+/* Returns the length of `beginning` if `text` begins with it; otherwise 0. */
 GMT_NO_CALLS static size_t begins_with(const char *text, const char *beginning)
 {
 	size_t length = 0;
@@ -61,7 +61,7 @@ GMT_NO_CALLS static bool is_left_out(const char *name)
 	return false;
 }
 
-/* cuMemAlloc, cudaMalloc; not cublasCreate, not cudnnFree. */
+/* True for cuMemAlloc and cudaMalloc; false for cublasCreate and cudnnFree. */
 GMT_NO_CALLS static bool is_cudas(const char *name)
 {
 	size_t length = begins_with(name, "cuda");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * getenv is called before any constructor, in resolvers of indirect functions, in signal handlers and
- * between fork and exec. So what stands here until the next getenv is called reads nothing that must
- * have been relocated or initialised, and calls nothing: a load and a comparison.
+ * Programs call getenv before any constructor, in the resolvers of indirect functions, in signal
+ * handlers, and between fork and exec. Therefore, except for NVTX_INJECTION64_PATH, the code up to
+ * the call of the next getenv calls no other library. It also reads no data that needs relocation
+ * or initialization first. It costs a load and a comparison.
  */
 #include "marks/environment.h"
 
@@ -16,7 +17,7 @@
 #include "runtime/early.h"
 #include "interpose/originals.h"
 
-/* Weak: its address is read from a table that is zero until this library is relocated. */
+/* Weak: the loader keeps its address in a table that is zero until this library is relocated. */
 extern char **environ __attribute__((weak));
 
 typedef char *getenv_function(const char *);
@@ -27,7 +28,7 @@ static const char variable[] = "NVTX_INJECTION64_PATH";
 static getenv_function *_Atomic next_getenv; /* NULL before the constructor */
 static _Atomic int decision;
 
-/* What libc does, for as long as libc's own is not known. */
+/* Does the work of libc's getenv until libc's own function is known. */
 GMT_EARLY static char *look_up(const char *name)
 {
 	if (!&environ || !environ || !name[0])
@@ -52,14 +53,14 @@ bool gmt_environment_is_answering(void)
 
 	const char *options = look_up("GPUMEMTRACE_OPTIONS");
 
-	/* For callers who come before the constructor. */
+	/* for callers that come before the constructor */
 	return !options || !gmt_early_has_item(options, "nvtx=off", "nvtx=on");
 }
 
 /*
- * By the name under which the loader knows this library, which it finds again whatever the working
- * folder is by then. Its list is read without its lock: what is preloaded stands at the front, which
- * does not change any more.
+ * Returns the name by which the loader knows this library. The loader finds the library again by
+ * that name, even if the working directory has changed. The loader's list is read without its lock:
+ * preloaded libraries are at the front, which no longer changes.
  */
 static char *own_path(void)
 {
@@ -100,7 +101,10 @@ GMT_EARLY char *getenv(const char *name)
 
 void gmt_environment_init(bool may_answer)
 {
-	/* "Next" is after this library: another one that takes getenv over is not left out. */
+	/*
+	 * "Next" means after this library, so that another library that replaces getenv is still
+	 * called.
+	 */
 	getenv_function *next = (getenv_function *)gmt_original_dlsym(RTLD_NEXT, "getenv");
 
 	atomic_store_explicit(&next_getenv, next, memory_order_relaxed);

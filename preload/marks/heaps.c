@@ -13,33 +13,33 @@
 enum { NOT_ASKED = INT16_MIN, AT_ONCE = 4 };
 
 /*
- * A heap's number says where it is in here: numbers are never given twice. What is not atomic is written
- * before `number` is, and not changed while that stands.
+ * A heap's number determines its index in this table. A number is never used twice. Fields that are
+ * not atomic are written before `number`, and do not change while `number` is set.
  */
 static struct heap {
-	_Atomic uint32_t number; /* 0: none is here, or it is being filled in */
+	_Atomic uint32_t number; /* 0: the entry is free or being filled */
 	_Atomic bool is_taken;
-	_Atomic bool is_told;    /* the recording knows it */
-	_Atomic int16_t device;  /* of its memory, GMT_DEVICE_HOST or NOT_ASKED */
+	_Atomic bool is_told;    /* the recording contains the heap */
+	_Atomic int16_t device;  /* device of the heap's memory; or GMT_DEVICE_HOST or NOT_ASKED */
 	uint8_t source;
 	uint16_t name_length;
-	uint32_t uses;           /* of this place */
-	_Atomic uint32_t order;  /* of all heaps; never 0 once it was in use */
+	uint32_t uses;           /* how often this table entry was used */
+	_Atomic uint32_t order;  /* age order among all heaps; never 0 after the first use */
 	uint64_t address;
 	_Atomic uint64_t size_bytes;
 	_Atomic uintptr_t handle;
 	char name[GMT_MARK_NAME_BYTES + 1];
 } heaps[GMT_HEAPS_MAX];
 
-static _Atomic uint32_t places_used; /* places below this were taken at least once */
-static _Atomic uint32_t begun; /* heaps, ever */
+static _Atomic uint32_t places_used; /* entries below this index were used at least once */
+static _Atomic uint32_t begun; /* number of heaps ever registered */
 static _Atomic bool told_too_many;
 
 static struct heap *find(uint32_t number)
 {
 	struct heap *heap = &heaps[(number - 1) % GMT_HEAPS_MAX];
 
-	/* Pairs with the release in gmt_heap_begin: what stands in it is whole. */
+	/* Pairs with the release in gmt_heap_begin: the entry is complete. */
 	return number && atomic_load_explicit(&heap->number, memory_order_acquire) == number ? heap : NULL;
 }
 
@@ -59,7 +59,10 @@ static struct heap *take_place(void)
 	return NULL;
 }
 
-/* In the recorder. The heap's own memory tells, or the first block's. */
+/*
+ * Call in the recorder. Returns the device of the heap's own memory or, if it is unknown, of
+ * `block`.
+ */
 static int16_t device_of(struct heap *heap, uint64_t block)
 {
 	int16_t device = atomic_load_explicit(&heap->device, memory_order_relaxed);
@@ -87,8 +90,9 @@ static struct gmt_ring_event event_of(enum gmt_kind kind, uint32_t number, int16
 }
 
 /*
- * In the recorder. What is to be said before the first event of the heap: 1 event, or 0 when it was said.
- * A heap whose device is not known yet waits for a block that tells it.
+ * Call in the recorder, before the heap's first event. Records the heap's name. Fills the heap's
+ * create event and returns 1; returns 0 if the recording already contains the heap. A heap with an
+ * unknown device waits for a block that shows the device.
  */
 static unsigned tell(struct heap *heap, uint32_t number, int16_t device, uint64_t stamp,
 	struct gmt_ring_event *ret_event)
@@ -170,7 +174,7 @@ void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t
 	}
 }
 
-/* Offers one event of a heap that the recording knows, or of number 0. */
+/* Records one event of a heap that the recording contains, or of number 0. */
 static void say(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t size_bytes)
 {
 	struct heap *heap = find(number);
@@ -223,7 +227,7 @@ void gmt_heap_end(uint32_t number)
 	if (!heap)
 		return;
 	say(GMT_KIND_DESTROY, number, 0, 0);
-	/* Of two threads that end it, one does. */
+	/* If two threads end the heap, only one of them frees the entry. */
 	if (atomic_compare_exchange_strong(&heap->number, &number, 0))
 		atomic_store_explicit(&heap->is_taken, false, memory_order_release);
 }

@@ -3,12 +3,13 @@
 #define GMT_MARKS_HEAPS_H
 
 /*
- * Pools of the program's own (heaps), and the blocks that they hand out. In the flow: gpumemtrace.h, NVTX
- * -> heaps -> ring. A heap may be there before the recording: the recording is told of it before the first
- * block that it sees. Blocks do not begin a recording.
+ * Pools of the program's own (heaps), and the blocks that they hand out. In the flow:
+ * gpumemtrace.h, NVTX -> heaps -> ring. A heap may exist before the recording starts. The recorder
+ * records the heap before the first of its blocks. Blocks of heaps do not start a recording.
  *
- * Any thread, any time; no lock, no memory. GMT_HEAPS_MAX may be there at one time; those beyond are number
- * 0, of which nothing is recorded, and a note in the recording says so.
+ * All functions: any thread, any time, no lock, no allocation. At most GMT_HEAPS_MAX heaps exist at
+ * one time. Any further heap gets number 0. Its blocks are not recorded, and the recording contains
+ * a note about this.
  */
 
 #include <stdbool.h>
@@ -19,35 +20,38 @@
 
 enum { GMT_HEAPS_MAX = 1024 };
 
-/* `name` is copied and cut as a mark's. `address` and `size_bytes` may be 0: not known. Returns its number. */
+/*
+ * Registers a heap and returns its number. `name` is copied, and cut like a mark's name. `address`
+ * and `size_bytes` may be 0: unknown.
+ */
 uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length, uint64_t address,
 	uint64_t size_bytes);
 
-/* Numbers that are none are left alone by all of these. */
+/* All functions below ignore an invalid heap number. */
 void gmt_heap_resize(uint32_t number, uint64_t size_bytes);
-void gmt_heap_reset(uint32_t number); /* all of its blocks end */
-void gmt_heap_end(uint32_t number);   /* likewise, and it is not there any more */
+void gmt_heap_reset(uint32_t number); /* ends all blocks of the heap */
+void gmt_heap_end(uint32_t number);   /* ends all blocks of the heap, and the heap */
 
 struct gmt_heap_block {
 	uint64_t address;
 	uint64_t size_bytes;
 };
 
-/* Blocks that the heap has handed out just now; they share a stack. */
+/* Records blocks that the heap has just handed out. The blocks share one stack. */
 void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count, uint64_t stream);
 
-/* A block that it is about to take back. `number` 0: whichever heap has it. */
+/* Records that a heap is about to take a block back. `number` 0: whichever heap has the block. */
 void gmt_heap_free(uint32_t number, uint64_t address);
 
-/* A block has another size now; of whichever heap. */
+/* Records a new size of the block at `address`, in whichever heap has it. */
 void gmt_heap_resize_block(uint64_t address, uint64_t size_bytes);
 
-/* What NVTX calls a heap. */
+/* Stores the handle by which NVTX names the heap. */
 void gmt_heap_set_handle(uint32_t number, const void *handle);
-/* The youngest heap of that handle; 0: none. */
+/* Returns the newest heap with that handle, or 0. */
 uint32_t gmt_heap_of_handle(const void *handle);
 
-/* In the child of a fork: a recording of its own is told anew. */
+/* Call in the child of a fork: the child's own recording must record its heaps again. */
 void gmt_heaps_forget_recording(void);
 
 #endif

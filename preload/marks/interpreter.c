@@ -15,25 +15,33 @@
 
 enum {
 	WAIT_NS = 20000000,
-	ENTER_WAIT_NS = 1000000000, /* for a thread that is making its state: leaving it then is the smaller evil */
+	/*
+	 * for a thread that is creating its thread state: to stop waiting at that moment is the smaller
+	 * risk
+	 */
+	ENTER_WAIT_NS = 1000000000,
 };
 
-/* What the end of the interpreter waits for our thread, which works for some milliseconds. */
+/* How long the end of the interpreter waits for our thread, which works for some milliseconds. */
 #define GONE_WAIT_NS UINT64_C(10000000000)
 
 
 enum stage {
 	NOBODY,
-	ASKED,    /* the thread is being started; who asked waits */
-	ENTERING, /* it makes its thread state; who asked waits */
-	INSIDE,   /* it waits for the GIL, or works */
+	ASKED,    /* the thread is being started; the caller waits */
+	ENTERING, /* the thread creates its thread state; the caller waits */
+	INSIDE,   /* the thread waits for the GIL, or works */
 };
 
 struct gmt_interpreter gmt_interpreter;
 
 static _Atomic uint32_t stage; /* enum stage */
-static _Atomic bool is_guarded; /* the main thread is asked to wait, and has not begun to */
-static _Atomic bool is_closed;  /* nobody enters any more; `stage` is asked behind it, stored before it */
+static _Atomic bool is_guarded; /* the main thread was asked to wait, and has not begun to */
+/*
+ * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an entering
+ * thread stores `stage` and then reads it
+ */
+static _Atomic bool is_closed;
 static void (*work_beside)(void);
 
 static void *find_either(const char *name, const char *other)
@@ -43,7 +51,10 @@ static void *find_either(const char *name, const char *other)
 	return function ? function : gmt_symbol_in(NULL, other);
 }
 
-/* "3.11.7 (main, ...", "3.13.0 experimental free-threading build (main, ..." */
+/*
+ * Returns why the recorder cannot enter this Python, or NULL. `version` looks like "3.11.7 (main,
+ * ..." or "3.13.0 experimental free-threading build (main, ..."
+ */
 static const char *why_not(const char *version)
 {
 	char *rest;
@@ -52,7 +63,10 @@ static const char *why_not(const char *version)
 
 	if (major != 3 || minor < 9)
 		return "Python is older than 3.9";
-	/* There, a look at what other threads do and an act upon it are not one. */
+	/*
+	 * In a free-threaded build, other threads can change the state between our check and our
+	 * action.
+	 */
 	if (strstr(version, "free-threading"))
 		return "Python is a free-threaded build";
 	return NULL;
@@ -108,8 +122,9 @@ bool gmt_interpreter_is_alive(void)
 }
 
 /*
- * From 3.9 to 3.15, Py_AddPendingCall needs no GIL and takes no memory. Its lock is held for a few
- * instructions; a signal handler of Python's may want it too.
+ * From 3.9 to 3.15, Py_AddPendingCall needs no GIL and allocates no memory. It holds its lock for a
+ * few instructions. A signal handler of Python may want that lock too, so all signals are blocked
+ * meanwhile.
  */
 bool gmt_interpreter_call_soon(int (*work)(void *unused))
 {
@@ -123,14 +138,18 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused))
 }
 
 /*
- * On the main thread, with the GIL. A thread that waits for the GIL while the interpreter ends is
- * treated like Python's daemon threads: its state is freed, and as soon as it gets the GIL after all,
- * Python up to 3.13 reads that. So the interpreter must not end before our thread is gone. The one
- * thread that can see to it is the main thread, which calls what is pending before it ends anything,
- * and then atexit's callbacks, of which one is ours (gmt_interpreter_close) once we have been inside.
- * What is left: the first block of all comes from a daemon thread while those callbacks run.
+ * Call on the main thread, with the GIL.
  *
- * With the end begun, our thread never comes back: this is not to be waited for.
+ * Python treats a thread that waits for the GIL during finalization like a daemon thread: it frees
+ * the thread's state. If the thread gets the GIL after all, Python up to 3.13 reads that freed
+ * state. So the interpreter must not end before our thread is gone.
+ *
+ * Only the main thread can ensure this. Before it ends anything, it runs pending calls and then the
+ * atexit callbacks. One of these callbacks is ours (gmt_interpreter_close), once we have been
+ * inside. One case remains: the very first block comes from a daemon thread while those callbacks
+ * run.
+ *
+ * After finalization has begun, our thread never returns; then nothing must wait for it.
  */
 static void wait_until_gone(void)
 {
@@ -149,7 +168,8 @@ static void wait_until_gone(void)
 static int wait_as_asked(void *unused)
 {
 	(void)unused;
-	atomic_store(&is_guarded, false); /* first: who asks from now on asks for another call */
+	/* first: a thread that asks from now on schedules another call */
+	atomic_store(&is_guarded, false);
 	wait_until_gone();
 	return 0;
 }
@@ -160,7 +180,10 @@ void gmt_interpreter_close(void)
 	wait_until_gone();
 }
 
-/* Behind the store of `stage`. At most one call is pending: the queue has few places, and is the program's too. */
+/*
+ * Call after the store of `stage`. At most one call is pending, because Python's queue is short and
+ * the program uses it too.
+ */
 static bool guard(void)
 {
 	if (atomic_exchange(&is_guarded, true) || gmt_interpreter_call_soon(wait_as_asked))
@@ -170,10 +193,11 @@ static bool guard(void)
 }
 
 /*
- * Not PyGILState_Ensure: where the interpreter has ended meanwhile, it uses what is freed. The state is
- * made while somebody keeps the interpreter from ending (guard()). The GIL is not needed for it.
+ * Does not use PyGILState_Ensure: if the interpreter has ended meanwhile, that function uses freed
+ * memory. The thread state is created while guard() keeps the interpreter from ending. This does
+ * not need the GIL.
  *
- * is_ours stays false: should an object die here, its memory is the program's.
+ * is_ours stays false: if an object is destroyed here, its memory belongs to the program.
  */
 static void *run_beside(void *unused)
 {
@@ -193,7 +217,7 @@ static void *run_beside(void *unused)
 		if (gmt_interpreter_is_alive())
 			work_beside();
 		gmt_interpreter.thread_clear(thread);
-		gmt_interpreter.thread_delete_current(); /* and gives the GIL back */
+		gmt_interpreter.thread_delete_current(); /* also releases the GIL */
 	}
 	atomic_store(&stage, NOBODY);
 	return NULL;
@@ -208,17 +232,23 @@ static bool start_thread(void)
 	if (pthread_attr_init(&attributes))
 		return false;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* The thread inherits the mask: no signal of the host's is ever delivered to it. */
+	/* The new thread inherits the mask, so it never receives a signal of the host program. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	/* The default size: the host's thread-local data lies on the stack too, and may be large. */
+	/*
+	 * Uses the default stack size: the host's thread-local data is also on the stack, and may be
+	 * large.
+	 */
 	int failure = pthread_create(&thread, &attributes, run_beside, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return !failure;
 }
 
-/* Without the GIL until the work is done, with it until the other thread needs nobody's help. */
+/*
+ * Waits until the work is done. A caller that holds the GIL waits only until the new thread is
+ * INSIDE: from then on, the thread needs no protection.
+ */
 static void wait_for_thread(bool holds_gil)
 {
 	struct gmt_patience patience = gmt_patience_begin(gmt_config_patience_ns(WAIT_NS));
@@ -228,7 +258,7 @@ static void wait_for_thread(bool holds_gil)
 	while ((now = atomic_load(&stage)) != NOBODY && !(now == INSIDE && holds_gil)) {
 		uint32_t asked = ASKED;
 
-		/* Too late to be protected: it finds that nobody asks any more. */
+		/* Too late to protect the thread: setting the stage to NOBODY makes it end at once. */
 		if (!gmt_patience_rest(&patience) &&
 			(now == INSIDE || atomic_compare_exchange_strong(&stage, &asked, NOBODY) || !gmt_patience_rest(&until_entered)))
 			return;
@@ -269,7 +299,7 @@ void *gmt_interpreter_own_value(void *object, const char *name)
 	void *value = dictionary && gmt_interpreter_is_a(dictionary, py->dict_type) ? py->dict_find(dictionary, name) : NULL;
 
 	py->clear_error();
-	gmt_interpreter_release(dictionary); /* the object keeps it */
+	gmt_interpreter_release(dictionary); /* the object keeps it alive */
 	return value;
 }
 

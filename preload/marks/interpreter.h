@@ -3,18 +3,20 @@
 #define GMT_MARKS_INTERPRETER_H
 
 /*
- * The way into a Python interpreter that we are not linked to. In the flow: a hook wants something
- * done with the GIL -> interpreter -> its work runs, on a thread that may.
+ * Enters a Python interpreter to which the recorder is not linked. In the flow: a hook wants to do
+ * work with the GIL -> interpreter -> the work runs on a thread that may take the GIL.
  *
- * A hook must not take the GIL itself: PyTorch reports a block while it holds its allocator's lock,
- * for which the holder of the GIL may be waiting.
+ * A hook must not take the GIL itself. PyTorch reports a block while it holds its allocator's lock,
+ * and the thread that holds the GIL may be waiting for that lock.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* type, name here, name in the interpreter, parameters. An object is a void *. */
+/*
+ * Columns: type, name in this project, name in the interpreter, parameters. An object is a void *.
+ */
 #define GMT_PYTHON_FUNCTIONS(F) \
 	F(int, is_initialized, Py_IsInitialized, (void)) \
 	F(void *, this_thread, PyGILState_GetThisThreadState, (void)) \
@@ -61,26 +63,27 @@ struct gmt_interpreter {
 #define GMT_PYTHON_POINTER(type, name, symbol, parameters) type (*name) parameters;
 	GMT_PYTHON_FUNCTIONS(GMT_PYTHON_POINTER)
 #undef GMT_PYTHON_POINTER
-	void *(*running_thread)(void); /* the one that holds the GIL (or, from 3.12, this one if it does) */
+	/* the thread that holds the GIL; from 3.12: the calling thread, if it holds the GIL */
+	void *(*running_thread)(void);
 	int (*is_finalizing)(void);
-	int (*gc_disable)(void); /* from 3.10, else NULL; both need the GIL */
+	int (*gc_disable)(void); /* from 3.10, else NULL; gc_disable and gc_enable need the GIL */
 	int (*gc_enable)(void);
 	void *none;
 	void *dict_type, *list_type, *text_type;
 	void **exception_type; /* PyExc_Exception */
 };
 
-/* Valid once gmt_interpreter_find has said GMT_INTERPRETER_FIT. */
+/* Valid after gmt_interpreter_find has returned GMT_INTERPRETER_FIT. */
 extern struct gmt_interpreter gmt_interpreter;
 
-/* Both with the GIL; `object` may be NULL. */
+/* Releases a reference. Needs the GIL, like gmt_interpreter_attribute. `object` may be NULL. */
 static inline void gmt_interpreter_release(void *object)
 {
 	if (object)
 		gmt_interpreter.dec_ref(object);
 }
 
-/* A new reference, or NULL and no exception. */
+/* Returns a new reference, or NULL without an exception set. */
 static inline void *gmt_interpreter_attribute(void *object, const char *name)
 {
 	void *attribute = object ? gmt_interpreter.get_attribute(object, name) : NULL;
@@ -107,49 +110,73 @@ static inline bool gmt_interpreter_is_a(void *object, void *type)
 	return is;
 }
 
-/* The attribute of a module that has been imported; NULL: it has not, or has no such. A new reference, with the GIL. */
+/*
+ * Returns an attribute of an imported module as a new reference. Returns NULL if the module is not
+ * imported or has no such attribute. Needs the GIL.
+ */
 void *gmt_interpreter_imported(const char *module, const char *name);
 
-/* What an object keeps of its own, without a line of its class's code; borrowed, NULL: nothing. With the GIL. */
+/*
+ * Returns a value from the object's own dictionary, without running any code of its class. The
+ * reference is borrowed. NULL: no such value. Needs the GIL.
+ */
 void *gmt_interpreter_own_value(void *object, const char *name);
 
-/* The result of a method without arguments; a new reference, or NULL and no exception. With the GIL. */
+/*
+ * Calls a method without arguments. Returns its result as a new reference, or NULL without an
+ * exception set. Needs the GIL.
+ */
 void *gmt_interpreter_result_of(void *object, const char *method);
 
 enum gmt_interpreter_state {
-	GMT_INTERPRETER_ABSENT, /* (yet) */
+	GMT_INTERPRETER_ABSENT, /* not there, or not yet */
 	GMT_INTERPRETER_FIT,
-	GMT_INTERPRETER_UNFIT,  /* one that we cannot enter; *ret_why says why */
+	GMT_INTERPRETER_UNFIT,  /* the recorder cannot enter it; *ret_why is the reason */
 };
 
-/* One caller at a time. Not for the hot path, but cheap once found. */
+/*
+ * Finds the interpreter. One caller at a time. Not for the hot path, but cheap after the first
+ * success.
+ */
 enum gmt_interpreter_state gmt_interpreter_find(const char **ret_why);
 
 /*
- * Whether it runs, and its end has not begun: before anything else is called, with or without the GIL.
- * A thread of Python's that asks outside of Python code may be overtaken by the end, as in Python itself.
+ * Returns whether the interpreter runs and its finalization has not begun. Call it before any other
+ * function, with or without the GIL. If a Python thread asks outside of Python code, finalization
+ * may begin right after the answer; Python itself has the same race.
  */
 bool gmt_interpreter_is_alive(void);
 
 /*
- * `work` will run on the main thread with the GIL, before its next line of Python. From the main
- * thread, with the GIL or without. Its result: 0, or -1 with an exception set. False: no room, try later.
+ * Schedules `work` to run on the main thread with the GIL, before the next line of Python there.
+ * Call it from the main thread, with or without the GIL. `work` returns 0, or -1 with an exception
+ * set. Returns false if there is no room; the caller tries again later.
  */
 bool gmt_interpreter_call_soon(int (*work)(void *unused));
 
 /*
- * `work` runs with the GIL on a thread of its own that is then gone; this one waits for that if it may:
- * at most 20 ms, and where it holds the GIL itself only until the other one waits for it. From a
- * thread of Python's. The interpreter does not end before that thread is gone: the main thread waits
- * for it, without the GIL, before its next line of Python or, at the latest, before atexit's callbacks.
- * False: one is at it already, or none could be started.
+ * Runs `work` with the GIL on a new thread, which then ends. Call it from a Python thread.
+ *
+ * The calling thread waits for `work` if it may: at most 20 ms, or 1 s while the new thread creates
+ * its Python state. If the calling thread itself holds the GIL, it waits only until the new thread
+ * waits for the GIL.
+ *
+ * The interpreter does not end before the new thread has ended. The main thread waits for it,
+ * without the GIL, before its next line of Python or, at the latest, before the atexit callbacks.
+ *
+ * Returns false if another such call is in progress, or if no thread could be started.
  */
 bool gmt_interpreter_call_beside(void (*work)(void));
 
-/* Nobody is called beside any more, and nobody is when it returns. With the GIL, on the main thread, from atexit. */
+/*
+ * Forbids further gmt_interpreter_call_beside calls. No such call is in progress when it returns.
+ * Call it from atexit, on the main thread, with the GIL.
+ */
 void gmt_interpreter_close(void);
 
-/* In the child of a fork: whoever was inside is not there any more. */
+/*
+ * Call in the child of a fork: threads that were inside the interpreter do not exist in the child.
+ */
 void gmt_interpreter_forget_threads(void);
 
 #endif

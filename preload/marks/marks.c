@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program calls to say where it is, and what its own pools hand out. include/gpumemtrace.h and
- * python/gpumemtrace.py find these functions when this library is there, and do nothing when it is not.
+ * The functions that a program calls to mark steps and phases, and to report the blocks of its own
+ * pools. include/gpumemtrace.h and python/gpumemtrace.py call these functions if this library is
+ * loaded, and otherwise do nothing.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ void gpumemtrace_subfree(unsigned heap, const void *address) EXPORTED;
 
 static size_t length_of(const char *name)
 {
-	/* As much as decides where a name is cut. */
+	/* long enough to decide where a name is cut */
 	return name ? strnlen(name, GMT_MARK_NAME_BYTES + 1) : 0;
 }
 
@@ -77,7 +78,7 @@ void gpumemtrace_snapshot(const char *name)
 	errno = kept_errno;
 }
 
-/* Also before the recording begins: it then begins so. */
+/* May come before the recording begins. The recording then begins paused. */
 void gpumemtrace_pause(void)
 {
 	gmt_load();
@@ -120,7 +121,10 @@ void gpumemtrace_suballoc(unsigned heap, const void *address, size_t size_bytes,
 	gmt_heap_alloc(heap, &block, 1, (uintptr_t)stream);
 }
 
-/* Number 0 is what a program has without the recorder, or with too many heaps: of these, nothing is recorded. */
+/*
+ * A program gets number 0 without the recorder, or if it has too many heaps. Heap 0 is not
+ * recorded.
+ */
 void gpumemtrace_subfree(unsigned heap, const void *address)
 {
 	if (heap)

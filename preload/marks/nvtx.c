@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NVTX's ranges and marks. Each binary that uses NVTX brings its own copy of it. On its first use, a copy
- * loads the library that NVTX_INJECTION64_PATH names (environment.c answers that it is this one), calls
- * InitializeInjectionNvtx2 in it, and gives it tables with the addresses of its function pointers.
+ * Records NVTX ranges and marks. Each binary that uses NVTX has its own copy of NVTX. On its first
+ * use, a copy loads the library that NVTX_INJECTION64_PATH names; environment.c answers with this
+ * library. The copy then calls InitializeInjectionNvtx2 in it, with tables of the addresses of its
+ * function pointers.
  *
- * A tool that the variable really names gets its turn first. Where it put a function of its own, that
- * one is called too, and its result is what the program gets. All copies share our functions, so what
- * a tool put into one copy is called for all of them; tools put the same into each.
+ * If the variable really names another tool, that tool is initialized first. If the tool set a
+ * function pointer, our function calls the tool's function too, and returns the tool's result to
+ * the program. All copies share our functions. Therefore a function that a tool set in one copy is
+ * called for all copies. Tools set the same functions in each copy.
  */
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -23,7 +25,10 @@
 #include "producer/mark.h"
 #include "interpose/dlerror.h"
 
-/* NVTX's interface, version 2 and 3: numbers and layouts as its headers nvtxTypes.h and nvToolsExt.h have them. */
+/*
+ * NVTX's interface, versions 2 and 3. Numbers and layouts are those of nvtxTypes.h and
+ * nvToolsExt.h.
+ */
 enum { CALLBACKS_TABLE = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
 
 typedef void function(void);
@@ -48,7 +53,10 @@ struct attributes {
 	const void *message;
 };
 
-/* What is taken over: module, its number there, its type and parameters. */
+/*
+ * The replaced functions. Columns: module, number in the module, name, return type, parameter
+ * types.
+ */
 #define HOOKS(HOOK) \
 	HOOK(MODULE_CORE, 1, mark_ex, void, const struct attributes *) \
 	HOOK(MODULE_CORE, 2, mark_a, void, const char *) \
@@ -91,12 +99,12 @@ static const struct {
 	HOOKS(ROW)
 };
 
-/* The other tool's functions. */
+/* the other tool's functions */
 static function *_Atomic next[HOOK_COUNT];
 
 #define NEXT(name) ((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
 
-/* A message as text: itself, or UTF-8 in `room`. */
+/* Returns the text of a message: the message itself, or its UTF-8 form in `room`. */
 static const char *text_of(const struct attributes *attributes, char room[GMT_NVTX_NAME_BYTES])
 {
 	if (!attributes || attributes->size_bytes < sizeof(*attributes))
@@ -120,7 +128,7 @@ static int push(const void *domain, const char *text)
 	return gmt_phase_push(GMT_MARK_SOURCE_NVTX, name.text, name.length, (uintptr_t)domain);
 }
 
-/* `id` as the other tool gave it; without one, a number of ours is returned. */
+/* `id` is the other tool's id if is_given is true. Otherwise the function returns a new number. */
 static uint64_t start(const void *domain, const char *text, bool is_given, uint64_t id)
 {
 	static _Atomic uint64_t last;
@@ -129,7 +137,7 @@ static uint64_t start(const void *domain, const char *text, bool is_given, uint6
 	if (!is_given)
 		id = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 	gmt_nvtx_full_name_init(&name, domain, text);
-	/* 0 is what a tool answers that tells no ranges apart. */
+	/* A tool that does not distinguish ranges returns 0. */
 	if (id)
 		gmt_phase_start(GMT_MARK_SOURCE_NVTX, name.text, name.length, id);
 	return id;
@@ -141,7 +149,9 @@ static void stop(uint64_t id)
 		gmt_phase_stop(GMT_MARK_SOURCE_NVTX, id);
 }
 
-/* What differs between the callbacks is how the text comes. `recorded` is what ours returns. */
+/*
+ * The callbacks differ only in how they get the text. `recorded` evaluates to our own return value.
+ */
 #define PASS_ON(name, recorded, ...) do { \
 	name##_function *theirs = NEXT(name); \
 	int ours = recorded; \
@@ -258,7 +268,7 @@ static int on_domain_pop(const void *domain)
 	PASS_ON(domain_pop, gmt_phase_pop(GMT_MARK_SOURCE_NVTX, (uintptr_t)domain), domain);
 }
 
-/* A handle for a name: the other tool's where there is one. */
+/* Returns a handle for a name: the other tool's handle if there is a tool. */
 #define HANDLE_OF(name, text, ...) do { \
 	name##_function *theirs = NEXT(name); \
 	void *handle = theirs ? theirs(__VA_ARGS__) : gmt_nvtx_handle(text); \
@@ -296,7 +306,7 @@ static void *on_domain_create_w(const wchar_t *text)
 int InitializeInjectionNvtx2(get_table_function *get_table) __attribute__((visibility("default")));
 int InitializeInjectionNvtxExtension(void *module) __attribute__((visibility("default")));
 
-/* A function of the tool that the environment names, when that is not this library. */
+/* Finds a function of the tool that the environment names, unless that tool is this library. */
 static function *find_in_tool(const char *name, function *ours)
 {
 	const char *path = gmt_environment_nvtx_tool();
@@ -308,7 +318,10 @@ static function *find_in_tool(const char *name, function *ours)
 	return found == ours ? NULL : found;
 }
 
-/* The function pointer of a hook in this copy of NVTX; NULL when it has none. */
+/*
+ * Returns the function pointer for a hook in this copy of NVTX, or NULL if the copy does not have
+ * it.
+ */
 static function **slot_of(const struct callbacks *callbacks, enum hook hook)
 {
 	function ***table = NULL;
@@ -341,7 +354,10 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 
 		if (!slot)
 			continue;
-		/* What the tool left alone leads to NVTX's own start, and from there back to us. */
+		/*
+		 * A pointer that the tool did not change leads to NVTX's own initialization, and from there
+		 * back to us.
+		 */
 		if (has_next && *slot != before[hook] && *slot != hooks[hook].ours)
 			/* Pairs with the acquire in NEXT. */
 			atomic_store_explicit(&next[hook], *slot, memory_order_release);
@@ -350,7 +366,10 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 	return 1;
 }
 
-/* NVTX's extensions look for this in the same library. Of all but the one for memory the other tool alone hears. */
+/*
+ * NVTX's extensions look for this function in the same library. Only the other tool handles
+ * extensions other than the memory extension.
+ */
 int InitializeInjectionNvtxExtension(void *module)
 {
 	gmt_nvtx_extension_function *initialize = (gmt_nvtx_extension_function *)find_in_tool(

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Regions of a heap are its blocks. Those of the process-wide heap (handle 0) are not: they describe memory
- * that the driver handed out, and that is counted there. Names and permissions are other tools' business.
+ * The regions of a heap are its blocks. Regions of the process-wide heap (handle 0) are not blocks:
+ * they describe memory that the driver handed out, and which the recorder counts there. Names and
+ * permissions are ignored; they are for other tools.
  *
- * A region is known by its address, or by the handle that another tool gave it where the program asked for
- * one.
+ * A region is identified by its address, or by the handle from another tool if the program asked
+ * for a handle.
  */
 #include "marks/nvtx_memory.h"
 
@@ -17,10 +18,10 @@
 #include "marks/heaps.h"
 #include "marks/nvtx_names.h"
 
-/* NVTX's interface: numbers and layouts as its headers nvtxExtTypes.h and nvToolsExtMem.h have them. */
+/* NVTX's interface: numbers and layouts are those of nvtxExtTypes.h and nvToolsExtMem.h. */
 enum { MODULE_MEMORY = 1, COMPATIBLE = 0x0102, SEGMENT = 1, TYPE_VIRTUAL_ADDRESS = 1 };
 enum { REFERENCE_POINTER = 1, REFERENCE_HANDLE = 2 };
-enum { SLOT_FRESH, SLOT_DISABLED }; /* all else is the address of a function */
+enum { SLOT_FRESH, SLOT_DISABLED }; /* any other value is the address of a function */
 
 struct segment {
 	size_t id;
@@ -63,7 +64,7 @@ struct regions {
 	size_t count;
 	size_t stride_bytes;
 	const char *ranges;
-	const void **ret_handles; /* or NULL */
+	const void **ret_handles; /* may be NULL */
 };
 
 struct resized_regions {
@@ -86,7 +87,10 @@ struct references {
 
 typedef void function(void);
 
-/* What is taken over: its number in the module, its type and parameters; the first one is the domain. */
+/*
+ * The replaced functions. Columns: number in the module, name, return type, type of the second
+ * parameter. The first parameter is the domain.
+ */
 #define HOOKS(HOOK) \
 	HOOK(0, heap_register, const void *, const struct heap *) \
 	HOOK(1, heap_unregister, void, const void *) \
@@ -111,12 +115,12 @@ static function *const ours[HOOK_COUNT] = {
 	HOOKS(ROW)
 };
 
-/* The other tool's functions. */
+/* the other tool's functions */
 static function *_Atomic next[HOOK_COUNT];
 
 #define NEXT(name) ((name##_function *)atomic_load_explicit(&next[HOOK_##name], memory_order_acquire))
 
-/* Whether a description is of the version, and as long, as is read here. */
+/* Checks that a description has the known version and is long enough to read. */
 #define IS_KNOWN(description) \
 	((description) && (description)->compatible == COMPATIBLE && (description)->size_bytes >= sizeof(*(description)))
 
@@ -129,7 +133,7 @@ static const void *on_heap_register(const void *domain, const struct heap *heap)
 	struct range range = { 0 };
 	uint32_t number;
 
-	/* A later part of the description may be missing: what comes behind the range only names the heap. */
+	/* The end of the description may be missing: the fields after the range only name the heap. */
 	if (!heap || heap->compatible != COMPATIBLE || heap->size_bytes < offsetof(struct heap, category) ||
 		heap->type != TYPE_VIRTUAL_ADDRESS)
 		return handle;
@@ -139,7 +143,7 @@ static const void *on_heap_register(const void *domain, const struct heap *heap)
 		gmt_nvtx_text((int32_t)heap->message_type, heap->message, room) : NULL);
 	number = gmt_heap_begin(GMT_MARK_SOURCE_NVTX, name.text, name.length, (uintptr_t)range.address,
 		range.size_bytes);
-	/* As NVTX says, the address of a heap in memory is its handle. */
+	/* NVTX's rule: the handle of a heap is the address of its memory. */
 	if (!theirs)
 		handle = range.address ? range.address : (const void *)(uintptr_t)number;
 	gmt_heap_set_handle(number, handle);
@@ -220,7 +224,10 @@ static void on_regions_unregister(const void *domain, const struct references *r
 		theirs(domain, references);
 }
 
-/* The functions' places in this copy of the extension; NULL when it is not the one that is known here. */
+/*
+ * Returns the function slots of this copy of the extension, or NULL if it is not the memory
+ * extension.
+ */
 static intptr_t *slots_of(const struct module *module)
 {
 	if (!module || module->size_bytes < sizeof(*module) || module->id != MODULE_MEMORY ||

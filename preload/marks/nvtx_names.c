@@ -8,17 +8,20 @@
 #include "producer/mark.h"
 
 enum {
-	TEXT_BYTES = 256 << 10, /* of all names together; pages that are not used cost nothing */
+	TEXT_BYTES = 256 << 10, /* for all names together; unused pages cost no memory */
 	SLOTS = 4096,
 	PROBES = 64,
 };
 
-/* A handle of our own is the address of the name in here. The first byte is the name of all that have none. */
+/*
+ * Our own handles are addresses of names in this array. The first byte is the empty name, for all
+ * that have no name.
+ */
 static char texts[TEXT_BYTES];
 static _Atomic uint32_t texts_used = 1;
 static const char *_Atomic by_name[SLOTS];
 
-/* Handles of another tool. */
+/* handles of another tool */
 static struct {
 	_Atomic uintptr_t handle;
 	const char *_Atomic name;
@@ -64,7 +67,7 @@ const char *gmt_nvtx_narrow(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES])
 	return to;
 }
 
-/* NULL when there is no room. */
+/* Copies a name into `texts`. Returns NULL if there is no room. */
 static const char *copy(const char *name, size_t length)
 {
 	uint32_t start = atomic_load_explicit(&texts_used, memory_order_relaxed);
@@ -82,7 +85,7 @@ static bool is_name(const char *kept, const char *name, size_t length)
 	return strncmp(kept, name, length) == 0 && !kept[length];
 }
 
-/* The one copy of a name; the nameless one when there is no room. */
+/* Returns the only copy of a name, or the empty name if there is no room. */
 static const char *keep(const char *name)
 {
 	size_t length = name ? strnlen(name, GMT_NVTX_NAME_BYTES - 1) : 0;
@@ -90,7 +93,7 @@ static const char *keep(const char *name)
 	const char *made = NULL;
 
 	for (int probe = 0; length && probe < PROBES; probe++, slot++) {
-		/* Pairs with the release below: a name that is seen is whole. */
+		/* Pairs with the release below: a visible name is complete. */
 		const char *kept = atomic_load_explicit(&by_name[slot % SLOTS], memory_order_acquire);
 
 		if (!kept) {
@@ -121,7 +124,9 @@ void gmt_nvtx_learn(const void *handle, const char *name)
 
 		if (!seen)
 			atomic_compare_exchange_strong(&by_handle[slot % SLOTS].handle, &seen, (uintptr_t)handle);
-		/* Also when it is known: a domain that is gone may have left its handle to another one. */
+		/*
+		 * Also if the handle is known: a destroyed domain may have left its handle to a new domain.
+		 */
 		if (!seen || seen == (uintptr_t)handle) {
 			/* Pairs with the acquire in gmt_nvtx_name. */
 			atomic_store_explicit(&by_handle[slot % SLOTS].name, keep(name), memory_order_release);
@@ -149,7 +154,7 @@ const char *gmt_nvtx_name(const void *handle)
 	return "";
 }
 
-/* Numbers as NVTX's header nvToolsExt.h has them. */
+/* The numbers are those of nvToolsExt.h. */
 const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_NAME_BYTES])
 {
 	enum { ASCII = 1, UNICODE = 2, REGISTERED = 3 };

@@ -3,35 +3,39 @@
 #define GMT_MARKS_NVTX_NAMES_H
 
 /*
- * The names that NVTX knows by handles: domains and registered strings. Kept for ever in a store of a
- * fixed size; what does not fit has no name. Any thread; no lock, no memory.
+ * The names that NVTX identifies by handles: domains and registered strings. They are kept for the
+ * whole process in a store of fixed size. A name that does not fit is lost. Any thread; no lock, no
+ * allocation.
  */
 
 #include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
 
-enum { GMT_NVTX_NAME_BYTES = 256 }; /* with its NUL; longer ones are cut */
+enum { GMT_NVTX_NAME_BYTES = 256 }; /* including the NUL; longer names are cut */
 
-/* `wide` (may be NULL) as UTF-8; what is no character becomes U+FFFD. Returns `to`. */
+/* Converts `wide` (may be NULL) to UTF-8. Each invalid character becomes U+FFFD. Returns `to`. */
 const char *gmt_nvtx_narrow(const wchar_t *wide, char to[GMT_NVTX_NAME_BYTES]);
 
-/* A handle for a name (may be NULL): equal names have equal ones. Never NULL. */
+/* Returns a handle for a name (may be NULL). Equal names have equal handles. Never NULL. */
 void *gmt_nvtx_handle(const char *name);
 
-/* Another tool gave this handle for a name: keeps that in mind. */
+/* Remembers the handle that another tool gave for a name. */
 void gmt_nvtx_learn(const void *handle, const char *name);
 
-/* The name behind a handle of either kind; "" when it is not known. */
+/* Returns the name for a handle of either kind, or "" if it is unknown. */
 const char *gmt_nvtx_name(const void *handle);
 
-/* A message of NVTX's, of that type, as text: itself, or UTF-8 in `room`. NULL when it has none. */
+/*
+ * Returns the text of an NVTX message of that type: the message itself, or its UTF-8 form in
+ * `room`. Returns NULL if the message has no text.
+ */
 const char *gmt_nvtx_text(int32_t type, const void *message, char room[GMT_NVTX_NAME_BYTES]);
 
-/* A name with that of its domain before it, where that has one. */
+/* A name, preceded by the name of its domain if the domain has one. */
 struct gmt_nvtx_full_name {
-	const char *text; /* NULL: none */
-	size_t length;    /* as much as decides where a mark's name is cut */
+	const char *text; /* NULL: no name */
+	size_t length;    /* enough of the length to decide where a mark's name is cut */
 	char room[2 * GMT_NVTX_NAME_BYTES + 4];
 };
 

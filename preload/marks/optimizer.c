@@ -16,16 +16,20 @@
 #include "writer/session.h"
 #include "runtime/hot_data.h"
 
-/* What the main thread has to get back to Python: nobody waits for it, steps are missed meanwhile. */
+/*
+ * How long the main thread may take to return to Python. Steps are missed meanwhile, but no thread
+ * waits.
+ */
 enum { PATIENCE_NS = 5000000 };
 
 GMT_HOT_DATA _Atomic bool gmt_optimizer_is_settled;
 
 static atomic_flag trying = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t blocks;   /* reports while nothing is settled */
-static _Atomic uint64_t next_try; /* by that count */
-static _Atomic uint64_t asked_ns; /* when the main thread was asked, 0: it is not */
-static _Atomic bool is_found;     /* gmt_interpreter is valid; pairs with the acquire in see_block */
+static _Atomic uint64_t blocks;   /* reports seen until the hooks are settled */
+static _Atomic uint64_t next_try; /* the value of `blocks` at which to try again */
+static _Atomic uint64_t asked_ns; /* when the main thread was asked; 0: it was not asked */
+/* gmt_interpreter is valid; pairs with the acquire in gmt_optimizer_see_first_blocks */
+static _Atomic bool is_found;
 
 static void give_up(const char *why)
 {
@@ -36,13 +40,13 @@ static void give_up(const char *why)
 	atomic_store(&gmt_optimizer_is_settled, true);
 }
 
-/* What is missing may come with the next import: ask again, but ever more seldom. */
+/* A later import may bring the missing part. Doubles the distance to the next try. */
 static void try_later(void)
 {
 	atomic_store(&next_try, atomic_load(&blocks) * 2);
 }
 
-/* With the GIL. */
+/* Needs the GIL. */
 static enum gmt_optimizer_hooking try_now(void)
 {
 	const char *why = "PyTorch is not as expected";
@@ -71,7 +75,7 @@ static int try_on_main_thread(void *unused)
 
 static void try_beside(void)
 {
-	/* There is nobody here whom an exception could tell anything. */
+	/* On this thread, no caller would receive the exception. */
 	if (!atomic_load(&gmt_optimizer_is_settled) && try_now() == GMT_OPTIMIZER_INTERRUPTED)
 		gmt_interpreter.clear_error();
 }
@@ -88,7 +92,10 @@ static void ask_thread(void)
 	if (!gmt_interpreter_is_alive()) {
 		try_later();
 	} else if (is_main_thread()) {
-		/* Stored before, for the main thread of Python's may be another one and be quicker. */
+		/*
+		 * Stored before the call, because Python's main thread may be another thread and may run
+		 * the call first.
+		 */
 		if (asked)
 			return;
 		atomic_store(&asked_ns, now_ns);
@@ -121,7 +128,9 @@ static void find_thread_to_ask(void)
 		break;
 	case GMT_INTERPRETER_FIT:
 		atomic_store_explicit(&is_found, true, memory_order_release);
-		/* Threads that are not Python's, as autograd's, do not begin a training. */
+		/*
+		 * A thread without a Python state, such as an autograd thread, does not start a training.
+		 */
 		if (gmt_interpreter.this_thread())
 			ask_thread();
 		break;

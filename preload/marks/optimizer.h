@@ -6,19 +6,21 @@
 #include <stdbool.h>
 
 /*
- * Steps of a training, found without a change to it: once PyTorch has handed out a block, its optimizers
- * get a hook of ours that they call at the end of each step, and Python's atexit gets one for the moment
- * when the program is over. In the flow: torch.c -> optimizer -> interpreter; later optimizers -> mark.
+ * Finds the steps of a training without a change to the program. After PyTorch has handed out a
+ * block, its optimizers get our hook, which they call at the end of each step. Python's atexit gets
+ * a hook for the end of the program. In the flow: torch.c -> optimizer -> interpreter; later
+ * optimizers -> mark.
  */
 
-extern _Atomic bool gmt_optimizer_is_settled; /* registered, or never to be */
+extern _Atomic bool gmt_optimizer_is_settled; /* the hooks are registered, or never will be */
 
-/* For gmt_optimizer_see_block. */
+/* Slow path of gmt_optimizer_see_block. */
 void gmt_optimizer_see_first_blocks(void);
 
 /*
- * PyTorch's allocator reported something, and this has been recorded. Any thread, holding whatever locks
- * the allocator holds, with the GIL or without. One load once all is settled. errno is kept.
+ * Call after PyTorch's allocator has reported an event and the recorder has recorded it. Any
+ * thread, with or without the GIL; the thread may hold any of the allocator's locks. Costs one load
+ * once the hooks are settled. Keeps errno.
  */
 static inline void gmt_optimizer_see_block(void)
 {
@@ -26,7 +28,7 @@ static inline void gmt_optimizer_see_block(void)
 		gmt_optimizer_see_first_blocks();
 }
 
-/* In the child of a fork: hooks that are registered stay, all else begins anew. */
+/* Call in the child of a fork. Registered hooks stay; everything else starts again. */
 void gmt_optimizer_forget_threads(void);
 
 #endif

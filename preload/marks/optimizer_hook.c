@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registering must not be seen by the program. The function that PyTorch has for it is Python code:
- * within it, another thread may run, the user's Ctrl-C arrive, a tracer of the program's be called,
- * garbage be collected on a thread that is ours. So we put our hook where that function would put it,
- * with the garbage collector off: not one line of Python runs. Where PyTorch has no such place any
- * more, its function is called.
+ * The program must not notice the registration. PyTorch's own function for it is Python code. While
+ * it runs, another thread may run, the user's Ctrl-C may arrive, or a tracer of the program may be
+ * called. Garbage may also be collected on our thread. Therefore we store our hook directly where
+ * that function would store it, with the garbage collector off. No line of Python runs. Only if
+ * PyTorch no longer has that place, we call its function.
  */
 #include "marks/optimizer_hook.h"
 
@@ -23,11 +23,11 @@
 enum {
 	PYTHON_EQ = 2,                      /* Py_EQ */
 	FASTCALL_WITH_KEYWORDS = 0x80 | 2,  /* METH_FASTCALL | METH_KEYWORDS */
-	NESTING = 8,                        /* frames between a step and the one that it is part of */
+	NESTING = 8,                        /* frames between a step and the step that contains it */
 	STACK_LIMIT = 1000,
 };
 
-/* PyMethodDef; part of Python's stable ABI, as the functions' types are. */
+/* PyMethodDef. Its layout and the function types are part of Python's stable ABI. */
 struct method {
 	const char *name;
 	void *(*function)(void *self, void *const *arguments, intptr_t count, void *keywords);
@@ -36,7 +36,7 @@ struct method {
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
-static bool is_hooked; /* both with the GIL */
+static bool is_hooked; /* Both need the GIL. */
 static bool is_end_hooked;
 
 static void *none(void)
@@ -45,7 +45,7 @@ static void *none(void)
 	return py->none;
 }
 
-/* Whether `frame` runs a step of this optimizer: its local `self`. */
+/* Returns whether `frame` runs a step of this optimizer, by its local variable `self`. */
 static bool is_step_of(void *frame, void *optimizer)
 {
 	void *locals = gmt_interpreter_attribute(frame, "f_locals");
@@ -59,8 +59,9 @@ static bool is_step_of(void *frame, void *optimizer)
 }
 
 /*
- * A step that calls the step of its base class is one step: PyTorch wraps both, and both wrappers run
- * the hooks. The inner one has the same code as a frame not far above it, of the same optimizer.
+ * A step that calls `super().step()` counts once. PyTorch wraps both methods, and both wrappers run
+ * the hooks. The inner wrapper has the same code as a frame a few levels above it, for the same
+ * optimizer.
  */
 static bool is_part_of_a_step(void *optimizer)
 {
@@ -159,8 +160,8 @@ static bool is_on_stack(void *frame, void *file)
 }
 
 /*
- * Whether some thread is within a step, and may be about to call the next of several hooks: to add one
- * then is an error there ("mutated during iteration").
+ * Returns whether some thread is inside a step, and may be about to call the next of several hooks.
+ * Adding a hook would then raise an error in that thread ("mutated during iteration").
  */
 static bool is_any_thread_in_a_step(void *add_function)
 {
@@ -186,7 +187,7 @@ static enum gmt_optimizer_hooking add_to(void *hooks, void *hook, void *add_func
 	if (py->size_of(hooks) != 0 && is_any_thread_in_a_step(add_function))
 		return GMT_OPTIMIZER_LATER;
 
-	/* PyTorch's own numbers count from 0. */
+	/* PyTorch's own keys count from 0, so this address does not clash with them. */
 	void *key = py->int_of_address(&step_method);
 	bool is_added = key && py->set_item(hooks, key, hook) == 0;
 
@@ -215,7 +216,7 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 
 	*ret_why = "PyTorch did not take the hook for its optimizers";
 	if (!optimizers)
-		hooking = GMT_OPTIMIZER_LATER; /* the module is just being imported */
+		hooking = GMT_OPTIMIZER_LATER; /* the module is being imported right now */
 	else if (!add_function)
 		*ret_why = "this PyTorch has no hooks for all optimizers";
 	else if (hook && hooks && py->is_instance(hooks, py->dict_type) > 0)
@@ -232,8 +233,9 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 }
 
 /*
- * Whether there are optimizers yet or not: from then on nobody of ours enters an interpreter that ends.
- * A program without the mark is a program without the mark: nothing to tell.
+ * Registers the atexit hook even if no optimizer exists yet. It closes the interpreter to our
+ * threads before the interpreter ends. If the registration fails, the recording only lacks the
+ * teardown mark.
  */
 static void hook_end(void *modules)
 {
@@ -250,7 +252,7 @@ static void hook_end(void *modules)
 
 static enum gmt_optimizer_hooking hook_both(const char **ret_why)
 {
-	void *modules = py->modules(); /* borrowed, as what is found in it */
+	void *modules = py->modules(); /* borrowed, like the module found in it */
 	void *module = modules ? py->dict_find(modules, "torch.optim.optimizer") : NULL;
 
 	if (is_hooked)

@@ -5,20 +5,25 @@
 
 #include "marks/interpreter.h"
 
-/* Few programs have more at a time; of one that does, those that were met longest ago get new numbers. */
+/*
+ * Few programs have more optimizers at a time. In a program that does, the optimizers that were
+ * seen longest ago get new numbers.
+ */
 enum { KEPT = 64 };
 
 static struct known {
 	void *optimizer; /* its address; NULL: free */
-	void *reference; /* weak */
+	void *reference; /* a weak reference */
 	uint64_t number;
-	uint64_t steps;   /* how often it was asked for */
+	uint64_t steps;   /* how often the number was asked for */
 } known[KEPT];
 
 static uint64_t last_number;
 static unsigned next_place;
 
-/* Whether the optimizer that had this place is the one that has its address now. */
+/*
+ * Returns whether the optimizer of this entry still exists, and therefore still has this address.
+ */
 static bool is_alive(const struct known *row)
 {
 	void *object = gmt_interpreter.call(row->reference, NULL);

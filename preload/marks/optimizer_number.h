@@ -5,9 +5,12 @@
 #include <stdint.h>
 
 /*
- * The number of an optimizer: never given twice in a process, though a later optimizer may lie where an
- * older one did. Python's weak references tell them apart; where there can be none, the number is the
- * object's address. With the GIL; lets no exception out. *ret_steps is how often it was asked for, with this time; 0: not known.
+ * Returns the number of an optimizer. A process never uses a number twice, even if a later
+ * optimizer has the same address. Python's weak references tell the optimizers apart. If an
+ * optimizer cannot have a weak reference, its number is its address.
+ *
+ * *ret_steps is how often this number was asked for, including this call; 0: unknown. Needs the
+ * GIL. Leaves no exception set.
  */
 uint64_t gmt_optimizer_number(void *optimizer, uint64_t *ret_steps);
 

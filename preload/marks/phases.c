@@ -12,7 +12,7 @@
 #include "producer/thread.h"
 
 enum {
-	OPEN_PHASES = 256, /* of all threads */
+	OPEN_PHASES = 256, /* for all threads together */
 	OPEN_STARTS = 64,
 	WORD_BITS = 64,
 	SOURCES = GMT_MARK_SOURCE_NVTX + 1,
@@ -23,17 +23,17 @@ struct phase {
 	uint64_t object;
 	uint8_t source;
 	uint8_t length;
-	bool told;      /* it is in the recording */
-	uint16_t below; /* index + 1 of this thread's next older one; 0: none */
-	uint32_t depth; /* how many of its stack are open below it */
+	bool told;      /* the recording contains it */
+	uint16_t below; /* index + 1 of this thread's next older phase; 0: no older phase */
+	uint32_t depth; /* number of phases of its stack that are open below it */
 	char name[GMT_MARK_NAME_BYTES];
 };
 
 enum start_state {
 	FREE,
-	HELD,    /* by one thread, which fills or tells it */
+	HELD,    /* by one thread, which fills or records it */
 	OPEN,
-	STOPPED, /* while another thread held it, which frees it */
+	STOPPED, /* another thread held it during its stop; that thread frees it */
 };
 
 struct start {
@@ -41,10 +41,14 @@ struct start {
 	struct phase phase;
 };
 
-/* What a thread has open. Phases that found no room are counted: those from before the recording lie below. */
+/*
+ * The open phases of a thread. Phases that found no room are only counted. The phases from before
+ * the recording (untold) are below the phases from the recording (unkept).
+ */
 struct open {
 	uint16_t newest; /* index + 1 */
-	bool busy;       /* a signal handler came in between: it sees and changes nothing */
+	/* the thread is changing this struct; a signal handler that arrives then does nothing */
+	bool busy;
 	bool telling;
 	bool has_key;
 	uint32_t untold[SOURCES];
@@ -94,11 +98,11 @@ static void free_phase(const struct phase *phase)
 {
 	size_t index = (size_t)(phase - phases);
 
-	/* Pairs with the acquire in take_phase: whoever takes it next writes after we have read. */
+	/* Pairs with the acquire in take_phase: the next owner writes only after our reads. */
 	atomic_fetch_and_explicit(&taken[index / WORD_BITS], ~(1ull << index % WORD_BITS), memory_order_release);
 }
 
-/* The thread ends. */
+/* Runs when a thread ends. */
 static void free_phases_of_thread(void *unused)
 {
 	struct open *open = &open_here;
@@ -109,7 +113,10 @@ static void free_phases_of_thread(void *unused)
 	memset(open, 0, sizeof(*open));
 }
 
-/* The innermost phase of that stack, and the link that leads to it; NULL when none is kept. */
+/*
+ * Finds the innermost stored phase of a stack, and the link that leads to it. Returns NULL if there
+ * is none.
+ */
 static struct phase *find(struct open *open, enum gmt_mark_source source, uint64_t object, uint16_t **ret_link)
 {
 	for (uint16_t *link = &open->newest; *link; link = &phases[*link - 1].below) {
@@ -126,7 +133,10 @@ static struct phase *find(struct open *open, enum gmt_mark_source source, uint64
 static void fill(struct phase *phase, enum gmt_mark_source source, const char *name, size_t length, uint64_t object,
 	bool told)
 {
-	/* Before the constructor the clock is not known: the start of the process will stand for it. */
+	/*
+	 * The clock is not known before the constructor. Stamp 0 later becomes the start of the
+	 * process.
+	 */
 	phase->stamp = gmt_clock_start.stamp ? gmt_clock_stamp() : 0;
 	phase->object = object;
 	phase->source = (uint8_t)source;
@@ -139,7 +149,10 @@ static void fill(struct phase *phase, enum gmt_mark_source source, const char *n
 static void keep(struct open *open, enum gmt_mark_source source, const char *name, size_t length, uint64_t object,
 	uint32_t depth, bool told)
 {
-	/* Once one of this thread did not fit, those above it do not either, or pops would mix them up. */
+	/*
+	 * If one phase of this thread did not fit, the phases above it are not stored either. Otherwise
+	 * pops would match the wrong phases.
+	 */
 	bool is_last_kept = !open->untold[source] && !open->unkept[source];
 	struct phase *phase = is_last_kept ? take_phase() : NULL;
 
@@ -174,7 +187,7 @@ int gmt_phase_push(enum gmt_mark_source source, const char *name, size_t length,
 	return (int)depth;
 }
 
-/* Takes the innermost one away; false when there is none. */
+/* Removes the innermost phase of a stack. Returns false if there is none. */
 static bool take_innermost(struct open *open, enum gmt_mark_source source, uint64_t object, bool *ret_told,
 	uint32_t *ret_depth)
 {
@@ -207,23 +220,26 @@ int gmt_phase_pop(enum gmt_mark_source source, uint64_t object)
 
 	if (!enter(open))
 		return -1;
-	/* A phase that began before the recording and ends in it is in it, also when nothing else of the thread is. */
+	/*
+	 * Records a phase that began before the recording and ends in it, even if the thread has no
+	 * other event.
+	 */
 	tell_now(open);
 
 	bool found = take_innermost(open, source, object, &told, &depth);
-	/* An end whose beginning is not in the recording would end another one there. */
+	/* Without a recorded begin, a recorded end would close another phase. */
 	if (told)
 		gmt_mark(GMT_MARK_KIND_POP, source, NULL, 0, object);
 	leave(open);
 	return found ? (int)depth : -1;
 }
 
-/* Done with a start that this thread held. */
+/* Releases an entry that this thread held. */
 static void let_go(struct start *start)
 {
 	uint32_t held = HELD;
 
-	/* Pairs with the acquire of the next one who holds it. */
+	/* Pairs with the acquire in hold(). */
 	if (!atomic_compare_exchange_strong_explicit(&start->state, &held, OPEN, memory_order_release,
 		memory_order_relaxed))
 		atomic_store_explicit(&start->state, FREE, memory_order_release);
@@ -252,7 +268,10 @@ void gmt_phase_start(enum gmt_mark_source source, const char *name, size_t lengt
 	if (!start)
 		return;
 	fill(&start->phase, source, name, length, object, told);
-	/* The recording may have begun meanwhile, and its first thread been through with the starts. */
+	/*
+	 * The recording may have begun meanwhile, and its first thread may already have gone through
+	 * `starts`.
+	 */
 	if (!told && gmt_session_is_on()) {
 		gmt_mark(GMT_MARK_KIND_START, source, name, length, object);
 		start->phase.told = true;
@@ -270,7 +289,7 @@ void gmt_phase_stop(enum gmt_mark_source source, uint64_t object)
 
 		if (state == FREE || start->phase.object != object || start->phase.source != source)
 			continue;
-		/* Who holds it at this moment frees it. */
+		/* The thread that holds the entry now frees it. */
 		while ((state == OPEN || state == HELD) &&
 			!atomic_compare_exchange_weak(&start->state, &state, state == OPEN ? FREE : STOPPED))
 			;
@@ -281,7 +300,7 @@ void gmt_phase_stop(enum gmt_mark_source source, uint64_t object)
 
 static void tell(enum gmt_mark_kind kind, struct phase *phase, bool in_recorder)
 {
-	/* The child of a fork is inside a phase since it began. */
+	/* A phase in the child of a fork begins when the child does. */
 	uint64_t stamp = phase->stamp > gmt_clock_start.stamp ? phase->stamp : gmt_clock_start.stamp;
 
 	phase->told = true;
@@ -289,7 +308,10 @@ static void tell(enum gmt_mark_kind kind, struct phase *phase, bool in_recorder)
 		phase->length, phase->object, stamp);
 }
 
-/* The oldest that is still to be told: of this thread, or a start, which it then holds. */
+/*
+ * Returns the oldest phase that is not recorded yet: a phase of this thread, or a start. The thread
+ * then holds that start.
+ */
 static struct phase *oldest_untold(const struct open *open, struct start **ret_start)
 {
 	struct phase *oldest = NULL;
@@ -313,13 +335,13 @@ static struct phase *oldest_untold(const struct open *open, struct start **ret_s
 	return oldest;
 }
 
-/* In the order of stamps, for in a thread's events no stamp is smaller than the one before it. */
+/* Records in the order of stamps, because the stamps of a thread's events must not decrease. */
 static void tell_untold(struct open *open, bool in_recorder)
 {
 	struct start *start;
 	struct phase *phase;
 
-	/* The first one told is the thread's first event, and leads back to here. */
+	/* The first recorded phase is the thread's first event, which calls this function again. */
 	if (open->telling)
 		return;
 	open->telling = true;
@@ -331,7 +353,7 @@ static void tell_untold(struct open *open, bool in_recorder)
 	open->telling = false;
 }
 
-/* Before the first event of a thread in a recording, in the recorder. */
+/* Runs in the recorder, before a thread's first event in a recording. */
 static void tell_at_first(void)
 {
 	struct open *open = &open_here;
@@ -342,7 +364,10 @@ static void tell_at_first(void)
 	open->busy = was_busy;
 }
 
-/* When this thread has had no event yet, but has phases that it should not keep for itself. */
+/*
+ * Records the thread's open phases that are not recorded yet. The thread may have had no event so
+ * far.
+ */
 static void tell_now(struct open *open)
 {
 	bool is_any_untold = false;
@@ -377,7 +402,7 @@ void gmt_phase_reset(void)
 	}
 	for (int i = 0; i < OPEN_STARTS; i++) {
 		starts[i].phase.told = false;
-		/* A thread that is not here any more held it. */
+		/* The thread that held it does not exist in the child. */
 		if (atomic_load(&starts[i].state) != OPEN)
 			atomic_store(&starts[i].state, FREE);
 	}

@@ -5,12 +5,13 @@
 /*
  * The phases that are open now. In the flow: marks of the program, NVTX -> phases -> producer/mark.
  *
- * A recording begins with the first allocation, and phases often before it: those that are open by then
- * are kept here, and told, with the time at which they began, before the first event of their thread.
- * The child of a fork goes on inside the phases of the thread that forked. The store has a fixed size;
- * phases that do not fit into it are counted, so that the ends of others stay theirs.
+ * A recording begins at the first allocation, but phases often begin earlier. This file keeps the
+ * phases that are open at that time. It records them, with their begin times, before the first
+ * event of their thread. The child of a fork continues inside the phases of the thread that forked.
+ * The store has a fixed size. Phases that do not fit are only counted, so that each pop still
+ * matches its own push.
  *
- * Any thread, any time, also before the constructor; no lock, no memory.
+ * Any thread, any time, also before the constructor. No lock, no allocation.
  */
 
 #include <stddef.h>
@@ -18,26 +19,32 @@
 
 #include "format/format.h"
 
-/* From the constructor. */
+/* Call from the constructor. */
 void gmt_phase_init(void);
 
 /*
- * A phase begins on this thread. `object` tells the stacks of one source apart (NVTX's domains). Returns
- * how many of that stack were open before.
+ * Begins a phase on the calling thread. `object` distinguishes several stacks of one source (NVTX
+ * domains). Returns how many phases of that stack were open before.
  */
 int gmt_phase_push(enum gmt_mark_source source, const char *name, size_t length, uint64_t object);
 
-/* The innermost of that stack ends. Returns how many are open then; -1 when none was. */
+/*
+ * Ends the innermost phase of that stack. Returns how many phases are then open, or -1 if the stack
+ * was empty.
+ */
 int gmt_phase_pop(enum gmt_mark_source source, uint64_t object);
 
-/* A phase begins, and ends in any thread; `object` is its number. */
+/* Begins a phase that any thread may end. `object` is its number. */
 void gmt_phase_start(enum gmt_mark_source source, const char *name, size_t length, uint64_t object);
 void gmt_phase_stop(enum gmt_mark_source source, uint64_t object);
 
-/* The process ends: tells what this thread has not told yet, when something is recorded. */
+/*
+ * Call at the end of the process. Records the calling thread's phases that are not recorded yet, if
+ * a recording is active.
+ */
 void gmt_phase_end(void);
 
-/* In the child of a fork. */
+/* Call in the child of a fork. */
 void gmt_phase_reset(void);
 
 #endif

@@ -8,22 +8,22 @@
 #include "marks/interpreter.h"
 
 enum {
-	MOST_OBJECTS = 4000000, /* of Python's, that are looked at */
+	MOST_OBJECTS = 4000000, /* Python objects examined per search */
 	MOST_SEARCHES = 8,
 	MOST_HOLDERS = 256,     /* that are remembered */
 };
 
 struct search {
 	void *module_type, *optimizer_type; /* torch.nn.Module, torch.optim.Optimizer */
-	struct gmt_map types;    /* address of a type to enum gmt_tensor_holder_kind */
-	struct gmt_map children; /* modules that are in another one */
+	struct gmt_map types;    /* address of a type -> enum gmt_tensor_holder_kind */
+	struct gmt_map children; /* modules that are inside another module */
 	GMT_VEC(void *) found;   /* modules and optimizers */
 	bool has_memory;         /* for these tables */
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
-/* With the GIL. A forked child knows what its parent knew. */
+/* Protected by the GIL. The child of a fork keeps its parent's data. */
 static struct gmt_tensor_holder holders[MOST_HOLDERS];
 static size_t holder_count;
 static unsigned searches;
@@ -41,7 +41,7 @@ static enum gmt_tensor_holder_kind kind_of(struct search *search, void *object)
 			kind = GMT_TENSOR_HOLDER_OPTIMIZER;
 		search->has_memory &= gmt_map_put(&search->types, (uint64_t)(uintptr_t)type, kind);
 	}
-	gmt_interpreter_release(type); /* the object keeps it */
+	gmt_interpreter_release(type); /* the object keeps it alive */
 	return (enum gmt_tensor_holder_kind)kind;
 }
 
@@ -66,7 +66,7 @@ void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder)
 	return object;
 }
 
-/* Takes the place of one that is gone, if there is such. */
+/* If the object of a remembered holder is gone, reuses that entry. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 {
 	size_t place = holder_count;
@@ -92,7 +92,7 @@ void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 	holders[place] = (struct gmt_tensor_holder){ .reference = reference, .kind = kind };
 }
 
-/* Notes modules and optimizers among all objects of Python's, which `objects` keeps alive. */
+/* Finds modules and optimizers among all Python objects. `objects` keeps them alive. */
 static void find_holders(struct search *search, void *objects)
 {
 	intptr_t count = gmt_interpreter_is_a(objects, py->list_type) ? py->list_size(objects) : 0;

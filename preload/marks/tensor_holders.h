@@ -3,8 +3,9 @@
 #define GMT_MARKS_TENSOR_HOLDERS_H
 
 /*
- * PyTorch's modules that are in no other one, and its optimizers, found among the objects of Python's collector. Part of
- * observe/tensor_roles: all with the GIL, and with the collector off. Runs no Python code.
+ * Finds PyTorch's root modules (modules inside no other module) and its optimizers among the
+ * objects of Python's garbage collector. Part of marks/tensor_roles. All functions need the GIL,
+ * with the collector off. Runs no Python code.
  */
 
 #include <stdbool.h>
@@ -17,25 +18,29 @@ enum gmt_tensor_holder_kind {
 };
 
 struct gmt_tensor_holder {
-	void *reference; /* weak */
+	void *reference; /* a weak reference */
 	enum gmt_tensor_holder_kind kind;
-	/* The caller's; zero at first. */
-	unsigned number; /* of a model whose tensors were named, from 1; 0: of none */
-	bool has_prefix; /* its names say so */
+	/* Owned by the caller; zero at first. */
+	/* number of a model whose tensors were named, from 1; 0: not a model, or not yet named */
+	unsigned number;
+	bool has_prefix; /* the names of its tensors begin with the model */
 };
 
-/* Remembers what is there. Asks the collector, which takes as long as a collection does: only so many times. */
+/*
+ * Finds and remembers the holders that exist. Asks the collector, which takes as long as a
+ * collection. Therefore the number of searches is limited.
+ */
 void gmt_tensor_holders_search(void *module_type);
 
 bool gmt_tensor_holders_were_searched(void);
 
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind);
 
-/* How many are remembered, and one of them. */
+/* Return the number of remembered holders, and one of them. */
 size_t gmt_tensor_holders_count(void);
 struct gmt_tensor_holder *gmt_tensor_holders_at(size_t index);
 
-/* The object that a holder still is; a new reference, NULL: it is gone. */
+/* Returns the object of a holder as a new reference, or NULL if the object is gone. */
 void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder);
 
 #endif

@@ -13,41 +13,46 @@
 #include "producer/mark.h"
 
 enum {
-	EVERY = 16,             /* steps 1, 2, 16, 256, ... */
-	MOST_TENSORS = 20000,   /* that are told at a time */
+	EVERY = 16,             /* search at steps 1, 2, 16, 256, ... */
+	MOST_TENSORS = 20000,   /* recorded per round */
 	MOST_MODULES = 100000,
-	MOST_DEPTH = 64,        /* of modules in modules */
-	MOST_STATE_DEPTH = 3,   /* of lists and dictionaries in an optimizer's state */
+	MOST_DEPTH = 64,        /* nesting of modules */
+	MOST_STATE_DEPTH = 3,   /* nesting of lists and dictionaries in an optimizer's state */
 	LONGEST_NAME = 250,
 };
 
-/* One round of asking. */
+/* One round: all holders are searched, and their tensors recorded. */
 struct round {
 	void *module_type;                    /* torch.nn.Module */
 	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter */
 	void *distributed_type;               /* torch.distributed.tensor.DTensor; NULL: not imported */
 	void *true_object, *plain_type;       /* True, type */
-	struct gmt_map told;                  /* addresses of memory to what was said of it last: see gist_of */
-	struct gmt_map names;                 /* address of a parameter or buffer to where its name begins in texts */
-	GMT_VEC(char) texts;                  /* each ends with a NUL */
+	/* address of memory -> last mark recorded for it; see gist_of */
+	struct gmt_map told;
+	/* address of a parameter or buffer -> offset of its name in `texts` */
+	struct gmt_map names;
+	GMT_VEC(char) texts;                  /* each name ends with a NUL */
 	size_t tensors, visited;
-	uint32_t holder;                      /* the one that is asked */
-	bool has_models;                      /* several */
+	uint32_t holder;                      /* index of the holder that is being searched */
+	bool has_models;                      /* more than one model */
 	bool has_memory;                      /* for these tables */
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
 
-/* With the GIL. A forked child knows what its parent knew. */
-static unsigned models; /* that have a number */
+/* Protected by the GIL. The child of a fork keeps its parent's data. */
+static unsigned models; /* number of models that have a number */
 
-/* Whether this is one of PyTorch's own tensors; others may run Python when they are asked. */
+/*
+ * Returns whether this is one of PyTorch's own tensor types. Other types may run Python code when
+ * asked.
+ */
 static bool is_plain(const struct round *round, void *tensor)
 {
 	return gmt_interpreter_has_type(tensor, round->tensor_type) || gmt_interpreter_has_type(tensor, round->parameter_type);
 }
 
-/* Where a tensor's memory begins; 0: it is on no GPU, or has none. */
+/* Returns the start address of a tensor's memory; 0: it is not on a GPU, or has no memory. */
 static uint64_t memory_of(const struct round *round, void *tensor)
 {
 	void *is_cuda = gmt_interpreter_attribute(tensor, "is_cuda");
@@ -62,14 +67,18 @@ static uint64_t memory_of(const struct round *round, void *tensor)
 	return address;
 }
 
-/* Who says what of some memory: the holder, the kind, and some bits of the name. */
+/* Returns a key for the mark of some memory: the holder, the kind and some bits of the name. */
 static uint64_t gist_of(const struct round *round, enum gmt_mark_kind kind, const char *name)
 {
 	return (uint64_t)round->holder << 40 | (uint64_t)kind << 32 |
 		(name ? gmt_hash_bytes(name, strlen(name)) & UINT32_MAX : 0);
 }
 
-/* What was said of memory stands, except that several tensors of one holder may lie in it: one buffer for all gradients. */
+/*
+ * Returns whether to record a mark for this memory. Only the first mark of some memory counts.
+ * Exception: several tensors of one holder may share the memory, for example one buffer for all
+ * gradients.
+ */
 static bool is_news(const struct round *round, uint64_t address, uint64_t gist)
 {
 	uint64_t before;
@@ -132,7 +141,7 @@ static void tell_parameter(struct round *round, void *parameter, const char *nam
 	gmt_interpreter_release(gradient);
 }
 
-/* "layers.3" and "weight"; false when there is no room for it. */
+/* Joins "layers.3" and "weight". Returns false if there is no room. */
 static bool join(char *to, const char *prefix, void *key)
 {
 	const char *text = gmt_interpreter_is_a(key, py->text_type) ? py->text_of(key, NULL) : NULL;
@@ -156,7 +165,10 @@ static void tell_tensors_of(struct round *round, void *dictionary, enum gmt_mark
 	if (!gmt_interpreter_is_a(dictionary, py->dict_type))
 		return;
 	for (intptr_t at = 0; py->dict_next(dictionary, &at, &key, &tensor);) {
-		/* A tensor that modules share has the name that it has first, as in PyTorch's named_parameters(). */
+		/*
+		 * A tensor that several modules share has its first name, as in PyTorch's
+		 * named_parameters().
+		 */
 		if (tensor == py->none || name_of(round, tensor) || !join(name, prefix, key))
 			continue;
 		keep_name(round, tensor, name);
@@ -183,7 +195,10 @@ static void tell_module(struct round *round, void *module, const char *prefix, i
 			tell_module(round, child, name, depth + 1);
 }
 
-/* Tensors of an optimizer's state for one parameter, in lists and dictionaries too. */
+/*
+ * Records the tensors of an optimizer's state for one parameter, also inside lists and
+ * dictionaries.
+ */
 static void tell_state(struct round *round, void *state, const char *name, int depth)
 {
 	void *key, *value;
@@ -213,7 +228,7 @@ static void tell_optimizer(struct round *round, void *optimizer)
 			for (intptr_t j = 0; j < py->list_size(parameters); j++) {
 				void *parameter = py->list_item(parameters, j);
 
-				/* A module that has it has told of it. */
+				/* A parameter with a name was already recorded with its module. */
 				if (!name_of(round, parameter))
 					tell_parameter(round, parameter, NULL);
 			}
@@ -224,7 +239,10 @@ static void tell_optimizer(struct round *round, void *optimizer)
 		tell_state(round, value, name_of(round, key), 0);
 }
 
-/* "model 2 (Judge)", "Accuracy"; the class's name is asked where that runs no code of the program's. */
+/*
+ * Makes a prefix such as "model 2 (Judge)" or "Accuracy". Asks for the class's name only if that
+ * runs no code of the program.
+ */
 static void prefix_of(const struct round *round, void *module, unsigned number, char *ret_prefix)
 {
 	void *type = py->type_of(module);
@@ -242,7 +260,10 @@ static void prefix_of(const struct round *round, void *module, unsigned number, 
 	gmt_interpreter_release(type);
 }
 
-/* Whether it or a module in it has a parameter: losses and metrics have none. */
+/*
+ * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
+ * parameters.
+ */
 static bool is_model(const struct round *round, void *module, int depth)
 {
 	void *parameters = gmt_interpreter_own_value(module, "_parameters");
@@ -275,8 +296,9 @@ static void count_models(struct round *round)
 }
 
 /*
- * The names of a model that was alone when it was first asked are PyTorch's own; those of others say which model, for as long
- * as it lives. Other modules say their class.
+ * If a model was the only one when it was first searched, its tensors have PyTorch's own names. The
+ * names of other models begin with the model, for its whole life. The names of other modules begin
+ * with their class.
  */
 static void tell_root(struct round *round, struct gmt_tensor_holder *holder, void *module)
 {
@@ -291,7 +313,7 @@ static void tell_root(struct round *round, struct gmt_tensor_holder *holder, voi
 	tell_module(round, module, prefix, 0);
 }
 
-/* Modules first: they know the parameters' names. */
+/* Modules come first, because they know the parameters' names. */
 static void tell_all(struct round *round)
 {
 	count_models(round);
@@ -311,7 +333,10 @@ static void tell_all(struct round *round)
 		gmt_mark(GMT_MARK_KIND_ROLES, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, round->tensors);
 }
 
-/* Subclasses of tensors and modes of the program's would be called otherwise; both methods are C. */
+/*
+ * Disables __torch_function__: otherwise tensor subclasses and modes of the program would be
+ * called. Both methods are written in C.
+ */
 static void tell_without_overrides(struct round *round)
 {
 	void *guard_type = gmt_interpreter_imported("torch._C", "DisableTorchFunction");
@@ -382,7 +407,10 @@ void gmt_tensor_roles_see_step(void *optimizer, uint64_t step)
 
 	while (rest >= EVERY && rest % EVERY == 0)
 		rest /= EVERY;
-	/* At the second: some things take the place of others after the first one, as buckets of distributed data parallel do. */
+	/*
+	 * Also at step 2: some tensors are replaced after the first step, for example by the buckets of
+	 * DistributedDataParallel.
+	 */
 	if (rest == 1 || step == 2)
 		ask_unseen(optimizer, step == 1);
 }

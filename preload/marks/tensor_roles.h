@@ -5,20 +5,25 @@
 #include <stdint.h>
 
 /*
- * What tensors are for, asked of the modules and optimizers that hold them: a mark for each parameter, gradient, buffer and
- * tensor of an optimizer's state on a GPU, with the address of its memory and, where a module has it, its name; then one mark
- * that says that these are all. In the flow: optimizer_hook -> tensor_roles -> mark.
+ * Finds out the purpose of tensors from the modules and optimizers that hold them. It records a
+ * mark for each parameter, gradient, buffer and optimizer-state tensor on a GPU. The mark has the
+ * address of the tensor's memory and, if a module has one, the tensor's name. A last mark states
+ * that the list is complete. In the flow: optimizer_hook -> tensor_roles -> mark.
  *
- * Modules and optimizers are found among the objects of Python's collector at the first step of an optimizer, or at the end where
- * there was none. Runs no Python code, and asks no device for anything. With the GIL, in the main interpreter; lets no exception
- * out. Does nothing where Python is older than 3.10: the collector could not be kept from running the program's finalizers
- * meanwhile.
+ * Modules and optimizers are found among the objects of Python's garbage collector. This happens at
+ * the first step of an optimizer, or at the end of the program if no optimizer made a step. It runs
+ * no Python code and makes no device calls. Needs the GIL, in the main interpreter. Leaves no
+ * exception set. Does nothing if Python is older than 3.10: there, the collector could run the
+ * program's finalizers meanwhile.
  */
 
-/* An optimizer's step number `step`, from 1, is about to end; 0: it is not known which. Asks at 1, 2, 16, 256, 4,096, ... */
+/*
+ * Call when step number `step` of an optimizer (from 1) is about to end; 0: the number is unknown.
+ * Searches at steps 1, 2, 16, 256, 4,096, ...
+ */
 void gmt_tensor_roles_see_step(void *optimizer, uint64_t step);
 
-/* The program's work is done. */
+/* Call when the program's work is done. */
 void gmt_tensor_roles_see_end(void);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PyTorch's blocks. Its allocators tell a profiler of every block that they hand out or take back,
- * through a function of libc10 that is called across a library boundary and can therefore be taken
- * over; with it come the allocator's own totals.
+ * Records PyTorch's blocks. PyTorch's allocators report every block that they hand out or take back
+ * to a profiler, with the allocator's own totals. They do this through functions of libc10. Those
+ * calls cross a library boundary, so the recorder can replace them.
  *
  * c10::reportMemoryUsageToProfiler(void *ptr, int64_t alloc_size, size_t total_allocated,
- *                                  size_t total_reserved, c10::Device)      negative size: a free
- * c10::reportOutOfMemoryToProfiler(int64_t alloc_size, size_t total_allocated, size_t total_reserved,
- *                                  c10::Device)
+ *     size_t total_reserved, c10::Device)      negative size: a free
+ * c10::reportOutOfMemoryToProfiler(int64_t alloc_size, size_t total_allocated,
+ *     size_t total_reserved, c10::Device)
  *
- * The allocator holds its lock while it reports, so stamps of one device's blocks have the order in
- * which it counted them, and the peak of their sum is its own peak.
+ * The allocator holds its lock while it reports. So the stamps of one device's blocks have the
+ * allocator's own order, and the peak of their sum is the allocator's own peak.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -60,7 +60,7 @@ static inline void fill(struct gmt_ring_event *event, const struct report *repor
 	};
 }
 
-/* Both by value, so that those that do not come here need not lie in memory. */
+/* Both take the struct by value, so that the compiler can keep it in registers on the fast path. */
 __attribute__((noinline)) static void end_first(struct report report)
 {
 	struct gmt_ring_event event;
@@ -150,7 +150,7 @@ static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t al
 typedef void usage_function(void *, int64_t, uint64_t, uint64_t, struct c10_device);
 typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_device);
 
-/* Both manglings of a name have one body. */
+/* Both manglings of a name share one body. */
 #define USAGE_WRAPPER(symbol) \
 	usage_function gmt_wrap_##symbol; \
 	__attribute__((visibility("default"), alias("gmt_wrap_" #symbol))) usage_function symbol; \

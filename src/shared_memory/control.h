@@ -3,18 +3,21 @@
 #define GMT_SHARED_MEMORY_CONTROL_H
 
 /*
- * One page of memory that a recorder that runs shares with those who ask it: a file <pid>.control in the
- * runtime folder (system/runtime_folder.h), readable by the user alone. The recorder keeps a lock on it
- * (F_OFD_SETLK, the whole file) as long as it lives, so that a reader knows whether it does: process ids are given again,
- * and mean other processes in other containers.
+ * A page of memory that a running recorder shares with readers. It is a file <pid>.control in the
+ * runtime folder (system/runtime_folder.h), readable by the user only. The recorder holds a lock on
+ * the whole file (F_OFD_SETLK) while it lives, so that a reader can find out whether it still
+ * lives. A process id is not sufficient: ids are reused, and an id means another process in another
+ * container.
  *
- * The recorder tells how it is doing, with plain stores; a reader asks, one at a time:
+ * The recorder writes its state with plain stores. Readers make requests, one reader at a time:
  *
- *	reader    turn: IDLE -> CLAIMED (compare and exchange), fills in verb and argument, turn: ASKED
- *	recorder  sees ASKED within a quarter of a second, turn: AT_WORK, ..., fills in the answer, turn: ANSWERED
- *	reader    reads the answer, turn: IDLE
+ *	reader    turn: IDLE -> CLAIMED (compare and exchange); fills in verb and argument; turn: ASKED
+ *	recorder  sees ASKED within a quarter of a second; turn: AT_WORK; ...; fills in the answer;
+ *	          turn: ANSWERED
+ *	reader    reads the answer; turn: IDLE
  *
- * A reader that died in between leaves `asker` behind, a process that is gone: the next one takes its turn over.
+ * If a reader dies meanwhile, `asker` names a process that no longer exists. The next reader then
+ * takes over its turn.
  */
 
 #include <stdatomic.h>
@@ -32,7 +35,8 @@ enum gmt_control_state {
 };
 
 enum gmt_control_verb {
-	GMT_CONTROL_SNAPSHOT = 1, /* `argument`: the absolute path to write, or empty; the answer is the path written */
+	/* `argument`: the absolute path to write, or empty; the answer is the path written */
+	GMT_CONTROL_SNAPSHOT = 1,
 	GMT_CONTROL_PAUSE,
 	GMT_CONTROL_RESUME,
 };
@@ -48,25 +52,29 @@ enum gmt_control_turn {
 struct gmt_control {
 	char magic[8];
 	uint32_t version;
-	uint32_t pid;               /* as the process sees it */
-	uint64_t start_ticks;       /* of the process since boot, as /proc/PID/stat says it; 0 is not known */
-	uint64_t start_time_ns;     /* of the recording, Unix epoch */
-	char mode[16];              /* of the recording: full, window, aggregate */
+	uint32_t pid;               /* process id, as the process sees it */
+	/* start of the process since boot, as in /proc/PID/stat; 0: unknown */
+	uint64_t start_ticks;
+	uint64_t start_time_ns;     /* start of the recording, Unix epoch */
+	char mode[16];              /* recording mode: full, window, aggregate */
 	char program[GMT_CONTROL_TEXT_BYTES];
-	char path[GMT_CONTROL_PATH_BYTES]; /* of the file */
-	/* Told once a round of the writer; each by itself true, not all at one moment. */
+	char path[GMT_CONTROL_PATH_BYTES]; /* path of the recording's file */
+	/*
+	 * The writer updates these once per round. Each value is correct by itself, but they are not
+	 * all from the same moment.
+	 */
 	_Atomic uint32_t state;     /* enum gmt_control_state */
-	_Atomic uint32_t threads;   /* that made events so far */
-	_Atomic uint64_t events;    /* in the file */
-	_Atomic uint64_t dropped;   /* events that were lost */
+	_Atomic uint32_t threads;   /* number of threads that have made events so far */
+	_Atomic uint64_t events;    /* number of events in the file */
+	_Atomic uint64_t dropped;   /* number of events that were lost */
 	_Atomic uint64_t file_bytes;
-	_Atomic uint64_t snapshots; /* written so far */
-	_Atomic uint64_t told_ns;   /* when, CLOCK_MONOTONIC */
-	/* Asked and answered. */
+	_Atomic uint64_t snapshots; /* number of snapshots written so far */
+	_Atomic uint64_t told_ns;   /* time of the last update, CLOCK_MONOTONIC */
+	/* Requests and answers. */
 	_Atomic uint32_t turn;      /* enum gmt_control_turn */
 	_Atomic uint32_t asker;     /* process id of the reader whose turn it is */
 	uint32_t verb;              /* enum gmt_control_verb */
-	uint32_t has_failed;        /* the answer is a reason */
+	uint32_t has_failed;        /* the answer is an error message */
 	char argument[GMT_CONTROL_PATH_BYTES];
 	char answer[GMT_CONTROL_PATH_BYTES + GMT_CONTROL_TEXT_BYTES];
 };

@@ -25,7 +25,7 @@ static struct gmt_depot_entry *find(const struct gmt_definitions *definitions, u
 {
 	struct gmt_depot_entry *entry = id ? definitions->find(definitions->depot, id, kind) : NULL;
 
-	/* Of a recorder they all are long enough; of a file that somebody made, perhaps not. */
+	/* A recorder's entries are always long enough. Those in a forged file may be too short. */
 	return entry && entry->length >= least_bytes ? entry : NULL;
 }
 
@@ -140,7 +140,7 @@ uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
-/* In blocks that stay far below what the recorder's journal holds, however deep the stacks are. */
+/* Small blocks stay far below the size of the recorder's journal, even with very deep stacks. */
 enum { ROWS_OF_BLOCK = 64 };
 
 #define FLUSH(kind, rows) \

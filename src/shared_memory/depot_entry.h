@@ -3,8 +3,8 @@
 #define GMT_SHARED_MEMORY_DEPOT_ENTRY_H
 
 /*
- * What the depot (depot/depot.h) keeps of stacks, frames, functions and names, as it lies in memory: the
- * recorder makes it, who recovers a killed process's memory reads it.
+ * The memory layout of the depot's entries (depot/depot.h): stacks, frames, functions and names.
+ * The recorder writes them. The recovery of a killed process's memory reads them.
  */
 
 #include <stdatomic.h>
@@ -20,7 +20,8 @@ enum gmt_depot_kind {
 
 /* A native stack. */
 struct gmt_depot_stack {
-	uint32_t generation; /* of the module map; equal addresses of another generation are another stack */
+	/* generation of the module map; equal addresses in another generation are another stack */
+	uint32_t generation;
 	uint32_t truncated;  /* enum gmt_stack_end */
 	uint64_t addresses[]; /* leaf first */
 };
@@ -32,8 +33,8 @@ struct gmt_depot_frames {
 };
 
 struct gmt_depot_frame {
-	uint32_t code; /* id */
-	uint32_t line; /* 0: not known */
+	uint32_t code; /* depot id */
+	uint32_t line; /* 0: unknown */
 };
 
 struct gmt_depot_code {
@@ -43,18 +44,22 @@ struct gmt_depot_code {
 	char text[]; /* function, then file; UTF-8, no NULs */
 };
 
-/* What stands in the arena before each entry's bytes; 8-byte aligned. */
+/* The header of each entry in the arena, followed by the entry's bytes. 8-byte aligned. */
 struct gmt_depot_entry {
-	uint32_t length; /* of the bytes behind, without padding */
+	uint32_t length; /* length of the bytes that follow, without padding */
 	uint8_t kind;
 	uint8_t reserved[3];
-	_Atomic uint32_t file_id; /* the writer's own mark: what the file calls it; 0: not written yet */
+	_Atomic uint32_t file_id; /* written only by the writer: the file's id; 0: not written yet */
 	uint32_t hash;
 };
 
-/* In front of the entries. An id counts GMT_DEPOT_ID_BYTES from the start of the arena: none is 0. */
+/*
+ * The head of the arena, before the entries. An id is an offset from the start of the arena, in
+ * units of GMT_DEPOT_ID_BYTES. So no entry has id 0.
+ */
 struct gmt_depot_head {
-	_Atomic uint64_t used_bytes; /* of the arena, this head included; entries below may not be whole yet */
+	/* used bytes of the arena, including this head; entries below this limit may be incomplete */
+	_Atomic uint64_t used_bytes;
 	uint64_t reserved[7];
 };
 

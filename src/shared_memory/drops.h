@@ -2,7 +2,10 @@
 #ifndef GMT_SHARED_MEMORY_DROPS_H
 #define GMT_SHARED_MEMORY_DROPS_H
 
-/* Kinds of events that a full ring refuses, and what their loss does to the live set and to totals (drops.def). */
+/*
+ * Kinds of events that a full ring drops, and the effect of their loss on live blocks and totals
+ * (drops.def).
+ */
 
 #include <stdint.h>
 
@@ -14,18 +17,21 @@ enum gmt_drop_kind {
 };
 
 enum gmt_drop_effect {
-	GMT_EFFECT_UNKNOWN,  /* also of reasons that are not in the list */
+	GMT_EFFECT_UNKNOWN,  /* also for reasons that are not in the list */
 	GMT_EFFECT_NONE,
-	GMT_EFFECT_TOO_FEW,  /* blocks are missing from the live set, and from totals */
-	GMT_EFFECT_TOO_MANY, /* blocks live for ever that do not */
+	GMT_EFFECT_TOO_FEW,  /* blocks are missing in the live set and in the totals */
+	GMT_EFFECT_TOO_MANY, /* freed blocks stay in the live set for ever */
 };
 
-/* Of an event as it waits in a ring: enum gmt_kind, or what else rings hold. */
+/*
+ * Returns the kind of a dropped event. `ring_kind` is an enum gmt_kind or another kind that rings
+ * contain.
+ */
 enum gmt_drop_kind gmt_drop_kind_of(uint8_t ring_kind);
 
 const char *gmt_drop_reason(enum gmt_drop_kind drop);
 
-/* By the reason that a drop record says. */
+/* Returns the effect for the reason in a drop record. */
 enum gmt_drop_effect gmt_drop_effect(const char *reason);
 
 #endif

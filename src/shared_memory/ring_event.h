@@ -5,17 +5,22 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* What waits in a ring besides events; numbers that no enum gmt_kind has. */
+/* Kinds of ring entries that are not events. No enum gmt_kind has these numbers. */
 enum {
-	GMT_RING_MARK = 0x80, /* struct gmt_mark: stack is the depot id of its name, address its object */
-	GMT_RING_OOM,         /* struct gmt_oom: address is what is free, size_bytes what there is */
-	GMT_RING_SAMPLE,      /* struct gmt_sample: likewise; stream is NVML's used bytes, object the begin stamp,
-	                         result the parts that are known */
+	/* struct gmt_mark: stack is the depot id of its name, address is its object */
+	GMT_RING_MARK = 0x80,
+	/* struct gmt_oom: address is the free bytes, size_bytes the total bytes */
+	GMT_RING_OOM,
+	/*
+	 * struct gmt_sample: address is the free bytes, size_bytes the total bytes; stream is NVML's
+	 * used bytes, object the begin stamp, result the known parts
+	 */
+	GMT_RING_SAMPLE,
 };
 
 /*
  * One call, as it waits in a ring: plain data, one cache line, no pointer into the process. The
- * writer turns it into the file's struct gmt_event (format/records.def), which says what each means.
+ * writer converts it to the file's struct gmt_event. format/records.def explains the fields.
  */
 struct gmt_ring_event {
 	uint64_t stamp;
@@ -23,20 +28,20 @@ struct gmt_ring_event {
 	uint64_t size_bytes;
 	union {
 		uint64_t stream;          /* layers cuda, custom */
-		uint64_t allocated_bytes; /* layer torch: its total, as it reports it */
+		uint64_t allocated_bytes; /* layer torch: PyTorch's own total */
 	};
 	union {
-		uint64_t object;          /* likewise; custom: the heap's number */
-		uint64_t reserved_bytes;  /* layer torch: likewise */
+		uint64_t object;          /* layers cuda, custom; custom: the heap's number */
+		uint64_t reserved_bytes;  /* layer torch: PyTorch's own total */
 	};
-	uint32_t stack;            /* depot id of the native stack; 0 is none */
-	uint32_t frames;           /* depot id of the Python stack; 0 is none */
+	uint32_t stack;            /* depot id of the native stack; 0: no stack */
+	uint32_t frames;           /* depot id of the Python stack; 0: no stack */
 	uint32_t result;
-	uint16_t api;              /* enum gmt_hook; none for layer custom */
+	uint16_t api;              /* enum gmt_hook; unused for layer custom */
 	int16_t device;
 	uint8_t kind;              /* enum gmt_kind */
-	uint8_t layer;             /* enum gmt_layer; of a mark: enum gmt_mark_kind */
-	uint8_t space;             /* enum gmt_space; of a mark: enum gmt_mark_source */
+	uint8_t layer;             /* enum gmt_layer; for a mark: enum gmt_mark_kind */
+	uint8_t space;             /* enum gmt_space; for a mark: enum gmt_mark_source */
 	uint8_t unused[3];
 	uint16_t context;
 };

@@ -13,17 +13,20 @@
 #include "shared_memory/shared_recording_owner.h"
 
 enum {
-	ENTRY_MAX_BYTES = 64 << 10,     /* no recorder makes one that is longer */
+	ENTRY_MAX_BYTES = 64 << 10,     /* a recorder never makes a longer entry */
 	PREAMBLE_MAX_BYTES = 4 << 20,
 	JOURNAL_MAX_BYTES = 64 << 20,
 	CAPACITY_MAX = 1 << 20,
 	PAGE_MAX_BYTES = 64 << 10,
 };
 
-/* A larger distance between two rings could make their numbers overflow. */
+/*
+ * The largest distance between two rings. With a larger distance, the offsets of rings could
+ * overflow.
+ */
 #define STRIDE_MAX_BYTES (sizeof(struct gmt_ring) + (uint64_t)CAPACITY_MAX * sizeof(struct gmt_ring_event) + PAGE_MAX_BYTES)
 
-/* A part of the file that was read, once it was asked for. */
+/* A part of the file, read at its first use. */
 struct part {
 	uint8_t *bytes;
 	size_t size_bytes;
@@ -164,7 +167,9 @@ uint64_t gmt_shared_recording_allocated_bytes(const struct gmt_shared_recording 
 	return shared_recording->allocated_bytes;
 }
 
-/* Reads `bytes` at `offset`, once; more than the disk has is not there, so it is not asked for. */
+/*
+ * Reads `bytes` at `offset`, once. Reads at most the size of the file on disk: more cannot exist.
+ */
 static const struct part *get_part(const struct gmt_shared_recording *shared_recording, struct part *part, uint64_t offset, uint64_t bytes)
 {
 	if (part->is_read)
@@ -233,7 +238,9 @@ static const struct part *depot_of(struct gmt_shared_recording *shared_recording
 	return get_part(shared_recording, &shared_recording->depot, header->depot_offset, used < header->depot_bytes ? used : header->depot_bytes);
 }
 
-/* The entry at an offset, whatever its kind; NULL when there is no room for one, or for what it says it holds. */
+/*
+ * Returns the entry at an offset, of any kind. Returns NULL if the entry or its bytes do not fit.
+ */
 static struct gmt_depot_entry *entry_at(const struct part *depot, uint64_t offset)
 {
 	struct gmt_depot_entry *entry = (void *)(depot->bytes + offset);
@@ -258,7 +265,7 @@ uint32_t gmt_shared_recording_next_entry(struct gmt_shared_recording *shared_rec
 
 	if (offset < sizeof(struct gmt_depot_head))
 		offset = sizeof(struct gmt_depot_head);
-	/* Room that was given out, and not written to before the kill, is zeros. */
+	/* Space that the recorder reserved but did not fill before the kill is zero. */
 	for (; offset + sizeof(**ret_entry) <= depot->size_bytes; offset += GMT_DEPOT_ID_BYTES) {
 		*ret_entry = entry_at(depot, offset);
 		if (*ret_entry && (*ret_entry)->kind)

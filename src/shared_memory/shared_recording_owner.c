@@ -30,7 +30,7 @@ void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owne
 	gmt_identifier_of_boot(ret_owner->boot_id);
 }
 
-/* Of one line of /proc/PID/maps: "from-to rights offset device inode path". */
+/* Checks one line of /proc/PID/maps: "from-to rights offset device inode path". */
 static bool names_inode(const char *line, uint64_t inode)
 {
 	for (int field = 0; line && field < 4; field++)
@@ -38,7 +38,10 @@ static bool names_inode(const char *line, uint64_t inode)
 	return line && strtoull(line, NULL, 10) == inode && strstr(line, ".area");
 }
 
-/* Whether the process has the file mapped. Devices are not compared: some file systems tell another there. */
+/*
+ * Returns whether the process has mapped the file. Devices are not compared, because some file
+ * systems show another device there.
+ */
 static bool has_mapped(uint32_t pid, int fd)
 {
 	char path[64], text[8192];
@@ -63,7 +66,7 @@ static bool has_mapped(uint32_t pid, int fd)
 		}
 		kept = strlen(line);
 		if (kept == sizeof(text) - 1)
-			kept = 0; /* a path that is longer than any */
+			kept = 0; /* longer than any path */
 		memmove(text, line, kept);
 	}
 	close(maps);
@@ -75,10 +78,10 @@ bool gmt_shared_recording_is_used(int fd, const struct gmt_shared_recording_owne
 	uint64_t here = own_pid_namespace();
 
 	if (here && here == owner->pid_namespace && owner->start_ticks && gmt_shared_recording_is_of_this_boot(owner)) {
-		/* A child that got no chance to let go may hold the lock for a process that is gone. */
+		/* A child that was killed early may still hold the lock of a dead process. */
 		if (gmt_process_start_ticks((pid_t)owner->pid) != owner->start_ticks)
 			return false;
-		/* The host may have closed our descriptor, and the lock with it. */
+		/* The host program may have closed our descriptor, and this released the lock. */
 		return gmt_file_is_locked(fd) || has_mapped(owner->pid, fd);
 	}
 	return gmt_file_is_locked(fd);

@@ -3,28 +3,28 @@
 #define GMT_SHARED_MEMORY_SHARED_RECORDING_OWNER_H
 
 /*
- * Whose memory a leftover is, and whether he still uses it. Used by the recorder, which must not throw away
- * what is in use, and by who recovers. No memory of the heap; any thread.
+ * The owner of a shared recording, and whether the owner still uses it. Used by the recorder, which
+ * must not remove memory in use, and by recovery. No heap memory; any thread.
  */
 
 #include <stdbool.h>
 
 #include "shared_memory/shared_recording.h"
 
-/* Fills in what the system says of this process; the file and the recording are the caller's to tell. */
+/* Fills in the system's data about this process. The caller fills in the file and the recording. */
 void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owner);
 
 /*
- * Whether `owner` still uses the memory whose file is `fd`. Numbers of processes are given again, and those of
- * another container mean nothing here: so a process counts only with the time at which it started, and
- * elsewhere the lock does. A process that became another program by exec has let go of it.
+ * Returns whether `owner` still uses the memory in the file `fd`. Process ids are reused, and ids
+ * of another container mean nothing here. So a process matches only if its start time matches too.
+ * In another container, the lock decides. A process that has called exec no longer uses the memory.
  */
 bool gmt_shared_recording_is_used(int fd, const struct gmt_shared_recording_owner *owner);
 
-/* Whether the file that `owner` writes is still where it was. */
+/* Returns whether the file that `owner` writes is still in its place. */
 bool gmt_shared_recording_has_file(const struct gmt_shared_recording_owner *owner);
 
-/* Whether the machine is the one that `owner` ran on, and has not been started anew since. */
+/* Returns whether this is the machine on which `owner` ran, without a restart since then. */
 bool gmt_shared_recording_is_of_this_boot(const struct gmt_shared_recording_owner *owner);
 
 #endif

@@ -11,18 +11,22 @@
 
 enum {
 	PLACES = 4,
-	/* Smaller files are read before a thread would be there. */
+	/* A smaller file is read completely before a thread would have started. */
 	THREAD_FROM_BYTES = 256 << 10,
-	/* No more lies ready in front of a block, and nothing keeps more: blocks that no recorder makes come one at a time. */
+	/*
+	 * The limit for the blocks that wait, and for memory that is kept. Larger blocks, which no
+	 * recorder makes, come one at a time.
+	 */
 	MOST_BYTES = 8 << 20,
 };
 
-/* One block on its way: decoded, or as it is in the file. */
+/* One block on its way: decoded, or as in the file. */
 struct place {
-	GMT_VEC(uint8_t) payload; /* the source's own is good until its next block */
+	/* a copy, because the source's own buffer is valid only until its next block */
+	GMT_VEC(uint8_t) payload;
 	struct gmt_columns columns;
 	struct gmt_block block;
-	bool is_decoded; /* to columns */
+	bool is_decoded; /* decoded to columns */
 	struct gmt_source_progress progress;
 	enum gmt_status status;
 	struct gmt_error error;
@@ -30,24 +34,24 @@ struct place {
 
 struct gmt_feed {
 	struct gmt_source *source;
-	struct gmt_decoder decoder; /* of the caller's thread */
-	struct gmt_columns columns; /* likewise, of what no place has */
-	size_t decoded_bytes;       /* that it keeps */
-	struct place places[PLACES]; /* number n is at n % PLACES */
+	struct gmt_decoder decoder; /* used by the caller's thread */
+	struct gmt_columns columns; /* used by the caller's thread, for events that are in no place */
+	size_t decoded_bytes;       /* size of the memory that `decoder` and `columns` keep */
+	struct place places[PLACES]; /* block number n is at index n % PLACES */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* Under the lock. */
-	uint64_t made, taken; /* numbers of the next ones */
-	size_t ready_bytes;   /* of those between */
+	/* Protected by the lock. */
+	uint64_t made, taken; /* numbers of the next block to make and to take */
+	size_t ready_bytes;   /* total size of the blocks between `taken` and `made` */
 	bool is_closing;
 };
 
 static bool keep_payload(struct place *place)
 {
 	place->payload.count = 0;
-	/* An empty one too has a place. */
+	/* + 1, so that an empty block has memory too. */
 	if (!gmt_vec_reserve(&place->payload, (size_t)place->block.size_bytes + 1))
 		return false;
 	if (place->block.size_bytes)
@@ -56,7 +60,7 @@ static bool keep_payload(struct place *place)
 	return true;
 }
 
-/* What events become when they are decoded. */
+/* Returns the size of an event block after decoding. */
 static size_t columns_bytes(const struct gmt_block *block)
 {
 	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
@@ -71,16 +75,19 @@ static enum gmt_status keep(struct place *place)
 	return keep_payload(place) ? GMT_OK : gmt_error_set(&place->error, GMT_NO_MEMORY, "out of memory");
 }
 
-/* What a filled place holds. */
+/* Returns the memory size of a filled place. */
 static size_t place_bytes(const struct place *place)
 {
 	return place->is_decoded ? columns_bytes(&place->block) : place->block.size_bytes;
 }
 
-/* `is_ahead`: what was read is kept, as the next block may be made before this one is looked at. */
+/*
+ * Reads the next block into a place. `is_ahead`: keeps a copy, because the next block may be read
+ * before this block is used.
+ */
 static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 {
-	/* Blocks that no recorder makes leave no room behind. */
+	/* Frees the memory of a block that is too large to come from a recorder. */
 	if (place->block.size_bytes > MOST_BYTES)
 		gmt_vec_fini(&place->payload);
 	place->error = (struct gmt_error){ 0 };
@@ -92,10 +99,13 @@ static void make(struct gmt_feed *feed, struct place *place, bool is_ahead)
 		place->status = keep(place);
 }
 
-/* Whether the thread may go on: there is a place, and little enough lies ready. */
+/*
+ * Returns whether the thread may continue: a place is free, and the waiting blocks are within the
+ * limit.
+ */
 static bool has_room(const struct gmt_feed *feed)
 {
-	/* The last one taken is in use until the next is. */
+	/* The block that was taken last is in use until the next block is taken. */
 	return feed->made - feed->taken < PLACES - 1 && (feed->made == feed->taken || feed->ready_bytes < MOST_BYTES);
 }
 
@@ -124,12 +134,12 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Without a thread, where there can be none, it goes on as well. */
+/* Starts the thread. If this fails, the caller's thread does the work. */
 static void start(struct gmt_feed *feed)
 {
 	sigset_t all, before;
 
-	/* Signals are the program's. */
+	/* Signals are for the program's own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	feed->has_thread = !pthread_create(&feed->thread, NULL, work, feed);
@@ -150,7 +160,7 @@ struct gmt_feed *gmt_feed_open(struct gmt_source *source)
 	return feed;
 }
 
-/* The next place, once it is filled. */
+/* Waits for the next filled place and takes it. */
 static struct place *take(struct gmt_feed *feed)
 {
 	struct place *place = &feed->places[feed->taken % PLACES];
@@ -194,7 +204,7 @@ enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_
 		ret_block->columns = &feed->columns;
 		return gmt_columns_decode(&feed->columns, &place->block, error);
 	}
-	/* Rows, and lists. */
+	/* The rows and their lists. */
 	feed->decoded_bytes = (size_t)place->block.rows * record->row_bytes + place->block.size_bytes * sizeof(uint64_t);
 	return gmt_decode_rows(&feed->decoder, &place->block, &ret_block->rows, error);
 }

@@ -3,9 +3,11 @@
 #define GMT_SOURCE_FEED_H
 
 /*
- * A source's blocks, decoded. In the flow: source -> feed, with columns and decode -> load. Of a large file a thread of its
- * own inflates, and decodes events to columns, a few blocks ahead; all other blocks, and those of events that are too large
- * to lie ready, the caller's decodes. Where there can be no thread, it does it all. Memory follows the largest blocks.
+ * Decodes the blocks of a source. In the flow: source -> feed, with columns and decode -> load. For
+ * a large file, a separate thread inflates the blocks and decodes events to columns, a few blocks
+ * ahead. The caller's thread decodes all other blocks, and event blocks that are too large to keep.
+ * If no thread can be started, the caller's thread does everything. Memory use depends on the
+ * largest blocks.
  */
 
 #include "base/status.h"
@@ -16,22 +18,28 @@
 struct gmt_feed;
 
 /*
- * A block. `record` is NULL where this version does not know its kind. Events are in `columns`, as gmt_columns_decode makes
- * them; all others in `rows`, as gmt_decode_rows does.
+ * A block. `record` is NULL if this version does not know the kind. Events are in `columns`, as
+ * made by gmt_columns_decode. All other rows are in `rows`, as made by gmt_decode_rows.
  */
 struct gmt_feed_block {
 	const struct gmt_record_info *record;
-	struct gmt_columns *columns; /* the caller may spread them */
+	struct gmt_columns *columns; /* the caller may call gmt_columns_spread on them */
 	const void *rows;
 	uint32_t count;
-	uint64_t payload_bytes; /* inflated */
-	struct gmt_source_progress progress; /* with this block */
+	uint64_t payload_bytes; /* inflated size */
+	struct gmt_source_progress progress; /* including this block */
 };
 
-/* `source` is the feed's until it is closed, and the caller's again then. NULL when out of memory. */
+/*
+ * Opens a feed. It owns `source` until it is closed; then the caller owns it again. NULL: out of
+ * memory.
+ */
 struct gmt_feed *gmt_feed_open(struct gmt_source *source);
 
-/* The next block, good until the next call; else as gmt_source_next and gmt_decode_rows say. */
+/*
+ * Gets the next block, valid until the next call. Otherwise returns the error of gmt_source_next or
+ * gmt_decode_rows.
+ */
 enum gmt_status gmt_feed_next(struct gmt_feed *feed, struct gmt_feed_block *ret_block, struct gmt_error *error);
 
 /* `feed` may be NULL. */

@@ -19,7 +19,7 @@ bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind,
 	return gmt_map_find(&recovery->ids, id_key(kind, id), &unused);
 }
 
-/* Kinds whose rows have an id first that others name. */
+/* Kinds whose rows begin with an id that other rows use. */
 static bool has_ids(uint32_t kind)
 {
 	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_CODE || kind == GMT_RECORD_FRAME ||
@@ -53,7 +53,7 @@ enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct g
 	if (block->kind == GMT_RECORD_EVENT)
 		recovery->events += block->rows;
 	recovery->blocks_since_sync = block->kind == GMT_RECORD_SYNC ? 0 : recovery->blocks_since_sync + 1;
-	/* One that cannot be decoded is for the reader of the file to say. */
+	/* If a block cannot be decoded, the reader of the file reports it. */
 	if ((has_ids(block->kind) || block->kind == GMT_RECORD_SYNC) &&
 		!gmt_decode_rows(&recovery->decoder, block, &rows, error))
 		for (uint32_t i = 0; i < block->rows; i++)
@@ -79,7 +79,7 @@ void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, si
 	recovery->made.count += length;
 }
 
-/* A row that does not fit into a block is left out: no recorder makes one. */
+/* A row that is too large for a block is left out; a recorder never makes one. */
 void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
 {
 	struct gmt_recovery *recovery = context;
@@ -96,8 +96,9 @@ void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint3
 }
 
 /*
- * The recorder notes an id down before the definition is written: killed in between, it is an id of nothing. So
- * it counts only where the file or the journal define it. `reserved` is ours: the entry was looked at.
+ * The recorder stores an entry's file_id before it writes the definition. If it was killed in
+ * between, the id has no definition. So the id counts only if the file or the journal defines it.
+ * We use `reserved` to mark an entry as checked.
  */
 static struct gmt_depot_entry *find_entry(void *context, uint32_t id, enum gmt_depot_kind kind)
 {
@@ -124,14 +125,16 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at, st
 	*ret_bytes = recovery->journal + *at + sizeof(*ret_entry);
 
 	uint64_t padded = ((uint64_t)ret_entry->length + 7) & ~(uint64_t)7;
-	/* No entry is empty; a block of no bytes would be taken for one that was read. */
+	/* No entry is empty. Otherwise a block without bytes would count as read. */
 	if (!padded || padded > left)
 		return false;
 	*at += sizeof(*ret_entry) + padded;
 	return true;
 }
 
-/* How far the rings were emptied into the journal, and what it defines. */
+/*
+ * Finds out how far the rings were emptied into the journal, and which records the journal defines.
+ */
 static void look_at_journal(struct gmt_recovery *recovery)
 {
 	struct gmt_pending_definitions_position position;
@@ -153,12 +156,12 @@ static void look_at_journal(struct gmt_recovery *recovery)
 	for (size_t at = 0; recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
 		if (entry.kind == GMT_PENDING_DEFINITIONS_BLOCK && gmt_block_read(bytes, entry.length, &block) == entry.length)
 			gmt_recovery_watch(recovery, &block, &error);
-	/* In the file already, all of it. */
+	/* The file already contains the whole journal. */
 	if (recovery->base_stamp < recovery->sync_stamp)
 		recovery->journal_bytes = 0;
 }
 
-/* Hands on one block of the journal. False at its end. */
+/* Copies one block of the journal. Returns false at the end. */
 static bool make_from_journal(struct gmt_recovery *recovery)
 {
 	struct gmt_pending_definitions_entry entry;
@@ -186,7 +189,7 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 	return false;
 }
 
-/* New ids go behind all that are known. */
+/* New ids continue after all known ids. */
 static void begin_rings(struct gmt_recovery *recovery)
 {
 	recovery->definitions.last_stack = recovery->last_ids[GMT_RECORD_STACK];
@@ -217,7 +220,10 @@ static void make_drop(struct gmt_recovery *recovery, uint32_t thread, const char
 		gmt_recovery_add_rows(recovery, GMT_RECORD_DROP, &row, 1);
 }
 
-/* Also those that the file has already: the last record of a thread and reason counts. */
+/*
+ * Also writes drops that are already in the file: for each thread and reason, the last record
+ * counts.
+ */
 static void make_drops(struct gmt_recovery *recovery, const struct gmt_ring *ring)
 {
 	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
@@ -246,7 +252,10 @@ static void make_batch(struct gmt_recovery *recovery, const struct gmt_ring *rin
 	recovery->result.events += recovery->rows.event_count;
 }
 
-/* Reads the head of the slot's ring. The journal may hold more of the ring than the ring itself says. */
+/*
+ * Reads the head of the slot's ring. According to the journal, more of the ring may have been taken
+ * than the ring itself shows.
+ */
 static bool begin_ring(struct gmt_recovery *recovery)
 {
 	const struct gmt_recovery_position *position = &recovery->positions[recovery->slot];
@@ -263,7 +272,7 @@ static bool begin_ring(struct gmt_recovery *recovery)
 	return true;
 }
 
-/* Makes at most a batch of the ring that is at hand. False when there are no more rings. */
+/* Makes at most one batch from the current ring. Returns false if there are no more rings. */
 static bool make_from_rings(struct gmt_recovery *recovery)
 {
 	const struct gmt_shared_recording_header *header = gmt_shared_recording_header(recovery->shared_recording);
@@ -337,7 +346,7 @@ static void make_end(struct gmt_recovery *recovery)
 		gmt_recovery_add_rows(recovery, GMT_RECORD_END, &row, 1);
 }
 
-/* Makes some blocks, or none; false at the end. */
+/* Makes zero or more blocks. Returns false at the end. */
 static bool make_some(struct gmt_recovery *recovery)
 {
 	bool is_over = true;

@@ -3,10 +3,10 @@
 #define GMT_SOURCE_RECOVERY_H
 
 /*
- * What the memory of a killed recorder has beyond its file, as blocks that go behind the file's. In the
- * flow: source (the file's blocks) -> recovery -> source. It watches all blocks of the file first, so that
- * it knows what is missing: then come what the journal has, the events of the rings with what they name, and
- * the end. Each event exactly once (docs/leftovers.md). One thread.
+ * Makes blocks from the memory of a killed recorder, to append to its file. In the flow: source
+ * (the file's blocks) -> recovery -> source. It first sees all blocks of the file, so that it knows
+ * which are missing. Then it makes the blocks of the journal, the events of the rings with their
+ * definitions, and the end. Each event appears exactly once (docs/leftovers.md). One thread.
  */
 
 #include "base/status.h"
@@ -16,19 +16,25 @@
 
 struct gmt_recovery;
 
-/* Of `leftover`, which stays the caller's and outlives it. NULL when out of memory. */
+/*
+ * Makes a recovery of `shared_recording`, which stays the caller's and must outlive it. NULL: out
+ * of memory.
+ */
 struct gmt_recovery *gmt_recovery_new(struct gmt_shared_recording *shared_recording);
 
 /* `recovery` may be NULL. */
 void gmt_recovery_free(struct gmt_recovery *recovery);
 
-/* The next block of the file, in its order. GMT_NO_MEMORY. */
+/* Call with each block of the file, in order. Returns GMT_OK or GMT_NO_MEMORY. */
 enum gmt_status gmt_recovery_watch(struct gmt_recovery *recovery, const struct gmt_block *block, struct gmt_error *error);
 
-/* Once the file has no more: the next block, good until the next call. GMT_END, or GMT_NO_MEMORY. */
+/*
+ * Call after the file's last block. Gets the next block, valid until the next call. Returns GMT_OK,
+ * GMT_END or GMT_NO_MEMORY.
+ */
 enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_block *ret_block, struct gmt_error *error);
 
-/* Once gmt_recovery_next has said GMT_END. */
+/* Returns the result, after gmt_recovery_next has returned GMT_END. */
 struct gmt_source_recovered gmt_recovery_result(const struct gmt_recovery *recovery);
 
 #endif

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * For a file that lacks more than what came after its last sync point, because it was cut, or is gone: what the
- * rest refers to is in the recorder's memory still.
+ * For a file that lacks more than the part after its last sync point, because it was cut or
+ * removed. The recorder's memory still has the definitions that the rest of the events need.
  */
 
 uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind)
@@ -58,7 +58,7 @@ void gmt_recovery_add_api(struct gmt_recovery *recovery, uint32_t id)
 		gmt_recovery_add_rows(recovery, GMT_RECORD_API, &recovery->apis.items[index], 1);
 }
 
-/* Whether the journal is going to give the file its first record. */
+/* Returns whether the journal contains the file's first record. */
 static bool journal_has_process(struct gmt_recovery *recovery)
 {
 	struct gmt_pending_definitions_entry entry;
@@ -72,7 +72,7 @@ static bool journal_has_process(struct gmt_recovery *recovery)
 	return false;
 }
 
-/* For one that was killed before its writer wrote a word. */
+/* For a process that was killed before its writer wrote anything. */
 static void add_process(struct gmt_recovery *recovery)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(recovery->shared_recording);
@@ -97,7 +97,10 @@ void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 
 	if (!recovery->has_process && !journal_has_process(recovery)) {
 		for (size_t at = 0; at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0; at += length)
-			/* Events stand in the journal and in rings: what they come to would be counted as something else. */
+			/*
+			 * Events belong in the journal and in the rings. An event block in the preamble is
+			 * invalid: its events would be counted wrongly.
+			 */
 			if (block.kind == GMT_RECORD_EVENT || !gmt_recovery_is_readable(recovery, &block)) {
 				recovery->damaged_blocks++;
 			} else if (block.kind != GMT_RECORD_API) {
@@ -119,7 +122,7 @@ static void define_as(struct gmt_recovery *recovery, struct gmt_depot_entry *ent
 	struct gmt_definitions *definitions = &recovery->definitions;
 	uint32_t file_id = atomic_load(&entry->file_id);
 
-	/* Given anew: the same one. */
+	/* The entry gets the same id again. */
 	atomic_store(&entry->file_id, 0);
 	entry->reserved[0] = 1;
 	switch (entry->kind) {
@@ -147,8 +150,9 @@ static void define_as(struct gmt_recovery *recovery, struct gmt_depot_entry *ent
 }
 
 /*
- * What the lost part of the file had defined: the depot still has it, with the ids of then. What is made up of
- * other entries comes behind them in the depot. Some at a time; false at the end.
+ * Adds the definitions of the file's lost part: the depot still has them, with their old ids. In
+ * the depot, an entry comes after the entries that it consists of. Adds some at a time; returns
+ * false at the end.
  */
 bool gmt_recovery_add_lost(struct gmt_recovery *recovery)
 {

@@ -20,23 +20,24 @@ enum { IN_BYTES = 64 << 10 };
 
 struct gmt_source {
 	int fd;
-	bool is_part;        /* the descriptor is the caller's */
+	bool is_part;        /* the caller owns the descriptor */
 	uint64_t part_bytes;
-	bool in_member;      /* inside a gzip member, not between two */
-	bool is_cut;         /* it ended inside a member */
-	bool failed;         /* a read or inflate error: nothing more can come */
-	struct gmt_recovery *recovery; /* NULL: the file is all there is */
-	bool file_is_over;   /* its blocks have all been handed out */
+	bool in_member;      /* inside a gzip member, not between two members */
+	bool is_cut;         /* the file ended inside a member */
+	bool failed;         /* a read or inflate error: no more data can come */
+	struct gmt_recovery *recovery; /* NULL: there is only the file */
+	bool file_is_over;   /* all blocks of the file were returned */
 	struct gmt_source_progress progress;
-	const struct gmt_members *members; /* NULL: all are read */
-	size_t next_member;                /* of those that begin at or behind where the last one did */
+	const struct gmt_members *members; /* NULL: all members are read */
+	/* index of the next member to compare with the position */
+	size_t next_member;
 	const struct gmt_inflater *inflater;
-	void *inflating;     /* its state, in the arena */
-	struct gmt_inflate_bytes bytes; /* of `in`, and of what is asked for */
+	void *inflating;     /* the inflater's state, in the arena */
+	struct gmt_inflate_bytes bytes; /* `in` as input, and the caller's output buffer */
 	struct gmt_arena memory;
 	GMT_VEC(uint8_t) payload;
-	const char *path;    /* the copy behind this structure's own fields */
-	char failure[160];   /* why `failed` */
+	const char *path;    /* the copy at the end of this struct */
+	char failure[160];   /* reason for `failed` */
 	uint8_t in[IN_BYTES];
 	char path_copy[4096];
 };
@@ -47,10 +48,11 @@ static void fail(struct gmt_source *source, const char *why)
 	strncpy(source->failure, why, sizeof(source->failure) - 1);
 }
 
-/* Reads more of the file; false at its end or on an error. */
+/* Reads more of the file. Returns false at its end or on an error. */
 static bool fill_input(struct gmt_source *source)
 {
-	uint64_t left = source->part_bytes - source->progress.read_bytes; /* of a part */
+	/* of a part; unused for a whole file */
+	uint64_t left = source->part_bytes - source->progress.read_bytes;
 	ssize_t got;
 
 	do
@@ -70,7 +72,7 @@ static bool fill_input(struct gmt_source *source)
 	return true;
 }
 
-/* Goes on behind members that are not wanted, where one begins. */
+/* Skips the unwanted members that begin here. */
 static void leave_out(struct gmt_source *source)
 {
 	const struct gmt_members *members = source->members;
@@ -95,7 +97,7 @@ void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *m
 	source->members = members;
 }
 
-/* Several gzip members behind each other are one stream, as gzip itself reads them. */
+/* Consecutive gzip members are one stream, as for gzip itself. */
 static bool begin_member(struct gmt_source *source)
 {
 	if (source->is_cut)
@@ -109,9 +111,10 @@ static bool begin_member(struct gmt_source *source)
 }
 
 /*
- * The file ended inside a member. An inflater that looks at several symbols at a time keeps the last ones back for want of
- * bits behind them: so it gets some. What it makes of those means nothing, and does no harm: from here on, a block
- * counts whose checksum is right, and all else is what was cut.
+ * The file ended inside a member. An inflater that decodes several symbols at a time keeps back the
+ * last symbols until more bits follow. So it gets some zero bytes. Its output for these bytes means
+ * nothing and does no harm: from here on, only blocks with a correct checksum count. The rest is
+ * the part that was cut.
  */
 static void end_input(struct gmt_source *source)
 {
@@ -122,7 +125,10 @@ static void end_input(struct gmt_source *source)
 	source->bytes.in_bytes = sizeof(nothing);
 }
 
-/* Inflates up to `length` bytes to `to`; fewer at the end of the file or of what is whole. */
+/*
+ * Inflates up to `length` bytes to `to`. Returns fewer bytes at the end of the file or of its valid
+ * part.
+ */
 static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length)
 {
 	struct gmt_inflate_bytes *bytes = &source->bytes;
@@ -132,7 +138,7 @@ static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length
 	while (bytes->out_bytes && !source->failed) {
 		if (!source->in_member && !begin_member(source))
 			break;
-		/* Without input too: there may be something left of what it took before. */
+		/* Called without input too: the inflater may still hold earlier input. */
 		switch (source->inflater->run(source->inflating, bytes)) {
 		case GMT_INFLATE_ENDED:
 			source->in_member = false;
@@ -203,7 +209,7 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	return GMT_OK;
 }
 
-/* All but the file and what belongs to it. */
+/* Makes a source without the file and the fields that depend on it. */
 static enum gmt_status make(const struct gmt_inflater *inflater, const char *path, struct gmt_source **ret_source,
 	struct gmt_error *error)
 {
@@ -249,7 +255,7 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
 	return status;
 }
 
-/* The file, to its first block. */
+/* Opens the file and reads its header. */
 static enum gmt_status begin(struct gmt_source *source, const char *path, struct gmt_error *error)
 {
 	enum gmt_status status;
@@ -261,7 +267,7 @@ static enum gmt_status begin(struct gmt_source *source, const char *path, struct
 	status = open_file(source, error);
 	if (!status)
 		status = check_header(source, error);
-	/* A recorder that was killed in its first second may have written nothing at all. */
+	/* A recorder that was killed in its first second may have written nothing. */
 	if (source->recovery && (status == GMT_FORMAT || status == GMT_NO_FILE)) {
 		source->file_is_over = true;
 		return GMT_OK;
@@ -284,7 +290,7 @@ enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd
 	*ret_source = NULL;
 	if (status)
 		return status;
-	/* The copy shares its position with the caller's descriptor. */
+	/* The duplicate shares its position with the caller's descriptor. */
 	if (fd >= 0 && ((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
 		gmt_error_set(error, GMT_NO_FILE, "%s: %s", path, strerror(errno));
 		gmt_source_close(source);
@@ -340,7 +346,10 @@ static enum gmt_status damaged(const struct gmt_source *source, const char *what
 	return gmt_error_set(error, GMT_DAMAGED, "%s", source->is_cut ? CUT : source->failed ? source->failure : what);
 }
 
-/* Into source->payload, as far as it is there: a few bytes that promise much cost no memory. */
+/*
+ * Reads into source->payload in steps, so that a small file with a huge stated length does not cost
+ * much memory.
+ */
 static enum gmt_status read_payload(struct gmt_source *source, size_t length, struct gmt_error *error)
 {
 	size_t got, want;

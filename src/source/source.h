@@ -3,8 +3,9 @@
 #define GMT_SOURCE_SOURCE_H
 
 /*
- * A gzip file to blocks. In the flow: file -> source -> decode. Reads forward once, in memory that
- * follows the largest block. Everything it hands out has a right checksum. One thread.
+ * Reads a gzip file as blocks. In the flow: file -> source -> decode. Reads forward once. Its
+ * memory use depends on the largest block. The checksum of each returned block is correct. One
+ * thread.
  */
 
 #include <stdbool.h>
@@ -20,77 +21,84 @@ struct gmt_inflater;
 struct gmt_shared_recording;
 
 struct gmt_source_progress {
-	uint64_t read_bytes; /* of the compressed file */
+	uint64_t read_bytes; /* bytes read from the compressed file */
 	uint64_t file_bytes;
 };
 
 /*
- * Opens `path` and reads its header. GMT_NO_FILE, GMT_FORMAT or GMT_VERSION say why not; the text
- * names the path.
+ * Opens `path` and reads its header. Returns GMT_NO_FILE, GMT_FORMAT or GMT_VERSION on failure; the
+ * error text names the path.
  */
 enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
- * Likewise the first `end_bytes` of a file that is open for reading, as if no more were there. `fd` stays the
- * caller's, and so does its position. `path` is for messages. Inflated by zlib: this is what the recorder reads its own
- * file with.
+ * Same for the first `end_bytes` of an open file, as if it ended there. `fd` stays the caller's,
+ * and its position does not change. `path` is for messages. Always uses zlib: the recorder reads
+ * its own file with this function.
  */
 enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path, struct gmt_source **ret_source,
 	struct gmt_error *error);
 
 /*
- * Likewise with what the recorder of that file left in memory (shared_recording_file.h), as if the file had it: behind what
- * can be read in the file. `leftover` stays the caller's, and outlives the source. `path` may be NULL: the
- * file is gone.
+ * Same, with the memory that the recorder of that file left (shared_recording_file.h): its blocks
+ * follow the readable blocks of the file. `shared_recording` stays the caller's and must outlive
+ * the source. `path` may be NULL: the file is gone.
  */
 enum gmt_status gmt_source_open_with(const char *path, struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
 	struct gmt_error *error);
 
 /*
- * Likewise, inflated in the way that is given (inflate.h), which gives the same blocks; the others take ISA-L where it is
- * there. `leftover` may be NULL.
+ * Same, with a given inflater (inflate.h). All inflaters give the same blocks. The other functions
+ * use ISA-L if it is available. `shared_recording` may be NULL.
  */
 enum gmt_status gmt_source_open_by(const struct gmt_inflater *inflater, const char *path, struct gmt_shared_recording *shared_recording,
 	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
- * The same from the open file `fd`, wherever its position is, unless `fd` is -1. `fd` stays the caller's; its position
- * moves. `path` is for messages then.
+ * Same, from the beginning of the open file `fd`, unless `fd` is -1. `fd` stays the caller's, but
+ * its position changes. `path` is then only for messages.
  */
 enum gmt_status gmt_source_open_file(const struct gmt_inflater *inflater, int fd, const char *path,
 	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source, struct gmt_error *error);
 
-/* The same, inflated as fast as this machine can. */
+/* Same, with the fastest inflater of this machine. */
 enum gmt_status gmt_source_open_descriptor(int fd, const char *path, struct gmt_shared_recording *shared_recording,
 	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
- * Whether the file `fd` has only what a recorder that was killed in its first moment may have written: nothing, or a part of
- * the file header. Its position moves.
+ * Returns whether the recorder that wrote the file `fd` was killed in its first moment. The file is
+ * then empty, or has only a part of the file header. Changes the position of `fd`.
  */
 bool gmt_source_is_hardly_begun(int fd);
 
-/* Whether the source ended in the middle of the file's last member; once gmt_source_next has said GMT_DAMAGED. */
+/*
+ * Returns whether the source ended in the middle of the file's last member. Valid after
+ * gmt_source_next has returned GMT_DAMAGED.
+ */
 bool gmt_source_is_cut(const struct gmt_source *source);
 
-/* How many events came from there, and whether there is a gap between file and memory. All zeros when none did. */
+/*
+ * How many events came from the recorder's memory, and whether something is missing between file
+ * and memory. All zeros if no event came from there.
+ */
 struct gmt_source_recovered {
 	uint64_t events;
 	bool is_gap;
-	bool was_whole; /* the file has its end: nothing was taken from memory */
+	bool was_whole; /* the file has its end record: no events were taken from memory */
 };
 struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source);
 
 /*
- * The next block, good until the next call. GMT_END: the file ended where a block ends. GMT_DAMAGED:
- * from here on it is cut or damaged, the text says how (without the path); all before was good.
+ * Gets the next block, valid until the next call. GMT_END: the file ended at the end of a block.
+ * GMT_DAMAGED: the file is cut or damaged from here on, and the error text (without the path)
+ * explains how. All previous blocks are valid.
  */
 enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
 	struct gmt_error *error);
 
 /*
- * From now on, members that are to be left out are not read, wherever one begins. Of a source without a leftover;
- * `members` are of the same file, stay the caller's, and outlive the source.
+ * From now on, skips the members that are marked as left out. Only for a source without a shared
+ * recording. `members` describe the same file, stay the caller's, and must outlive the source.
  */
 void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *members);
 
