@@ -35,7 +35,9 @@ enum {
 	LOOK_FRAMES = 4096, /* of a stack on which calls of the recorder are looked for */
 };
 
-/* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
+/*
+ * int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is.
+ */
 static int (*backtrace_fast)(void **, int);
 static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of_frame)(struct _Unwind_Context *);
