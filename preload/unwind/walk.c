@@ -104,19 +104,13 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 
 	uint64_t sp = frame->sp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
-	/*
-	 * A branch, not a conditional move: the processor would wait for a frame pointer that is not
-	 * used.
-	 */
+	/* A branch, not a conditional move: the processor would wait for an unused frame pointer. */
 	if (__builtin_expect(rule.kind == GMT_UNWIND_BY_FP, 0))
 		sp = frame->fp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
 	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
 
-	/*
-	 * The step must go outwards on the same stack, by whole words. The frame pointer may be
-	 * anything.
-	 */
+	/* The step must go outwards on the same stack, by whole words. Any frame pointer is allowed. */
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
 		return step_off(start, frame, rule, top);
 	ret_next->sp = sp;
@@ -148,7 +142,9 @@ __attribute__((always_inline)) static inline uint32_t verify(const struct gmt_wa
 	uint32_t readable = walk->fp_places[words - 1] < here ? words - 1 : words;
 	uint32_t hold = gmt_walk_words_hold(walk->fp_places, walk->fp_values, readable, origin);
 
-	/* Word `hold` belongs to the innermost frame with at most `hold` words outwards of it. */
+	/*
+	 * The innermost frame with at most `hold` words outwards of it: only its own word may differ.
+	 */
 	if (hold < words)
 		while (gmt_walk_fp_words(walk->fp_marks[at]) > hold)
 			at++;
@@ -265,9 +261,7 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 		first++;
 	if (GMT_WALK_FRAMES - first < (walk->ends == GMT_STACK_CUT ? limit : 1))
 		return false;
-	/*
-	 * Frame `at` is the same frame, but the new inner frames hold its frame pointer in a new place.
-	 */
+	/* Frame `at` is the same, but the new inner frames hold its frame pointer in a new place. */
 	if (matters)
 		fp_words = add_fp_word(walk, fp_words, fp_place(walk, count, walk->places[at]), fp);
 	put_before(walk, at, count, own, fp_words, matters);
@@ -304,10 +298,7 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 	return true;
 }
 
-/*
- * Notes a step that did not simply continue; `kind` is the rule of its frame. Returns false at the
- * end.
- */
+/* Notes a step that did not simply continue; `kind` is its rule. Returns false at the end. */
 static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind)
 {
 	if (kind == GMT_UNWIND_NONE)
@@ -361,10 +352,7 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	}
 }
 
-/*
- * Returns whether rules may be looked up (no object is being unloaded), and stores their
- * generation.
- */
+/* Returns whether rules may be looked up (no object is being unloaded). Stores their generation. */
 static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_generation)
 {
 	/* The recorder's code is never unloaded, so its rules stay valid. */
@@ -392,8 +380,7 @@ static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_sta
 }
 
 /*
- * Takes a stack when it is not known yet whether the remembered frames or the thread's stack are
- * valid.
+ * Takes a stack if the remembered frames, or the known part of the thread's stack, may be invalid.
  */
 __attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
 {
@@ -456,10 +443,7 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 		}
 		if ((went != STEP_END && went != STEP_NOWHERE) || beyond < count)
 			return false;
-		/*
-		 * The array is a ring: its innermost frame stands where the next frame would have been
-		 * stored.
-		 */
+		/* The array is a ring: the innermost frame stands where the next one would be stored. */
 		for (uint32_t turns = beyond % count; turns; turns--) {
 			uint64_t first = ret_addresses[0];
 
