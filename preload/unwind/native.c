@@ -22,7 +22,7 @@
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 
-/* Where compilers keep frame pointers, and rules are not read from tables. */
+/* On AArch64 compilers keep frame pointers, so the walk reads no rules from tables. */
 #ifdef __aarch64__
 enum { WALKS_BY_FRAME_POINTERS = true };
 #else

@@ -20,7 +20,7 @@ static uintptr_t this_thread(void)
 #ifdef __x86_64__
 	uintptr_t pointer;
 
-	/* The control block begins with its own address. */
+	/* The first word of the control block is its own address. */
 	__asm__("movq %%fs:0, %0" : "=r"(pointer));
 	return pointer;
 #elif defined(__aarch64__)

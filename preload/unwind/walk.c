@@ -272,9 +272,9 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 }
 
 /*
- * The progress of a walk that has not met the remembered frames. Frames from `blind` on (0: none)
- * were found across code that no table describes. They count only after a frame that a table
- * describes.
+ * The progress of a walk that has not met the remembered frames. Frames from `blind` on were found
+ * across code that no table describes (0: no such frames). They count only after a frame that a
+ * table describes.
  */
 struct progress {
 	uint32_t count, own, blind;

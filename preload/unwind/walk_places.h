@@ -19,7 +19,7 @@
  * A stack consists of the ips of its frames. The walk needs each sp to find the frames. It needs an
  * fp only where the fp matters. The fp of a frame matters if the frame's rule counts from it. It
  * also matters if the rule leaves it in its register and the next frame's fp matters. Most
- * functions use that register for something else, perhaps a counter, which differs each time.
+ * functions use that register for another value, perhaps a counter, which differs each time.
  *
  * Let R[0], R[1], ... R[n] be the remembered frames, each the next of the one before. For each of
  * R[i + 1] to R[n], let its ip still be in the word below its sp. If its fp matters and was read
@@ -34,20 +34,22 @@
  *   left it in its register; then the fp of R[i] matters, so F has the same fp.
  *
  * The same argument holds for that frame and R[i + 1], and so on up to R[n]. The rule of R[n] says
- * that it is the outermost frame. If it does not (a stack that was cut, or the end of a chain of
- * frame pointers), the fp of R[n] counts as one that matters. So the new stack is the walked frames
- * and then R[i], ... R[n]. R[i] itself is taken from the new walk, because the word that held its
- * fp may be another word now, or none. Whether an fp matters does not change in the kept frames,
- * because it depends only on outer frames.
+ * that it is the outermost frame. In two cases it does not say so: a stack that was cut, and the
+ * end of a chain of frame pointers. Then the fp of R[n] counts as one that matters. So the new
+ * stack is the walked frames and then R[i], ... R[n].
  *
- * The words to verify for R[i + 1] to R[n] form two lists, each compared from the outermost word on
- * (verify in walk.c): the return addresses, and the frame pointers that matter and were read.
- * Places grow outwards in both lists. A rule goes up by at least a word. A frame's fp is read at or
- * above the sp of its inner neighbour and below its own sp (step in walk.c). So if the first word
- * of a list lies above the current stack pointer, all of them do. In the second list only the fp of
- * R[i + 1] may have been read below it, for a frame that is gone. If an fp matters and was not
- * read, it is that of its inner neighbour, which matters too. So its value is that of the next
- * inner fp that was read, or of R[0] (gmt_walk_fp_of).
+ * R[i] itself is taken from the new walk, because its fp may now come from another word, or from no
+ * word. In the kept frames nothing else changes: whether an fp matters depends only on outer
+ * frames.
+ *
+ * The words to verify for R[i + 1] to R[n] form two lists: the return addresses, and the frame
+ * pointers that matter and were read. Each list is compared from the outermost word on (verify in
+ * walk.c). Places grow outwards in both lists. A rule goes up by at least a word. A frame's fp is
+ * read at or above the sp of its inner neighbour and below its own sp (step in walk.c). So if the
+ * first word of a list lies above the current stack pointer, all of them do. In the second list
+ * only the fp of R[i + 1] may have been read below it, for a frame that is gone. If an fp matters
+ * and was not read, it is that of its inner neighbour, which matters too. So its value is that of
+ * the next inner fp that was read, or of R[0] (gmt_walk_fp_of).
  *
  * The argument does not need the remembered stack to be the last one. So a whole earlier part of a
  * stack can be reused (unwind/stack_cache.h), from R[0] on: if F is R[0] and the words are
