@@ -41,7 +41,7 @@ static bool is_named(const struct link_map *map, const char *prefix)
 
 /*
  * Finds an exported function of the recorder in the recorder's own hash table. dlsym needs a handle
- * that was made in this namespace, and making a handle while the loader binds is dangerous.
+ * that was made in this namespace. It is dangerous to make such a handle while the loader binds.
  */
 static void *find_function(const char *name)
 {

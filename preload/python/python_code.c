@@ -24,7 +24,7 @@ static uint64_t hash_table(uint64_t seed, const char *bytes)
 }
 
 /*
- * Pointers are not enough: a function that is made, used and dropped in a loop gets the same
+ * Pointers are not enough. A function that is made, used and dropped in a loop gets the same
  * addresses each time, and so do its strings (tests/preload/python, "churn"). So the hash includes
  * the text.
  */

@@ -4,14 +4,16 @@
 
 /*
  * Counts the code objects that Python frees. Code objects do not change. So while the count is
- * unchanged, an address that held a code object still holds the same one, and the recorder need not
+ * unchanged, an address that held a code object still holds the same one. The recorder need not
  * read it again. Needed where code objects have no number of their own (before 3.12). Internal to
  * python*.c.
  *
  * The type of code objects holds a pointer to the function that frees a code object. The recorder
- * replaces this word atomically by its own function, which counts and then calls the original. A
- * thread sees the current count: if its frames hold a code object at an address that was freed
- * before, the thread has run since then, under the GIL, like the thread that freed it.
+ * replaces this word atomically by its own function, which counts and then calls the original.
+ *
+ * The GIL orders the count. Let a thread's frames hold a code object at an address that was freed
+ * before. Then the thread has run since, under the GIL, like the thread that freed it. So it sees
+ * the count.
  *
  * The option watch_code=off leaves the interpreter's type unchanged. Then there is no count. The
  * recorder compares a remembered code object with the present one, including its table of lines

@@ -9,9 +9,10 @@
  * A thread first enters its own guard. Then it checks a word of the caller that says whether to
  * stay out. The ending thread first writes that word and then checks the guards. One of the two
  * threads must see the other's store, so each needs a full barrier between its store and its load.
- * Reading threads come at each stack, so the ending thread makes the barrier for them, once: the
- * kernel makes all threads of the process pass a barrier (membarrier). If the kernel cannot do
- * this, each thread makes its own barrier.
+ *
+ * Threads enter their guards at each stack, so they should not pay for a barrier. Instead the
+ * ending thread makes it for them, once: the kernel makes all threads of the process pass a barrier
+ * (membarrier). If the kernel cannot do this, each thread makes its own barrier.
  */
 
 #include <stdatomic.h>

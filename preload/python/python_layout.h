@@ -18,13 +18,12 @@ enum { GMT_PYTHON_NONE = 0xffff };
 enum gmt_python_walk {
 	GMT_PYTHON_WALK_EACH,  /* all frames: each Python call is a C call (3.9, 3.10) */
 	GMT_PYTHON_WALK_FLAG,  /* frames that have a flag (3.11) */
-	/* Frames that are called from a frame of the interpreter itself (3.12) */
-	GMT_PYTHON_WALK_SHIMS,
+	GMT_PYTHON_WALK_SHIMS, /* frames called from a frame of the interpreter itself (3.12 on) */
 };
 
 enum gmt_python_lines {
-	GMT_PYTHON_LINES_LNOTAB,    /* from 3.9 on */
-	GMT_PYTHON_LINES_RANGES,    /* from 3.10 on */
+	GMT_PYTHON_LINES_LNOTAB,    /* 3.9 */
+	GMT_PYTHON_LINES_RANGES,    /* 3.10 */
 	GMT_PYTHON_LINES_LOCATIONS, /* from 3.11 on */
 };
 

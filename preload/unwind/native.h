@@ -91,7 +91,7 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller);
 /*
  * Writes a line for the option selftest: how many stacks were compared and how many differ. Returns
  * false if no stack was compared. A stack taken by frame pointers needs to match only the beginning
- * of the unwinder's stack, because libraries without frame pointers end many such stacks early.
+ * of the unwinder's stack. Libraries without frame pointers end many such stacks early.
  */
 bool gmt_native_selftest(char *ret_text, uint32_t bytes);
 

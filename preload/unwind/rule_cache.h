@@ -7,11 +7,12 @@
  * met them. In the flow: walk -> rule cache -> rules.
  *
  * In the table that all threads share, each rule has its own cache line, and mostly its own page.
- * If the processor's caches are cold, a walk waits for each rule in turn, because only the rule of
- * one frame says where the next frame is. In the rule cache, one word holds a return address and
- * its rule. The next word holds those of the frame that a walk met next. So one cache line holds
- * eight frames. The processor predicts that a stack continues like the stack before, and fetches
- * the following words in the meantime.
+ * Only the rule of one frame says where the next frame is. So if the processor's caches are cold, a
+ * walk waits for each rule in turn.
+ *
+ * In the rule cache, one word holds a return address and its rule. The next word holds those of the
+ * frame that a walk met next. So one cache line holds eight frames. The processor predicts that a
+ * stack continues like the stack before, and fetches the following words in the meantime.
  *
  * The order is only a guess. Each word is correct by itself for as long as the rules are valid
  * (gmt_rule_cache_clear). Only one thread uses a rule cache at a time. x86-64 only, like the rules.
@@ -27,9 +28,12 @@ enum {
 	GMT_RULE_CACHE_START_BITS = 11,
 
 	/*
-	 * The fields of a node, from the lowest bit: the return address, the words to the CFA (0: the
-	 * outermost frame), the words to the saved frame pointer, and whether the CFA counts from the
-	 * frame pointer.
+	 * The fields of a node, from the lowest bit:
+	 *
+	 * - the return address,
+	 * - the words to the CFA (0: the outermost frame),
+	 * - the words to the saved frame pointer,
+	 * - whether the CFA counts from the frame pointer.
 	 */
 	GMT_RULE_CACHE_CFA_BITS = 11,
 	GMT_RULE_CACHE_SAVED_BITS = 5,

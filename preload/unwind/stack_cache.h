@@ -6,12 +6,12 @@
  * A thread's stack cache: the inner parts of its earlier stacks. Each part also lists the parts
  * that followed it recently. In the flow: walk -> stack cache.
  *
- * A program repeats its work: a training step allocates memory with the same stacks as the step
- * before, in the same order, at the same addresses. So a part that followed the last part before is
- * a good guess for the next stack. The walk compares this guess with the stack, word by word, as it
- * compares remembered frames (walk_places.h explains why this is exact). If it holds, the walk has
- * no frame to unwind and no stack to look up in the depot, because the part also holds the stack's
- * id.
+ * A program repeats its work. For example, a training step allocates memory with the same stacks as
+ * the step before, in the same order, at the same addresses. So a part that followed the last part
+ * before is a good guess for the next stack. The walk compares this guess with the stack, word by
+ * word, as it compares remembered frames (walk_places.h explains why this is exact). If the guess
+ * holds, the walk unwinds no frame. It also needs no look-up in the depot, because the part holds
+ * the stack's id.
  *
  * If the guess fails, the stack is walked. Only one thread uses a stack cache at a time. The cache
  * drops all parts when it is full and when the rules have changed.

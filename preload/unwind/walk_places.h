@@ -112,7 +112,7 @@ static inline uint64_t gmt_walk_address(uint64_t origin, uint32_t place)
 
 /*
  * Reads a word like gmt_walk_word, for values that are only compared. The compiler may read the
- * word several times, which saves one instruction.
+ * word several times, and needs one instruction less.
  */
 __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uint64_t gmt_walk_word_again(uint64_t address)
 {
