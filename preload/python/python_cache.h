@@ -25,7 +25,7 @@ enum {
 struct gmt_python_key {
 	uint64_t code;        /* address */
 	uint64_t instr;       /* offset in the bytecode, in bytes */
-	uint64_t fingerprint; /* of the content of the code object */
+	uint64_t fingerprint; /* of the code object */
 };
 
 /*
@@ -52,6 +52,7 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 /* Clears the cache. No other thread may use the cache during this call. */
 void gmt_python_cache_clear(struct gmt_python_cache *cache);
 
+/* Returns the set that may hold `key`. */
 static inline struct gmt_python_cache_entry *gmt_python_cache_set(struct gmt_python_cache *cache,
 	const struct gmt_python_key *key)
 {

@@ -56,6 +56,7 @@ static inline void gmt_python_guard_enter(struct gmt_python_guard *gate)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* Leaves the guard. */
 static inline void gmt_python_guard_leave(struct gmt_python_guard *gate)
 {
 	/* Pairs with the acquire in gmt_python_guard_wait: all reads have finished. */

@@ -61,6 +61,7 @@ typedef void *gmt_python_find(const char *name);
 bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct gmt_python_layout *ret_layout,
 	char *ret_why, uint32_t why_bytes);
 
+/* Returns the pointer at `offset` bytes in an object. */
 static inline const char *gmt_python_load(const char *object, uint32_t offset)
 {
 	const char *pointer;
@@ -123,12 +124,14 @@ static inline const char *gmt_python_walk_start(const struct gmt_python_layout *
  */
 enum { GMT_PYTHON_OWNER_GENERATOR = 1, GMT_PYTHON_OWNER_FIRST_SHIM = 3 };
 
+/* Returns the code object of a frame. */
 static inline const char *gmt_python_frame_code(const struct gmt_python_layout *layout, const char *frame)
 {
 	/* 3.14 keeps a tag in the lowest two bits; in other versions they are 0. */
 	return (const char *)((uintptr_t)gmt_python_load(frame, layout->frame.code) & ~(uintptr_t)3);
 }
 
+/* Returns whether the frame is one of the interpreter itself. */
 static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, const char *frame)
 {
 	if (frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM)

@@ -22,8 +22,8 @@ enum {
 };
 
 /*
- * Returns a value that distinguishes a code object from another at the same address. The second
- * form costs more and stays valid longer.
+ * Returns a value that distinguishes a code object from another at the same address. The count of
+ * deaths is cheap. The fingerprint costs more and stays valid longer.
  */
 static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layout *layout, const char *code, uint64_t deaths)
 {

@@ -31,6 +31,7 @@ struct gmt_python_trace_place {
 	bool is_behind_shim; /* `previous` says that it is a frame of the interpreter itself */
 };
 
+/* A remembered stack, innermost frame first. */
 struct gmt_python_trace_stack {
 	uint32_t count;
 	uint32_t id; /* in the depot; 0: no id */

@@ -56,6 +56,7 @@ struct gmt_rule_cache {
 /* Clears the rule cache. Call it when the rules have changed. */
 void gmt_rule_cache_clear(struct gmt_rule_cache *trail);
 
+/* Returns the rule that is packed into a node. */
 static inline struct gmt_unwind_rule gmt_rule_cache_unpack(uint64_t node)
 {
 	uint32_t cfa_words = (uint32_t)(node >> GMT_RULE_CACHE_CFA_SHIFT) & ((1 << GMT_RULE_CACHE_CFA_BITS) - 1);

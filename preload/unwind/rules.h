@@ -53,7 +53,9 @@ extern GMT_HIDDEN struct gmt_rules {
  */
 void gmt_rules_init(void *(*find)(const char *name));
 
+/* Begins a pause: from here on no thread gets a rule. Pauses may overlap. */
 void gmt_rules_pause(void);
+/* Ends a pause. If an object was unloaded, clears the table and starts a new generation. */
 void gmt_rules_resume(bool was_something_unloaded);
 
 /* Ends all pauses. Call it in the child of a fork: the threads that paused do not exist there. */
@@ -95,6 +97,7 @@ static inline uint64_t gmt_rules_mix(uint64_t address)
 	return address * 0x9e3779b97f4a7c15 & (((uint64_t)1 << GMT_RULES_ADDRESS_BITS) - 1);
 }
 
+/* Returns the set of a mixed address. */
 static inline _Atomic uint64_t *gmt_rules_set(uint64_t mixed)
 {
 	return gmt_rules_sets[mixed >> (GMT_RULES_ADDRESS_BITS - GMT_RULES_SET_BITS)];

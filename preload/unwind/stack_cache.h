@@ -40,6 +40,7 @@ struct gmt_stack_cache {
 	uint64_t words[GMT_STACK_CACHE_WORDS];
 };
 
+/* Drops all parts. */
 void gmt_stack_cache_clear(struct gmt_stack_cache *recall);
 
 /* Returns the guess of number `rank`, from 0 on; 0 if the cache has no such guess. */

@@ -37,6 +37,7 @@ enum gmt_unwind_kind {
 	GMT_UNWIND_BY_WORD,
 };
 
+/* A rule; saved_words does not apply to GMT_UNWIND_BY_WORD and GMT_UNWIND_END. */
 struct gmt_unwind_rule {
 	uint8_t kind;        /* enum gmt_unwind_kind */
 	/* The caller's frame pointer lies so many words below the CFA; 0: it is in its register. */
@@ -58,6 +59,7 @@ static inline uint32_t gmt_unwind_rule_pack(struct gmt_unwind_rule rule)
 	return rule.cfa_words << 11 | (uint32_t)rule.saved_words << 3 | rule.kind;
 }
 
+/* Returns the rule that gmt_unwind_rule_pack has packed. */
 static inline struct gmt_unwind_rule gmt_unwind_rule_unpack(uint32_t packed)
 {
 	return (struct gmt_unwind_rule){

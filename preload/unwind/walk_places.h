@@ -95,16 +95,19 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static inline uin
  */
 enum { GMT_WALK_ORIGIN_WORDS = 1 << 30 };
 
+/* Returns the address of the origin. */
 static inline uint64_t gmt_walk_origin(const struct gmt_walk *walk)
 {
 	return walk->own_stack.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
 }
 
+/* Returns the place of an address. */
 static inline uint32_t gmt_walk_place(uint64_t origin, uint64_t address)
 {
 	return (uint32_t)((address - origin) / GMT_UNWIND_WORD_BYTES);
 }
 
+/* Returns the address of a place. */
 static inline uint64_t gmt_walk_address(uint64_t origin, uint32_t place)
 {
 	return origin + (uint64_t)place * GMT_UNWIND_WORD_BYTES;
@@ -125,6 +128,7 @@ static inline uint64_t gmt_walk_return_differs(uint64_t origin, uint32_t place, 
 	return gmt_walk_code(gmt_walk_word_again(gmt_walk_address(origin, place) - GMT_UNWIND_WORD_BYTES)) ^ address;
 }
 
+/* Returns whether the word below `place` holds the return address `address`. */
 static inline bool gmt_walk_is_return(uint64_t origin, uint32_t place, uint64_t address)
 {
 	return !gmt_walk_return_differs(origin, place, address);
@@ -207,11 +211,13 @@ static inline uint16_t gmt_walk_fp_mark(uint32_t words, bool matters)
 	return (uint16_t)(words << 1 | matters);
 }
 
+/* Returns whether the frame pointer matters. */
 static inline bool gmt_walk_fp_matters(uint16_t mark)
 {
 	return mark & 1;
 }
 
+/* Returns the number of entries of the frames outwards. */
 static inline uint32_t gmt_walk_fp_words(uint16_t mark)
 {
 	return mark >> 1;
