@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libgpumemtrace-audit.so, for LD_AUDIT: what no preload reaches, libraries in namespaces of dlmopen and
- * libraries opened with RTLD_DEEPBIND that are bound to the driver while they load. It records nothing
- * itself: it has the loader bind the driver's hooked functions to the wrappers of libgpumemtrace.so, which
- * LD_PRELOAD has put into the first namespace; without that it does nothing.
+ * libgpumemtrace-audit.so, for LD_AUDIT. It covers libraries that no preload reaches: libraries in
+ * dlmopen namespaces, and libraries opened with RTLD_DEEPBIND that are bound to the driver while
+ * they load. It records no events itself. It makes the loader bind the driver's hooked functions to
+ * the wrappers of libgpumemtrace.so, which LD_PRELOAD has put into the first namespace. Without
+ * libgpumemtrace.so it does nothing.
  *
- * Only objects named libcuda.so have their bindings looked at, and no call is traced, so that the loader
- * leaves calls as fast as they are.
+ * The library examines only bindings to objects named libcuda.so, and traces no call. So calls stay
+ * as fast as without it.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -19,11 +20,12 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static struct link_map *recorder; /* libgpumemtrace.so in the first namespace */
-static bool is_loaded;             /* all that the program starts with is: functions of the recorder can be called */
+/* All initial objects of the program are loaded: functions of the recorder can be called. */
+static bool is_loaded;
 static gmt_audit_object *tell_object;
 static gmt_audit_bind *ask_wrapper;
 
-/* All that is kept of a driver; a process has a few at most. */
+/* The drivers in this process; a process has a few at most. */
 enum { DRIVERS = 16 };
 static struct driver {
 	struct link_map *map;
@@ -38,8 +40,8 @@ static bool is_named(const struct link_map *map, const char *prefix)
 }
 
 /*
- * An exported function of the recorder, by its own hash table: dlsym needs a handle of this namespace's own
- * making, and to make one while the loader binds is asking for trouble.
+ * Finds an exported function of the recorder in the recorder's own hash table. dlsym needs a handle
+ * that was made in this namespace. It is dangerous to make such a handle while the loader binds.
  */
 static void *find_function(const char *name)
 {
@@ -48,7 +50,7 @@ static void *find_function(const char *name)
 	const uint32_t *hash = NULL;
 	uint32_t wanted = 5381;
 
-	/* The loader has added the base to these. */
+	/* The loader has added the base address to these pointers. */
 	for (const ElfW(Dyn) *entry = recorder->l_ld; entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_SYMTAB)
 			symbols = (const ElfW(Sym) *)entry->d_un.d_ptr;
@@ -115,7 +117,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie
 	*cookie = 0;
 	if (space == LM_ID_BASE && is_named(map, "libgpumemtrace.so")) {
 		recorder = map;
-		return 0; /* it means the real ones */
+		return 0; /* the recorder itself must be bound to the original functions */
 	}
 	tell_range(map, space, false);
 	if (is_named(map, "libcuda.so")) {
@@ -128,7 +130,9 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie
 	}
 	if (is_named(map, "libcudadebugger.so") || is_named(map, "libnvidia-") || is_named(map, "libdxcore.so"))
 		return 0;
-	/* What la_objclose needs, marked as no driver's. */
+	/*
+	 * la_objclose needs the map. The cookie does not point into `drivers`, so it is not a driver's.
+	 */
 	*cookie = (uintptr_t)map;
 	return LA_FLG_BINDFROM;
 }

@@ -3,9 +3,10 @@
 #define GMT_AUDIT_AUDIT_INTERFACE_H
 
 /*
- * What libgpumemtrace.so exports for libgpumemtrace-audit.so, which is in a namespace of its own and has
- * another C library: the two share nothing but these calls. They are made by the loader's thread, under
- * its lock, while objects come, are bound and go.
+ * The functions that libgpumemtrace.so exports for libgpumemtrace-audit.so. The audit library is in
+ * its own namespace and has another C library, so the two libraries share only these calls. The
+ * loader's thread makes the calls, under the loader's lock, while objects are loaded, bound and
+ * unloaded.
  */
 
 #include <stdint.h>
@@ -13,18 +14,22 @@
 #define GMT_AUDIT_OBJECT "gpumemtrace_audit_object"
 #define GMT_AUDIT_BIND "gpumemtrace_audit_bind"
 
-/* An object of namespace `space` (LM_ID_BASE is 0) at these addresses was loaded; or is gone. */
+/*
+ * Reports that an object of namespace `space` (LM_ID_BASE is 0) at these addresses was loaded, or
+ * was unloaded (is_gone).
+ */
 typedef void gmt_audit_object(long space, uint64_t start, uint64_t end, int is_gone);
 
 struct gmt_audit_binding {
 	long space;
 	const char *symbol;
-	uint64_t driver_base;    /* of the driver that defines it */
+	uint64_t driver_base;    /* of the driver that defines the symbol */
 	const void *driver_dynamic;
-	const char *driver_path; /* copied where it is needed for longer */
+	/* Valid during the call; the recorder copies it if it needs it longer. */
+	const char *driver_path;
 };
 
-/* Our wrapper, which the caller shall be bound to; NULL: leave it. */
+/* Returns the recorder's wrapper to which the caller is to be bound; NULL: keep the binding. */
 typedef void *gmt_audit_bind(const struct gmt_audit_binding *binding);
 
 #endif

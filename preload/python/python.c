@@ -18,25 +18,31 @@
 #include "python/python_trace.h"
 #include "format/format.h"
 
-enum { BOUND_SINCE_MINOR = 12 }; /* from 3.12 a thread's state is that of the interpreter that runs on it */
+/* From 3.12 on, a thread's state is that of the interpreter that runs on it. */
+enum { BOUND_SINCE_MINOR = 12 };
 
-/* For a thread that is in the middle of a stack, and may not run for a second on a busy machine. */
+/*
+ * Covers a thread that is in the middle of a capture and may not run for a second on a busy
+ * machine.
+ */
 #define END_WAIT_NS UINT64_C(10000000000)
 
 static _Atomic(char *) ender; /* the thread on which Python ends */
 
-/* Written by gmt_python_init before `state` says so, and never again. */
+/* gmt_python_init writes these before it sets `state`. They never change afterwards. */
 static struct {
 	_Atomic int state; /* enum gmt_python_state */
-	_Atomic uint32_t epoch; /* of ids: another depot, another epoch */
+	_Atomic uint32_t epoch; /* epoch of the ids: a new depot begins a new epoch */
 	atomic_flag proving;
 	struct gmt_python_layout layout;
 	struct gmt_python_cache *cache;
 	gmt_python_find *find;
-	char *(*this_thread)(void);    /* PyGILState_GetThisThreadState: needs no GIL; NULL: no Python here */
-	char *(*running_thread)(void); /* the one that holds the GIL (or, from 3.12, this one if it does) */
+	/* PyGILState_GetThisThreadState: needs no GIL; NULL: no Python on this thread */
+	char *(*this_thread)(void);
+	/* The thread that holds the GIL (from 3.12 on: this thread, if it holds it) */
+	char *(*running_thread)(void);
 	int (*is_finalizing)(void);
-	void *(*newest_interpreter)(void); /* before 3.12, else NULL */
+	void *(*newest_interpreter)(void); /* before 3.12; else NULL */
 	void *(*main_interpreter)(void);
 	char version[32];
 	char why[160];
@@ -44,7 +50,7 @@ static struct {
 
 static enum gmt_python_state state_now(void)
 {
-	/* Pairs with the release in set_state: all else in `python` is written by then. */
+	/* Pairs with the release in set_state: everything else in `python` is written by then. */
 	return (enum gmt_python_state)atomic_load_explicit(&python.state, memory_order_acquire);
 }
 
@@ -62,8 +68,8 @@ static enum gmt_python_state refuse(const char *reason)
 }
 
 /*
- * Compares our reading with the interpreter's, if this thread holds the GIL now. We do not ask
- * PyGILState_Check: it says yes to everybody once there was a second interpreter.
+ * Compares the recorder's reading with the interpreter's, if this thread holds the GIL now. It does
+ * not use PyGILState_Check, which says yes to every thread once there was a second interpreter.
  */
 static enum gmt_python_state prove(enum gmt_python_state otherwise)
 {
@@ -72,7 +78,9 @@ static enum gmt_python_state prove(enum gmt_python_state otherwise)
 
 	if (!thread || python.running_thread() != thread || python.is_finalizing())
 		return state;
-	/* Another thread is at it. Pairs with the clear below: its verdict is seen. */
+	/*
+	 * Another thread is comparing. Pairs with the clear below: this thread then sees that result.
+	 */
 	if (atomic_flag_test_and_set_explicit(&python.proving, memory_order_acquire))
 		return state;
 	if (state_now() == GMT_PYTHON_REFUSED || state_now() == GMT_PYTHON_ON) {
@@ -97,7 +105,7 @@ static enum gmt_python_state prove(enum gmt_python_state otherwise)
 	return state;
 }
 
-/* The first of two names, by version. */
+/* Finds a function under either of its two names, which depend on the version. */
 static void *find_either(gmt_python_find *find, const char *name, const char *other)
 {
 	void *function = find(name);
@@ -112,7 +120,7 @@ static enum gmt_python_state look(gmt_python_find *find)
 
 	if (!get_version || !is_initialized || !is_initialized())
 		return GMT_PYTHON_ABSENT;
-	/* "3.11.7 (main, ...": up to the space. */
+	/* The text is "3.11.7 (main, ..."; keep the part before the space. */
 	snprintf(python.version, sizeof(python.version), "%.*s", (int)strcspn(get_version(), " "), get_version());
 
 	if (!gmt_python_layout_find(python.version, find, &python.layout, python.why, sizeof(python.why)))
@@ -178,7 +186,10 @@ static uint32_t frame_id(struct gmt_depot *depot, const struct gmt_python_place 
 	return id;
 }
 
-/* Takes what is left from `*frame` on into `now`, of which some is there. False when the depot is full. */
+/*
+ * Takes the remaining frames from `*frame` on into `now`, which holds the first frames already.
+ * Returns false if the depot is full.
+ */
 static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
 	const struct gmt_python_trace_stack *last, struct gmt_python_trace_stack *now)
 {
@@ -219,7 +230,10 @@ static bool walk_on(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	return true;
 }
 
-/* How many frames are, one by one, those of the last stack, of which `count` were found; *frame stands at the first that is not. */
+/*
+ * Returns how many frames equal those of the last stack, one by one; `count` of them are already
+ * found. *frame moves to the first frame that differs.
+ */
 static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, uint64_t deaths,
 	const struct gmt_python_trace_stack *last)
 {
@@ -228,7 +242,7 @@ static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, ui
 		const char *next = *frame;
 		struct gmt_python_place place;
 
-		/* Nearly always it is another instruction: that takes no look at the code object. */
+		/* Mostly the instruction differs, and this check does not read the code object. */
 		if (theirs->frame != next || !gmt_python_may_be_same(&python.layout, theirs) ||
 			!gmt_python_walk_next(&python.layout, &next, &place) || theirs->frame != place.frame ||
 			place.entry != (last->stack.items[count] & 1))
@@ -247,8 +261,9 @@ static uint32_t walk_same(const char **frame, uint32_t count, uint32_t depth, ui
 }
 
 /*
- * The outer end of a stack that has more than the `depth` frames that `inner` has, into trace->outer; none when it is too far
- * away. *ret_is_same: it is what was there before. False when the depot is full.
+ * Takes the outer end of a stack with more frames than the `depth` frames of `inner` into
+ * trace->outer. If the outer end is too far away, trace->outer stays empty. *ret_is_same says
+ * whether the outer end is unchanged. Returns false if the depot is full.
  */
 __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32_t depth, uint64_t deaths,
 	const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace, bool *ret_is_same)
@@ -274,7 +289,7 @@ __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32
 	return true;
 }
 
-/* With its outer end in place of some of the inner frames, and a 0 for those that are missing in between. */
+/* Stores a stack with its outer end in place of some inner frames. A 0 marks the gap in between. */
 static uint32_t intern_both_ends(struct gmt_depot *depot, const struct gmt_python_trace_stack *inner,
 	struct gmt_python_trace *trace)
 {
@@ -289,7 +304,7 @@ static uint32_t intern_both_ends(struct gmt_depot *depot, const struct gmt_pytho
 		(uint32_t)(offsetof(struct gmt_depot_frames, items) + inner->count * sizeof(*trace->both.items)));
 }
 
-/* Nothing of the thread's last stack is known any more. */
+/* Forgets the thread's last stack, because the depot is full. */
 static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
 {
 	struct gmt_python_trace_stack *last = &trace->stacks[trace->last];
@@ -299,7 +314,10 @@ static uint32_t lose(struct gmt_python_trace *trace, bool *ret_lost)
 	return 0;
 }
 
-/* The number of a stack whose inner frames are there; its id is what it had as the last one with these, or 0. */
+/*
+ * Returns the id of a stack whose inner frames are taken. stack->id is the id of the last stack
+ * with these inner frames, or 0.
+ */
 static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths, struct gmt_python_trace_stack *stack,
 	struct gmt_python_trace *trace, bool *ret_lost)
 {
@@ -316,7 +334,10 @@ static uint32_t find_id(struct gmt_depot *depot, uint32_t depth, uint64_t deaths
 	return stack->id;
 }
 
-/* A stack that is not the last one, of whose frames the first `count` were found; `frame` is the next. */
+/*
+ * Captures a stack that differs from the last one. The first `count` frames are equal; `frame` is
+ * the next frame.
+ */
 __attribute__((noinline)) static uint32_t capture_changed(const char *frame, uint32_t count, struct gmt_depot *depot,
 	uint32_t depth, uint64_t deaths, struct gmt_python_trace *trace, bool *ret_lost)
 {
@@ -355,7 +376,7 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
 	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed), count;
 	uint64_t deaths = gmt_python_deaths();
 
-	/* A thread that has a state for the GIL's sake alone, as those of autograd do. */
+	/* The thread has a state only for the GIL's sake, like the threads of autograd. */
 	if (!frame)
 		return 0;
 	if (__builtin_expect(trace->epoch != epoch, 0)) {
@@ -365,16 +386,18 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
 	if (depth > GMT_PYTHON_TRACE_FRAMES)
 		depth = GMT_PYTHON_TRACE_FRAMES;
 	count = gmt_python_take_same(&python.layout, last, 0, depth, deaths, &frame);
-	/* All of its frames, and behind them no other. */
+	/* The stack has all frames of the last stack and no others. */
 	if (last->id && count == last->count && !frame && !last->stack.truncated)
 		return last->id;
 	return capture_changed(frame, count, depot, depth, deaths, trace, ret_lost);
 }
 
 /*
- * A finalizing interpreter frees the states of threads that still run (daemon threads): theirs must not
- * be touched. It says so before it frees, but a thread may have been interrupted between the two; so
- * where we are told in time, others stop before.
+ * Returns whether Python has begun to end on another thread. A finalizing interpreter frees the
+ * states of threads that still run (daemon threads), so the recorder must not touch them. The
+ * interpreter sets its finalizing flag before it frees them, but a thread may be interrupted
+ * between its check and its reads. So gmt_python_end, where it is called in time, stops the other
+ * threads earlier.
  */
 static inline bool has_begun_to_end_elsewhere(const char *thread)
 {
@@ -384,8 +407,9 @@ static inline bool has_begun_to_end_elsewhere(const char *thread)
 }
 
 /*
- * Until 3.11 the state that a thread is known by stays the first interpreter's while it runs another one, whose own
- * can be told from it only while this thread holds the GIL.
+ * Returns whether the thread may be running another interpreter. Until 3.11, the state by which a
+ * thread is known stays that of the first interpreter. The other state can be recognized only while
+ * this thread holds the GIL.
  */
 static inline bool is_unclear(const char *thread)
 {
@@ -425,14 +449,14 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 
 	char *thread = python.this_thread();
 
-	/* Once it ends, without a look at the gate: it is to become empty. */
+	/* Once Python ends, the thread does not enter the guard, which must become empty. */
 	if (!thread || has_begun_to_end_elsewhere(thread))
 		return 0;
 	if (__builtin_expect(is_unclear(thread), 0)) {
 		trace->is_unclear = !python.is_finalizing();
 		return 0;
 	}
-	/* Either gmt_python_end sees us inside, or we see that it was called. */
+	/* Either gmt_python_end sees this thread inside, or this thread sees that it was called. */
 	gmt_python_guard_enter(&trace->gate);
 	if (__builtin_expect(!has_begun_to_end_elsewhere(thread) && !python.is_finalizing(), 1)) {
 		id = capture_thread(thread, depot, depth, trace, ret_lost);
@@ -456,7 +480,7 @@ void gmt_python_reset(void)
 	if (python.cache)
 		gmt_python_cache_clear(python.cache);
 	atomic_fetch_add(&python.epoch, 1);
-	/* Who was inside or held it is not there any more. */
+	/* The threads that were inside, or that held `proving`, do not exist any more. */
 	gmt_python_guard_reset();
 	atomic_store(&ender, NULL);
 	atomic_flag_clear(&python.proving);

@@ -15,7 +15,7 @@ struct gmt_python_cache *gmt_python_cache_open(void)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Which entry to lose when all are taken: each thread goes round for itself. */
+/* The entry to replace if all are taken; each thread goes round for itself. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t next_victim;
 
 void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key, uint32_t id)
@@ -24,7 +24,7 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 	struct gmt_python_cache_entry *entry = NULL;
 
 	for (uint32_t way = 0; way < GMT_PYTHON_CACHE_WAYS && !entry; way++) {
-		/* A guess only; orders nothing. */
+		/* Only a guess, so the load orders nothing. */
 		if (!atomic_load_explicit(&set[way].id, memory_order_relaxed))
 			entry = &set[way];
 	}
@@ -33,11 +33,14 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 
 	uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_relaxed);
 
-	/* One writer at a time; the one that comes second leaves it. */
+	/* Only one thread writes at a time. The second thread leaves the entry alone. */
 	if (turn & 1 || !atomic_compare_exchange_strong_explicit(&entry->turn, &turn, turn + 1,
 		memory_order_acquire, memory_order_relaxed))
 		return;
-	/* Each pairs with its own load in gmt_python_cache_find: behind the odd turn, for who sees them. */
+	/*
+	 * Each store pairs with its own load in gmt_python_cache_find: a thread that sees one of these
+	 * values also sees the odd turn.
+	 */
 	atomic_store_explicit(&entry->code, key->code, memory_order_release);
 	atomic_store_explicit(&entry->instr, key->instr, memory_order_release);
 	atomic_store_explicit(&entry->fingerprint, key->fingerprint, memory_order_release);
@@ -48,6 +51,6 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 
 void gmt_python_cache_clear(struct gmt_python_cache *cache)
 {
-	/* Also frees an entry that another thread was writing when this process was forked. */
+	/* Also releases an entry that another thread was writing when this process was forked. */
 	memset(cache, 0, sizeof(*cache));
 }

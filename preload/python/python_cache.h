@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_CACHE_H
 
 /*
- * Remembers the frame id of a place in a code object, so that names and lines are read once. Shared
- * by all threads without locks: an entry is read whole or not at all, and a thread that finds one
- * being written goes without. Internal to python*.c.
+ * Caches the frame id of a place in a code object, so that names and lines are read only once. All
+ * threads share the cache without locks. A reader gets a whole entry or no entry: if it finds an
+ * entry that another thread is writing, it skips that entry. Internal to python*.c.
  */
 
 #include <stdatomic.h>
@@ -13,23 +13,25 @@
 #include <stdint.h>
 
 enum {
-	GMT_PYTHON_CACHE_SET_BITS = 11, /* 8192 places, 256 KiB: PyTorch's training loops use some hundreds */
+	/* 8192 places, 256 KiB; PyTorch's training loops use some hundreds */
+	GMT_PYTHON_CACHE_SET_BITS = 11,
 	GMT_PYTHON_CACHE_WAYS = 4,
 };
 
 /*
- * Code objects die unseen, and another one may take the address: the fingerprint tells them apart.
+ * The key of a place. A code object may die unnoticed, and another one may take its address. The
+ * fingerprint tells them apart.
  */
 struct gmt_python_key {
 	uint64_t code;        /* address */
-	uint64_t instr;       /* byte of the code */
-	uint64_t fingerprint; /* of what the code object is */
+	uint64_t instr;       /* offset in the bytecode, in bytes */
+	uint64_t fingerprint; /* of the code object */
 };
 
 /*
- * `turn` is odd while the entry is being written. A reader takes what lies between two equal even
- * values of it. All loads acquire and all stores release, so that neither side needs a fence: on
- * x86-64 these are plain moves.
+ * An entry. `turn` is odd while a thread writes the entry. A reader uses the values that it loads
+ * between two equal, even values of `turn`. All loads acquire and all stores release, so neither
+ * side needs a fence. On x86-64 these are plain moves.
  */
 struct gmt_python_cache_entry {
 	_Atomic uint32_t turn;
@@ -41,15 +43,16 @@ struct gmt_python_cache {
 	struct gmt_python_cache_entry sets[1 << GMT_PYTHON_CACHE_SET_BITS][GMT_PYTHON_CACHE_WAYS];
 };
 
-/* An empty cache; NULL when there is no memory for it. Lives as long as the process. */
+/* Returns an empty cache; NULL if there is no memory. The cache lives as long as the process. */
 struct gmt_python_cache *gmt_python_cache_open(void);
 
-/* Adds the id of `key`, in place of another when there is no room. May do nothing. */
+/* Adds the id of `key`. Replaces another entry if there is no room. May do nothing. */
 void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key, uint32_t id);
 
-/* Forgets all. No other thread may use the cache meanwhile. */
+/* Clears the cache. No other thread may use the cache during this call. */
 void gmt_python_cache_clear(struct gmt_python_cache *cache);
 
+/* Returns the set that may hold `key`. */
 static inline struct gmt_python_cache_entry *gmt_python_cache_set(struct gmt_python_cache *cache,
 	const struct gmt_python_key *key)
 {
@@ -58,18 +61,23 @@ static inline struct gmt_python_cache_entry *gmt_python_cache_set(struct gmt_pyt
 	return cache->sets[hash >> (64 - GMT_PYTHON_CACHE_SET_BITS)];
 }
 
-/* The id that was added for `key`; 0 when it is not there (any more). Here, because it runs once a frame. */
+/*
+ * Returns the id that was added for `key`; 0 if the cache does not hold it (any more). Inline,
+ * because it runs once for each frame.
+ */
 static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache, const struct gmt_python_key *key)
 {
 	struct gmt_python_cache_entry *set = gmt_python_cache_set(cache, key);
 
 	for (uint32_t way = 0; way < GMT_PYTHON_CACHE_WAYS; way++) {
 		struct gmt_python_cache_entry *entry = &set[way];
-		/* Pairs with the last store of gmt_python_cache_add: what was written in this turn is here. */
+		/*
+		 * Pairs with the last store of gmt_python_cache_add: all values of this turn are visible.
+		 */
 		uint32_t turn = atomic_load_explicit(&entry->turn, memory_order_acquire);
 		/*
-		 * Each pairs with its own store in gmt_python_cache_add: a value of a later turn shows,
-		 * by the load of `turn` behind, that the turn has changed.
+		 * Each load pairs with its own store in gmt_python_cache_add. If a load returns a value of
+		 * a later turn, the second load of `turn` below sees that the turn has changed.
 		 */
 		uint64_t code = atomic_load_explicit(&entry->code, memory_order_acquire);
 		uint64_t instr = atomic_load_explicit(&entry->instr, memory_order_acquire);

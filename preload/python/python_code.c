@@ -15,8 +15,8 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
 }
 
 /*
- * Returns the hash of a bytes object's content. The whole table counts: two that differ in the middle alone give an instruction
- * two lines (tests/preload/python/test_churn.py).
+ * Returns the hash of a bytes object's content. It covers the whole table: two tables that differ
+ * only in the middle give an instruction different lines (tests/preload/python/test_churn.py).
  */
 static uint64_t hash_table(uint64_t seed, const char *bytes)
 {
@@ -24,8 +24,9 @@ static uint64_t hash_table(uint64_t seed, const char *bytes)
 }
 
 /*
- * Pointers are not enough: a function that is made, used and dropped in a loop gets the same
- * addresses each time, its strings' too (tests/preload/python, "churn"). So the text counts.
+ * Pointers are not enough. A function that is made, used and dropped in a loop gets the same
+ * addresses each time, and so do its strings (tests/preload/python, "churn"). So the hash includes
+ * the text.
  */
 uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char *code)
 {
@@ -47,7 +48,7 @@ struct code_call {
 	uint32_t id;
 };
 
-/* On a recorder stack: the texts are long. */
+/* Runs on a recorder stack, because the texts are long. */
 static void intern_work(void *argument)
 {
 	struct code_call *call = argument;

@@ -6,7 +6,10 @@
 
 #include "runtime/hot_data.h"
 
-/* In a type, behind its header: its name, two sizes, and who frees; the same in all versions, but for builds that trace. */
+/*
+ * Offsets in a type, behind its header: its name, then two sizes, then the function that frees.
+ * They are the same in all versions, except in builds that trace references.
+ */
 enum { TYPE_NAME = 24, TYPE_FREE = 48 };
 
 bool gmt_python_watches_code = true;
@@ -17,7 +20,7 @@ static void (*their_free)(void *code);
 
 static void count_and_free(void *code)
 {
-	/* Before its memory can be anybody else's. */
+	/* Counts before the memory can belong to another object. */
 	atomic_fetch_add_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
 	their_free(code);
 }
@@ -34,6 +37,9 @@ void gmt_python_deaths_watch(gmt_python_find *find)
 		return;
 	their_free = *place;
 	atomic_store_explicit(&gmt_python_death_count, 1, memory_order_relaxed);
-	/* Pairs with nothing of theirs: they call it under the GIL, and the word is there before this one. */
+	/*
+	 * Needs no acquire in the interpreter: it calls the function under the GIL. `their_free` is
+	 * written before this word.
+	 */
 	atomic_store_explicit(place, count_and_free, memory_order_release);
 }

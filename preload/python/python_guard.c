@@ -11,7 +11,10 @@
 #include "runtime/patience.h"
 #include "runtime/hot_data.h"
 
-/* Should the kernel refuse what it has promised: far longer than any processor holds a store back. */
+/*
+ * If the kernel fails to make the promised barrier, the thread sleeps instead. This is far longer
+ * than any processor holds a store back.
+ */
 enum { NAP_NS = 20000000 };
 
 GMT_HOT_DATA _Atomic bool gmt_python_guard_are_light;
@@ -34,18 +37,24 @@ void gmt_python_guard_list(struct gmt_python_guard *gate)
 	while (!atomic_compare_exchange_weak(&first, &gate->next, gate))
 		;
 	atomic_store_explicit(&gate->is_listed, true, memory_order_relaxed);
-	/* Who does not find the gate in the list came before, and what he stored before that is seen from here on. */
+	/*
+	 * A thread that does not find this guard in the list came earlier. From here on, its earlier
+	 * stores are visible.
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* Each thread of this process has passed a full barrier between the call and the return. */
+/* Makes each thread of this process pass a full barrier between the call and the return. */
 static void pass_barriers(void)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	int kept_errno = errno;
 
 	atomic_thread_fence(memory_order_seq_cst);
-	/* Told to the kernel only now: in a process of several threads that takes milliseconds. */
+	/*
+	 * The registration happens only now, because it takes milliseconds in a process of several
+	 * threads.
+	 */
 	if (atomic_load(&gmt_python_guard_are_light) &&
 		(syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0) ||
 			syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0)))
@@ -58,7 +67,7 @@ bool gmt_python_guard_wait(uint64_t timeout_ns)
 	struct gmt_patience patience = gmt_patience_begin(timeout_ns);
 
 	pass_barriers();
-	/* One that is seen empty stays so: who comes to it later turns round. */
+	/* A guard that was seen empty stays so: a thread that enters it later leaves at once. */
 	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next)
 		while (atomic_load_explicit(&gate->inside, memory_order_acquire))
 			if (!gmt_patience_rest(&patience))
@@ -70,7 +79,10 @@ void gmt_python_guard_reset(void)
 {
 	for (struct gmt_python_guard *gate = atomic_load(&first); gate; gate = gate->next) {
 		atomic_store(&gate->inside, 0);
-		/* Its thread may not have come to that: listed twice, the list would have no end. */
+		/*
+		 * Its thread may not have set this yet. If a guard were listed twice, the list would have
+		 * no end.
+		 */
 		atomic_store(&gate->is_listed, true);
 	}
 }

@@ -3,35 +3,48 @@
 #define GMT_PYTHON_PYTHON_GUARD_H
 
 /*
- * Who reads frames now, so that the thread on which Python ends can wait until nobody does. Internal to python*.c.
+ * Guards: they record which threads are reading frames now. The thread on which Python ends can
+ * wait until no thread reads frames. Internal to python*.c.
  *
- * A thread enters its own gate and then looks whether it was told to stay out (a word of the caller's); who ends has told so and
- * then looks at the gates. One of the two must see what the other wrote, which takes a full barrier between each one's store and
- * load. The barrier of those who read frames, which come at each stack, is made by the one who ends, once: the kernel has all
- * threads of the process pass one (membarrier). Where it cannot, each thread makes its own.
+ * A thread first enters its own guard. Then it checks a word of the caller that says whether to
+ * stay out. The ending thread first writes that word and then checks the guards. One of the two
+ * threads must see the other's store, so each needs a full barrier between its store and its load.
+ *
+ * Threads enter their guards at each stack, so they should not pay for a barrier. Instead the
+ * ending thread makes it for them, once: the kernel makes all threads of the process pass a barrier
+ * (membarrier). If the kernel cannot do this, each thread makes its own barrier.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A thread's. All zero: nobody is inside. Its memory is looked at for as long as the process lives. */
+/*
+ * The guard of a thread. All zero: no thread is inside. Other threads read its memory for as long
+ * as the process lives.
+ */
 struct gmt_python_guard {
 	_Atomic uint32_t inside;
 	_Atomic bool is_listed;
 	struct gmt_python_guard *next;
 };
 
-/* Whether the kernel makes the barrier. */
+/* Whether the kernel makes the barrier for the reading threads. */
 extern _Atomic bool gmt_python_guard_are_light;
 
-/* Asks the kernel. Before anybody enters; one system call. */
+/*
+ * Asks the kernel whether it can make the barrier. Call it before any thread enters a guard. One
+ * system call.
+ */
 void gmt_python_guard_init(void);
 
-/* Lists a gate that was never entered before. */
+/* Adds a guard that was never entered before to the list. */
 void gmt_python_guard_list(struct gmt_python_guard *gate);
 
-/* The calling thread goes in; what it loads with acquire or sequentially consistent afterwards is as it is then. Not nested. */
+/*
+ * Enters the guard. Loads that the calling thread makes afterwards, with acquire or sequentially
+ * consistent order, see the values of that time or later. Not nested.
+ */
 static inline void gmt_python_guard_enter(struct gmt_python_guard *gate)
 {
 	if (__builtin_expect(!atomic_load_explicit(&gate->is_listed, memory_order_relaxed), 0))
@@ -43,19 +56,20 @@ static inline void gmt_python_guard_enter(struct gmt_python_guard *gate)
 		atomic_thread_fence(memory_order_seq_cst);
 }
 
+/* Leaves the guard. */
 static inline void gmt_python_guard_leave(struct gmt_python_guard *gate)
 {
-	/* Pairs with the acquire in gmt_python_guard_wait: all that was read is read. */
+	/* Pairs with the acquire in gmt_python_guard_wait: all reads have finished. */
 	atomic_store_explicit(&gate->inside, 0, memory_order_release);
 }
 
 /*
- * Returns when nobody is inside who went in before the caller's last store could be seen, or after `timeout_ns`. False then. The
- * caller is not inside.
+ * Waits until each thread has left its guard that entered before it could see the caller's last
+ * store. Returns false if `timeout_ns` have passed. The caller must not be inside a guard.
  */
 bool gmt_python_guard_wait(uint64_t timeout_ns);
 
-/* In the child of a fork: nobody is inside. */
+/* Marks all guards as empty. Call it in the child of a fork. */
 void gmt_python_guard_reset(void);
 
 #endif

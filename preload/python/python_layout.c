@@ -7,7 +7,7 @@
 
 struct sections {
 	uint8_t minor;
-	uint8_t thread, frame, code, string; /* words */
+	uint8_t thread, frame, code, string; /* offsets in words */
 };
 
 #define FIELDS(...) { __VA_ARGS__ }
@@ -26,7 +26,7 @@ static const struct gmt_python_layout layouts[] = {
 };
 #undef FIELDS
 
-/* For who loads both at once (python/python_same.h). */
+/* python/python_same.h loads both bytes at once. */
 #define BEHIND(previous, code, instr, owner, entry) ((entry) + 1 == (owner))
 #define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
 	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, "the owner is the byte behind the entry's");
@@ -39,8 +39,8 @@ static const struct sections sections[] = {
 };
 
 enum {
-	NEWEST_TRIED = 15, /* the tests run against these; newer ones must prove themselves */
-	FIRST_WITH_OTHERS = 14, /* a frame may hold something else than code */
+	NEWEST_TRIED = 15, /* the tests run against these; newer versions must be proven */
+	FIRST_WITH_OTHERS = 14, /* a frame may hold an object that is not code */
 };
 
 static bool refuse(char *ret_why, uint32_t why_bytes, const char *version, const char *reason)
@@ -50,7 +50,10 @@ static bool refuse(char *ret_why, uint32_t why_bytes, const char *version, const
 	return false;
 }
 
-/* An offset in a structure of `size` bytes; false when it cannot be one. */
+/*
+ * Takes the offset of a field of `bytes` bytes in a structure of `size` bytes. Returns false if the
+ * offset is impossible.
+ */
 static bool take(uint16_t *ret_offset, uint64_t offset, uint64_t size, uint64_t bytes)
 {
 	if (size > 0x8000 || offset % bytes || offset + bytes > size)
@@ -59,7 +62,7 @@ static bool take(uint16_t *ret_offset, uint64_t offset, uint64_t size, uint64_t 
 	return true;
 }
 
-/* Takes over what the interpreter says about itself. NULL, or what is wrong with it. */
+/* Takes the offsets that the interpreter publishes. Returns NULL, or what is wrong with them. */
 static const char *read_offsets(const struct sections *at, const uint64_t *words, uint64_t version_hex,
 	struct gmt_python_layout *layout)
 {
@@ -89,13 +92,13 @@ static const char *read_offsets(const struct sections *at, const uint64_t *words
 		!take(&layout->string.compact, string[0] - 8, string[0], 8) ||
 		string[1] != GMT_PYTHON_STRING_STATE || string[2] != GMT_PYTHON_STRING_LENGTH)
 		return "its table of offsets makes no sense to us";
-	/* The stamp is not in the table. It stays where it is only if the rest did. */
+	/* The stamp is not in the table. Its offset is valid only if the others have not changed. */
 	if (layout->code.bytecode != bytecode)
 		layout->code.stamp = GMT_PYTHON_NONE;
 	return NULL;
 }
 
-/* "3.14.0rc2" is not yet what 3.14.0 will be. */
+/* Returns whether it is a prerelease: "3.14.0rc2" may still differ from 3.14.0. */
 static bool is_prerelease(const char *version)
 {
 	return version[strcspn(version, "abr")] != '\0';
@@ -131,7 +134,10 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct g
 	if (!type || gmt_python_load(type, GMT_PYTHON_TYPE) != type)
 		return refuse(ret_why, why_bytes, version, "a build whose objects have another header");
 
-	/* _Py_NegativeRefcount is there in debug builds only: same layout as far as we know, so prove it. */
+	/*
+	 * _Py_NegativeRefcount exists only in debug builds. Their layout is probably the same, so it
+	 * must be proven.
+	 */
 	layout.must_be_proven = minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
 	if (minor >= FIRST_WITH_OTHERS) {
 		layout.code_type = find("PyCode_Type");

@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_LAYOUT_H
 
 /*
- * How to read the frames of the interpreter in this process: which row of python_layout.def holds,
- * and whether it may be believed unproven. Also the loads themselves, and the walk over frames.
- * Internal to python*.c.
+ * Determines how to read the frames of the interpreter in this process: which row of
+ * python_layout.def applies, and whether the row must be proven first. Also contains the loads
+ * themselves, and the walk over frames. Internal to python*.c.
  */
 
 #include <stdbool.h>
@@ -14,24 +14,24 @@
 
 enum { GMT_PYTHON_NONE = 0xffff };
 
-/* Which frames are the outermost of one run of the interpreter's loop. */
+/* How to find the outermost frame of one run of the interpreter's loop. */
 enum gmt_python_walk {
-	GMT_PYTHON_WALK_EACH,  /* all: a Python call is a C call (3.9, 3.10) */
-	GMT_PYTHON_WALK_FLAG,  /* those that say so (3.11) */
-	GMT_PYTHON_WALK_SHIMS, /* those called from a frame that belongs to the interpreter (3.12) */
+	GMT_PYTHON_WALK_EACH,  /* all frames: each Python call is a C call (3.9, 3.10) */
+	GMT_PYTHON_WALK_FLAG,  /* frames that have a flag (3.11) */
+	GMT_PYTHON_WALK_SHIMS, /* frames called from a frame of the interpreter itself (3.12 on) */
 };
 
 enum gmt_python_lines {
 	GMT_PYTHON_LINES_LNOTAB,    /* 3.9 */
 	GMT_PYTHON_LINES_RANGES,    /* 3.10 */
-	GMT_PYTHON_LINES_LOCATIONS, /* 3.11 */
+	GMT_PYTHON_LINES_LOCATIONS, /* from 3.11 on */
 };
 
 struct gmt_python_layout {
 	uint8_t minor;
 	uint8_t walk;        /* enum gmt_python_walk */
 	uint8_t lines;       /* enum gmt_python_lines */
-	bool must_be_proven; /* against the interpreter's own answer, before it is believed */
+	bool must_be_proven; /* the row must be compared with the interpreter's own answer before use */
 	struct {
 		uint16_t frame, hop;
 	} thread;
@@ -44,20 +44,24 @@ struct gmt_python_layout {
 	struct {
 		uint16_t ascii, compact, kind_shift;
 	} string;
-	/* The type of code objects, where a frame may hold something else that looks whole (3.14); or NULL. */
+	/*
+	 * The type of code objects, if a frame that looks complete may hold another kind of object
+	 * (3.14); else NULL.
+	 */
 	const char *code_type;
 };
 
-/* The real dlsym(RTLD_DEFAULT, name). */
+/* The original dlsym(RTLD_DEFAULT, name). */
 typedef void *gmt_python_find(const char *name);
 
 /*
- * The layout of the interpreter with this version text ("3.11.7", "3.14.0rc2"). False when it cannot
- * be read; then `ret_why` says why.
+ * Finds the layout of the interpreter with this version text ("3.11.7", "3.14.0rc2"). Returns false
+ * if the frames cannot be read; `ret_why` then holds the reason.
  */
 bool gmt_python_layout_find(const char *version, gmt_python_find *find, struct gmt_python_layout *ret_layout,
 	char *ret_why, uint32_t why_bytes);
 
+/* Returns the pointer at `offset` bytes in an object. */
 static inline const char *gmt_python_load(const char *object, uint32_t offset)
 {
 	const char *pointer;
@@ -82,26 +86,30 @@ static inline int64_t gmt_python_load_long(const char *object, uint32_t offset)
 	return value;
 }
 
-/* The same in all versions (and checked: an object with another header is refused). */
+/*
+ * The same offsets in all versions. The recorder refuses an interpreter whose objects have another
+ * header.
+ */
 enum {
 	GMT_PYTHON_TYPE = 8,
-	GMT_PYTHON_SIZE = 16,         /* of a bytes object */
-	GMT_PYTHON_BYTES = 32,        /* its content */
+	GMT_PYTHON_SIZE = 16,         /* size of a bytes object */
+	GMT_PYTHON_BYTES = 32,        /* content of a bytes object */
 	GMT_PYTHON_STRING_LENGTH = 16,
 	GMT_PYTHON_STRING_HASH = 24,  /* -1: not computed */
 	GMT_PYTHON_STRING_STATE = 32,
 };
 
-/* A frame, as far as a stack needs it. */
+/* A frame, with the parts that a stack needs. */
 struct gmt_python_place {
 	const char *frame;
 	const char *code;
-	int64_t instr; /* byte of the code that is running; below 0: not begun */
-	bool entry;    /* the outermost of one run of the interpreter's loop */
-	bool complete; /* false: still being set up, so that the public API does not show it */
+	/* Offset of the running instruction in the bytecode, in bytes; below 0: not begun. */
+	int64_t instr;
+	bool entry;    /* the outermost frame of one run of the interpreter's loop */
+	bool complete; /* false: still being set up, so the public API does not show it */
 };
 
-/* The innermost frame of a thread state, to start a walk with. NULL when it runs no Python. */
+/* Returns the innermost frame of a thread state, where a walk starts; NULL if it runs no Python. */
 static inline const char *gmt_python_walk_start(const struct gmt_python_layout *layout, const char *thread)
 {
 	const char *frame = gmt_python_load(thread, layout->thread.frame);
@@ -111,15 +119,19 @@ static inline const char *gmt_python_walk_start(const struct gmt_python_layout *
 	return gmt_python_load(frame, layout->thread.hop);
 }
 
-/* Owners from here on are the interpreter itself: such a frame stands for a call from C. */
+/*
+ * From FIRST_SHIM on, the owner is the interpreter itself: such a frame stands for a call from C.
+ */
 enum { GMT_PYTHON_OWNER_GENERATOR = 1, GMT_PYTHON_OWNER_FIRST_SHIM = 3 };
 
+/* Returns the code object of a frame. */
 static inline const char *gmt_python_frame_code(const struct gmt_python_layout *layout, const char *frame)
 {
-	/* 3.14 keeps a tag in the low two bits; elsewhere they are 0. */
+	/* 3.14 keeps a tag in the lowest two bits; in other versions they are 0. */
 	return (const char *)((uintptr_t)gmt_python_load(frame, layout->frame.code) & ~(uintptr_t)3);
 }
 
+/* Returns whether the frame is one of the interpreter itself. */
 static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, const char *frame)
 {
 	if (frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM)
@@ -133,11 +145,12 @@ static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, co
 }
 
 /*
- * The frame at `*frame` or the next outer one that counts; `*frame` moves behind it. False at the end.
+ * Finds the frame at `*frame` or the next outer frame that counts, and moves `*frame` behind it.
+ * Returns false at the end of the stack.
  *
- * Frames that are still being set up are left out, as the public API does; except one that is alone
- * in its run: the interpreter's native frame stands on the native stack, and without a Python frame
- * to go with it all outer ones would be shown at the wrong place.
+ * It skips frames that are still being set up, like the public API. It keeps such a frame if it is
+ * alone in its run. The native stack contains the interpreter's native frame for that run. Without
+ * the Python frame, all outer Python frames would appear at the wrong place.
  */
 static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, const char **frame,
 	struct gmt_python_place *ret_place)
@@ -156,7 +169,7 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 			int64_t instr = gmt_python_load_int(at, layout->frame.instr);
 
 			if (layout->lines == GMT_PYTHON_LINES_RANGES)
-				instr *= 2; /* 3.10 counts instructions */
+				instr *= 2; /* 3.10 counts instructions, which have two bytes */
 			*ret_place = (struct gmt_python_place){
 				.frame = at, .code = code, .instr = instr, .entry = true, .complete = true,
 			};
@@ -167,11 +180,14 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 		int64_t instr = gmt_python_load(at, layout->frame.instr) - bytecode;
 		bool is_entry = layout->walk == GMT_PYTHON_WALK_FLAG ? at[layout->frame.entry] != 0
 			: !previous || gmt_python_is_shim(layout, previous);
-		/* In all versions, 16 bytes before the bytecode stands how many instructions the set-up has. */
+		/* In all versions, the number of set-up instructions lies 16 bytes before the bytecode. */
 		bool is_complete = at[layout->frame.owner] == GMT_PYTHON_OWNER_GENERATOR ||
 			instr >= 2 * (int64_t)gmt_python_load_int(bytecode - 16, 0);
 
-		/* Not read back from `ret_place`: two bytes stored apart and loaded as one stall for 7 ns. */
+		/*
+		 * Do not read these values back from `ret_place`: two bytes that are stored separately and
+		 * loaded together stall for 7 ns.
+		 */
 		if (is_complete || is_entry) {
 			*ret_place = (struct gmt_python_place){
 				.frame = at, .code = code, .instr = instr, .entry = is_entry, .complete = is_complete,

@@ -2,9 +2,9 @@
 #include "python/python_text.h"
 
 /*
- * The three ways in which CPython writes which bytes of a code object belong to which line. We read
- * them ourselves rather than by PyCode_Addr2Line: the tables never change, but that function also
- * looks at a cache (3.11) and at data of tracers (3.12) which another thread may be building.
+ * Reads the three formats in which CPython maps the bytes of a code object to lines. The recorder
+ * does not call PyCode_Addr2Line. The tables never change, but that function also reads a cache
+ * (3.11) and data of tracers (3.12), which another thread may be building.
  */
 
 struct table {
@@ -12,7 +12,7 @@ struct table {
 	int64_t line;
 };
 
-/* 3.9: pairs (bytes of code, signed lines); a line begins after its bytes. */
+/* 3.9: pairs (bytes of code, signed lines). A line begins after its bytes. */
 static uint32_t line_in_lnotab(struct table table, int64_t instr)
 {
 	int64_t start = 0;
@@ -26,7 +26,10 @@ static uint32_t line_in_lnotab(struct table table, int64_t instr)
 	return (uint32_t)table.line;
 }
 
-/* 3.10: pairs (bytes of code, signed lines for these); -128 marks bytes that belong to no line. */
+/*
+ * 3.10: pairs (bytes of code, signed lines for these bytes). -128 marks bytes that belong to no
+ * line.
+ */
 static uint32_t line_in_ranges(struct table table, int64_t instr)
 {
 	int64_t end = 0;
@@ -43,7 +46,7 @@ static uint32_t line_in_ranges(struct table table, int64_t instr)
 	return 0;
 }
 
-/* Six bits a byte, lowest first; then the sign in the lowest bit. */
+/* Reads a number with six bits in each byte, lowest first. Its lowest bit is the sign. */
 static int64_t read_signed(const unsigned char **at, const unsigned char *end)
 {
 	uint64_t value = 0;
@@ -58,7 +61,9 @@ static int64_t read_signed(const unsigned char **at, const unsigned char *end)
 	return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* 3.11: entries that begin with a byte {1 : 1 | form : 4 | instructions - 1 : 3}; columns follow. */
+/*
+ * 3.11: entries that begin with a byte {1 : 1 | form : 4 | instructions - 1 : 3}. Columns follow.
+ */
 static uint32_t line_in_locations(struct table table, int64_t instr)
 {
 	enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG = 14, NO_LINE = 15 };

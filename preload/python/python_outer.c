@@ -4,13 +4,14 @@
 #include <stddef.h>
 
 /*
- * Nothing can be left out on the way: which frame called which stands in the frames alone, and a frame that is remembered
- * may be gone, and its memory too. So all are passed, by one load each; what they are is asked of the last ones.
+ * The search cannot skip frames. Only the frames themselves say which frame called which, and a
+ * remembered frame and its memory may be gone. So the search passes all frames, with one load each.
+ * It examines only the last frames in full.
  */
 
 enum { AHEAD = 8 };
 
-/* A frame that ends a stack, as gmt_python_walk_next has it. */
+/* Returns whether the frame ends a stack, by the rules of gmt_python_walk_next. */
 static bool is_end(const struct gmt_python_layout *layout, const char *frame)
 {
 	return !gmt_python_frame_code(layout, frame) &&
@@ -19,7 +20,7 @@ static bool is_end(const struct gmt_python_layout *layout, const char *frame)
 
 const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const char *frame, uint32_t count, const char **room)
 {
-	/* At most every other one is the interpreter's own. */
+	/* At most every other frame is the interpreter's own. */
 	uint32_t size = 2 * count + 2, at = 0, seen = 0, total = 0;
 	struct gmt_python_place place;
 	uint32_t previous = layout->frame.previous, code = layout->frame.code;
@@ -32,7 +33,7 @@ const char *gmt_python_outer_find(const struct gmt_python_layout *layout, const 
 			return NULL;
 		room[at] = frame;
 		at = at + 1 == size ? 0 : at + 1;
-		/* So many frames come of a recursion: they are as far from each other. */
+		/* So many frames come from a recursion, so their distances in memory are equal. */
 		__builtin_prefetch((const void *)((uintptr_t)next + AHEAD * ((uintptr_t)next - (uintptr_t)frame)));
 		frame = next;
 	}

@@ -8,7 +8,10 @@
 
 enum { FRAME_LIMIT = 64 };
 
-/* What we call of the public API. All is in every version from 3.9 on; objects are opaque here. */
+/*
+ * The functions of the public API that the proof calls. All versions from 3.9 on have them. Objects
+ * are opaque here.
+ */
 struct api {
 	void *(*PyThreadState_GetFrame)(void *thread);
 	void *(*PyFrame_GetBack)(void *frame);
@@ -34,7 +37,7 @@ static bool find_api(gmt_python_find *find, struct api *ret_api)
 		(ret_api->Py_DecRef = find("Py_DecRef"));
 }
 
-/* Whether `string`, read by us, is the attribute `name` of a code object. */
+/* Returns whether `string`, as the recorder read it, is the attribute `name` of a code object. */
 static bool same_text(const struct api *api, const struct gmt_python_layout *layout, void *code, const char *name,
 	const char *string)
 {
@@ -46,7 +49,7 @@ static bool same_text(const struct api *api, const struct gmt_python_layout *lay
 		ptrdiff_t length = 0;
 		const char *utf8 = api->PyUnicode_AsUTF8AndSize(object, &length);
 
-		/* What has no UTF-8, or is too long for us, is another test's business. */
+		/* Another test covers strings without UTF-8 and strings that are too long. */
 		if (utf8 && length <= GMT_PYTHON_TEXT_BYTES && !memchr(utf8, 0, (size_t)length))
 			same = gmt_python_text(layout, string, text) == (uint32_t)length && !memcmp(text, utf8, (size_t)length);
 	}
@@ -56,7 +59,7 @@ static bool same_text(const struct api *api, const struct gmt_python_layout *lay
 	return same;
 }
 
-/* NULL, or what differs between a frame of theirs and a place of ours. */
+/* Returns NULL, or what differs between a frame of the interpreter and a place of the recorder. */
 static const char *compare(const struct api *api, const struct gmt_python_layout *layout, void *frame,
 	const struct gmt_python_place *place)
 {
@@ -73,7 +76,8 @@ static const char *compare(const struct api *api, const struct gmt_python_layout
 	else if (!same_text(api, layout, code, "co_filename", gmt_python_load(place->code, layout->code.file)))
 		what = "files";
 	else if ((line < 0 ? 0 : (uint32_t)line) != gmt_python_line(layout, place->code, place->instr))
-		what = "lines"; /* last: it goes through a pointer that lies beside those just found right */
+		/* Last, because it follows a pointer next to those that were just found correct. */
+		what = "lines";
 	api->Py_DecRef(code);
 	return what;
 }
@@ -83,7 +87,7 @@ enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout, g
 {
 	struct api api;
 
-	/* An exception that is on its way is the program's; we could not call the API beside it. */
+	/* A set exception belongs to the program. The API must not be called while it is set. */
 	if (!find_api(find, &api) || api.PyErr_Occurred())
 		return GMT_PYTHON_UNPROVEN;
 
@@ -95,7 +99,7 @@ enum gmt_python_proof gmt_python_prove(const struct gmt_python_layout *layout, g
 	for (; theirs && !what && count < FRAME_LIMIT; count++) {
 		struct gmt_python_place place;
 
-		/* What the public API leaves out does not count. */
+		/* Frames that the public API leaves out do not count. */
 		do {
 			if (!gmt_python_walk_next(layout, &ours, &place))
 				what = "depths";

@@ -2,14 +2,19 @@
 #include "python/python_same.h"
 
 /*
- * Why what is taken over is what a walk would find (gmt_python_walk_next): that looks at words of the frame, at its code object,
- * and at whether the next frame is the interpreter's own. The words are compared as they stand in memory, those of each
- * frame before the next one is looked at, so that nothing is read but frames that are on the stack now. The code object is the
- * one that it was, by its fingerprint, and code objects do not change. The next frame is the interpreter's own if it says so
- * again; it is none if it is found to be the next of the last stack, and else the frame in front of it is not taken over.
+ * Why the frames taken from the last stack are those that a walk would find (gmt_python_walk_next).
+ *
+ * A walk looks at words of the frame, at its code object, and at whether the next frame is the
+ * interpreter's own.
+ *
+ * - The words are compared as they stand in memory. Those of each frame are compared before the
+ *   next frame is read. So only frames that are on the stack now are read.
+ * - The fingerprint shows that the code object is the same, and code objects do not change.
+ * - The next frame is the interpreter's own if it says so again. It is not the interpreter's own if
+ *   it equals the next frame of the last stack. Otherwise the frame in front of it is not taken.
  */
 
-/* Whether its code object is the same, where that is told of each by itself. */
+/* Returns whether the code object is the same, if each code object has its own fingerprint. */
 static inline bool is_same_code(const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place)
 {
 	return gmt_python_code_fingerprint(layout, place->code) == place->fingerprint &&
@@ -28,7 +33,10 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(const struct 
 	for (; place < end; place++) {
 		const char *at = place->frame, *known = at;
 
-		/* Of memory of ours, whatever the compiler makes of two that are equal: the frame is loaded before the word that leads to it. */
+		/*
+		 * Hides from the compiler that `at` equals `next`. `at` comes from the recorder's memory,
+		 * so the loads of the frame do not wait for the word that leads to the frame.
+		 */
 		__asm__("" : "+r"(known));
 		if (known != next || ((uintptr_t)gmt_python_load(at, code) & ~tag) != (uintptr_t)place->code ||
 			gmt_python_load_long(at, instr) != place->instr ||
@@ -46,7 +54,7 @@ __attribute__((always_inline)) static inline uint32_t take_same_by(const struct 
 		}
 		next = outer;
 	}
-	/* What the last of them calls from was not looked at, but where it is the interpreter's own. */
+	/* The caller of the last frame was not examined, unless it is the interpreter's own frame. */
 	if (walk == GMT_PYTHON_WALK_SHIMS && place > first && next && !place[-1].is_behind_shim)
 		next = (--place)->frame;
 	*frame = next;
@@ -66,7 +74,7 @@ uint32_t gmt_python_take_same(const struct gmt_python_layout *layout, const stru
 		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_EACH, frame);
 	if (deaths && layout->walk == GMT_PYTHON_WALK_FLAG)
 		return take_same_by(layout, place, count, true, GMT_PYTHON_WALK_FLAG, frame);
-	/* Where neither is told, each code object would be looked at as a whole. */
+	/* Without a number and without a count, each code object would have to be read whole. */
 	return layout->walk == GMT_PYTHON_WALK_SHIMS ?
 		take_same_by(layout, place, count, false, GMT_PYTHON_WALK_SHIMS, frame) : 0;
 }

@@ -3,8 +3,8 @@
 #define GMT_PYTHON_PYTHON_SAME_H
 
 /*
- * Which frames of a thread's last Python stack are there still. In the flow: the walk over frames -> same -> trace. Internal to
- * python*.c.
+ * Finds the frames of a thread's last Python stack that are still there. In the flow: the walk over
+ * frames -> same -> trace. Internal to python*.c.
  */
 
 #include <stdbool.h>
@@ -15,19 +15,25 @@
 #include "python/python_trace.h"
 
 enum {
-	GMT_PYTHON_NEAR_FRAMES = 16,    /* of the last stack that are looked at for one of the new */
-	GMT_PYTHON_CHUNK_BYTES = 16384, /* that frames lie in one after the other, from 3.11 on; the least */
+	/* Frames of the last stack that are searched for a frame of the new stack. */
+	GMT_PYTHON_NEAR_FRAMES = 16,
+	/* Least size of the chunks in which frames lie one after the other, from 3.11 on. */
+	GMT_PYTHON_CHUNK_BYTES = 16384,
 };
 
-/* What tells a code object from another at the same address; the second form costs more and holds for longer. */
+/*
+ * Returns a value that distinguishes a code object from another at the same address. The count of
+ * deaths is cheap. The fingerprint costs more and stays valid longer.
+ */
 static inline uint64_t gmt_python_quick_fingerprint(const struct gmt_python_layout *layout, const char *code, uint64_t deaths)
 {
 	return deaths ? deaths : gmt_python_code_fingerprint(layout, code);
 }
 
 /*
- * The bytes of a frame that say what it is, as far as this version has them. Where there are two, the owner is behind the other
- * (python/python_layout.c): they are one load.
+ * Returns the bytes of a frame that say what kind of frame it is, as far as this version has them.
+ * If there are two, the owner follows the entry byte (python/python_layout.c), so one load reads
+ * both.
  */
 __attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gmt_python_walk walk, const char *owner,
 	const char *entry)
@@ -41,13 +47,13 @@ __attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gm
 	return both;
 }
 
-/* Whether a frame says of itself that it is the interpreter's own. */
+/* Returns whether a frame's owner says that it is a frame of the interpreter itself. */
 static inline bool gmt_python_says_shim(const struct gmt_python_layout *layout, const char *frame)
 {
 	return layout->walk == GMT_PYTHON_WALK_SHIMS && frame && frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM;
 }
 
-/* What is remembered of a frame that was walked to. */
+/* Returns what the trace remembers of a frame that the walk has reached. */
 static inline struct gmt_python_trace_place gmt_python_note_place(const struct gmt_python_layout *layout,
 	const struct gmt_python_place *place, uint64_t fingerprint)
 {
@@ -62,20 +68,23 @@ static inline struct gmt_python_trace_place gmt_python_note_place(const struct g
 	};
 }
 
-/* Of two with one frame. */
+/* Returns whether two places with the same frame address are equal. */
 static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place *a, const struct gmt_python_trace_place *b)
 {
 	return a->code == b->code && a->instr == b->instr && a->fingerprint == b->fingerprint;
 }
 
 /*
- * The place of `frame` among those of the last stack, from *at on; *at moves there. NULL when it was not near: then it is looked
- * up as one that is new, which gives the same.
+ * Returns the place of `frame` in the last stack, searched from *at on, and moves *at there.
+ * Returns NULL if it is not near. Then the caller looks it up as a new frame, with the same result.
  */
 static inline const struct gmt_python_trace_place *gmt_python_find_place(const struct gmt_python_layout *layout,
 	const struct gmt_python_trace_stack *last, uint32_t *at, const char *frame)
 {
-	/* A little above the next of them it was called by that one, or by what that one called. */
+	/*
+	 * If the frame lies a little above the next remembered frame, that frame called it, directly or
+	 * indirectly. So it is a new frame.
+	 */
 	if (*at < last->count && layout->walk != GMT_PYTHON_WALK_EACH &&
 		(uintptr_t)frame - (uintptr_t)last->places[*at].frame - 1 < GMT_PYTHON_CHUNK_BYTES - 1)
 		return NULL;
@@ -87,7 +96,10 @@ static inline const struct gmt_python_trace_place *gmt_python_find_place(const s
 	return NULL;
 }
 
-/* Whether it is worth to look at a frame closely, which is at the place of a remembered one. */
+/*
+ * Returns whether a closer look is worthwhile: the frame at the place of a remembered frame has the
+ * same code and instruction.
+ */
 static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout, const struct gmt_python_trace_place *place)
 {
 	return gmt_python_load_long(place->frame, layout->frame.instr) == place->instr &&
@@ -95,8 +107,9 @@ static inline bool gmt_python_may_be_same(const struct gmt_python_layout *layout
 }
 
 /*
- * How many frames from `*frame` on outwards are, one by one, those of the last stack from `from` on, at most `limit`;
- * `*frame` moves behind them. May be less than there are. `deaths` is gmt_python_deaths().
+ * Returns how many frames from `*frame` outwards equal, one by one, those of the last stack from
+ * `from` on, at most `limit`. Moves `*frame` behind them. The result may be smaller than the true
+ * number. `deaths` is gmt_python_deaths().
  */
 uint32_t gmt_python_take_same(const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t from,
 	uint32_t limit, uint64_t deaths, const char **frame);

@@ -19,7 +19,7 @@ static const void *entry_of(const struct gmt_depot *depot, uint32_t id, uint32_t
 	return entry + 1;
 }
 
-/* Two threads that add an entry at the same moment make two of it: then the content counts. */
+/* Two threads that add an entry at the same moment create it twice. So the content counts. */
 static bool is_same_code(const struct gmt_depot *depot, uint32_t a, uint32_t b)
 {
 	uint32_t a_bytes, b_bytes;
@@ -36,7 +36,10 @@ static bool is_same_frame(const struct gmt_depot *depot, uint32_t a, uint32_t b)
 	return a == b || (a_frame->line == b_frame->line && is_same_code(depot, a_frame->code, b_frame->code));
 }
 
-/* Before the outermost `count` frames from `frame` on; NULL when there are not more than those. */
+/*
+ * Returns the frame where the outermost `count` frames from `frame` on begin; NULL if there are not
+ * more than `count` frames.
+ */
 static const char *skip_to_outermost(const struct gmt_python_layout *layout, const char *frame, uint32_t count)
 {
 	const char *rest = frame;

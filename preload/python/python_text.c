@@ -3,11 +3,11 @@
 
 #include "depot/hash.h"
 
-/* The characters of a str, whatever its form. */
+/* The characters of a str, in any of its forms. */
 struct characters {
 	const char *data;
 	uint64_t count;
-	uint32_t width; /* bytes each: 1, 2, 4; 0: a form that we do not know */
+	uint32_t width; /* bytes of each character: 1, 2, 4; 0: an unknown form */
 	bool ascii;
 };
 
@@ -21,11 +21,14 @@ static struct characters characters_of(const struct gmt_python_layout *layout, c
 		.ascii = state >> 4 & 1,
 	};
 
-	if (!is_compact) /* of a subclass of str */
+	if (!is_compact) /* an instance of a subclass of str */
 		chars.data = gmt_python_load(string, layout->string.compact);
 	else
 		chars.data = string + (chars.ascii ? layout->string.ascii : layout->string.compact);
-	/* 3.9 to 3.11 also have strings that are not laid out yet, with width 0; no code object has. */
+	/*
+	 * 3.9 to 3.11 also have strings that are not laid out yet, with width 0. No code object has
+	 * such a string.
+	 */
 	if (!chars.data || (chars.width != 1 && chars.width != 2 && chars.width != 4))
 		chars.width = 0;
 	return chars;
@@ -92,8 +95,9 @@ uint64_t gmt_python_text_hash(const struct gmt_python_layout *layout, const char
 		return 0;
 
 	/*
-	 * The interpreter's own hash, where it has one: names are interned, so always. Another thread may
-	 * compute it meanwhile; then the value differs once, and the text is read once more.
+	 * Uses the interpreter's own hash if it is computed. Names are interned, so they always have
+	 * it. Another thread may compute the hash in the meantime. Then the value differs once, and the
+	 * text is read again.
 	 */
 	int64_t hash = gmt_python_load_long(string, GMT_PYTHON_STRING_HASH);
 

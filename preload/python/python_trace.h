@@ -3,8 +3,9 @@
 #define GMT_PYTHON_PYTHON_TRACE_H
 
 /*
- * A thread's last Python stack, so that the next one looks up only what has changed. In the flow: the walk over frames ->
- * trace -> (the cache of all threads) -> depot. Internal to python*.c; the caller of gmt_python_capture has the memory.
+ * A thread's trace: its last Python stack, so that the next capture looks up only what has changed.
+ * In the flow: the walk over frames -> trace -> (the cache of all threads) -> depot. Internal to
+ * python*.c. The caller of gmt_python_capture provides the memory.
  */
 
 #include <stdbool.h>
@@ -17,21 +18,23 @@
 enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
 
 /*
- * What a frame was: of which code object, where in it, and what tells that object from another at its address; and
- * words of the frame as they stood in memory, by which it is known again (python/python_same.c).
+ * A remembered frame: its code object, the position in that object, and the fingerprint that
+ * distinguishes the object from another at the same address. Also words of the frame as they stood
+ * in memory; python/python_same.c recognizes the frame by them.
  */
 struct gmt_python_trace_place {
 	const char *frame, *code;
-	int64_t instr; /* the word where it is told */
+	int64_t instr; /* the word of the frame that holds the instruction */
 	uint64_t fingerprint;
 	const char *previous;
 	uint16_t kind;
-	bool is_behind_shim; /* `previous` says that it is the interpreter's own */
+	bool is_behind_shim; /* `previous` says that it is a frame of the interpreter itself */
 };
 
+/* A remembered stack, innermost frame first. */
 struct gmt_python_trace_stack {
 	uint32_t count;
-	uint32_t id; /* in the depot; 0: none */
+	uint32_t id; /* in the depot; 0: no id */
 	union {
 		struct gmt_depot_frames stack;
 		uint32_t words[1 + GMT_PYTHON_TRACE_FRAMES];
@@ -39,15 +42,22 @@ struct gmt_python_trace_stack {
 	struct gmt_python_trace_place places[GMT_PYTHON_TRACE_FRAMES];
 };
 
-/* One thread uses it at a time; all zero is empty. Its memory stays for as long as the process lives (python/python_guard.h). */
+/*
+ * A trace. Only one thread uses it at a time. All zero is empty. Its memory stays for as long as
+ * the process lives (python/python_guard.h).
+ */
 struct gmt_python_trace {
 	struct gmt_python_guard gate;
-	uint32_t epoch; /* ids of another one mean nothing any more */
-	uint32_t last;  /* of `stacks`; the other is where a new one is made */
-	uint32_t taken; /* since one was compared (python/python_selftest.h) */
-	bool is_unclear; /* what gmt_python_capture says besides its result */
-	struct gmt_python_trace_stack stacks[2]; /* the innermost frames; the id is that of the whole stack */
-	/* Of one that is deeper: its outermost frames, `outer.id` unused; what both are put together in; room to find them. */
+	uint32_t epoch; /* ids of another epoch are invalid */
+	uint32_t last;  /* index in `stacks` of the last stack; the other one is for the next stack */
+	uint32_t taken; /* stacks since the last comparison (python/python_selftest.h) */
+	bool is_unclear; /* a second result of gmt_python_capture */
+	/* The innermost frames; the id is that of the whole stack. */
+	struct gmt_python_trace_stack stacks[2];
+	/*
+	 * For a stack that is deeper than the limit: `outer` holds its outermost frames (`outer.id` is
+	 * unused). `both` holds both ends together. `room` is for the search of the outer end.
+	 */
 	struct gmt_python_trace_stack outer;
 	union {
 		struct gmt_depot_frames both;

@@ -2,11 +2,14 @@
 #ifndef GMT_UNWIND_BOTH_ENDS_H
 #define GMT_UNWIND_BOTH_ENDS_H
 
-/* What is kept of a stack that is deeper than the limit, native or Python. */
+/*
+ * Limits for a stack that is deeper than the depth limit, native or Python. The recorder keeps its
+ * inner end and its outer end.
+ */
 
 enum {
-	GMT_BOTH_ENDS_OUTER_PART = 4,     /* of what is kept, so much is the outer end */
-	GMT_BOTH_ENDS_FARTHEST = 32768,   /* frames on the way to it: bounds what a stack costs */
+	GMT_BOTH_ENDS_OUTER_PART = 4,     /* the outer end gets this part of the depth (1 / 4) */
+	GMT_BOTH_ENDS_FARTHEST = 32768, /* the search for the outer end passes at most so many frames */
 };
 
 #endif

@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Registers by DWARF's numbers. All others are of no interest: no rule that we keep needs them. */
+/* Registers by their DWARF numbers. The rules need no other register. */
 enum { REGISTER_FP = 6, REGISTER_SP = 7, REGISTER_RETURN = 16 };
 
 enum { REMEMBERED = 8, CIE_VERSION_OLD = 1, CIE_VERSION_NEW = 3, PAIR_BYTES = 8 };
 
-/* Encodings of addresses: how they are written, and what they are relative to. */
+/* Encodings of addresses: their format, and what they are relative to. */
 enum {
 	ENCODING_OMITTED = 0xff, FORMAT_MASK = 0x0f, RELATION_MASK = 0x70, INDIRECT = 0x80,
 	FORMAT_WHOLE = 0x00, FORMAT_ULEB = 0x01, FORMAT_U16 = 0x02, FORMAT_U32 = 0x03, FORMAT_U64 = 0x04,
@@ -19,7 +19,7 @@ enum {
 	SORTED_TABLE = RELATIVE_TO_HEADER | FORMAT_S32,
 };
 
-/* Instructions of a frame's table. */
+/* Instructions in the table of a frame. */
 enum {
 	ADVANCE = 0x40, OFFSET = 0x80, RESTORE = 0xc0, HIGH_MASK = 0xc0, LOW_MASK = 0x3f,
 	NOP = 0x00, SET_LOCATION, ADVANCE_1, ADVANCE_2, ADVANCE_4, OFFSET_EXTENDED, RESTORE_EXTENDED, UNDEFINED, SAME_VALUE,
@@ -29,10 +29,10 @@ enum {
 	ARGUMENTS_SIZE = 0x2e, OFFSET_EXTENDED_NEGATIVE = 0x2f,
 };
 
-/* Of expressions, those of a function that has aligned its frame: what is near the frame pointer, and the word there. */
+/* Expression operations of aligned frames: frame pointer + offset, and the word at that address. */
 enum { BY_FP = 0x70 + REGISTER_FP, WORD_THERE = 0x06 };
 
-/* What is read next, and whether all so far was there. */
+/* The next byte to read, and whether a read has failed so far. */
 struct cursor {
 	uint64_t at, end;
 	bool failed;
@@ -45,18 +45,18 @@ struct place {
 	int64_t offset; /* from the CFA, or from the frame pointer */
 };
 
-/* How registers are found at one instruction. */
+/* How to find the registers at one instruction. */
 struct state {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
-	enum where cfa; /* SAME: the register and the offset; AT_FP: the word at the offset from the frame pointer */
+	enum where cfa; /* SAME: register + offset; AT_FP: the word at frame pointer + offset */
 	struct place fp, sp, back;
 };
 
 struct common {
 	uint64_t code_unit;
 	int64_t data_unit;
-	uint8_t encoding; /* of addresses in its functions' entries */
+	uint8_t encoding; /* encoding of addresses in its functions' entries */
 	bool has_data;
 	bool is_signal; /* a frame that the kernel made */
 	struct cursor instructions;
@@ -83,7 +83,7 @@ static uint64_t take(struct cursor *cursor, uint64_t bytes)
 	return value;
 }
 
-/* Seven bits a byte; afterwards *ret_bits is how many were there. */
+/* Reads a LEB128 number, seven bits in each byte. *ret_bits is the number of bits read. */
 static uint64_t take_leb(struct cursor *cursor, unsigned *ret_bits)
 {
 	uint64_t value = 0, byte;
@@ -144,7 +144,7 @@ static uint64_t take_address(struct cursor *cursor, unsigned encoding, uint64_t 
 	uint64_t here = cursor->at;
 	uint64_t value = take_formatted(cursor, encoding & FORMAT_MASK);
 
-	/* What is indirect points out of the tables. */
+	/* An indirect address points outside the tables. */
 	if (encoding & INDIRECT)
 		cursor->failed = true;
 	switch (encoding & RELATION_MASK) {
@@ -164,13 +164,13 @@ static struct cursor cursor_at(const struct gmt_eh_frame *tables, uint64_t start
 	return (struct cursor){ start, tables->end, start < tables->start || start > tables->end };
 }
 
-/* The entry that begins at `start`, without its length. */
+/* Returns the entry that begins at `start`, without its length. */
 static struct cursor entry_at(const struct gmt_eh_frame *tables, uint64_t start)
 {
 	struct cursor cursor = cursor_at(tables, start);
 	uint64_t length = take(&cursor, 4);
 
-	/* 0 ends the tables; the largest begins the form for tables beyond 4 GiB, which no compiler writes. */
+	/* 0 ends the tables. No compiler writes the form for tables beyond 4 GiB (UINT32_MAX). */
 	if (!length || length == UINT32_MAX || cursor.failed || cursor.end - cursor.at < length)
 		cursor.failed = true;
 	else
@@ -178,7 +178,7 @@ static struct cursor entry_at(const struct gmt_eh_frame *tables, uint64_t start)
 	return cursor;
 }
 
-/* The entry of the last function that begins at or before `address`; 0 when there is none. */
+/* Returns the entry of the last function that begins at or before `address`; 0 if there is none. */
 static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 {
 	struct cursor cursor = cursor_at(tables, tables->header);
@@ -214,7 +214,7 @@ static uint64_t find_entry(const struct gmt_eh_frame *tables, uint64_t address)
 	return take_address(&cursor, SORTED_TABLE, tables->header);
 }
 
-/* What stands behind a 'z': only the encoding is of interest. False where it is damaged, or a letter that we do not know. */
+/* Reads the data behind a 'z'. Returns false if it is damaged or has an unknown letter. */
 static bool read_augmentation(const char *letters, struct cursor *cursor, struct common *ret_common)
 {
 	for (; *letters; letters++) {
@@ -228,7 +228,7 @@ static bool read_augmentation(const char *letters, struct cursor *cursor, struct
 		case 'P': {
 			unsigned encoding = (unsigned)take(cursor, 1);
 
-			/* Who handles exceptions there; not looked at, so it may be indirect. */
+			/* The personality routine. It is not used, so it may be indirect. */
 			take_formatted(cursor, encoding & FORMAT_MASK);
 			break;
 		}
@@ -273,7 +273,7 @@ static bool read_common(const struct gmt_eh_frame *tables, uint64_t start, struc
 	return !cursor.failed;
 }
 
-/* NULL for a register that is of no interest. */
+/* Returns the place of a register; NULL for a register that does not matter. */
 static struct place *place_of(struct state *state, uint64_t number)
 {
 	return number == REGISTER_FP ? &state->fp
@@ -298,7 +298,7 @@ static void restore(struct state *state, const struct state *initial, uint64_t n
 		*place_of(state, number) = *from;
 }
 
-/* Numbers of 64 bits come from the host's files: they wrap around instead of overflowing. */
+/* Multiplies with wrap-around: the numbers come from the host's files, and must not overflow. */
 static int64_t times(uint64_t a, int64_t b)
 {
 	return (int64_t)(a * (uint64_t)b);
@@ -311,7 +311,7 @@ static void define_cfa(struct state *state, uint64_t number, int64_t offset)
 	state->cfa = SAME;
 }
 
-/* An expression: AT_FP where it is the place at a distance from the frame pointer, or the word there. */
+/* Reads frame pointer + offset, or (is_word) the word there, as AT_FP; all else as ELSEWHERE. */
 static struct place take_expression(struct cursor *cursor, bool is_word)
 {
 	uint64_t bytes = take_uleb(cursor);
@@ -328,7 +328,7 @@ static struct place take_expression(struct cursor *cursor, bool is_word)
 	return place;
 }
 
-/* Instructions about one register, or about the CFA. */
+/* Runs an instruction about one register or about the CFA. */
 static void run_rule(unsigned code, struct cursor *cursor, const struct common *common, struct state *state,
 	const struct state *initial)
 {
@@ -357,7 +357,7 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 		break;
 	case IN_REGISTER:
 	case VALUE_OFFSET:
-	case VALUE_OFFSET_SIGNED: /* as many bytes, whatever the sign */
+	case VALUE_OFFSET_SIGNED: /* the same number of bytes for both signs */
 		take_uleb(cursor);
 		set_place(state, number, ELSEWHERE, 0);
 		break;
@@ -391,7 +391,7 @@ static void run_rule(unsigned code, struct cursor *cursor, const struct common *
 	}
 }
 
-/* Runs `cursor` up to the instruction at `address`, from `location` on. `initial` is what RESTORE goes back to. */
+/* Runs the instructions from `location` up to `address`. RESTORE returns to `initial`. */
 static bool run(struct cursor *cursor, const struct common *common, uint64_t header, uint64_t location, uint64_t address,
 	struct state *state, const struct state *initial)
 {
@@ -429,7 +429,7 @@ static bool run(struct cursor *cursor, const struct common *common, uint64_t hea
 	return !cursor->failed;
 }
 
-/* In whole words, from 1; 0 where it is none. */
+/* Converts bytes into whole words; 0 if they are not whole words. */
 static uint64_t words_of(uint64_t bytes)
 {
 	return bytes % GMT_UNWIND_WORD_BYTES ? 0 : bytes / GMT_UNWIND_WORD_BYTES;
@@ -442,7 +442,7 @@ static struct gmt_unwind_rule simplify(const struct state *state, bool is_signal
 
 	if (state->back.where == NOWHERE)
 		return (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
-	/* The kernel's frames are found by expressions, and all registers are in them. */
+	/* The kernel's frames are found by expressions, and they hold all registers. */
 	if (is_signal)
 		return (struct gmt_unwind_rule){ .kind = state->cfa == ELSEWHERE ? GMT_UNWIND_OTHER : GMT_UNWIND_NONE };
 	if (state->sp.where != SAME || state->back.where != AT_OFFSET || state->back.offset != -GMT_UNWIND_WORD_BYTES ||
@@ -477,7 +477,7 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 	struct state initial = { .cfa = ELSEWHERE }, state;
 	struct common common;
 
-	/* Without a distance it is no function's entry. */
+	/* Without a distance it is not a function's entry. */
 	if (cursor.failed || !distance || !read_common(tables, id_at - distance, &common))
 		return none;
 

@@ -3,24 +3,31 @@
 #define GMT_UNWIND_EH_FRAME_H
 
 /*
- * Reads the unwind tables of a loaded object (.eh_frame_hdr and .eh_frame, as the Linux Standard Base and DWARF
- * describe them), as far as gmt_unwind_rule goes, for x86-64. Pure: no memory, no call, no look outside of what it is
- * given, so damaged tables give GMT_UNWIND_NONE or a wrong rule, never a wild read.
+ * Reads the unwind tables of a loaded object for x86-64: .eh_frame_hdr and .eh_frame, as the Linux
+ * Standard Base and DWARF describe them. It supports the rules that gmt_unwind_rule can express.
+ *
+ * The reader is pure. It allocates no memory, calls no function outside this file (except memcpy)
+ * and reads only the given tables. Damaged tables give GMT_UNWIND_NONE or a wrong rule, never a
+ * read outside the tables.
  */
 
 #include <stdint.h>
 
 #include "unwind/unwind_rule.h"
 
-/* Both parts lie in one readable piece of memory, [start, end); all are addresses in this process. */
+/*
+ * The unwind tables of an object. Both sections lie in one readable piece of memory, [start, end).
+ * All values are addresses in this process.
+ */
 struct gmt_eh_frame {
 	uint64_t start, end;
-	uint64_t header; /* of .eh_frame_hdr */
+	uint64_t header; /* address of .eh_frame_hdr */
 };
 
 /*
- * The rule at `address`, the address of a call (one byte before where it returns to): GMT_UNWIND_NONE where no table is about
- * it, or what stands there is what nobody writes about a call.
+ * Returns the unwind rule at `address`. `address` is the address of a call, one byte before its
+ * return address. Returns GMT_UNWIND_NONE if no table describes the address, or if the table holds
+ * something that no compiler writes for a call.
  */
 struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint64_t address);
 

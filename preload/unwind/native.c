@@ -22,27 +22,32 @@
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 
-/* Where compilers keep frame pointers, and rules are not read from tables. */
+/* On AArch64 compilers keep frame pointers, so the walk reads no rules from tables. */
 #ifdef __aarch64__
 enum { WALKS_BY_FRAME_POINTERS = true };
 #else
 enum { WALKS_BY_FRAME_POINTERS = false };
 #endif
 
-/* Our own frames (wrapper, call, capture), which stand before the caller's and are cut off. */
+/*
+ * Frames of the recorder (wrapper, call, capture) come before the caller's frames and are cut off.
+ */
 enum {
 	OWN_FRAMES = 24,
-	LOOK_FRAMES = 4096, /* of a stack on which calls of the recorder are looked for */
+	LOOK_FRAMES = 4096, /* the most frames that are searched for calls of the recorder */
 };
 
-/* int unw_backtrace(void **buffer, int size): all that is used of libunwind, so no header of it is. */
+/*
+ * int unw_backtrace(void **buffer, int size). The recorder uses only this function of libunwind, so
+ * it needs no header of libunwind.
+ */
 static int (*backtrace_fast)(void **, int);
 static _Unwind_Reason_Code (*backtrace_slow)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of_frame)(struct _Unwind_Context *);
-static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not looked for */
+static _Atomic int unwinder = -1; /* enum gmt_unwinder; -1: not searched yet */
 static struct gmt_selftest selftest;
 
-/* `name` in the folder of this library, where an installation may bring it along. */
+/* Opens library `name` in the folder of this library, where an installation may provide it. */
 static void *open_beside(const char *name)
 {
 	char path[GMT_OBJECT_PATH_BYTES + 32];
@@ -60,8 +65,9 @@ static bool open_libunwind(void)
 	void *handle;
 
 	/*
-	 * The copies that the build made, under names of our own; then what somebody put there. libunwind
-	 * needs liblzma by name only: opened first, it is found even when the system has none.
+	 * First the copies that the build made, under their own names; then a library that a user put
+	 * there. libunwind needs liblzma only by name. If the copy of liblzma is opened first,
+	 * libunwind finds it even if the system has no liblzma.
 	 */
 	open_beside("libgmtl.so.5");
 	handle = open_beside("libgmtunw.so.8");
@@ -74,7 +80,7 @@ static bool open_libunwind(void)
 	if (!handle)
 		return false;
 
-	/* unw_backtrace is the only door to the fast path; unw_step costs eighty times as much. */
+	/* Only unw_backtrace reaches the fast path. unw_step costs eighty times as much. */
 	*(void **)&backtrace_fast = gmt_original_dlsym(handle, "unw_backtrace");
 	return backtrace_fast != NULL;
 }
@@ -99,7 +105,7 @@ enum gmt_unwinder gmt_native_init(void)
 	found = open_libunwind() ? GMT_UNWINDER_LIBUNWIND
 		: open_libgcc()  ? GMT_UNWINDER_LIBGCC
 				 : GMT_UNWINDER_NONE;
-	/* Pairs with the acquire loads: whoever sees the answer sees the function pointer. */
+	/* Pairs with the acquire loads: a thread that sees the answer sees the function pointer. */
 	atomic_store_explicit(&unwinder, found, memory_order_release);
 	return found;
 }
@@ -147,7 +153,10 @@ static bool is_own(uint64_t address)
 	return address >= self->start && address < self->end;
 }
 
-/* A stack as it goes into the depot. The addresses lie behind the head, which the caller has room for. */
+/*
+ * Stores a stack in the depot and returns its id. The addresses lie behind the header, which the
+ * caller provides.
+ */
 static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, uint32_t count, uint64_t hash, bool *ret_lost)
 {
 	uint64_t head = (uint64_t)stack->generation << 32 | count << 2 | stack->truncated;
@@ -159,7 +168,7 @@ static uint32_t intern(struct gmt_depot *depot, struct gmt_depot_stack *stack, u
 	return id;
 }
 
-/* Whether it is not known who calls the code that is returned to there. */
+/* Returns whether no table describes the code at the return address. */
 static bool is_unknown_code(uint64_t address)
 {
 	uint32_t generation;
@@ -167,7 +176,10 @@ static bool is_unknown_code(uint64_t address)
 	return gmt_rules_begin(&generation) && gmt_rules_find(address).kind == GMT_UNWIND_NONE;
 }
 
-/* What libunwind sees, without our own frames; `ret_stack` has room for `depth` and OWN_FRAMES. Returns how many. */
+/*
+ * Takes the stack by the unwinder, without the recorder's own frames, and returns the number of
+ * frames. `ret_stack` has room for `depth` + OWN_FRAMES addresses.
+ */
 static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
 {
 	uint64_t *addresses = ret_stack->addresses;
@@ -194,7 +206,7 @@ union stack_room {
 	uint64_t words[1 + GMT_DEPTH_MAX + OWN_FRAMES];
 };
 
-/* What unwinder_work is asked for, and its answer. */
+/* The arguments of unwinder_work, and its results. */
 struct unwinder_call {
 	struct gmt_depot *depot;
 	uint32_t depth, generation;
@@ -202,7 +214,7 @@ struct unwinder_call {
 	uint32_t id;
 };
 
-/* On a recorder stack. */
+/* Runs on a recorder stack. */
 static void unwinder_work(void *argument)
 {
 	struct unwinder_call *call = argument;
@@ -230,17 +242,19 @@ struct comparison {
 	uint32_t count, depth;
 };
 
-/* Compares a stack with what the unwinder sees. On a recorder stack. */
+/* Compares a stack with the unwinder's stack. Runs on a recorder stack. */
 static void comparison_work(void *argument)
 {
 	const struct comparison *ours = argument;
 	union stack_room room;
 	uint32_t seen = unwind_stack(&room.stack, ours->depth), same = 0;
 
-	/* Newer versions of libunwind tell the address of the innermost call, not the one that it returns to. */
+	/*
+	 * Newer versions of libunwind give the address of the innermost call, not its return address.
+	 */
 	while (same < seen && same < ours->count && ours->addresses[same] - room.stack.addresses[same] <= 1)
 		same++;
-	/* By frame pointers, a stack may end before the tables do. */
+	/* A stack by frame pointers may end before the unwinder's stack. */
 	gmt_selftest_count(&selftest,
 		same != ours->count || (same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
 }
@@ -250,7 +264,7 @@ __attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addr
 	gmt_recorder_stack_run(comparison_work, &(struct comparison){ addresses, count, depth });
 }
 
-/* The innermost `count` frames of a walk. */
+/* Stores the innermost `count` frames of a walk in the depot. */
 static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t count, uint32_t generation,
 	bool *ret_lost)
 {
@@ -268,7 +282,7 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 	return id;
 }
 
-/* A stack that is deeper than the limit: `depth` frames of both ends, if the outer one is found. */
+/* Stores a stack deeper than the limit: `depth` frames of both ends, if the outer end is found. */
 __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
 {
@@ -286,20 +300,22 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 		hash = gmt_walk_hash(stack->addresses + inner, outer, 0);
 	}
 	memcpy(stack->addresses, walk->addresses + walk->first, inner * sizeof(*stack->addresses));
-	/* In place of one more, or the stack would have more than are asked for. */
+	/* The 0 for the gap takes the place of one frame, so that the stack has only `depth` items. */
 	stack->addresses[inner - 1] = 0;
 	stack->generation = generation;
 	stack->truncated = GMT_STACK_WHOLE;
 	return intern(depot, stack, depth, gmt_walk_hash(stack->addresses, inner, hash), ret_lost);
 }
 
-/* Whether it is known what the stack is called. What is beyond one that was cut may have changed. */
+/*
+ * Returns whether the stack's id is known. Outer frames of a stack that was cut may have changed.
+ */
 static inline bool is_named(const struct gmt_walk *walk, uint32_t generation)
 {
 	return walk->is_known && walk->id && walk->module_generation == generation && walk->ends != GMT_STACK_CUT;
 }
 
-/* `depth` is the same each time. */
+/* Stores the walked stack and returns its id. `depth` is the same in all calls. */
 __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	struct gmt_depot *depot, uint32_t depth, uint32_t generation, bool *ret_lost)
 {
@@ -308,7 +324,7 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	if (WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && count < depth &&
 		gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
-	/* Over code without tables the unwinder goes in a way of its own. */
+	/* The unwinder crosses code without tables in its own way, so such stacks are not compared. */
 	if (gmt_config.selftest && !walk->is_blind && gmt_native_unwinder() != GMT_UNWINDER_NONE &&
 		++walk->taken >= gmt_config.selftest) {
 		walk->taken = 0;
@@ -324,8 +340,9 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 }
 
 /*
- * As gmt_walk_take. While there is a self-test, gmt_native_is_same finds none; those that it would find are found here in the same
- * way, so that they are compared too.
+ * Takes the stack like gmt_walk_take. During a selftest gmt_native_is_same never finds an equal
+ * stack. The stacks that it would find are found here in the same way, so that they are compared
+ * too.
  */
 static inline bool take_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t depth, uint32_t generation)
 {
@@ -354,32 +371,37 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 
 	bool was_same = walk->is_known && !walk->recall.current;
 
-	/* All are compared; or more is asked of frame pointers. */
+	/* A selftest compares all stacks, and a stack by frame pointers needs further checks. */
 	if (gmt_config.selftest || start.by_frame_pointers)
 		return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
-	/* Where nothing has to be asked but the name, which mostly is known. */
+	/* Only the id is needed, and it is mostly known already. */
 	if (!is_named(walk, generation))
 		capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
-	/* Where stacks differ each time, the next one would only be compared twice. */
+	/* If stacks differ each time, gmt_native_is_same would only add a second comparison. */
 	if (was_same && walk->id && gmt_walk_is_sure(walk))
 		walk->same_for = generation;
 	return walk->id;
 }
 
-/* Whether a signal handler returns to there: by code that only asks the kernel to restore what was interrupted. */
+/*
+ * Returns whether a signal handler returns to `address`: its code only asks the kernel to restore
+ * the interrupted state.
+ */
 static bool is_signal_return(uint64_t address)
 {
 #if defined(__x86_64__)
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 }; /* mov $__NR_rt_sigreturn, %rax; syscall */
+	/* mov $__NR_rt_sigreturn, %rax; syscall */
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 #else
-	static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 }; /* mov x8, #__NR_rt_sigreturn; svc #0 */
+	/* mov x8, #__NR_rt_sigreturn; svc #0 */
+	static const uint8_t code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 };
 #endif
 
 	return gmt_is_readable((uintptr_t)address) && gmt_is_readable((uintptr_t)address + sizeof(code) - 1) &&
 		memcmp((const void *)(uintptr_t)address, code, sizeof(code)) == 0;
 }
 
-/* On a recorder stack. */
+/* Runs on a recorder stack. */
 static void recorder_look_work(void *argument)
 {
 	enum gmt_native_recorder *answer = argument;
@@ -397,7 +419,7 @@ static void recorder_look_work(void *argument)
 		}
 		is_interrupted |= is_signal_return(addresses[i]);
 	}
-	/* A function that nobody calls, as the program's first and a thread's first, is the end of a stack. */
+	/* The first function of the program or of a thread has no caller: it is the end of a stack. */
 	if (at < count && count < LOOK_FRAMES && gmt_rules_begin(&generation) &&
 		gmt_rules_find(addresses[count - 1]).kind == GMT_UNWIND_END)
 		*answer = GMT_NATIVE_RECORDER_IS_NOT;
@@ -407,7 +429,7 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 {
 	enum gmt_native_recorder answer = GMT_NATIVE_RECORDER_IS_UNKNOWN;
 
-	/* Code that jumps to a hooked function leaves its own caller as the one that is returned to. */
+	/* Code that jumps to a hooked function leaves its own caller as the return address. */
 	if (caller && is_own((uint64_t)(uintptr_t)caller))
 		return GMT_NATIVE_RECORDER_IS_OUTSIDE;
 	if (gmt_native_unwinder() != GMT_UNWINDER_NONE)

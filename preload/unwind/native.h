@@ -3,14 +3,19 @@
 #define GMT_UNWIND_NATIVE_H
 
 /*
- * Native stacks: by our own walk (unwind/walk.h) where all frames of a stack have a simple rule and it is the
- * thread's own; else by libunwind's fast path, which is opened at run time with RTLD_LOCAL: linked, it
- * would take the C++ unwinder's place for the whole process and make each exception of the host 14
- * times slower. Where there is no libunwind, the unwinder of libgcc does it, ten times slower.
+ * Captures native stacks.
  *
- * The option `unwind` decides. On AArch64, where compilers keep frame pointers, the walk goes by these, and libunwind
- * takes the stacks whose chain breaks off. Asked for by name, frame pointers are all that is gone by: code that
- * keeps none lacks its caller, and a chain that breaks off is the end of a stack.
+ * The recorder's own walk (unwind/walk.h) takes a stack if all its frames have a simple rule and if
+ * it is the thread's own stack. Otherwise the fast path of libunwind takes it.
+ *
+ * The recorder opens libunwind at run time with RTLD_LOCAL. If it were linked, libunwind would
+ * replace the C++ unwinder in the whole process, and each exception of the host would become 14
+ * times slower. Without libunwind, the unwinder of libgcc takes the stacks, ten times slower.
+ *
+ * The option `unwind` chooses the way. On AArch64 compilers keep frame pointers, so the walk
+ * follows frame pointers. If the chain of frame pointers breaks off, libunwind takes the stack. If
+ * the user asks for frame pointers by name, the recorder uses only frame pointers. Then the caller
+ * of code without frame pointers is missing, and the stack ends where the chain breaks off.
  */
 
 #include <stdbool.h>
@@ -19,12 +24,18 @@
 #include "depot/depot.h"
 #include "unwind/unchanged_stack.h"
 
-/* Where a function returns to, and how its caller's frame will be then: what a stack begins with. */
+/*
+ * The start of a stack: the return address of a function, and the stack and frame pointer of its
+ * caller after the return.
+ */
 struct gmt_native_start {
 	uint64_t ip, sp, fp;
 };
 
-/* Of the function that it is inlined in, which is noinline itself and is not left before the stack is taken. */
+/*
+ * Returns the start for the function that this call is inlined in. That function must be noinline,
+ * and must not return before the stack is taken.
+ */
 __attribute__((always_inline)) static inline struct gmt_native_start gmt_native_start_here(void)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
@@ -35,44 +46,52 @@ __attribute__((always_inline)) static inline struct gmt_native_start gmt_native_
 enum gmt_unwinder { GMT_UNWINDER_NONE, GMT_UNWINDER_LIBGCC, GMT_UNWINDER_LIBUNWIND };
 
 /*
- * Opens an unwinder: libunwind beside this library (with its liblzma), then the system's, then
- * libgcc. Idempotent. It calls dlopen: never inside an allocation hook or dlsym.
+ * Opens an unwinder and returns its kind. It tries libunwind in the folder of this library (with
+ * its liblzma), then the system's libunwind, then libgcc. Idempotent. It calls dlopen: do not call
+ * it inside an allocation hook or inside dlsym.
  */
 enum gmt_unwinder gmt_native_init(void);
 
-/* What gmt_native_init found. */
+/* Returns the result of gmt_native_init; GMT_UNWINDER_NONE before that call. */
 enum gmt_unwinder gmt_native_unwinder(void);
 
 /*
- * The calling thread's native stack from `start` outwards, at most `depth` frames, from the caller of the hooked function,
- * as a depot id of kind GMT_DEPOT_STACK; 0 when it needs an unwinder and there is none, or the depot is full (then
- * *ret_lost is set). `generation` is the module map's.
+ * Captures the calling thread's native stack from `start` outwards, at most `depth` frames. The
+ * first frame is the caller of the hooked function. `generation` is that of the module map.
+ *
+ * Returns a depot id of kind GMT_DEPOT_STACK. Returns 0 if the stack needs an unwinder and the
+ * process has no unwinder, or if the depot is full. If the depot is full, *ret_lost is set too.
  */
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation, struct gmt_walk *walk,
 	const struct gmt_native_start *start, bool *ret_lost);
 
-/* Whether that stack is the one that was taken last, and still called gmt_walk::id, which is not 0 then. */
+/*
+ * Returns whether that stack equals the last stack that was taken, and gmt_walk::id still names it.
+ * If so, gmt_walk::id is not 0.
+ */
 static inline bool gmt_native_is_same(const struct gmt_walk *walk, uint32_t generation, const struct gmt_native_start *start)
 {
 	return walk->same_for == generation && gmt_walk_is_same(walk, start->ip, start->sp, start->fp);
 }
 
 enum gmt_native_recorder {
-	GMT_NATIVE_RECORDER_IS_OUTSIDE, /* a call of the recorder is among the frames */
-	GMT_NATIVE_RECORDER_IS_INTERRUPTED, /* the same, and a signal handler lies in between */
-	GMT_NATIVE_RECORDER_IS_NOT,     /* the stack is known to its end, and has none */
-	GMT_NATIVE_RECORDER_IS_UNKNOWN, /* no unwinder, or a stack that it does not know to its end */
+	GMT_NATIVE_RECORDER_IS_OUTSIDE, /* the frames include a call of the recorder */
+	GMT_NATIVE_RECORDER_IS_INTERRUPTED, /* same as above, and a signal handler lies in between */
+	GMT_NATIVE_RECORDER_IS_NOT,     /* the stack is known to its end and has no such call */
+	GMT_NATIVE_RECORDER_IS_UNKNOWN, /* no unwinder, or the unwinder does not know the whole stack */
 };
 
 /*
- * Whether the calling thread's stack has frames of the recorder outside of those that called this. `caller` is where these
- * return to; NULL: not known. Asks the unwinder, which knows the frames that signals interrupt. Slow.
+ * Returns whether the calling thread's stack has frames of the recorder outside the recorder frames
+ * that made this call. `caller` is the return address of those inner frames; NULL if it is not
+ * known. Slow: it asks the unwinder, which also knows the frames that signals interrupt.
  */
 enum gmt_native_recorder gmt_native_outer_recorder(const void *caller);
 
 /*
- * With the option selftest: how many stacks were compared and how many differ, as a line. False when none were. Those
- * by frame pointers need only be the beginning of what the unwinder sees: libraries without them end many.
+ * Writes a line for the option selftest: how many stacks were compared and how many differ. Returns
+ * false if no stack was compared. A stack taken by frame pointers needs to match only the beginning
+ * of the unwinder's stack. Libraries without frame pointers end many such stacks early.
  */
 bool gmt_native_selftest(char *ret_text, uint32_t bytes);
 

@@ -8,8 +8,8 @@
 enum {
 	PAGE = 4096,
 	BLOCK = 16384,
-	LARGEST = 16 << 20, /* bounds how many pages are looked at */
-	NEAR_TOP = 1 << 20, /* the kernel lets no other mapping come so near to the first thread's stack */
+	LARGEST = 16 << 20, /* limits how many pages are tested */
+	NEAR_TOP = 1 << 20, /* the kernel places no other mapping so near to the first thread's stack */
 };
 
 static uintptr_t loading_thread, loading_stack;
@@ -20,13 +20,13 @@ static uintptr_t this_thread(void)
 #ifdef __x86_64__
 	uintptr_t pointer;
 
-	/* The control block begins with its own address. */
+	/* The first word of the control block is its own address. */
 	__asm__("movq %%fs:0, %0" : "=r"(pointer));
 	return pointer;
 #elif defined(__aarch64__)
 	uintptr_t pointer;
 
-	/* Behind the control block, with what is the thread's own above it. */
+	/* The register points behind the control block; the thread's own variables lie above it. */
 	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
 	return pointer;
 #else
@@ -45,7 +45,10 @@ void gmt_own_stack_look(void *(*find)(const char *name))
 	void **end = find("__libc_stack_end");
 
 	first_top = end ? (uintptr_t)*end : 0;
-	/* A library may be loaded later, and by another thread: which one it was is told by its stack. */
+	/*
+	 * Another thread may load this library later. The stack of the loading thread shows whether it
+	 * is the first thread.
+	 */
 	if (loading_stack < first_top && first_top - loading_stack < NEAR_TOP)
 		first_thread = loading_thread;
 }
@@ -58,7 +61,10 @@ bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
 
 	if (!first_thread || here >= known || top - here > LARGEST || stack->not_before == here / BLOCK)
 		return false;
-	/* The first is in use, and the last too: the control block is there, or what the kernel gave to the first thread. */
+	/*
+	 * The first page is in use, and so is the last. It holds the control block, or, for the first
+	 * thread, data from the kernel.
+	 */
 	for (uintptr_t page = (here & ~(uintptr_t)(PAGE - 1)) + PAGE; page < (known & ~(uintptr_t)(PAGE - 1)); page += PAGE) {
 		if (!gmt_is_readable(page)) {
 			stack->not_before = here / BLOCK;

@@ -7,14 +7,15 @@
 #include <unistd.h>
 
 enum {
-	NO_WAY = -1, /* to change a signal mask: the kernel reads the mask and then refuses */
+	/* Not a valid way to change a signal mask: the kernel reads the mask and then refuses. */
+	NO_WAY = -1,
 	KERNEL_MASK_BYTES = 8,
 };
 
-/* No side effect and no descriptor: how a mask is to be changed is looked at after it was read. */
+/* No side effect and no descriptor: the kernel checks `how` only after it has read the mask. */
 bool gmt_is_readable(uintptr_t address)
 {
-	/* A part of a page, as all of it can be read or nothing. */
+	/* An aligned word lies in one page, so it is readable as a whole or not at all. */
 	uintptr_t word = address & ~(uintptr_t)(KERNEL_MASK_BYTES - 1);
 
 	return syscall(SYS_rt_sigprocmask, NO_WAY, word, NULL, KERNEL_MASK_BYTES) == 0 || errno != EFAULT;

@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether the page of `address` can be read. A system call without side effects, no descriptor; changes errno. */
+/*
+ * Returns whether the page of `address` can be read. Makes one system call without side effects and
+ * uses no file descriptor. Changes errno.
+ */
 bool gmt_is_readable(uintptr_t address);
 
 #endif

@@ -4,8 +4,8 @@
 void gmt_rule_cache_clear(struct gmt_rule_cache *trail)
 {
 	/*
-	 * The starts can stay: they lead to nodes, which say themselves what they are. Memory that is written first is
-	 * given once.
+	 * The entries of `starts` can stay: a node itself says which address it holds. The loop stops
+	 * at the first empty node, because memory that was never written should stay unused.
 	 */
 	trail->nodes[0] = 0;
 	for (uint32_t at = 1; trail->nodes[at]; at++)

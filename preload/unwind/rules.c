@@ -17,8 +17,8 @@ _Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS];
 GMT_HOT_DATA __attribute__((aligned(4))) struct gmt_rules gmt_rules = { .generation = 1 };
 
 /*
- * What glibc's _dl_find_object tells (2.35 and newer), which takes no lock. Its layout is a part of the ABI; ours, for
- * we are compiled with older headers too.
+ * The result of glibc's _dl_find_object (2.35 and newer), which takes no lock. Its layout is part
+ * of the ABI. It is declared here because the library is also compiled with older headers.
  */
 struct found_object {
 	unsigned long long flags;
@@ -30,10 +30,16 @@ struct found_object {
 
 static int (*find_object)(void *address, struct found_object *ret_found);
 
-/* What is known of an object's tables. */
-enum tables { TABLES_ABSENT, TABLES_FOUND, TABLES_ELSEWHERE /* perhaps, where we do not look: for libunwind */ };
+/* What is known about an object's tables. */
+enum tables {
+	TABLES_ABSENT,
+	TABLES_FOUND,
+	TABLES_ELSEWHERE /* the recorder does not know where the tables are: for libunwind */
+};
 
-/* The segment of [headers, +count) that holds all of .eh_frame_hdr is where the tables are looked for. */
+/*
+ * Finds the readable segment of [headers, +count) that holds .eh_frame_hdr; the tables lie there.
+ */
 static enum tables find_tables(const ElfW(Phdr) *headers, unsigned count, uint64_t bias, struct gmt_eh_frame *ret_tables)
 {
 	const ElfW(Phdr) *tables = NULL;
@@ -55,7 +61,10 @@ static enum tables find_tables(const ElfW(Phdr) *headers, unsigned count, uint64
 	return TABLES_ABSENT;
 }
 
-/* Written by the loader before it told anybody of the object, in an order that sanitizers do not see. */
+/*
+ * Returns the load address. The loader wrote it before the object became visible, but sanitizers do
+ * not see that order.
+ */
 __attribute__((no_sanitize("thread"))) static uint64_t bias_of(const struct link_map *map)
 {
 	return *(const volatile ElfW(Addr) *)&map->l_addr;
@@ -65,7 +74,7 @@ static enum tables tables_of(const struct found_object *object, struct gmt_eh_fr
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)(const void *)object->start;
 
-	/* An object begins with its header, and that is followed by what we look for; all others are left to libunwind. */
+	/* An object begins with its headers: ELF, then program headers. libunwind takes all others. */
 	if (!gmt_is_readable((uintptr_t)object->start) || header->e_ident[EI_MAG0] != ELFMAG0 ||
 		header->e_ident[EI_MAG1] != ELFMAG1 || header->e_ident[EI_MAG2] != ELFMAG2 ||
 		header->e_ident[EI_MAG3] != ELFMAG3 || header->e_phentsize != sizeof(ElfW(Phdr)) ||
@@ -98,7 +107,10 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *argument)
 	return search->is_object;
 }
 
-/* False when no loaded object holds the address: nothing is known of how long what is there stays. */
+/*
+ * Finds the rule at `address`. Returns false if no loaded object holds the address: it is not known
+ * how long the code there stays.
+ */
 static bool find_rule(uint64_t address, struct gmt_unwind_rule *ret_rule)
 {
 	struct gmt_eh_frame tables;
@@ -127,7 +139,7 @@ static void add(uint64_t return_address, struct gmt_unwind_rule rule)
 		if (atomic_compare_exchange_strong_explicit(&set[way], &empty, entry, memory_order_relaxed,
 			memory_order_relaxed))
 			return;
-	/* One of the full set goes, by bits of the address that did not choose the set. */
+	/* The set is full: replace one entry, chosen by address bits that did not choose the set. */
 	atomic_store_explicit(&set[mixed % GMT_RULES_WAYS], entry, memory_order_relaxed);
 }
 
@@ -136,19 +148,19 @@ struct look {
 	struct gmt_unwind_rule rule;
 };
 
-/* On a recorder stack. */
+/* Runs on a recorder stack. */
 static void look_work(void *argument)
 {
 	struct look *look = argument;
 
-	/* The call is before where it returns to, which may be in another function already. */
+	/* The call lies before its return address, which may already be in another function. */
 	if (find_rule(look->return_address - 1, &look->rule))
 		add(look->return_address, look->rule);
 }
 
 struct gmt_unwind_rule gmt_rules_look(uint64_t return_address)
 {
-	/* What no table tells is left to libunwind. */
+	/* If the recorder stack does not run, libunwind unwinds the frame. */
 	struct look look = { .return_address = return_address, .rule.kind = GMT_UNWIND_OTHER };
 
 	gmt_recorder_stack_run(look_work, &look);
@@ -170,7 +182,10 @@ void gmt_rules_init(void *(*find)(const char *name))
 
 void gmt_rules_pause(void)
 {
-	/* The loader's own lock, which comes next, orders it before all that the unloading makes possible. */
+	/*
+	 * The loader's lock comes next. It orders the pause before everything that the unloading
+	 * allows.
+	 */
 	atomic_fetch_add(&gmt_rules.pauses, 1);
 }
 
@@ -183,7 +198,10 @@ void gmt_rules_resume(bool was_something_unloaded)
 					atomic_store_explicit(&gmt_rules_sets[set][way], 0, memory_order_relaxed);
 		atomic_fetch_add(&gmt_rules.generation, 1);
 	}
-	/* In the child of a fork in the middle there is no pause any more. Pairs with the acquire in gmt_rules_begin. */
+	/*
+	 * The child of a fork that happened during a pause has no pause any more. Pairs with the
+	 * acquire in gmt_rules_begin.
+	 */
 	if (atomic_load_explicit(&gmt_rules.pauses, memory_order_relaxed))
 		atomic_fetch_sub_explicit(&gmt_rules.pauses, 1, memory_order_release);
 }

@@ -2,18 +2,22 @@
 #ifndef GMT_UNWIND_SELFTEST_H
 #define GMT_UNWIND_SELFTEST_H
 
-/* What the option `selftest` has found of one kind of stacks. No lock, no memory; any thread. */
+/*
+ * Counts the results of the option `selftest` for one kind of stack. No lock, no memory; any thread
+ * may call it.
+ */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Zero-initialised: nothing was compared. */
+/* Zero-initialised: no stack was compared. */
 struct gmt_selftest {
 	_Atomic uint64_t compared, different;
 };
 
+/* Counts one comparison. */
 static inline void gmt_selftest_count(struct gmt_selftest *selftest, bool is_different)
 {
 	atomic_fetch_add_explicit(&selftest->compared, 1, memory_order_relaxed);
@@ -21,7 +25,10 @@ static inline void gmt_selftest_count(struct gmt_selftest *selftest, bool is_dif
 		atomic_fetch_add_explicit(&selftest->different, 1, memory_order_relaxed);
 }
 
-/* For a note in the file; `what` was compared with what. False when nothing was. */
+/*
+ * Writes a line for a note in the recording. `what` says which stacks were compared with what.
+ * Returns false if no stack was compared.
+ */
 static inline bool gmt_selftest_report(const struct gmt_selftest *selftest, const char *what, char *ret_text, uint32_t bytes)
 {
 	unsigned long long compared = atomic_load(&selftest->compared);

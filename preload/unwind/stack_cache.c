@@ -7,23 +7,25 @@
 #include "unwind/walk_places.h"
 
 /*
- * A part of a stack: frames that were put before a remembered one, the joint. Behind it come rows of its frames, innermost
- * first, as gmt_walk has them, and the frame pointers that matter of these and of the joint, the outermost first. From
- * `outer` on, equal parts have equal bytes.
+ * A part of a stack: frames that were put before a remembered frame, the joint. The header is
+ * followed by the rows of the part's frames, innermost first, as in gmt_walk. Then come the frame
+ * pointers that matter of these frames and of the joint, the outermost first. From `outer` on,
+ * equal parts have equal bytes.
  */
 struct part {
-	uint32_t id, module_generation; /* of gmt_walk, when this part was on the stack last */
-	uint32_t next[GMT_STACK_CACHE_GUESSES]; /* parts that came behind it, the last one first; 0: none */
+	uint32_t id, module_generation; /* as in gmt_walk, when this part was last on the stack */
+	/* The parts that followed this part, the last first; 0: none. */
+	uint32_t next[GMT_STACK_CACHE_GUESSES];
 	uint32_t outer;         /* frames from the joint outwards */
-	uint64_t outer_hash;    /* of the stack from the joint outwards */
+	uint64_t outer_hash;    /* hash of the stack from the joint outwards */
 	uint64_t joint_address;
 	uint64_t joint_fp, fp;  /* of the joint and of the innermost frame, if they matter; else 0 */
 	uint32_t joint_place;
-	uint16_t joint_fp_mark; /* as gmt_walk::fp_marks */
-	uint16_t words;         /* of all this */
-	uint16_t count, fps;    /* frames; and frame pointers that were read */
+	uint16_t joint_fp_mark; /* as in gmt_walk::fp_marks */
+	uint16_t words;         /* size of the whole part */
+	uint16_t count, fps;    /* number of frames; number of frame pointers that were read */
 	uint16_t own;           /* frames before gmt_walk::first */
-	uint16_t ends;          /* gmt_walk::ends */
+	uint16_t ends;          /* as gmt_walk::ends */
 	uint64_t addresses[];
 };
 
@@ -36,7 +38,7 @@ enum {
 _Static_assert(sizeof(struct part) == 4 * WORD + 7 * sizeof(uint32_t) + 6 * sizeof(uint16_t),
 	"bytes of parts are compared: none is padding");
 
-/* What lies behind the head of a part. */
+/* The arrays that follow the header of a part. */
 struct rows {
 	uint64_t *addresses, *hashes, *fp_values;
 	uint32_t *places, *fp_places;
@@ -63,7 +65,7 @@ uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank)
 	return recall->last ? part_at(recall, recall->last)->next[rank] : 0;
 }
 
-/* What came behind the last part is the first guess from now on. */
+/* Makes part `came` the first guess after the last part. */
 static void learn(struct gmt_stack_cache *recall, uint32_t came)
 {
 	uint32_t *next = part_at(recall, recall->last)->next, pushed = came;
@@ -81,15 +83,16 @@ static void learn(struct gmt_stack_cache *recall, uint32_t came)
 
 void gmt_stack_cache_clear(struct gmt_stack_cache *recall)
 {
-	/* Memory that was never written stays so. */
+	/* Memory that was never written stays unused. */
 	if (recall->used)
 		memset(recall->starts, 0, sizeof(recall->starts));
 	recall->used = recall->last = recall->current = 0;
 }
 
 /*
- * Whether a walk from `start` would begin with the part, and come to frame `at` behind it. What is guessed has followed
- * the frames that are remembered, so the joint should be as it was then; that it is takes little to see.
+ * Returns whether a walk from `start` would begin with the part and then reach frame `at`. A
+ * guessed part has followed the remembered frames before, so the joint is probably unchanged. This
+ * check is cheap.
  */
 static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_start *start, const struct part *part,
 	const struct rows *rows, size_t at, uint64_t origin)
@@ -102,22 +105,28 @@ static inline bool has_ends(const struct gmt_walk *walk, const struct gmt_walk_s
 		(!gmt_walk_fp_matters(part->joint_fp_mark) || gmt_walk_fp_of(walk, (uint32_t)at) == part->joint_fp);
 }
 
-/* Whether what it was read from stands in the stack. The words lie between its ends. */
+/*
+ * Returns whether the stack still holds the words from which the part was read. All these words lie
+ * between the ends of the part.
+ */
 static inline bool stands(const struct part *part, const struct rows *rows, uint64_t origin)
 {
-	/* One by one: they are few. */
+	/* A plain loop: the words are few. */
 	for (size_t i = 1, count = part->count; i < count; i++)
 		if (!gmt_walk_is_return(origin, rows->places[i], rows->addresses[i]))
 			return false;
 	return gmt_walk_are_words(rows->fp_places, rows->fp_values, part->fps, origin);
 }
 
-/* The part comes before frame `at`, from which outwards the hash is the part's: so it is from each of its frames too. */
+/*
+ * Puts the part before frame `at`. The hash from `at` outwards equals the part's, so the hashes of
+ * all frames of the part are correct too.
+ */
 static inline void put(struct gmt_walk *walk, const struct part *part, const struct rows *rows, size_t at)
 {
 	const size_t begin = at - part->count, fp_words = gmt_walk_fp_words(part->joint_fp_mark);
 
-	/* Word by word: they are few, and less than what six calls take. */
+	/* Copies word by word: the words are few, and six calls would cost more. */
 	for (size_t i = 0, count = part->count; i < count; i++) {
 		walk->addresses[begin + i] = rows->addresses[i];
 		walk->hashes[begin + i] = rows->hashes[i];
@@ -133,7 +142,10 @@ static inline void put(struct gmt_walk *walk, const struct part *part, const str
 	walk->fp = part->fp;
 }
 
-/* The stack is the one that had this part before: that frames outwards of it are too is told by their hash, of 64 bits. */
+/*
+ * Takes the id of the stack that had this part before. The frames outwards of the part are equal
+ * too, because their 64-bit hash is equal.
+ */
 static void take_name(struct gmt_walk *walk, const struct part *part)
 {
 	walk->is_known = part->id;
@@ -147,7 +159,7 @@ static bool take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint
 	const size_t at = GMT_WALK_FRAMES - part->outer;
 	uint64_t origin = gmt_walk_origin(walk);
 
-	/* In one register for all. */
+	/* Keeps `origin` in one register. */
 	__asm__("" : "+r"(origin));
 	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] || part->ends != walk->ends ||
 		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
@@ -173,14 +185,14 @@ bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *st
 	return false;
 }
 
-/* Writes down the part behind all others, as not yet called anything; there is room. */
+/* Writes the part behind all others, without an id. The caller has made room. */
 static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
 	struct part *part = part_at(&walk->recall, walk->recall.used);
 	uint32_t begin = at - count, outer_fps = gmt_walk_fp_words(walk->fp_marks[at]);
 	uint32_t fps = gmt_walk_fp_words(walk->fp_marks[begin]) - outer_fps, words = WORDS_OF(count, fps);
 
-	/* Not all of the last one is used. */
+	/* The part may not fill its last word. */
 	((uint64_t *)(void *)part)[words - 1] = 0;
 	*part = (struct part){
 		.outer = GMT_WALK_FRAMES - at, .outer_hash = walk->hashes[at], .joint_address = walk->addresses[at],
@@ -200,7 +212,7 @@ static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	memcpy(rows.fp_places, &walk->fp_places[outer_fps], fps * sizeof(*rows.fp_places));
 }
 
-/* Whether they are the same part; `other` may be anything. */
+/* Returns whether the two parts are equal. `other` may be any part. */
 static bool is_same_part(const struct part *part, const struct part *other)
 {
 	return part->words == other->words && part->outer_hash == other->outer_hash &&
@@ -209,11 +221,11 @@ static bool is_same_part(const struct part *part, const struct part *other)
 
 void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 {
-	/* As many frame pointers as frames, and the joint's, at most. */
+	/* At most as many frame pointers as frames, and that of the joint. */
 	enum { MOST_WORDS = WORDS_OF(GMT_STACK_CACHE_FRAMES, GMT_STACK_CACHE_FRAMES + 1) };
 	struct gmt_stack_cache *recall = &walk->recall;
 
-	/* Where all that is new is our own, what is our own of the rest is not the part's to say. */
+	/* If all new frames are the recorder's, the part cannot say how many of the others are too. */
 	if (!count || count > GMT_STACK_CACHE_FRAMES || walk->first > at) {
 		recall->last = 0;
 		return;

@@ -3,15 +3,18 @@
 #define GMT_UNWIND_STACK_CACHE_H
 
 /*
- * The inner parts of stacks that a thread has had, each with those that followed it lately. In the flow: walk -> recall.
+ * A thread's stack cache: the inner parts of its earlier stacks. Each part also lists the parts
+ * that followed it recently. In the flow: walk -> stack cache.
  *
- * A program does the same again and again: a training step allocates with the stacks of the step before, in the same
- * order, at the same places. So what followed a part before is a guess for this time. It is compared with what is on the
- * stack, word by word, as remembered frames are (why that is exact: walk.c); where it holds, there is nothing to walk, or
- * to look up in the depot, for what the stack is called is known too.
+ * A program repeats its work. For example, a training step allocates memory with the same stacks as
+ * the step before, in the same order, at the same addresses. So a part that followed the last part
+ * before is a good guess for the next stack. The walk compares this guess with the stack, word by
+ * word, as it compares remembered frames (walk_places.h explains why this is exact). If the guess
+ * holds, the walk unwinds no frame. It also needs no look-up in the depot, because the part holds
+ * the stack's id.
  *
- * What does not hold is walked. One thread uses it at a time. It forgets all when it is full, or rules are no longer
- * what they were.
+ * If the guess fails, the stack is walked. Only one thread uses a stack cache at a time. The cache
+ * drops all parts when it is full and when the rules have changed.
  */
 
 #include <stdbool.h>
@@ -23,35 +26,41 @@ struct gmt_walk_start;
 enum {
 	GMT_STACK_CACHE_WORDS = 1 << 16,
 	GMT_STACK_CACHE_START_BITS = 11,
-	GMT_STACK_CACHE_FRAMES = 512, /* parts of more are not kept */
+	GMT_STACK_CACHE_FRAMES = 512, /* larger parts are not kept */
 	GMT_STACK_CACHE_GUESSES = 3,
 };
 
-/* All zero: empty. */
+/* An empty stack cache is all zero. */
 struct gmt_stack_cache {
-	uint32_t used;    /* words; 0 is none, parts begin at 1 */
-	uint32_t last;    /* the part that the stack before had; 0: none */
-	uint32_t current; /* likewise, of the stack that is taken now */
-	uint32_t starts[1 << GMT_STACK_CACHE_START_BITS]; /* by a hash of the stack: where a part with it may be */
+	uint32_t used;    /* words in use; parts begin at word 1, since 0 means no part */
+	uint32_t last;    /* the part of the previous stack; 0: none */
+	uint32_t current; /* the part of the stack that is being taken; 0: none */
+	/* By a hash of the stack: a part that may have this hash. */
+	uint32_t starts[1 << GMT_STACK_CACHE_START_BITS];
 	uint64_t words[GMT_STACK_CACHE_WORDS];
 };
 
+/* Drops all parts. */
 void gmt_stack_cache_clear(struct gmt_stack_cache *recall);
 
-/* The part that is guessed first, or as number `rank`, from 0 on; 0: none. */
+/* Returns the guess of number `rank`, from 0 on; 0 if the cache has no such guess. */
 uint32_t gmt_stack_cache_guess(struct gmt_stack_cache *recall, unsigned rank);
 
 /*
- * Whether the stack from `start` outwards is a guessed part and then remembered frames, of which those outwards from
- * `from` have been verified. Then it is what the walk has taken, and gmt_walk::is_known is set. False: nothing is
- * changed.
+ * Tries to take the stack from `start` outwards as a guessed part followed by remembered frames.
+ * The remembered frames from `from` outwards have been verified. On success the walk holds this
+ * stack, and gmt_walk::is_known says whether its id is known. Returns false if no guess holds; then
+ * the walk has not changed.
  */
 bool gmt_stack_cache_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from, uint32_t limit);
 
-/* The walk has put `count` frames before frame `at`: keeps them, or finds them, for the next guess. */
+/*
+ * Keeps the `count` frames that the walk has put before frame `at` as a part, or finds the equal
+ * part that the cache already has. The part serves as a guess later.
+ */
 void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count);
 
-/* What is on the stack has got gmt_walk::id. */
+/* Stores gmt_walk::id as the id of the current part. */
 void gmt_stack_cache_name(struct gmt_walk *walk);
 
 #endif

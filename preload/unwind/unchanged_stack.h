@@ -3,8 +3,9 @@
 #define GMT_UNWIND_UNCHANGED_STACK_H
 
 /*
- * Whether a stack is, word for word, the one that was taken last. A loop's always is: so this stands where stacks are taken,
- * and calls nothing. Why it is exact: walk.c.
+ * Compares a stack with the last stack that was taken, word by word. In a loop the two are always
+ * equal. So these functions are inlined where stacks are taken, and they call no other function.
+ * walk_places.h explains why the comparison is exact.
  */
 
 #include <stdbool.h>
@@ -15,7 +16,10 @@
 #include "unwind/walk.h"
 #include "unwind/walk_places.h"
 
-/* Whether the stack returns to what is remembered in four rows from `at` on: one jump for all of them. */
+/*
+ * Returns whether the stack holds the remembered return addresses of four rows from `at` on. It
+ * needs only one branch for all four.
+ */
 static inline bool gmt_walk_four_hold(const struct gmt_walk *walk, size_t at, uint64_t origin)
 {
 	const uint32_t *places = &walk->places[at];
@@ -28,13 +32,19 @@ static inline bool gmt_walk_four_hold(const struct gmt_walk *walk, size_t at, ui
 	return !differ;
 }
 
-/* Whether the stack returns to what is remembered in rows [begin, GMT_WALK_FRAMES); false too where there are less than four. */
+/*
+ * Returns whether the stack holds the remembered return addresses of rows [begin, GMT_WALK_FRAMES).
+ * Also returns false if these are less than four rows.
+ */
 static inline bool gmt_walk_returns_hold(const struct gmt_walk *walk, size_t begin, uint64_t origin)
 {
 	enum { FOUR = 4 };
 	size_t at = (begin | (FOUR - 1)) + 1;
 
-	/* From there on fours: up to three rows are compared twice, which is less than to ask how many are left over. */
+	/*
+	 * From `at` on, the rows are a multiple of four. Up to three rows are compared twice, which
+	 * costs less than a loop for the remaining rows.
+	 */
 	if (begin > GMT_WALK_FRAMES - FOUR || !gmt_walk_four_hold(walk, begin, origin))
 		return false;
 	for (; at < GMT_WALK_FRAMES; at += FOUR)
@@ -46,20 +56,29 @@ static inline bool gmt_walk_returns_hold(const struct gmt_walk *walk, size_t beg
 _Static_assert(GMT_WALK_FRAMES % 4 == 0, "rows are compared by fours, up to the last");
 
 /*
- * Whether the stack of a function that returns to `ip`, with `sp` and `fp` in its registers then, is the one that was taken last.
- * Only of one that is sure (gmt_walk_is_sure).
+ * Returns whether the stack of a function equals the last stack that was taken. `ip` is the return
+ * address of the function; `sp` and `fp` are the registers after the return. Call it only if
+ * gmt_walk_is_sure(walk).
  *
- * The frame that it begins with is the innermost remembered one, as far as it matters; so its stack pointer is on the thread's own
- * stack, as that was. All words of the others lie at or above it, and it is not below the stack pointer of now: return
- * addresses in the words below their own stack pointers, which grow outwards, and frame pointers at or above the stack pointer of
- * their inner neighbours. The innermost frame's own frame pointer was read nowhere.
+ * The function's frame equals the innermost remembered frame, as far as that frame matters. So its
+ * stack pointer lies on the thread's own stack, like the remembered stack pointer. The words of all
+ * other frames lie at or above it, and it is not below the current stack pointer:
+ *
+ * - Each return address lies in the word below its frame's stack pointer, and stack pointers grow
+ *   outwards.
+ * - Each frame pointer lies at or above the stack pointer of the next inner frame.
+ *
+ * The innermost frame's own frame pointer was not read from memory.
  */
 static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, uint64_t sp, uint64_t fp)
 {
 	const uint32_t begin = walk->begin;
 	uint64_t origin = gmt_walk_origin(walk);
 
-	/* One register for all: the compiler would work out the address of the words below anew. */
+	/*
+	 * Keeps `origin` in one register. The compiler would otherwise compute the addresses of the
+	 * words again and again.
+	 */
 	__asm__("" : "+r"(origin));
 	if (!gmt_rules_are(walk->generation) || walk->addresses[begin] != ip || gmt_walk_address(origin, walk->places[begin]) != sp ||
 		!gmt_walk_returns_hold(walk, (size_t)begin + 1, origin))
@@ -72,8 +91,8 @@ static inline bool gmt_walk_is_same(const struct gmt_walk *walk, uint64_t ip, ui
 }
 
 /*
- * Whether that may be asked, of what a walk has found by rules: there is nothing in it that another one might find otherwise,
- * or that is not remembered.
+ * Returns whether gmt_walk_is_same may be called for the stack that the last walk found by rules.
+ * The walk remembers this whole stack, and each word that it depends on is verified.
  */
 static inline bool gmt_walk_is_sure(const struct gmt_walk *walk)
 {

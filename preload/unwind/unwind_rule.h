@@ -3,43 +3,63 @@
 #define GMT_UNWIND_UNWIND_RULE_H
 
 /*
- * How to get from a return address to the caller's frame, for the frames that nearly all are: the canonical
- * frame address (CFA) is the stack or the frame pointer plus a constant, the return address lies right below it, and
- * the caller's frame pointer is at a constant place in the frame or still in its register. Offsets are whole words.
+ * An unwind rule: how to get from a return address to the caller's frame. It covers nearly all
+ * frames:
  *
- * Code that keeps frame pointers has one such rule throughout, on x86-64 and on AArch64: GMT_UNWIND_FRAMED_WORDS.
+ * - The canonical frame address (CFA) is the stack pointer or the frame pointer plus a constant.
+ * - The return address lies right below the CFA.
+ * - The caller's frame pointer lies at a constant place in the frame, or is still in its register.
+ *
+ * Offsets are whole words. Code that keeps frame pointers has the same rule everywhere, on x86-64
+ * and on AArch64: GMT_UNWIND_FRAMED_WORDS.
  */
 
 #include <stdint.h>
 
 enum gmt_unwind_kind {
-	GMT_UNWIND_UNKNOWN, /* nobody has looked */
+	GMT_UNWIND_UNKNOWN, /* the rule was not looked up yet */
 	GMT_UNWIND_BY_SP,   /* CFA = stack pointer + cfa_words */
 	GMT_UNWIND_BY_FP,   /* CFA = frame pointer + cfa_words */
-	GMT_UNWIND_END,     /* the outermost frame: it returns to nowhere */
-	GMT_UNWIND_OTHER,   /* the kernel made it, for a signal: for libunwind */
-	GMT_UNWIND_NONE,    /* no table says, or only what nobody writes: not for libunwind, which would believe it */
-	GMT_UNWIND_BY_WORD, /* CFA = the word cfa_words below where the frame pointer points; there is the caller's */
+	GMT_UNWIND_END,     /* the outermost frame, which has no caller */
+	/*
+	 * The kernel made the frame for a signal, or the tables are elsewhere: libunwind must unwind
+	 * it.
+	 */
+	GMT_UNWIND_OTHER,
+	/*
+	 * No table describes the address, or the table is implausible; libunwind must not unwind it,
+	 * because it would trust the table.
+	 */
+	GMT_UNWIND_NONE,
+	/*
+	 * CFA = the word at frame pointer - cfa_words; the caller's frame pointer is at frame pointer.
+	 */
+	GMT_UNWIND_BY_WORD,
 };
 
+/* A rule; saved_words does not apply to GMT_UNWIND_BY_WORD and GMT_UNWIND_END. */
 struct gmt_unwind_rule {
 	uint8_t kind;        /* enum gmt_unwind_kind */
-	uint8_t saved_words; /* the caller's frame pointer is that far below the CFA; 0: in its register */
+	/* The caller's frame pointer lies so many words below the CFA; 0: it is in its register. */
+	uint8_t saved_words;
 	uint32_t cfa_words;  /* at most GMT_UNWIND_CFA_WORDS */
 };
 
-/* No frame is larger than half of a usual stack. */
+/* A frame has at most GMT_UNWIND_CFA_WORDS words, which is half of a usual stack. */
 enum { GMT_UNWIND_WORD_BYTES = 8, GMT_UNWIND_RULE_BITS = 30, GMT_UNWIND_CFA_WORDS = (1 << 19) - 1 };
 
-/* The caller's frame pointer is where the frame pointer points, and where to return to right above it. */
+/*
+ * The frame pointer points to the caller's frame pointer. The return address lies right above it.
+ */
 enum { GMT_UNWIND_FRAMED_WORDS = 2 };
 
-/* A rule in GMT_UNWIND_RULE_BITS bits, and back. */
+/* Packs a rule into GMT_UNWIND_RULE_BITS bits; gmt_unwind_rule_unpack is the inverse. */
 static inline uint32_t gmt_unwind_rule_pack(struct gmt_unwind_rule rule)
 {
 	return rule.cfa_words << 11 | (uint32_t)rule.saved_words << 3 | rule.kind;
 }
 
+/* Returns the rule that gmt_unwind_rule_pack has packed. */
 static inline struct gmt_unwind_rule gmt_unwind_rule_unpack(uint32_t packed)
 {
 	return (struct gmt_unwind_rule){

@@ -20,7 +20,7 @@ enum {
 
 static bool has_probe;
 
-/* Whether `name` is among the names that the object uses or gives. */
+/* Returns whether `name` is among the names that the object imports or exports. */
 static bool names(const struct link_map *object, const char *name)
 {
 	const char *text = NULL;
@@ -45,7 +45,7 @@ void gmt_unwinder_calls_init(void *handle)
 
 __attribute__((visibility("default"))) int gmtp2(int descriptors[2], int flags);
 
-/* In place of pipe2. */
+/* Replaces pipe2 in the copy of libunwind. */
 int gmtp2(int descriptors[2], int flags)
 {
 	if (has_probe) {
@@ -62,8 +62,9 @@ int gmtp2(int descriptors[2], int flags)
 __attribute__((visibility("default"))) int gmto(const char *path, int flags, ...);
 
 /*
- * In place of open. libunwind would open files of objects that have no table in memory, in the middle of an event: their
- * descriptors would be among the host's. Such a frame is walked by its frame pointer, or ends the stack.
+ * Replaces open in the copy of libunwind. libunwind would open the files of objects without a table
+ * in memory, in the middle of an event. Their descriptors would be among the host's descriptors.
+ * Instead, such a frame is unwound by its frame pointer, or it ends the stack.
  */
 int gmto(const char *path, int flags, ...)
 {
@@ -75,7 +76,7 @@ int gmto(const char *path, int flags, ...)
 
 __attribute__((visibility("default"))) long gmtsysc(long number, long a, long b, long c, long d, long e, long f);
 
-/* In place of syscall. */
+/* Replaces syscall in the copy of libunwind. */
 long gmtsysc(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number != SYS_write || a != NO_PIPE)

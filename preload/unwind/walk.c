@@ -7,59 +7,10 @@
 #include "unwind/rules.h"
 #include "unwind/walk_places.h"
 
-/*
- * Why a splice is exact.
- *
- * A frame is (ip, sp, fp). The rule of ip, which is one and the same as long as no object is unloaded (another
- * generation drops all that is remembered), says where the next outer frame is: its sp is sp or fp plus a constant;
- * its ip is what stands in the word below that; its fp is the same, or what stands in a word at a constant distance.
- * So the ip and sp of the next frame are a function of this one and of one word of the stack, and its fp of this one
- * and of at most one more.
- *
- * What a stack is are the ip of its frames. Their sp is needed to find them, but their fp only where it matters: the
- * fp of a frame matters if the rule of this frame counts from it, or if it leaves it in its register and the next
- * frame's fp matters. Most functions use that register for something else, a counter perhaps, that is another one each
- * time.
- *
- * Let the remembered frames be R[0], R[1], ... R[n], each the next of the one before, and let this hold of each of R[i
- * + 1] to R[n]: its ip still stands in the word below its sp; and if its fp matters and was read from the stack, that
- * is still in the word where it was read. Let the frame F that the new walk has come to have the ip and sp of R[i],
- * and its fp too if that matters. Then the next frame of F has the ip and sp of R[i + 1], and its fp too if that
- * matters:
- *
- * - The sp: the same rule, from the same sp, or from the same fp: if the rule counts from it, it matters.
- * - The ip: of the same word, which has not changed.
- * - The fp, if it matters in R[i + 1]: of the same word, which has not changed; or it was left in its register by
- *   R[i], whose fp matters therefore, and so F's is the same.
- *
- * The same holds of that frame and R[i + 1], and so on to R[n]. There the rule says that it is the outermost; where it
- * does not, as of a stack that was cut, or a chain of frame pointers that ends, the fp of R[n] counts as one that
- * matters. The new stack is what was walked, and R[i], ... R[n]. R[i] itself is taken from the new walk: the word that
- * its inner neighbour has its fp in may be another one than before, or none. What else matters is the same in the frames that
- * are kept: it depends on outer ones only.
- *
- * What has to hold of R[i + 1] to R[n] are two lists of words, each compared from the outermost on (verify): where code returns
- * to, and where frame pointers were read that matter. Places grow outwards in both, as a rule leads a word up at least, and a
- * frame's fp is read from at or above the sp of its inner neighbour, and below its own (step). So if the first word of a list
- * lies above the stack pointer of now, all of them do; and of the second list only the fp of R[i + 1] may have been read below
- * it, by a frame that is not there any more. A frame pointer that matters and was not read is its inner neighbour's, which
- * matters too: so its value is that of the next one inwards that was read, or of R[0] (gmt_walk_fp_of).
- *
- * Nothing of this asks that the remembered stack is the one that was taken last. So all of a stack may be recalled that
- * was there earlier (unwind/stack_cache.h), from R[0] on: where F is R[0], and its words hold what they held, the stack is R. Of such a
- * part the words are two lists too, and its frames have the hashes that they had: these depend on the addresses alone.
- *
- * How the words came to hold the same, whether by the same calls or by others, does not matter: a walk would read
- * these words, and come to these frames. So exceptions, longjmp, signals and routines that are copied in and out of
- * one stack (greenlets) need no care of their own. Stacks with a frame that has another rule, or none, are walked anew
- * each time; where it is one that the kernel made, the whole stack is libunwind's.
- *
- * Words are read only at or above the stack pointer of now and below the top of the thread's own stack, where all is
- * mapped (unwind/own_stack.h).
- */
+/* walk_places.h explains why a splice is exact. */
 
 enum {
-	ADDRESS_LOWEST = 0x4000,     /* below, it is no code */
+	ADDRESS_LOWEST = 0x4000,     /* no code lies below this address */
 	NEAR_STACK_BYTES = 65536, /* no other stack is so near */
 };
 
@@ -71,10 +22,10 @@ struct point {
 
 enum step {
 	STEP_ON,
-	STEP_ONCE,  /* on, and not to be remembered */
-	STEP_BLIND, /* likewise, over code that no table tells of */
+	STEP_ONCE,  /* continue, but do not remember the frame */
+	STEP_BLIND, /* the same, across code that no table describes */
 	STEP_END, STEP_NOWHERE, STEP_FAILED, STEP_STOPPED,
-	STEP_TOO_FAR, /* there is no room for more */
+	STEP_TOO_FAR, /* no room for more frames */
 };
 
 static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
@@ -82,7 +33,7 @@ static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 	return ip >= start->own_start && ip < start->own_end;
 }
 
-/* Our own code has tables where there are rules, and frame pointers where there are none. */
+/* The recorder's code has tables if rules exist, else it keeps frame pointers. */
 static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint32_t *trail_at,
 	const struct gmt_walk_start *start, const struct point *frame)
 {
@@ -95,7 +46,7 @@ static inline struct gmt_unwind_rule rule_of(struct gmt_rule_cache *trail, uint3
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
-/* Over code that no table tells of: if its frame pointer is one, it leads outwards on the same stack. */
+/* Crosses code that no table describes. A valid frame pointer leads outwards on the same stack. */
 __attribute__((noinline)) static enum step step_blindly(const struct point *frame, uint64_t top,
 	struct point *ret_next)
 {
@@ -110,7 +61,7 @@ __attribute__((noinline)) static enum step step_blindly(const struct point *fram
 	return ret_next->ip < ADDRESS_LOWEST ? STEP_STOPPED : STEP_BLIND;
 }
 
-/* Out of a function that has aligned its frame: three words say where to, not two. */
+/* Steps out of a function that has aligned its frame: three words give the next frame, not two. */
 __attribute__((noinline)) static enum step step_by_word(const struct point *frame, struct gmt_unwind_rule rule,
 	uint64_t top, struct point *ret_next)
 {
@@ -119,7 +70,7 @@ __attribute__((noinline)) static enum step step_by_word(const struct point *fram
 	if (frame->fp % GMT_UNWIND_WORD_BYTES || slot < frame->sp || slot > frame->fp || frame->fp >= top)
 		return STEP_STOPPED;
 	ret_next->sp = gmt_walk_word(slot);
-	/* Its own frame pointer lies in between. */
+	/* The function's own saved frame pointer lies in between. */
 	if (ret_next->sp % GMT_UNWIND_WORD_BYTES || ret_next->sp > top || ret_next->sp < frame->fp + GMT_UNWIND_WORD_BYTES * 2)
 		return STEP_STOPPED;
 	ret_next->ip = gmt_walk_word(ret_next->sp - GMT_UNWIND_WORD_BYTES);
@@ -128,8 +79,9 @@ __attribute__((noinline)) static enum step step_by_word(const struct point *fram
 }
 
 /*
- * A rule leads off the stack. Code that goes on with another stack keeps a frame on its own, which the frame pointer
- * tells of: libunwind follows it there. All else are tables that are wrong, which it would follow too.
+ * Decides what to do when a rule leads off the stack. Code that continues on another stack keeps a
+ * frame there, to which the frame pointer points; libunwind follows it (STEP_FAILED). In all other
+ * cases the tables are wrong, and libunwind would follow them too, so the walk stops.
  */
 __attribute__((noinline)) static enum step step_off(const struct gmt_walk_start *start, const struct point *frame,
 	struct gmt_unwind_rule rule, uint64_t top)
@@ -141,7 +93,7 @@ __attribute__((noinline)) static enum step step_off(const struct gmt_walk_start 
 		gmt_is_readable(frame->fp + GMT_UNWIND_WORD_BYTES) ? STEP_FAILED : STEP_STOPPED;
 }
 
-/* From a frame to the next outer one. */
+/* Steps from a frame to the next outer frame. */
 __attribute__((always_inline)) static inline enum step step(const struct gmt_walk_start *start, const struct point *frame,
 	struct gmt_unwind_rule rule, uint64_t top, struct point *ret_next)
 {
@@ -152,28 +104,31 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 
 	uint64_t sp = frame->sp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
-	/* A jump, not a choice: the processor would wait for a frame pointer that is of no use. */
+	/* A branch, not a conditional move: the processor would wait for an unused frame pointer. */
 	if (__builtin_expect(rule.kind == GMT_UNWIND_BY_FP, 0))
 		sp = frame->fp + (uint64_t)rule.cfa_words * GMT_UNWIND_WORD_BYTES;
 
 	uint64_t fp_slot = sp - (uint64_t)rule.saved_words * GMT_UNWIND_WORD_BYTES;
 
-	/* Outwards on the same stack, by whole words; the frame pointer may be anything. */
+	/* The step must go outwards on the same stack, by whole words. Any frame pointer is allowed. */
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES || fp_slot < frame->sp)
 		return step_off(start, frame, rule, top);
 	ret_next->sp = sp;
 	ret_next->ip = gmt_walk_code(gmt_walk_word(sp - GMT_UNWIND_WORD_BYTES));
 	ret_next->fp = rule.saved_words ? gmt_walk_word(fp_slot) : frame->fp;
-	/* An end that no table tells of would have to be verified too. */
+	/* Another end, which no table describes, would have to be verified too. */
 	return ret_next->ip >= ADDRESS_LOWEST ? STEP_ON : ret_next->ip ? STEP_STOPPED : STEP_NOWHERE;
 }
 
-/* The innermost remembered frame that can be spliced to: nothing has changed that matters of those outwards of it. */
+/*
+ * Returns the innermost remembered frame to which the walk can splice: all words that matter for
+ * the frames outwards of it are unchanged. `here` is the place of the current stack pointer.
+ */
 __attribute__((always_inline)) static inline uint32_t verify(const struct gmt_walk *walk, uint64_t origin, uint32_t here)
 {
 	uint32_t begin = walk->begin + 1;
 
-	/* As places grow outwards, all others of the stack lie above its end of now. */
+	/* Places grow outwards, so all other places lie above the current end of the stack. */
 	while (walk->places[begin] <= here)
 		begin++;
 
@@ -183,18 +138,20 @@ __attribute__((always_inline)) static inline uint32_t verify(const struct gmt_wa
 
 	if (!words)
 		return at;
-	/* These places grow outwards too: only the last may be of what the stack had below its end of now. */
+	/* These places grow outwards too. Only the last may lie below the current end of the stack. */
 	uint32_t readable = walk->fp_places[words - 1] < here ? words - 1 : words;
 	uint32_t hold = gmt_walk_words_hold(walk->fp_places, walk->fp_values, readable, origin);
 
-	/* The innermost frame that has no more than those outwards of it is the one whose word is the next. */
+	/*
+	 * The innermost frame with at most `hold` words outwards of it: only its own word may differ.
+	 */
 	if (hold < words)
 		while (gmt_walk_fp_words(walk->fp_marks[at]) > hold)
 			at++;
 	return at;
 }
 
-/* Whether `frame` is the remembered one, as far as it matters. */
+/* Returns whether `frame` equals remembered frame `at`, as far as that frame matters. */
 static inline bool is_at(const struct gmt_walk *walk, uint32_t at, const struct point *frame, uint32_t place)
 {
 	return walk->places[at] == place && walk->addresses[at] == frame->ip &&
@@ -225,8 +182,8 @@ void gmt_walk_init(struct gmt_walk *walk)
 }
 
 /*
- * Where the frame pointer of the frame at `place` was read, before which stand the first `count` of `fresh`; 0:
- * nowhere.
+ * Returns the place where the frame pointer of the frame at `place` was read; 0 if it was not read.
+ * The first `count` frames of `fresh` come before that frame.
  */
 static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uint32_t place)
 {
@@ -235,7 +192,10 @@ static inline uint32_t fp_place(const struct gmt_walk *walk, uint32_t count, uin
 	return saved_words ? place - saved_words : 0;
 }
 
-/* A frame pointer that matters was read at that place (0: nowhere), as number `words`. Returns how many there are then. */
+/*
+ * Adds a frame pointer that matters as entry `words`; `place` is where it was read (0: not read).
+ * Returns the number of entries afterwards.
+ */
 static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32_t place, uint64_t value)
 {
 	if (!place)
@@ -246,8 +206,9 @@ static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32
 }
 
 /*
- * The first `count` of `fresh` come before frame `at`, of which it is said whether its frame pointer matters; `own` of
- * them are our own. Of it and of those outwards `fp_words` are known.
+ * Puts the first `count` frames of `fresh` before frame `at`; `own` of them are the recorder's.
+ * `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame pointers of
+ * frame `at` and outwards are known.
  */
 static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own, uint32_t fp_words, bool matters)
 {
@@ -270,10 +231,10 @@ static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint3
 	}
 }
 
-/* All of `fresh` is the stack. */
+/* Makes the `count` frames of `fresh` the whole stack. */
 static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum gmt_stack_end ends, bool matters)
 {
-	/* There is no frame that it could have been read for. */
+	/* The outermost frame has no next frame whose frame pointer it could hold. */
 	walk->fresh[count - 1].saved_words = 0;
 	walk->ends = (uint8_t)ends;
 	walk->hashes[GMT_WALK_FRAMES] = 0;
@@ -283,8 +244,8 @@ static void take_fresh(struct gmt_walk *walk, uint32_t count, uint32_t own, enum
 }
 
 /*
- * `fresh` and then frames from `at` on are the stack, whose frame pointer is `fp` now. False when that is less than the `limit`
- * of one that was cut, or there is no room for it.
+ * Makes `fresh` and then the frames from `at` on the stack; `fp` is the frame pointer of frame
+ * `at`. Returns false if a stack that was cut has less than `limit` frames, or if there is no room.
  */
 static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint32_t own, uint32_t at,
 	uint64_t fp, uint32_t limit)
@@ -292,15 +253,15 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	uint32_t first = at - count + own, fp_words = gmt_walk_fp_words(walk->fp_marks[at]);
 	bool matters = gmt_walk_fp_matters(walk->fp_marks[at]);
 
-	/* One place before the first stays free (walk.h). */
+	/* One entry before the first stays free, for the caller (intern_walk in native.c). */
 	if (count >= at)
 		return false;
-	/* What comes behind may be our own too. */
+	/* The frames that follow may be the recorder's too. */
 	while (own == count && first < GMT_WALK_FRAMES && is_own(start, walk->addresses[first]))
 		first++;
 	if (GMT_WALK_FRAMES - first < (walk->ends == GMT_STACK_CUT ? limit : 1))
 		return false;
-	/* It is the same frame, but what it says of itself stands where the new ones put it. */
+	/* Frame `at` is the same, but the new inner frames hold its frame pointer in a new place. */
 	if (matters)
 		fp_words = add_fp_word(walk, fp_words, fp_place(walk, count, walk->places[at]), fp);
 	put_before(walk, at, count, own, fp_words, matters);
@@ -311,15 +272,16 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 }
 
 /*
- * How far a walk has come that did not meet what is remembered. Frames from `blind` on (0: all) were found over code
- * that no table tells of, and count only once one comes that a table does tell of.
+ * The progress of a walk that has not met the remembered frames. Frames from `blind` on were found
+ * across code that no table describes (0: no such frames). They count only after a frame that a
+ * table describes.
  */
 struct progress {
 	uint32_t count, own, blind;
-	bool is_unsure, is_blind; /* as of a walk */
+	bool is_unsure, is_blind; /* as in struct gmt_walk */
 };
 
-/* A walk is at its end. False when it is none of ours. */
+/* Ends a walk. Returns false if the recorder's walk cannot take this stack. */
 static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, const struct progress *progress, enum step went,
 	uint32_t limit)
 {
@@ -336,7 +298,7 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 	return true;
 }
 
-/* Notes down that a step out of a frame of that kind did not just lead on. False when the walk is at its end. */
+/* Notes a step that did not simply continue; `kind` is its rule. Returns false at the end. */
 static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind)
 {
 	if (kind == GMT_UNWIND_NONE)
@@ -350,7 +312,8 @@ static bool note(struct progress *now, enum step went, enum gmt_unwind_kind kind
 }
 
 /*
- * Walks and splices where it can. `from`: the first remembered frame that may be spliced to; GMT_WALK_FRAMES for none.
+ * Walks, and splices where it can. `from` is the first remembered frame that may be spliced to;
+ * GMT_WALK_FRAMES: no frame.
  */
 static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit, uint32_t from)
 {
@@ -389,15 +352,15 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	}
 }
 
-/* Whether rules may be asked for, as no object is being unloaded; and of which generation they are. */
+/* Returns whether rules may be looked up (no object is being unloaded). Stores their generation. */
 static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_generation)
 {
-	/* Our own code stays, and so do the rules for it. */
+	/* The recorder's code is never unloaded, so its rules stay valid. */
 	*ret_generation = 0;
 	return start->by_frame_pointers || gmt_rules_begin(ret_generation);
 }
 
-/* What there is no part of among those that are guessed. `from`: as of walk_from. */
+/* Takes a stack that no guessed part matches. `from`: as in walk_from. */
 __attribute__((noinline)) static bool take_new(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
 	uint32_t from)
 {
@@ -407,7 +370,7 @@ __attribute__((noinline)) static bool take_new(struct gmt_walk *walk, const stru
 	return false;
 }
 
-/* Likewise; it is not the whole stack. */
+/* Takes a stack that differs from the remembered stack. `from`: as in walk_from. */
 static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
 	uint32_t from)
 {
@@ -416,7 +379,9 @@ static inline bool take_changed(struct gmt_walk *walk, const struct gmt_walk_sta
 	return (from < GMT_WALK_FRAMES && gmt_stack_cache_take(walk, start, from, limit)) || take_new(walk, start, limit, from);
 }
 
-/* Where it is not known yet whether what is remembered can be used, or the thread's stack is. */
+/*
+ * Takes a stack if the remembered frames, or the known part of the thread's stack, may be invalid.
+ */
 __attribute__((noinline)) static bool take_first(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
@@ -451,7 +416,7 @@ bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	const uint32_t here = gmt_walk_place(origin, start->sp), from = verify(walk, origin, here);
 	const struct point frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 
-	/* Often the stack is the one that it was. */
+	/* Often the stack is the same as before. */
 	if (from != walk->begin || !is_at(walk, from, &frame, here))
 		return take_changed(walk, start, limit, from);
 	walk->is_known = true;
@@ -478,7 +443,7 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 		}
 		if ((went != STEP_END && went != STEP_NOWHERE) || beyond < count)
 			return false;
-		/* The innermost of them stands where the next one would have been put. */
+		/* The array is a ring: the innermost frame stands where the next one would be stored. */
 		for (uint32_t turns = beyond % count; turns; turns--) {
 			uint64_t first = ret_addresses[0];
 

@@ -3,11 +3,14 @@
 #define GMT_UNWIND_WALK_H
 
 /*
- * Walks the calling thread's native stack by rules (unwind/rules.h), and remembers it: the next walk goes only as far
- * as the frames are new, and takes the rest from memory once it has been verified. In the flow: native -> walk ->
- * trail -> rules, and walk -> recall. Or by frame pointers, where all code is said to keep them; no table is asked then.
+ * Walks the calling thread's native stack by rules (unwind/rules.h), and remembers it. The next
+ * walk visits only the new frames. It verifies the remembered frames and takes the rest from them.
+ * In the flow: native -> walk -> rule cache -> rules, and walk -> stack cache.
  *
- * Nothing is ever written to the stack, and only what is surely the thread's own stack is read (unwind/own_stack.h).
+ * If all code is said to keep frame pointers, the walk follows frame pointers and reads no table.
+ *
+ * The walk never writes to the stack. It reads only memory that is certainly the thread's own stack
+ * (unwind/own_stack.h).
  */
 
 #include <stdbool.h>
@@ -20,85 +23,108 @@
 #include "format/format.h"
 
 enum {
-	GMT_WALK_FRAMES = 2048,     /* room for what is remembered, so that it rarely has to be moved */
-	GMT_WALK_NEW_FRAMES = 1024, /* of one stack, the most that is remembered */
+	/* Room for the remembered frames, so that they rarely have to be moved. */
+	GMT_WALK_FRAMES = 2048,
+	GMT_WALK_NEW_FRAMES = 1024, /* the most frames that are remembered of one stack */
 };
 
 #define GMT_WALK_NO_GENERATION UINT32_MAX
 
 /*
- * A frame that a walk has come to: where it goes on (a return address, which lies in the word below the stack
- * pointer), with which stack and frame pointer. Places are those of walk.c.
+ * A frame that a walk has reached: the address where it continues, its stack pointer and its frame
+ * pointer. `ip` is a return address, read from the word below the stack pointer. walk_places.h
+ * explains places.
  */
 struct gmt_walk_frame {
 	uint64_t ip, fp;
-	uint32_t place;       /* of the stack pointer, with a mark of walk_places.h */
-	uint32_t saved_words; /* the next outer frame's fp was read that far below that one's place; 0: it is this one's */
+	uint32_t place; /* place of the stack pointer, with the mark GMT_WALK_BY_FP of walk_places.h */
+	/*
+	 * The next outer frame's fp was read so many words below that frame's place; 0: it has the fp
+	 * of this frame.
+	 */
+	uint32_t saved_words;
 };
 
 /*
- * A thread's memory of its last stack. One thread uses it at a time. Frames [begin, GMT_WALK_FRAMES) are that stack, innermost
- * first. What is looked at each time lies close together, on few pages (producer/memory.h): the ends of arrays that are filled from
- * behind, and the beginnings of what comes next.
+ * A thread's memory of its last stack. Only one thread uses it at a time. Frames [begin,
+ * GMT_WALK_FRAMES) are that stack, innermost first.
+ *
+ * The data that each walk reads lies close together, on few pages (producer/memory.h). The arrays
+ * are filled from their ends, and each end is followed by the beginning of the next array or field.
  */
 struct gmt_walk {
 	struct gmt_rule_cache trail;
 	struct gmt_walk_frame fresh[GMT_WALK_NEW_FRAMES + 1];
-	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from that frame outwards */
+	uint64_t hashes[GMT_WALK_FRAMES + 1]; /* of the addresses from a frame outwards */
 	uint64_t addresses[GMT_WALK_FRAMES];
-	/* Frame pointers that matter, the outermost frame's first, and where they were read; one that was not is not among them. */
+	/*
+	 * Frame pointers that matter, the outermost frame's first, and the places where they were read.
+	 * A frame pointer that was not read from the stack has no entry here.
+	 */
 	uint64_t fp_values[GMT_WALK_FRAMES];
-	uint16_t fp_marks[GMT_WALK_FRAMES]; /* walk_places.h */
+	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see walk_places.h */
 	uint32_t fp_places[GMT_WALK_FRAMES];
-	uint32_t places[GMT_WALK_FRAMES + 1]; /* of their stack pointers; the last is beyond all */
+	/* Places of the stack pointers; the last entry is beyond all places. */
+	uint32_t places[GMT_WALK_FRAMES + 1];
 	struct gmt_own_stack own_stack;
 	uint32_t begin;
-	uint32_t first;       /* the innermost that is not our own */
-	uint32_t generation;  /* of the rules that they were found by */
-	uint8_t ends;         /* enum gmt_stack_end; GMT_STACK_CUT: beyond GMT_WALK_NEW_FRAMES */
-	bool is_unsure;       /* what it was found by may be another thing next time: to be forgotten */
-	bool is_blind;        /* it has come to code that no table tells of */
-	bool is_known;        /* it was taken before: id and module_generation are those of then */
-	uint32_t id;          /* the caller's: what the stack that was taken last is called, 0: nothing */
-	uint32_t module_generation; /* likewise, what that is about */
-	uint32_t taken;       /* likewise, how many until the next is compared */
-	uint32_t same_for;    /* likewise, module_generation where what gmt_walk_is_same is called id; else GMT_WALK_NO_GENERATION */
-	uint64_t fp, outermost_fp; /* frame pointers of both ends */
+	uint32_t first;       /* the innermost frame outside the recorder */
+	uint32_t generation;  /* generation of the rules that found these frames */
+	/* enum gmt_stack_end; GMT_STACK_CUT: the stack has more than GMT_WALK_NEW_FRAMES frames. */
+	uint8_t ends;
+	/* The walk depended on words that are not verified: the next walk must forget these frames. */
+	bool is_unsure;
+	bool is_blind;        /* the walk has met code that no table describes */
+	/* The stack was taken before: `id` and `module_generation` are those of that time. */
+	bool is_known;
+	uint32_t id;          /* set by the caller: the id of the last stack that was taken; 0: no id */
+	/* Set by the caller: the generation of the module map that `id` refers to. */
+	uint32_t module_generation;
+	uint32_t taken;       /* set by the caller: stacks since the last comparison by the selftest */
+	/*
+	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_same has
+	 * the id `id`; else GMT_WALK_NO_GENERATION.
+	 */
+	uint32_t same_for;
+	uint64_t fp, outermost_fp; /* frame pointers of the innermost and the outermost frame */
 	struct gmt_stack_cache recall;
 };
 
-/* How many frames are known that are not our own. */
+/* Returns how many frames outside the recorder are known. */
 static inline uint32_t gmt_walk_count(const struct gmt_walk *walk)
 {
 	return GMT_WALK_FRAMES - walk->first;
 }
 
 /*
- * Memory for the caller until the next walk, so that it does not lie on the host's stack: room for a stack of GMT_DEPTH_MAX
- * addresses and its head.
+ * Returns memory that the caller may use until the next walk, so that it does not lie on the host's
+ * stack. It holds a stack of GMT_DEPTH_MAX addresses and its header.
  */
 static inline void *gmt_walk_scratch(struct gmt_walk *walk)
 {
 	return walk->fresh;
 }
 
-/* Empty, for a thread of which nothing is known. */
+/* Initializes a walk for a thread without a remembered stack. */
 void gmt_walk_init(struct gmt_walk *walk);
 
-/* Where a walk begins; our own code, which is left out; and by what to walk. */
+/*
+ * Where a walk begins, which code is the recorder's own (the walk leaves it out), and how to walk.
+ */
 struct gmt_walk_start {
 	uint64_t ip, sp, fp;
 	uint64_t own_start, own_end;
-	bool by_frame_pointers; /* and not by rules: the same in all walks of a process */
+	/* Follow frame pointers instead of rules; the same in all walks of a process. */
+	bool by_frame_pointers;
 };
 
-/* Where code returns to, without the signature that AArch64 may put into it. */
+/* Returns the return address in `word`, without the signature that AArch64 may put into it. */
 static inline uint64_t gmt_walk_code(uint64_t word)
 {
 #ifdef __aarch64__
 	register uint64_t link __asm__("x30") = word;
 
-	/* xpaclri, which older processors take for nothing. */
+	/* The instruction xpaclri; older processors treat it as a no-op. */
 	__asm__("hint #7" : "+r"(link));
 	return link;
 #else
@@ -107,25 +133,27 @@ static inline uint64_t gmt_walk_code(uint64_t word)
 }
 
 /*
- * Takes the stack from `start` outwards: afterwards frames from `first` on are those that are not ours, at least one.
- * False when it cannot be walked so for `limit` frames, or to its end; nothing is remembered then.
+ * Takes the stack from `start` outwards. Afterwards the frames from `first` on are those outside
+ * the recorder, at least one. Returns false if the walk reaches neither `limit` frames nor the end
+ * of the stack; then it remembers no frame.
  *
- * Code that no table tells of is walked over by its frame pointer, where that leads on to code that a table does tell
- * of; else the stack ends with it (GMT_STACK_STOPPED). Such a frame pointer may be that of a caller further out, if
- * the code has none of its own: frames in between are missing then.
+ * The walk crosses code that no table describes by its frame pointer, if that leads to code that a
+ * table does describe. Otherwise the stack ends with that code (GMT_STACK_STOPPED). If the code
+ * keeps no frame pointer of its own, the register may hold the frame pointer of a caller further
+ * out. Then the frames in between are missing.
  */
 bool gmt_walk_take(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
 
 /*
- * Of a stack that was cut (gmt_walk::ends), the outermost `count` frames beyond those that are known: fills
- * `ret_addresses`, innermost first. False when there are fewer, or the end is not found among the next
- * GMT_BOTH_ENDS_FARTHEST.
+ * Finds the outermost `count` frames of a stack that was cut (gmt_walk::ends), beyond the known
+ * frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or if
+ * the end is not among the next GMT_BOTH_ENDS_FARTHEST frames.
  */
 bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count, uint64_t *ret_addresses);
 
 /*
- * The hash of a stack of `count` addresses, innermost first, that goes on with one of hash `outer` (0: ends); as in
- * gmt_walk::hashes.
+ * Returns the hash of a stack of `count` addresses, innermost first, as in gmt_walk::hashes.
+ * `outer` is the hash of the stack that follows outwards; 0 if the stack ends.
  */
 uint64_t gmt_walk_hash(const uint64_t *addresses, uint32_t count, uint64_t outer);
 
