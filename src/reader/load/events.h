@@ -30,7 +30,7 @@ struct gmt_events_row {
 };
 
 enum {
-	GMT_EVENTS_CHUNK = 1024, /* events in each chunk except the last */
+	GMT_EVENTS_CHUNK = 1024, /* events in a chunk; the tail may have fewer */
 	GMT_EVENTS_COLUMNS = 7,
 	GMT_EVENTS_MOST_BYTES = 64 << 20,
 };

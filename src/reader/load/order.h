@@ -14,7 +14,7 @@
  * Threads write to a file in turn, so an event is never far from its place. Therefore only a window
  * of the file is searched. If a file has more disorder, the sorter takes back events that it packed
  * too early. If that is too much, it makes several sorted runs and merges them at the end. The
- * memory in use follows the window and the packed events.
+ * memory in use grows with the window and the packed events.
  *
  * For one thread. False means out of memory.
  */

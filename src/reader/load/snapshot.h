@@ -59,8 +59,8 @@ struct gmt_snapshot_clock {
 };
 
 /*
- * A mark: a report of the program, or of a source that watches it (format/mark_sources.def). In order
- * of stamps once loaded.
+ * A mark: a report of the program, or of a source that watches it (format/mark_sources.def). In
+ * order of stamps once loaded.
  */
 struct gmt_snapshot_mark {
 	uint64_t stamp;
@@ -124,7 +124,7 @@ struct gmt_snapshot {
 	GMT_VEC(uint32_t) past_traces; /* for each row of compacted.sites: index in `traces` */
 	const char *fold_why;
 
-	/* Whether the recording is complete. */
+	/* Completeness of the recording. */
 	/* the latest stamp of all events, syncs, clocks, marks, the fold and the end */
 	uint64_t last_stamp;
 	bool has_end;           /* the recording has its end record */

@@ -30,8 +30,8 @@ enum {
 };
 
 /*
- * Whether memory is part of an arena: an allocator hands out blocks of it that the recorder cannot
- * see.
+ * Answers to: is memory part of an arena, of which an allocator hands out blocks that the recorder
+ * cannot see?
  */
 enum gmt_owner_arena {
 	GMT_ARENA_NO,

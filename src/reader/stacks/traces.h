@@ -107,12 +107,13 @@ const char *gmt_traces_string(const struct gmt_traces *traces, uint32_t string);
  * empty. It is the first of these that exists:
  *
  * - the innermost Python frame outside of installed packages and the standard library
+ * - the innermost Python frame without a file (`python -c`, generated code)
  * - the loop of PyTorch's pin-memory thread
  * - the innermost Python frame
- * - the innermost native frame outside of system folders and packages (with a line, if one has a
- *   line)
- * - the step of a backward pass that the stack is in
- * - the PyTorch operator that the stack is in
+ * - the innermost native frame with a line, outside of system folders and packages
+ * - the innermost native frame outside of system folders and packages
+ * - the innermost step of a backward pass
+ * - the outermost PyTorch operator
  * - the leaf
  */
 uint32_t gmt_traces_own_line(const struct gmt_traces *traces, uint32_t stack);

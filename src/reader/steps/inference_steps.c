@@ -205,7 +205,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		last_stamp = call->last_stamp;
 	}
 	/*
-	 * Memory after the last call does not belong to it: the caller may end, and free what it kept.
+	 * Events after the last call do not belong to it: its caller may end, and free what it kept.
 	 */
 	if (before)
 		before->end = least(before->end, last_stamp);

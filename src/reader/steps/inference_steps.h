@@ -7,8 +7,8 @@
  * stacks.
  *
  * The rules. A context is a place in the program that calls a module (the stack outside of the
- * outermost call). A context is training if it occurs in at least half of the steps of `main`, or
- * if it is mostly the last context before a backward pass. Otherwise it is evaluation.
+ * outermost call). A context is training in two cases: it occurs in at least half of the steps of
+ * `main`, or it is mostly the last context before a backward pass. Otherwise it is evaluation.
  *
  * If a thread allocates outside of modules between two calls, they are separate calls. Calls that
  * follow each other directly from one context are separated by their sequence of allocations. It

@@ -10,10 +10,10 @@
  * begins its next pass, or the function is called again. So an allocation at an earlier line than
  * the previous allocation begins a pass.
  *
- * Passes that begin at an earlier line contain passes that begin at a later line, as a request
- * contains its tokens. The outermost frame counts whose passes are ten or more, hold at least half
- * of all allocations, and continue in the second half of the recording. Frames of modules do not
- * count: a loop over layers is one call.
+ * A loop contains another loop if its passes begin at the same line or an earlier line. For
+ * example, a request contains its tokens. The outermost frame counts with ten passes or more. They
+ * must hold at least half of all allocations, and continue in the second half of the recording.
+ * Frames of modules do not count: a loop over layers is one call.
  *
  * In an expression of several lines, lines decrease within a pass. If the stacks at which passes
  * begin repeat with a period, that period is one pass.

@@ -6,9 +6,8 @@
  * Finds the second part of the interpreter's loop, if the compiler split the loop. Code that a
  * profile found to be rare lies far from the rest, in a part with its own name
  * (`_PyEval_EvalFrameDefault.cold`). In Debian's Python 3.14, this part is everything except the
- * prologue. A stripped file lacks that name. But code jumps into a part of a function at an address
- * that is not its beginning; code never does this to a whole function. In the flow: ELF file ->
- * cold -> symbols_elf.
+ * prologue. A stripped file lacks that name. But jumps lead into the middle of such a part, and
+ * never into the middle of a whole function. In the flow: ELF file -> cold -> symbols_elf.
  *
  * Only for x86-64. For one thread.
  */

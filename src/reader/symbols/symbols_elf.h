@@ -25,7 +25,7 @@ struct gmt_elf *gmt_elf_open(const char *path);
 struct gmt_elf_stamp {
 	uint64_t size_bytes;
 	int64_t modified_ns; /* since the Unix epoch */
-	int64_t changed_ns;  /* since the Unix epoch; of the inode, which programs cannot set */
+	int64_t changed_ns;  /* since the Unix epoch; change of the inode: programs cannot set it */
 };
 
 struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about);

@@ -8,7 +8,7 @@
  * A report needs some hundred addresses, in libraries with hundreds of thousands of functions. So
  * only functions that begin near a requested address are kept. The table is read twice: to count
  * which functions begin where, and to keep the candidates. Names are not read in this step, because
- * they are the largest part of such a file.
+ * they fill most pages of such a file.
  *
  * For one thread.
  */
